@@ -1,0 +1,27 @@
+/* err.c - see err.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(struct error *err, const char *format, ...)
+{
+    struct error made;
+    va_list      ap;
+    int          n;
+
+    if (err == NULL)
+        return -1;
+    va_start(ap, format);
+    n = vsnprintf(made.text, sizeof made.text, format, ap);
+    va_end(ap);
+    if (n < 0)
+        strcpy(made.text, "(error text could not be made)");
+    else if ((size_t)n >= sizeof made.text)
+        memcpy(made.text + sizeof made.text - 4, "...", 4);
+    *err = made;
+    return -1;
+}

@@ -1,0 +1,90 @@
+/* frame.h - the messages between launcher and agent
+ *
+ * A frame is a 16-byte header and a body of at most 1 MiB. Control bodies are
+ * JSON, rank output and blobs are raw bytes. doc/PROTOCOL says which frame
+ * goes when and what its body holds. All numbers are big-endian:
+ *
+ *     0..3 body size | 4 type | 5 stream | 6..7 zero | 8..11 generation | 12..15 rank
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_FRAME_H
+#define MUSTER_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/buffer.h>
+#include <jansson.h>
+
+#include "err.h"
+
+#define FRAME_PROTOCOL     1 /* bumped whenever launcher and agent would misread each other */
+#define FRAME_HEADER_BYTES 16
+#define FRAME_BODY_MAX     (1u << 20)
+#define FRAME_NONCE_CHARS  32          /* lower-case hex */
+#define FRAME_NOISE_MAX    (256 * 1024) /* bytes of login-shell noise before the nonce */
+
+enum frame_type {
+    FRAME_HELLO = 1, /* A>L json: who and what this node is */
+    FRAME_PROBE,     /* L>A json: listen, or try to connect (master.c) */
+    FRAME_PROBED,    /* A>L json: what came of it */
+    FRAME_BLOB,      /* L>A raw: u32 blob id, then bytes appended to that blob */
+    FRAME_PLAN,      /* L>A json: what to run here; names blobs by id */
+    FRAME_READY,     /* A>L json: all checks passed, nothing started yet */
+    FRAME_GO,        /* L>A empty: start the ranks */
+    FRAME_STARTED,   /* A>L json: this rank runs, its pid */
+    FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
+    FRAME_CREDIT,    /* L>A u32: so many more OUTPUT bytes may be sent */
+    FRAME_EXIT,      /* A>L json: how this rank ended */
+    FRAME_KVS,       /* A>L json: PMI puts, all local ranks in barrier;
+                        L>A json: the union, barrier over */
+    FRAME_ABORT,     /* A>L json: a rank asked by PMI to end the run */
+    FRAME_SIGNAL,    /* L>A json: pass this signal to every rank */
+    FRAME_STOP,      /* L>A json: TERM now, KILL after grace_s */
+    FRAME_PING,      /* both  u64: sender's monotonic ns */
+    FRAME_PONG,      /* both  u64 u64: the ping's, then the answerer's clock */
+    FRAME_ERROR,     /* A>L json: this node cannot go on */
+    FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */
+    FRAME_TYPE_COUNT
+};
+
+enum frame_stream { STREAM_NONE = 0, STREAM_STDOUT = 1, STREAM_STDERR = 2 };
+
+struct frame {
+    enum frame_type   type;
+    enum frame_stream stream;
+    uint32_t          generation;
+    uint32_t          rank; /* global rank; 0 where it has no meaning */
+    const unsigned char *body;
+    size_t               size;
+};
+
+/* Name of a type for the log: "HELLO". */
+const char *frame_name(enum frame_type type);
+
+/* Append one frame. size must be <= FRAME_BODY_MAX. */
+void frame_put(struct evbuffer *out, const struct frame *frame);
+
+/* Append a control frame and release its json. Text that JSON cannot carry
+ * (not UTF-8) never comes here: such bytes go in blobs. */
+void frame_put_json(struct evbuffer *out, enum frame_type type, uint32_t generation,
+                    uint32_t rank, json_t *body);
+
+/* Look at the first frame of in. 1: *frame is filled, its body points into in
+ * until frame_drop(in, frame). 0: more bytes are needed. -1: not a frame. */
+int  frame_peek(struct evbuffer *in, struct frame *frame, struct error *err);
+void frame_drop(struct evbuffer *in, const struct frame *frame);
+
+/* The body as a JSON object; caller releases. NULL with a text in err. */
+json_t *frame_json(const struct frame *frame, struct error *err);
+
+/* A JSON string of bytes that need not be UTF-8 (a path, an error text): what
+ * is not UTF-8 or is NUL becomes '?'. For texts people read, never for data. */
+json_t *json_text(const char *bytes, size_t size);
+
+void     put_u32(unsigned char *at, uint32_t value);
+void     put_u64(unsigned char *at, uint64_t value);
+uint32_t get_u32(const unsigned char *at);
+uint64_t get_u64(const unsigned char *at);
+
+#endif

@@ -1,0 +1,28 @@
+/* log.h - what muster says about itself, one line a message, on stderr
+ *
+ * Rank output never goes through here. The level is set once at the start;
+ * the launcher's output writer may take over where lines go, so that log
+ * lines and rank lines do not cut into each other.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_LOG_H
+#define MUSTER_LOG_H
+
+#include <stddef.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* name: the program's, put before each line ("muster: "). */
+void log_init(const char *name, enum log_level level);
+int  log_wants(enum log_level level);
+
+/* Send whole lines (with their newline) elsewhere than to stderr; NULL: back
+ * to stderr. */
+void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg);
+
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,90 @@
+/* conn.h - a byte stream to the agent of one node
+ *
+ * Two kinds behind one interface: conn_ssh.c (libssh, one connection a node)
+ * and conn_exec.c (agent forked on this machine, socket pair). launch.c cannot
+ * tell them apart. Everything happens in callbacks of one libevent loop;
+ * nothing blocks.
+ *
+ * A conn_ssh goes through the stages resolve, connect, key exchange, host key,
+ * authenticate, agent (channel, exec, push when missing), open. Each stage has its
+ * own deadline, and its word is what the user reads when it fails.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_CONN_H
+#define MUSTER_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+
+/* Why a conn ended. stage is one of the words above, or "running". */
+struct conn_failure {
+    const char *stage;
+    int         exit_code;   /* 68 unreachable, 77 refused, 76 protocol, 73 cannot create ... */
+    char        text[1024];  /* "publickey refused (tried ~/.ssh/id_ed25519)" */
+    char        hint[512];   /* what to do, or "" */
+};
+
+struct conn_target {
+    const char *host;       /* hostfile name, the key for ssh config */
+    const char *addr;       /* NULL: ssh config's HostName, else host */
+    const char *user;       /* NULL: ssh config decides */
+    int         port;       /* 0: ssh config decides */
+    const char *ssh_config; /* NULL: the user's and the system's */
+    double      connect_timeout_s; /* for each stage */
+};
+
+struct conn_ops {
+    /* The stage changed; for logs and the progress line. */
+    void (*stage)(const char *stage, void *arg);
+    /* Frames may flow: nonce and noise are already gone from the stream. */
+    void (*open)(void *arg);
+    /* More bytes are in in; drain what can be used. */
+    void (*input)(struct evbuffer *in, void *arg);
+    /* It is over, in every case exactly once and as the last call; why is NULL
+     * when the agent closed in order. The callee may conn_free(). */
+    void (*closed)(const struct conn_failure *why, void *arg);
+};
+
+struct conn;
+
+/* The agent's executable, read and hashed once for all nodes (agentfile.c). */
+struct agentfile;
+
+struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
+                          const struct agentfile *agent, const struct conn_ops *ops, void *arg);
+struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
+                           const struct agentfile *agent, const struct conn_ops *ops, void *arg);
+
+void conn_start(struct conn *conn);
+
+/* Queue all bytes of from for the agent (they move, from is empty after).
+ * Only after open. */
+void conn_write(struct conn *conn, struct evbuffer *from);
+/* Bytes queued and not yet handed to the network. */
+size_t conn_queued(const struct conn *conn);
+
+/* Stop calling input until told otherwise; the peer is slowed down in turn. */
+void conn_pause(struct conn *conn, bool paused);
+
+/* Ends the connection without waiting; no callback comes any more. */
+void conn_free(struct conn *conn);
+
+/* What both kinds are made of. */
+struct conn_kind {
+    void   (*start)(struct conn *conn);
+    void   (*write)(struct conn *conn, struct evbuffer *from);
+    size_t (*queued)(const struct conn *conn);
+    void   (*pause)(struct conn *conn, bool paused);
+    void   (*free)(struct conn *conn);
+};
+
+struct conn {
+    const struct conn_kind *kind;
+    const struct conn_ops  *ops;
+    void                   *arg;
+};
+
+#endif

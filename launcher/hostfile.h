@@ -1,0 +1,55 @@
+/* hostfile.h - the machines a run may use, in rank order
+ *
+ * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions:
+ * ranges "node[01-16,20] slots=8", and words after slots= that say how to reach
+ * or treat that host: user= port= addr= iface= python= cwd= env:NAME=value.
+ * hostfile.5 is the reference. Every host is checked: no leading '-', only
+ * letters, digits, '.', '-', '_', ':' and brackets for IPv6.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_HOSTFILE_H
+#define MUSTER_HOSTFILE_H
+
+#include <stddef.h>
+
+#include "err.h"
+#include "strlist.h"
+
+struct host {
+    char *name;         /* as written (one name of a range); the label on output */
+    char *user;         /* NULL: ssh config decides */
+    char *addr;         /* NULL: connect to name */
+    char *iface;        /* NULL: found by reachability; else NCCL/GLOO interface */
+    char *python;       /* NULL: the run's */
+    char *cwd;          /* NULL: the run's */
+    int   port;         /* 0: ssh config decides */
+    int   slots;        /* > 0 */
+    int   line;         /* of the file; 0: from -H or the local fallback */
+    struct strlist env; /* NAME=value for this host only */
+};
+
+struct hostlist {
+    struct host *host; /* in file order: host[0] has rank 0 */
+    size_t       count;
+};
+
+/* Read path ("-" is stdin). 0, or -1 with "path:line:column: why" in err and
+ * hosts left empty. Ignored trailing text and other oddities that DeepSpeed
+ * accepts are log_warn()ed. Free with hostlist_clear(). */
+int hostfile_read(const char *path, struct hostlist *hosts, struct error *err);
+
+/* The same from memory; name is what messages call it. For tests and fuzzing. */
+int hostfile_parse(const char *name, const char *text, size_t size,
+                   struct hostlist *hosts, struct error *err);
+
+/* -H "te1:4,te2:4,node[1-3]:8", as horovodrun and mpirun take it. A host
+ * without ":slots" has default_slots. */
+int hostlist_from_argument(const char *text, int default_slots, struct hostlist *hosts,
+                           struct error *err);
+
+/* One host by name with that many slots: the local fallback. */
+void hostlist_add(struct hostlist *hosts, const char *name, int slots);
+
+void hostlist_clear(struct hostlist *hosts);
+
+#endif

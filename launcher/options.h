@@ -1,0 +1,108 @@
+/* options.h - every setting of muster, from one table
+ *
+ * Defaults < /etc/muster/muster.conf < ~/.config/muster/muster.conf < --config
+ * < environment MUSTER_NAME < argv. The table in options.c drives the parser,
+ * the conf reader (conf.c), --help and the test that compares the manual page.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_OPTIONS_H
+#define MUSTER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "err.h"
+#include "log.h"
+#include "strlist.h"
+
+enum command {
+    COMMAND_RUN,   /* muster [options] script [args]: one rank a slot */
+    COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
+    COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
+};
+
+enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
+enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
+
+struct options {
+    enum command command;
+
+    /* which machines */
+    char *hostfile;       /* default /job/hostfile */
+    bool  hostfile_given;
+    char *hosts;          /* -H te1:4,te2:4 */
+    char *include, *exclude;
+    int   num_nodes, num_gpus, num_ranks; /* -1: not given */
+    bool  force_multi;
+    bool  no_ssh;         /* with node_rank: only this node's part, started here */
+    int   node_rank;      /* -1: not given */
+
+    /* how to reach them */
+    enum transport transport;
+    int    ssh_port;      /* 0: ssh config decides */
+    char  *ssh_config;    /* NULL: ~/.ssh/config and the system's */
+    bool   no_ssh_check;  /* accepted: muster checks by connecting */
+    double connect_timeout_s;
+    int    fanout;
+    char  *agent;         /* NULL: the installed muster-agent */
+
+    /* what runs */
+    bool  module, no_python, no_local_rank;
+    char *python;         /* NULL: found, see program.h */
+    char *cwd;            /* NULL: this directory (run), the login's (exec) */
+    char *venv_script;
+    struct strlist env;   /* --env NAME[=VALUE], in order */
+    struct strlist env_files;
+    char *script;         /* first positional word */
+    struct strlist args;  /* everything behind it */
+
+    /* ranks, devices, cores */
+    char *master_addr;    /* NULL: chosen by reachability */
+    int   master_port;    /* 0: 29500 or a free one */
+    bool  one_gpu_per_rank;
+    bool  bind_cores;
+    char *bind_core_list; /* NULL: all */
+    char *local_rank_by;  /* "modulo" as DeepSpeed, or "index" */
+
+    /* output */
+    enum label label;
+    bool  timestamps;
+    char *show_ranks;     /* NULL: all; "0,3-5" */
+    char *log_dir;        /* per-rank files beside the console */
+    char *each_rank_log;  /* per-rank files instead of the console */
+    bool  fold;           /* exec -b */
+    bool  largest_status; /* exec -S */
+    char *json;           /* NULL; "-": stdout */
+    bool  dry_run;
+
+    /* how it ends */
+    double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
+    bool   save_pid;
+
+    enum log_level log_level;
+    bool           quiet;
+};
+
+enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+
+/* Fill options from defaults, conf files, environ and argv. Returns an
+ * options_result, or -1 with what is wrong in err (exit status 2, or
+ * *exit_code = 65 when a conf file is). options_clear() either way. */
+int options_parse(struct options *options, int argc, char **argv, int *exit_code,
+                  struct error *err);
+/* Free all strings. */
+void options_clear(struct options *options);
+
+/* Set one option by its long name, as conf and the environment do; where is
+ * put in front of the error ("muster.conf:3"). */
+int options_set(struct options *options, const char *name, const char *value,
+                const char *where, struct error *err);
+
+void options_help(FILE *out);    /* grouped, to 90 columns */
+void options_version(FILE *out); /* with libraries and what was built in */
+
+/* All rows, for the manual's test: prints "name letter arg default" lines. */
+void options_list(FILE *out);
+
+#endif

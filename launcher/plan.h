@@ -1,0 +1,74 @@
+/* plan.h - who runs where, with what environment
+ *
+ * Made before anything is started and without I/O; --dry-run prints it,
+ * launch.c carries it out. Only the master's address and port and each node's
+ * interface may be filled in later, once the nodes have answered.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_PLAN_H
+#define MUSTER_PLAN_H
+
+#include <jansson.h>
+
+#include "environ.h"
+#include "options.h"
+#include "program.h"
+#include "select.h"
+
+struct plan_rank {
+    int            rank, local_rank;
+    int            slot; /* device number on the node; exec: 0 */
+    struct strlist argv;
+};
+
+struct plan_node {
+    char *host;  /* label and, without addr, what is connected to */
+    char *addr, *user;
+    int   port;  /* 0: ssh config decides */
+    char *iface; /* fixed by the hostfile, or found by master.c; NULL: unknown */
+    char *cwd;   /* NULL: stay where the login leaves us */
+    bool  is_local; /* agent by fork instead of SSH */
+    int  *slot;
+    int   slots;
+    struct strlist    env; /* collected environment, this host's own last */
+    struct plan_rank *rank;
+    int               ranks;
+};
+
+struct plan {
+    enum command      command;
+    char             *run_id; /* 20261120-073000-a1b2 */
+    char             *stamp;  /* 20261120073000, for file names */
+    struct plan_node *node;
+    size_t            nodes;
+    int               world_size;
+    char             *master_addr; /* NULL until known */
+    int               master_port; /* 0 until known */
+    bool              one_gpu_per_rank;
+};
+
+/* Put it together; takes nothing over. -1 with err. here: environment for
+ * program and environ. */
+int  plan_make(struct plan *plan, const struct options *options,
+               const struct selection *selection, const struct program *program,
+               char *const *here, struct error *err);
+void plan_clear(struct plan *plan);
+
+/* True when this host name means this machine: "localhost", or this machine's
+ * host name, without user, port or address of its own. */
+bool plan_host_is_local(const struct host *host, const struct options *options);
+
+/* What is set for one rank on top of the node's env: RANK, LOCAL_RANK ...
+ * CUDA_VISIBLE_DEVICES, MUSTER_*. PMI_* are the agent's. unset_only: names that give way to
+ * the user's own (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME). */
+void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env);
+void plan_node_env_default(const struct plan *plan, size_t node, struct strlist *env);
+
+/* PMI_process_mapping, "(vector,(0,2,4))"; caller frees. */
+char *plan_pmi_mapping(const struct plan *plan);
+
+/* For people (stdout of --dry-run) and for programs (--json). */
+void    plan_print(const struct plan *plan, FILE *out);
+json_t *plan_json(const struct plan *plan);
+
+#endif
