@@ -1,0 +1,29 @@
+/* clock.h - the monotonic clock, in nanoseconds
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_CLOCK_H
+#define MUSTER_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NS_PER_S 1000000000LL
+
+static inline int64_t clock_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* Seconds as libevent wants them. */
+static inline struct timeval clock_interval(double seconds)
+{
+    struct timeval interval = { .tv_sec = (time_t)seconds };
+
+    interval.tv_usec = (suseconds_t)((seconds - (double)interval.tv_sec) * 1e6);
+    return interval;
+}
+
+#endif

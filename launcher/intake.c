@@ -1,0 +1,285 @@
+/* intake.c - what the nodes send, and what it means for the run
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "xalloc.h"
+
+#define LEAVE_S          5.0  /* for the agent's exit after DONE */
+
+static void bad_frame(struct node *node, const struct frame *frame, const char *why)
+{
+    node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: %s", frame_name(frame->type), why);
+}
+
+static bool rank_is_of(const struct node *node, uint32_t rank)
+{
+    int i;
+
+    for (i = 0; i < node->plan->ranks; i++)
+        if ((uint32_t)node->plan->rank[i].rank == rank)
+            return true;
+    return false;
+}
+
+static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
+{
+    const json_t *value = json_object_get(body, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* Text from a node, borrowed, or "". */
+static const char *text_of(const json_t *body, const char *key)
+{
+    const char *text = json_string_value(json_object_get(body, key));
+
+    return text != NULL ? text : "";
+}
+
+static void take_probed(struct run *run, struct node *node, const json_t *body)
+{
+    struct error err;
+    const char  *why = text_of(body, "error"), *holder = text_of(body, "holder");
+
+    if (node->state != NODE_PROBING)
+        return;
+    if (why[0] != '\0') {
+        node_fail(node, run->phase == PHASE_HOLDING ? "master port" : "probe", EXIT_CREATE,
+                  run->phase == PHASE_HOLDING ? "without --master_port muster takes a free one" : "",
+                  "%s%s%s", why, holder[0] != '\0' ? ", held by " : "", holder);
+        return;
+    }
+    if (run->phase == PHASE_LISTENING) {
+        run->probe_port = (int)int_of(body, "port", 0);
+    } else if (run->phase == PHASE_HOLDING) {
+        run->plan->master_port = (int)int_of(body, "port", 0);
+    } else if (master_answer(&run->master, node->index, body, &err) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+        return;
+    }
+    node_enter(node, NODE_PROBED, 0);
+}
+
+static void take_output(struct run *run, struct node *node, const struct frame *frame)
+{
+    int64_t *left = &run->credit_left[node->index];
+
+    if (frame->stream == STREAM_NONE) {
+        bad_frame(node, frame, "no stream");
+        return;
+    }
+    if (frame->size == 0) {
+        output_end(run->output, (int)frame->rank, frame->stream);
+        return;
+    }
+    *left -= (int64_t)frame->size;
+    if (*left < 0) {
+        bad_frame(node, frame, "more than the credit allows");
+        return;
+    }
+    output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
+}
+
+/* Bytes have left our memory: the agent may send as many again. In lots, so
+ * that credit frames stay rare. */
+static void output_consumed_cb(size_t index, size_t bytes, void *arg)
+{
+    struct run  *run = arg;
+    struct node *node = &run->node[index];
+
+    node->credit_due += bytes;
+    if (node->credit_due < run->credit / 4 || !node_is_live(node))
+        return;
+    node_send_u32(node, FRAME_CREDIT, (uint32_t)node->credit_due);
+    run->credit_left[index] += (int64_t)node->credit_due;
+    node->credit_due = 0;
+}
+
+/* Nobody reads any more. A closed pipe ends the run as it would end any filter;
+ * a full disk does not stop a training, only the exit status will tell. */
+static void output_failed_cb(bool is_stderr, int error, void *arg)
+{
+    struct run *run = arg;
+
+    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout", strerror(error));
+    if (error == EPIPE && run->options->log_dir == NULL) {
+        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
+                      is_stderr ? "stderr" : "stdout");
+        run_end(run);
+    }
+}
+
+const struct output_ops intake_output_ops = { output_consumed_cb, output_failed_cb };
+
+static char *optional_text(const json_t *body, const char *key)
+{
+    const char *text = json_string_value(json_object_get(body, key));
+
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void take_exit(struct run *run, struct node *node, const struct frame *frame,
+                      const json_t *body)
+{
+    struct rank_end *known = &run->outcome.rank[frame->rank];
+    struct rank_end  end = { .started = known->started, .ended = true, .pid = known->pid,
+                             .start_ns = known->start_ns };
+    bool             failed;
+
+    if (known->ended) {
+        bad_frame(node, frame, "a second one for this rank");
+        return;
+    }
+    end.code = (int)int_of(body, "code", 0) & 0xff;
+    end.signal = (int)int_of(body, "signal", 0);
+    end.core = json_is_true(json_object_get(body, "core"));
+    end.end_ns = node_local_ns(node, int_of(body, "at_ns", 0));
+    end.maxrss_kb = int_of(body, "maxrss_kb", 0);
+    end.error = optional_text(body, "error");
+    end.oom = optional_text(body, "oom");
+    end.after_stop = node->stop_ns != 0 && end.end_ns >= node->stop_ns;
+    failed = end.code != 0 || end.signal != 0;
+    outcome_rank_ended(&run->outcome, (int)frame->rank, &end);
+    free(end.error);
+    free(end.oom);
+    node->ranks_left--;
+    if (failed && !run_is_exec(run))
+        run_end(run);
+}
+
+static void take_kvs(struct run *run, struct node *node, const struct frame *frame,
+                     const json_t *body)
+{
+    struct error err;
+    json_t      *all = NULL;
+    size_t       i;
+    int          rc;
+
+    if (run_is_exec(run)) {
+        bad_frame(node, frame, "PMI is not offered here");
+        return;
+    }
+    rc = kvs_node_in(run->kvs, node->index, body, &all, &err);
+    if (rc < 0)
+        bad_frame(node, frame, err.text);
+    if (rc <= 0)
+        return;
+    for (i = 0; i < run->plan->nodes; i++)
+        if (node_is_live(&run->node[i]))
+            node_send(&run->node[i], FRAME_KVS, json_incref(all));
+    json_decref(all);
+}
+
+static void take_abort(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
+{
+    int code = (int)int_of(body, "code", 1) & 0xff;
+
+    outcome_cause(&run->outcome, code != 0 ? code : 1, "rank %u on %s aborted the run (PMI abort, code %d)",
+                  frame->rank, node->plan->host, code);
+    run_end(run);
+}
+
+/* The agent has given up on its own, and says why. */
+static void take_error(struct node *node, const json_t *body)
+{
+    char stage[64];
+
+    snprintf(stage, sizeof stage, "%s", text_of(body, "stage"));
+    node_fail(node, strcmp(stage, "plan") == 0 ? "prepare" : "running",
+              (int)int_of(body, "code", EXIT_INTERNAL), text_of(body, "hint"), "%s",
+              text_of(body, "text"));
+}
+
+static void take_done(struct run *run, struct node *node, const json_t *body)
+{
+    int64_t       left = int_of(body, "left", 0);
+    int64_t       skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
+    const json_t *stuck;
+    size_t        i;
+
+    json_array_foreach(json_object_get(body, "stuck"), i, stuck)
+        log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s", node->plan->host,
+                  int_of(stuck, "pid", 0), text_of(stuck, "name"), text_of(stuck, "wchan"));
+    if (left > 0)
+        outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed", left,
+                      node->plan->host);
+    if (skipped > 0)
+        log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
+                 node->plan->host, skipped);
+    if (lost > 0)
+        log_error("%s: %" PRId64 " bytes could not be written to the log files there",
+                  node->plan->host, lost);
+    run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
+    if (node->ranks_left > 0 && node->state == NODE_RUNNING) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
+                  node->ranks_left);
+        return;
+    }
+    node_enter(node, NODE_DONE, LEAVE_S);
+}
+
+void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
+{
+    struct run *run = arg;
+
+    switch (frame->type) {
+    case FRAME_OUTPUT:
+    case FRAME_STARTED:
+    case FRAME_EXIT:
+    case FRAME_ABORT:
+        if (!rank_is_of(node, frame->rank) || node->state < NODE_RUNNING) {
+            bad_frame(node, frame, "not for this rank or not now");
+            return;
+        }
+        break;
+    default:
+        break;
+    }
+    switch (frame->type) {
+    case FRAME_PROBED:
+        take_probed(run, node, body);
+        break;
+    case FRAME_READY:
+        node->containment = optional_text(body, "containment");
+        log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
+        if (node->state == NODE_PREPARING)
+            node_enter(node, NODE_READY, 0);
+        break;
+    case FRAME_STARTED:
+        outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
+                             node_local_ns(node, int_of(body, "at_ns", 0)));
+        break;
+    case FRAME_OUTPUT:
+        take_output(run, node, frame);
+        break;
+    case FRAME_EXIT:
+        take_exit(run, node, frame, body);
+        break;
+    case FRAME_KVS:
+        take_kvs(run, node, frame, body);
+        break;
+    case FRAME_ABORT:
+        take_abort(run, node, frame, body);
+        break;
+    case FRAME_ERROR:
+        take_error(node, body);
+        break;
+    case FRAME_DONE:
+        take_done(run, node, body);
+        break;
+    default:
+        bad_frame(node, frame, "agents do not send this");
+        break;
+    }
+}

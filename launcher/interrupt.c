@@ -1,0 +1,160 @@
+/* interrupt.c - what ends or disturbs a run from outside: signals, limits, silence
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+
+/* An agent that does not confirm the end in time is lost: we cannot say that
+ * nothing is left there. */
+static void stop_limit_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+    size_t      i;
+
+    (void)fd;
+    (void)what;
+    for (i = 0; i < run->plan->nodes; i++)
+        if (!node_is_over(&run->node[i]))
+            node_fail(&run->node[i], "stopping", EXIT_LOST, NULL,
+                      "the agent did not confirm that nothing is left");
+}
+
+static void time_limit_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)fd;
+    (void)what;
+    outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s is over",
+                  run->options->timeout_s);
+    run_end(run);
+}
+
+static void check_silence(struct run *run, struct node *node, int64_t now_ns)
+{
+    double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
+
+    if (silent_s >= run->options->dead_after_s) {
+        node_fail(node, "running", EXIT_LOST, "is the network or the machine down?",
+                  "nothing heard for %.0f s", silent_s);
+        return;
+    }
+    if (silent_s < 3 * run->options->heartbeat_s) {
+        if (node->is_suspect)
+            log_warn("%s: heard again", node->plan->host);
+        node->is_suspect = false;
+    } else if (!node->is_suspect) {
+        log_warn("%s: suspect: nothing heard for %.0f s", node->plan->host, silent_s);
+        node->is_suspect = true;
+    }
+}
+
+/* A beat that comes late says that we ourselves did not run (stopped, swapped
+ * out): what the nodes sent meanwhile is still unread, so nobody is judged. */
+static void beat_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+    int64_t     now_ns = clock_now_ns();
+    bool        we_slept = (double)(now_ns - run->last_beat_ns) / NS_PER_S >
+                    2 * run->options->heartbeat_s;
+    size_t      i;
+
+    (void)fd;
+    (void)what;
+    run->last_beat_ns = now_ns;
+    for (i = 0; i < run->plan->nodes; i++) {
+        struct node *node = &run->node[i];
+
+        if (!node_is_live(node) || node->state < NODE_ANSWERED)
+            continue;
+        if (we_slept)
+            node->heard_ns = now_ns;
+        node_ping(node);
+        check_silence(run, node, now_ns);
+    }
+}
+
+static void pass_on(struct run *run, int signal)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (node_is_live(&run->node[i]) && run->node[i].state == NODE_RUNNING)
+            node_send(&run->node[i], FRAME_SIGNAL, json_pack("{s:i}", "signal", signal));
+}
+
+static void interrupted(struct run *run, int signal)
+{
+    run->interrupts++;
+    if (run->interrupts == 1) {
+        outcome_cause(&run->outcome, 128 + signal, "%s",
+                      signal == SIGINT ? "interrupted" : strsignal(signal));
+        log_error("%s: stopping everything (KILL after %g s; again to kill now)",
+                  signal == SIGINT ? "interrupted" : strsignal(signal), run->options->grace_s);
+        run_end(run);
+    } else if (run->interrupts == 2) {
+        log_error("killing everything (again to leave at once; the nodes then clean up alone)");
+        run_stop_nodes(run, 0);
+    } else {
+        event_base_loopbreak(run->base);
+    }
+}
+
+static void signal_cb(evutil_socket_t signal, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)what;
+    switch (signal) {
+    case SIGINT:
+    case SIGTERM:
+    case SIGHUP:
+        interrupted(run, signal);
+        break;
+    case SIGTSTP:
+        log_error("cannot be suspended: its nodes would end the run after %g s",
+                  run->options->dead_after_s);
+        break;
+    default:
+        pass_on(run, signal);
+        break;
+    }
+}
+
+void interrupt_watch(struct run *run)
+{
+    static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGQUIT, SIGUSR1, SIGUSR2 };
+    struct timeval   beat = clock_interval(run->options->heartbeat_s);
+    size_t           i;
+
+    signal(SIGPIPE, SIG_IGN);
+    for (i = 0; i < sizeof watched / sizeof *watched; i++) {
+        struct event *event = evsignal_new(run->base, watched[i], signal_cb, run);
+
+        event_add(event, NULL);
+        run->signals[run->signal_count++] = event;
+    }
+    run->time_limit = event_new(run->base, -1, 0, time_limit_cb, run);
+    run->stop_limit = event_new(run->base, -1, 0, stop_limit_cb, run);
+    run->beat = event_new(run->base, -1, EV_PERSIST, beat_cb, run);
+    run->last_beat_ns = clock_now_ns();
+    event_add(run->beat, &beat);
+}
+
+void interrupt_clear(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->signal_count; i++)
+        event_free(run->signals[i]);
+    event_free(run->beat);
+    event_free(run->time_limit);
+    event_free(run->stop_limit);
+}

@@ -1,0 +1,213 @@
+/* launch.c - see launch.h
+ *
+ * Theory of operation. One libevent loop; every node is a struct node with its
+ * own connection, state and deadline. The run goes through phases:
+ *
+ *   CONNECTING   up to --fanout handshakes at a time, until every node has
+ *                answered or failed
+ *   LISTENING    node 0 listens for probes
+ *   REACHING     the others try each of its addresses (master.c)
+ *   HOLDING      node 0 holds MASTER_PORT
+ *   PREPARING    each agent gets its brief, checks everything, says READY
+ *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
+ *   STOPPING     STOP to all; each agent says DONE when nothing is left there
+ *
+ * A phase waits for the answer of every node (unsettled counts those that owe
+ * one), so that one table can show all that is wrong; if any node failed, the
+ * next phase is STOPPING. No rank starts anywhere before every node is READY.
+ *
+ * `muster exec` has no common phases: each node is prepared and started as soon
+ * as it has answered, and one node's failure does not touch the others.
+ *
+ * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
+ * signal, or output that cannot be written. All of them come to end_run(),
+ * which only the first one passes. A second Ctrl-C makes the grace 0, a third
+ * leaves at once: the agents see their connection end and clean up alone.
+ *
+ * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
+ * deadline of its own, after which a silent node is declared lost.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <openssl/rand.h>
+
+#include "clock.h"
+#include "log.h"
+#include "run.h"
+#include "view.h"
+#include "xalloc.h"
+
+/* Agents together may have this much output on its way to us: the rest of the
+ * 64 MiB that we promise is for lines being put together and written. */
+#define CREDIT_TOTAL (32u << 20)
+#define CREDIT_LEAST (16u << 10)
+#define CREDIT_MOST  (4u << 20)
+
+#define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
+#define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
+#define DESCRIPTORS_OWN  64
+
+/* One descriptor a node and more for local agents: raise the soft limit, and say
+ * what is missing before anything is started. */
+static int raise_descriptors(size_t nodes, struct error *err)
+{
+    struct rlimit limit;
+    rlim_t        need = (rlim_t)(DESCRIPTORS_OWN + nodes * DESCRIPTORS_EACH);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+        return 0;
+    if (limit.rlim_max < need)
+        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: ulimit -Hn",
+                       nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
+    limit.rlim_cur = need;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return err_set(err, "cannot raise the limit of file descriptors to %ju: %s",
+                       (uintmax_t)need, strerror(errno));
+    return 0;
+}
+
+static void own_line(const char *line, size_t size, void *arg)
+{
+    output_own(arg, line, size);
+}
+
+static void open_output(struct run *run, const bool *shown)
+{
+    struct output_settings settings = {
+        .out_fd = STDOUT_FILENO,
+        .err_fd = STDERR_FILENO,
+        .timestamps = run->options->timestamps,
+        .filter_out = isatty(STDOUT_FILENO),
+        .filter_err = isatty(STDERR_FILENO),
+        .fold = run->options->fold,
+        .may_skip = run->options->log_dir != NULL,
+    };
+
+    run->output = output_new(run->base, &settings, &intake_output_ops, run);
+    view_add_ranks(run->output, run->plan, run->options, shown);
+    log_sink(own_line, run->output);
+}
+
+static uint32_t credit_of_each(size_t nodes)
+{
+    size_t credit = CREDIT_TOTAL / nodes;
+
+    return (uint32_t)(credit > CREDIT_MOST ? CREDIT_MOST : credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
+}
+
+static void make_token(char *token)
+{
+    unsigned char random[16] = { 0 };
+    size_t        i;
+
+    RAND_bytes(random, sizeof random);
+    for (i = 0; i < sizeof random; i++)
+        snprintf(token + 2 * i, 3, "%02x", random[i]);
+}
+
+static void make_nodes(struct run *run)
+{
+    size_t i;
+
+    run->credit = credit_of_each(run->plan->nodes);
+    run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
+    run->node = xcalloc(run->plan->nodes, sizeof *run->node);
+    for (i = 0; i < run->plan->nodes; i++)
+        node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
+    run->kvs = kvs_new(run->plan->nodes);
+}
+
+static int write_json(const struct run *run)
+{
+    const char *path = run->options->json;
+    json_t     *result = outcome_json(&run->outcome);
+    int         rc;
+
+    if (strcmp(path, "-") == 0) {
+        rc = json_dumpf(result, stdout, JSON_INDENT(2));
+        if (putchar('\n') == EOF || fflush(stdout) != 0)
+            rc = -1;
+    } else {
+        rc = json_dump_file(result, path, JSON_INDENT(2));
+    }
+    json_decref(result);
+    if (rc < 0)
+        log_error("--json %s: %s", path, strerror(errno));
+    return rc;
+}
+
+/* Everything is over: the last output, the report, the result. */
+static int finish(struct run *run)
+{
+    int status;
+
+    run->outcome.end_ns = clock_now_ns();
+    run->outcome.lost_bytes += output_finish(run->output, FINISH_S);
+    log_sink(NULL, NULL);
+    outcome_report(&run->outcome, run->output, stderr);
+    status = outcome_status(&run->outcome);
+    if (run->options->json != NULL && write_json(run) < 0 && status == 0)
+        status = EXIT_OUTPUT;
+    return status;
+}
+
+static void run_clear(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        node_clear(&run->node[i]);
+    interrupt_clear(run);
+    output_free(run->output);
+    kvs_free(run->kvs);
+    master_clear(&run->master);
+    agentfile_clear(&run->agent);
+    outcome_clear(&run->outcome);
+    free(run->node);
+    free(run->credit_left);
+    event_base_free(run->base);
+}
+
+int launch_run(const struct options *options, struct plan *plan)
+{
+    struct run   run = { .options = options, .plan = plan };
+    struct error err;
+    bool        *shown;
+    int          status;
+
+    if (view_parse_ranks(options->show_ranks, plan->world_size, &shown, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    if (raise_descriptors(plan->nodes, &err) < 0 ||
+        agentfile_open(&run.agent, options->agent, &err) < 0) {
+        log_error("%s", err.text);
+        free(shown);
+        return EXIT_CREATE;
+    }
+    outcome_init(&run.outcome, plan);
+    run.outcome.is_exec = plan->command == COMMAND_EXEC;
+    run.outcome.largest_status = options->largest_status;
+    run.outcome.start_ns = clock_now_ns();
+    run.base = event_base_new();
+    make_token(run.token);
+    open_output(&run, shown);
+    make_nodes(&run);
+    interrupt_watch(&run);
+    run_connect(&run);
+    event_base_dispatch(run.base);
+    status = finish(&run);
+    run_clear(&run);
+    free(shown);
+    return status;
+}

@@ -1,0 +1,144 @@
+/* main.c - muster: start multi-node GPU training from a hostfile, over SSH
+ *
+ * The story: options say what is wanted; hostfile and select say on which slots
+ * of which machines; program says what each rank executes; plan puts it
+ * together; launch carries it out and returns the exit status.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hostfile.h"
+#include "launch.h"
+#include "local.h"
+#include "log.h"
+#include "options.h"
+#include "outcome.h"
+#include "plan.h"
+#include "program.h"
+#include "select.h"
+
+static int run(const struct options *options);
+static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
+                      struct error *err);
+static int print_plan(const struct options *options, const struct plan *plan);
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error   err;
+    int            exit_code = EXIT_USAGE;
+
+    log_init("muster", LOG_WARN);
+    switch (options_parse(&options, argc, argv, &exit_code, &err)) {
+    case OPTIONS_RUN:
+        log_init("muster", options.log_level);
+        exit_code = run(&options);
+        break;
+    case OPTIONS_HELP:
+        options_help(stdout);
+        exit_code = 0;
+        break;
+    case OPTIONS_VERSION:
+        options_version(stdout);
+        exit_code = 0;
+        break;
+    case OPTIONS_LIST:
+        options_list(stdout);
+        exit_code = 0;
+        break;
+    default:
+        log_error("%s", err.text);
+        break;
+    }
+    options_clear(&options);
+    if (fflush(stdout) != 0 && exit_code == 0) {
+        log_error("stdout: %s", strerror(errno));
+        exit_code = EXIT_OUTPUT;
+    }
+    return exit_code;
+}
+
+/* Each step needs the one before; the first that fails is the exit status. */
+static int run(const struct options *options)
+{
+    struct hostlist  hosts = { 0 };
+    struct selection selection = { 0 };
+    struct program   program = { 0 };
+    struct plan      plan = { 0 };
+    struct error     err;
+    char            *include = NULL;
+    int              status = EXIT_DATA;
+
+    if (find_hosts(options, &hosts, &include, &err) < 0)
+        goto failed;
+    status = EXIT_USAGE;
+    if (select_slots(&hosts,
+                     &(struct select_rules){
+                         .include = include != NULL ? include : options->include,
+                         .exclude = options->exclude,
+                         .num_nodes = options->num_nodes,
+                         .num_gpus = options->num_gpus,
+                         .num_ranks = options->num_ranks,
+                     },
+                     &selection, &err) < 0)
+        goto failed;
+    if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
+        goto failed;
+    status = EXIT_USAGE;
+    if (plan_make(&plan, options, &selection, &program, environ, &err) < 0)
+        goto failed;
+    status = options->dry_run ? print_plan(options, &plan) : launch_run(options, &plan);
+    goto out;
+failed:
+    log_error("%s", err.text);
+out:
+    plan_clear(&plan);
+    program_clear(&program);
+    selection_clear(&selection);
+    hostlist_clear(&hosts);
+    free(include);
+    return status;
+}
+
+static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
+                      struct error *err)
+{
+    if (options->hosts != NULL)
+        return hostlist_from_argument(options->hosts, 1, hosts, err);
+    if (strcmp(options->hostfile, "-") == 0 || access(options->hostfile, F_OK) == 0)
+        return hostfile_read(options->hostfile, hosts, err);
+    if (options->hostfile_given)
+        log_warn("hostfile %s: %s; running on this machine alone", options->hostfile,
+                 strerror(errno));
+    else
+        log_info("no hostfile (%s): running on this machine alone", options->hostfile);
+    return local_hosts(options, environ, hosts, include, err);
+}
+
+/* --dry-run: the plan for people, or as JSON where --json says. */
+static int print_plan(const struct options *options, const struct plan *plan)
+{
+    json_t *body;
+    int     rc;
+
+    if (options->json == NULL || strcmp(options->json, "-") != 0)
+        plan_print(plan, stdout);
+    if (options->json == NULL)
+        return 0;
+    body = plan_json(plan);
+    rc = strcmp(options->json, "-") == 0 ? json_dumpf(body, stdout, JSON_INDENT(2))
+                                         : json_dump_file(body, options->json, JSON_INDENT(2));
+    json_decref(body);
+    if (strcmp(options->json, "-") == 0)
+        putchar('\n');
+    if (rc == 0)
+        return 0;
+    log_error("--json %s: %s", options->json, strerror(errno));
+    return EXIT_CREATE;
+}

@@ -1,0 +1,110 @@
+/* node.h - one node of the run, as the launcher sees it
+ *
+ * Owns the connection, speaks doc/PROTOCOL on it, keeps the deadline of the
+ * step the node is in and the offset of the agent's clock. What the frames
+ * mean for the run is launch.c's business; it gets them through node_ops.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_NODE_H
+#define MUSTER_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "conn.h"
+#include "frame.h"
+#include "plan.h"
+
+/* In order; a node only moves down, but for the turn PROBED -> PROBING.
+ * NODE_FAILED can follow any but NODE_ENDED. */
+enum node_state {
+    NODE_WAITING,    /* for its place in the window of handshakes */
+    NODE_CONNECTING, /* the stages of conn.h */
+    NODE_GREETING,   /* stream is open, HELLO is awaited */
+    NODE_ANSWERED,   /* HELLO is here */
+    NODE_PROBING,    /* PROBE was sent, PROBED is awaited */
+    NODE_PROBED,
+    NODE_PREPARING,  /* PLAN was sent, READY is awaited */
+    NODE_READY,
+    NODE_RUNNING,    /* GO was sent */
+    NODE_DONE,       /* the agent said that nothing is left */
+    NODE_ENDED,      /* and has gone */
+    NODE_FAILED,     /* failure says why */
+};
+
+struct node;
+
+struct node_ops {
+    /* The state changed (not for NODE_FAILED, NODE_ENDED: see over). */
+    void (*changed)(struct node *node, void *arg);
+    /* The transport's stage changed. */
+    void (*stage)(struct node *node, void *arg);
+    /* A frame for the run. body is borrowed, NULL for raw frames. */
+    void (*frame)(struct node *node, const struct frame *frame, const json_t *body, void *arg);
+    /* NODE_ENDED or NODE_FAILED was reached: nothing more will come. */
+    void (*over)(struct node *node, void *arg);
+};
+
+struct node {
+    size_t                  index; /* in the plan */
+    const struct plan_node *plan;
+    enum node_state         state;
+    const char             *stage;   /* conn.h's word, while connecting */
+    struct conn            *conn;
+    json_t                 *hello;   /* body of HELLO */
+    char                   *containment; /* from READY */
+    struct conn_failure    *failure; /* NODE_FAILED */
+    int64_t                 heard_ns;       /* when the last bytes came */
+    int64_t                 clock_offset_ns; /* launcher's clock minus agent's */
+    int64_t                 best_rtt_ns;
+    int64_t                 stop_ns;    /* when STOP was sent; 0: not */
+    uint64_t                credit_due; /* bytes written, not yet given back as credit */
+    int                     ranks_left; /* EXIT not yet seen */
+    bool                    is_suspect;
+    bool                    owes_answer; /* the run's phase waits for it */
+
+    uint32_t               generation;
+    struct event_base     *base;
+    struct event          *late;
+    const struct node_ops *ops;
+    void                  *arg;
+};
+
+void node_init(struct node *node, size_t index, const struct plan_node *plan,
+               struct event_base *base, const struct node_ops *ops, void *arg);
+void node_clear(struct node *node);
+
+/* NODE_WAITING -> NODE_CONNECTING. The node takes conn over and starts it. */
+void node_connect(struct node *node, struct conn *conn);
+extern const struct conn_ops node_conn_ops; /* make conn with these, arg = node */
+
+/* Send a control frame; body is released. */
+void node_send(struct node *node, enum frame_type type, json_t *body);
+/* Send frames made elsewhere (BLOBs and PLAN, in PREPARING; GO ...). */
+void node_send_buffer(struct node *node, struct evbuffer *frames);
+void node_send_empty(struct node *node, enum frame_type type);
+void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
+void node_ping(struct node *node);
+
+/* Move on; sets the deadline of the new state (0: none). */
+void node_enter(struct node *node, enum node_state state, double deadline_s);
+
+/* The node is lost or broke the rules: end the connection, NODE_FAILED. */
+void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Nothing was started on this node and nobody waits for it any more: end the
+ * connection, NODE_ENDED, without callbacks. */
+void node_drop(struct node *node);
+
+/* True while frames can be sent to its agent. */
+bool node_is_live(const struct node *node);
+bool node_is_over(const struct node *node);
+
+/* A time of the agent's monotonic clock on ours. */
+int64_t node_local_ns(const struct node *node, int64_t agent_ns);
+
+#endif

@@ -1,0 +1,82 @@
+/* run.h - one run while it goes on: what launch.c, phase.c, intake.c and
+ * interrupt.c share, and nobody else
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RUN_H
+#define MUSTER_RUN_H
+
+#include "agentfile.h"
+#include "kvs.h"
+#include "master.h"
+#include "node.h"
+#include "options.h"
+#include "outcome.h"
+#include "output.h"
+#include "plan.h"
+
+/* In order; launch.c tells what happens in each. */
+enum phase {
+    PHASE_CONNECTING,
+    PHASE_LISTENING,
+    PHASE_REACHING,
+    PHASE_HOLDING,
+    PHASE_PREPARING,
+    PHASE_RUNNING,
+    PHASE_STOPPING,
+};
+
+struct run {
+    const struct options *options;
+    struct plan          *plan;
+    struct event_base    *base;
+    struct agentfile      agent;
+    struct outcome        outcome;
+    struct output        *output;
+    struct kvs           *kvs;
+    struct master         master;
+    char                  token[33];     /* hex: what a true node 0 greets probes with */
+    int                   probe_port;
+
+    enum phase   phase;
+    struct node *node;       /* one for each of the plan's */
+    size_t       next;       /* to be connected */
+    size_t       handshakes; /* in flight */
+    size_t       unsettled;  /* nodes that owe this phase an answer */
+    size_t       over;       /* ENDED or FAILED */
+    uint32_t     credit;     /* of a node */
+    int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
+
+    struct event *signals[8];
+    size_t        signal_count;
+    struct event *beat, *time_limit, *stop_limit;
+    int64_t       last_beat_ns;
+    int           interrupts;
+};
+
+static inline bool run_is_exec(const struct run *run)
+{
+    return run->plan->command == COMMAND_EXEC;
+}
+
+/* phase.c: connect nodes as far as the window allows; the rest follows from
+ * their answers. */
+void run_connect(struct run *run);
+
+/* Something ended the run: stop every node. Only the first call does anything. */
+void run_end(struct run *run);
+
+/* TERM now and KILL after grace_s on every node that has an agent; the others
+ * are dropped. May come again with a shorter grace. */
+void run_stop_nodes(struct run *run, double grace_s);
+
+extern const struct node_ops run_node_ops; /* arg: the run */
+
+/* intake.c: a frame of a node has come (node_ops.frame). */
+void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
+extern const struct output_ops intake_output_ops; /* arg: the run */
+
+/* interrupt.c: signals, heartbeats and time limits. */
+void interrupt_watch(struct run *run);
+void interrupt_clear(struct run *run);
+
+#endif
