@@ -7,6 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The text quotes what files and command lines say, and may end on a terminal. */
+static void make_harmless(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 int err_set(struct error *err, const char *format, ...)
 {
     struct error made;
@@ -22,6 +30,7 @@ int err_set(struct error *err, const char *format, ...)
         strcpy(made.text, "(error text could not be made)");
     else if ((size_t)n >= sizeof made.text)
         memcpy(made.text + sizeof made.text - 4, "...", 4);
+    make_harmless(made.text);
     *err = made;
     return -1;
 }

@@ -13,7 +13,8 @@ struct error {
 };
 
 /* Write the text (printf style) and return -1. err may be NULL. The arguments
- * may point into err->text itself, so a caller can put a place in front. */
+ * may point into err->text itself, so a caller can put a place in front. Control
+ * characters become '?'. */
 int err_set(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -17,11 +17,9 @@ int parse_number(const char *text, int64_t min, int64_t max, int64_t *number,
                  struct error *err);
 
 /* Seconds, as "90", "1.5", "30s", "10m", "2h" or "1d". */
-int parse_seconds(const char *text, double min, double max, double *seconds,
-                  struct error *err);
+int parse_seconds(const char *text, double min, double max, double *seconds, struct error *err);
 
-/* Bytes: "4096", "8K", "1.5G"; K, M, G, T are binary. */
-int parse_bytes(const char *text, int64_t min, int64_t max, int64_t *bytes,
-                struct error *err);
+/* Bytes: "4096", "8K", "1.5G"; K, M, G, T (or k ...) are binary. */
+int parse_bytes(const char *text, int64_t min, int64_t max, int64_t *bytes, struct error *err);
 
 #endif

@@ -4,7 +4,8 @@
  * ranges "node[01-16,20] slots=8", and words after slots= that say how to reach
  * or treat that host: user= port= addr= iface= python= cwd= env:NAME=value.
  * hostfile.5 is the reference. Every host is checked: no leading '-', only
- * letters, digits, '.', '-', '_', ':' and brackets for IPv6.
+ * letters, digits, '.', '-', '_' ('#' within, as DeepSpeed) or an IPv6 address.
+ * "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOSTFILE_H
@@ -15,17 +16,24 @@
 #include "err.h"
 #include "strlist.h"
 
+#define HOSTFILE_BYTES_MAX (16 << 20)
+#define HOSTFILE_LINE_MAX (64 << 10)
+#define HOSTFILE_HOSTS_MAX 65536
+#define HOSTFILE_SPREAD_MAX (64u << 20) /* sum over all lines: its bytes times its hosts */
+#define HOST_SLOTS_MAX 4096
+#define HOST_ENV_MAX 1024 /* env: words of a line */
+
 struct host {
-    char *name;         /* as written (one name of a range); the label on output */
-    char *user;         /* NULL: ssh config decides */
-    char *addr;         /* NULL: connect to name */
-    char *iface;        /* NULL: found by reachability; else NCCL/GLOO interface */
-    char *python;       /* NULL: the run's */
-    char *cwd;          /* NULL: the run's */
-    int   port;         /* 0: ssh config decides */
-    int   slots;        /* > 0 */
-    int   line;         /* of the file; 0: from -H or the local fallback */
-    struct strlist env; /* NAME=value for this host only */
+    char          *name;   /* without user, port and IPv6 brackets, one of a range; the label */
+    char          *user;   /* NULL: ssh config decides */
+    char          *addr;   /* NULL: connect to name */
+    char          *iface;  /* NULL: found by reachability; else NCCL/GLOO interface */
+    char          *python; /* NULL: the run's */
+    char          *cwd;    /* NULL: the run's */
+    int            port;   /* 0: ssh config decides */
+    int            slots;  /* > 0 */
+    int            line;   /* of the file; 0: from -H or the local fallback */
+    struct strlist env;    /* NAME=value for this host only */
 };
 
 struct hostlist {
@@ -39,11 +47,11 @@ struct hostlist {
 int hostfile_read(const char *path, struct hostlist *hosts, struct error *err);
 
 /* The same from memory; name is what messages call it. For tests and fuzzing. */
-int hostfile_parse(const char *name, const char *text, size_t size,
-                   struct hostlist *hosts, struct error *err);
+int hostfile_parse(const char *name, const char *text, size_t size, struct hostlist *hosts,
+                   struct error *err);
 
 /* -H "te1:4,te2:4,node[1-3]:8", as horovodrun and mpirun take it. A host
- * without ":slots" has default_slots. */
+ * without ":slots" has default_slots. -1 with "-H:column: why" in err. */
 int hostlist_from_argument(const char *text, int default_slots, struct hostlist *hosts,
                            struct error *err);
 

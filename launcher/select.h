@@ -2,7 +2,8 @@
  *
  * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then
  * --num_nodes, --num_gpus and -np, with DeepSpeed's meaning (later upstream:
- * PR #8239). Order is always the hostfile's.
+ * PR #8239). Mentions of one host are merged, with slots anywhere it means
+ * these only. An IPv6 name stands in brackets. Order is always the hostfile's.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SELECT_H
@@ -29,8 +30,8 @@ struct select_rules {
     int         num_ranks; /* -np; -1: not given: take the first N slots */
 };
 
-/* 0, or -1 with the reason in err: unknown host, no such slot, both filters
- * given, or nothing left. Free with selection_clear(). */
+/* 0, or -1 with the reason in err: unknown host, no such slot, rules that
+ * exclude each other, nothing left, fewer slots than num_ranks. Free with selection_clear(). */
 int  select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                   struct selection *selection, struct error *err);
 void selection_clear(struct selection *selection);

@@ -1,0 +1,16 @@
+/* file.h - a whole file in memory
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_FILE_H
+#define MUSTER_FILE_H
+
+#include <stddef.h>
+
+#include "err.h"
+
+/* The bytes of path ("-" is stdin; pipes are fine) and a NUL behind them;
+ * caller frees. NULL with "path: why" in err, also when there are more than
+ * max bytes. */
+char *file_read(const char *path, size_t max, size_t *size, struct error *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* hostrange.h - many host names as one word, "node[01-16,20]"
+ *
+ * The notation of pdsh: a bracket lists numbers and ranges of numbers, written
+ * with as many digits as the first number has. Several brackets are a product,
+ * the last one counting fastest: "r[1-2]n[1-2]" is r1n1 r1n2 r2n1 r2n2. A
+ * bracketed IPv6 address, "[::1]", is a name and not a range.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_HOSTRANGE_H
+#define MUSTER_HOSTRANGE_H
+
+#include "err.h"
+#include "strlist.h"
+
+#define HOSTRANGE_NAMES_MAX 65536 /* that one word may stand for */
+#define HOSTRANGE_NAME_MAX 255    /* characters of a name: more than DNS allows */
+#define HOSTRANGE_BRACKETS_MAX 8
+#define HOSTRANGE_DIGITS_MAX 18 /* of a number: it fits into 63 bits */
+
+/* Add the names that word stands for; a word without brackets stands for
+ * itself. -1 with the reason in err and names as they were. */
+int hostrange_expand(const char *word, struct strlist *names, struct error *err);
+
+/* The inverse: names in any order, each counted once, as words separated by
+ * commas: "gw,node[01-16,20]". Caller frees. */
+char *hostrange_fold(const struct strlist *names);
+
+#endif

@@ -1,0 +1,31 @@
+/* hostline.h - one line of a hostfile, cut into its words
+ *
+ *     [user@]name[:port] slots=N [user=… port=… addr=… iface=… python=… cwd=…
+ *                                 env:NAME=value …] [# comment]
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_HOSTLINE_H
+#define MUSTER_HOSTLINE_H
+
+#include "err.h"
+#include "strlist.h"
+
+/* What was not in the line is NULL. The texts lie in the line. */
+struct hostline {
+    char          *name; /* not yet expanded; NULL: the line is blank or a comment */
+    char          *addr; /* may be a range as long as name's */
+    char          *user, *port, *iface, *python, *cwd;
+    int            slots;
+    char          *ignored; /* the first word behind slots= that means nothing here */
+    struct strlist env;
+};
+
+/* Cut line in place. -1 with the reason in err and the place within line in
+ * *at. hostline_clear() either way. */
+int  hostline_parse(char *line, struct hostline *parsed, const char **at, struct error *err);
+void hostline_clear(struct hostline *parsed);
+
+/* Length of the word, at most what fits into a message. */
+int hostline_shown(const char *word);
+
+#endif
