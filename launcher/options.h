@@ -23,6 +23,8 @@ enum command {
 };
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
+/* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
+enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
 
 struct options {
@@ -54,8 +56,8 @@ struct options {
     char *venv_script;
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
-    char *script;         /* first positional word */
-    struct strlist args;  /* everything behind it */
+    char *script;         /* first positional word; check: NULL */
+    struct strlist args;  /* everything behind it; check: for muster-train check */
 
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: chosen by reachability */
@@ -63,7 +65,7 @@ struct options {
     bool  one_gpu_per_rank;
     bool  bind_cores;
     char *bind_core_list; /* NULL: all */
-    char *local_rank_by;  /* "modulo" as DeepSpeed, or "index" */
+    enum local_rank_by local_rank_by;
 
     /* output */
     enum label label;
@@ -84,7 +86,12 @@ struct options {
     bool           quiet;
 };
 
-enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION };
+enum options_result {
+    OPTIONS_RUN,
+    OPTIONS_HELP,    /* options_help(stdout), exit 0 */
+    OPTIONS_VERSION, /* options_version(stdout) */
+    OPTIONS_LIST,    /* options_list(stdout) */
+};
 
 /* Fill options from defaults, conf files, environ and argv. Returns an
  * options_result, or -1 with what is wrong in err (exit status 2, or
@@ -94,15 +101,16 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
 /* Free all strings. */
 void options_clear(struct options *options);
 
-/* Set one option by its long name, as conf and the environment do; where is
- * put in front of the error ("muster.conf:3"). */
+/* Set one option by its whole long name, as conf does; where is put in front of
+ * the error ("muster.conf:3"). */
 int options_set(struct options *options, const char *name, const char *value,
                 const char *where, struct error *err);
 
 void options_help(FILE *out);    /* grouped, to 90 columns */
 void options_version(FILE *out); /* with libraries and what was built in */
 
-/* All rows, for the manual's test: prints "name letter arg default" lines. */
+/* All rows, for completion and the manual's test: "name letter arg default" on
+ * each line, "-" for what a row does not have. */
 void options_list(FILE *out);
 
 #endif

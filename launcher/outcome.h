@@ -14,26 +14,8 @@
 #include <jansson.h>
 
 #include "conn.h"
+#include "exit_code.h"
 #include "plan.h"
-
-/* muster's own exit codes; the manual lists them. A rank's code always passes
- * through unchanged, 128+N for a signal. */
-enum exit_code {
-    EXIT_USAGE = 2,
-    EXIT_DATA = 65,        /* bad hostfile or config */
-    EXIT_UNREACHABLE = 68, /* a node could not be reached */
-    EXIT_LOST = 69,        /* a node was lost during the run */
-    EXIT_INTERNAL = 70,
-    EXIT_CREATE = 73,      /* cannot create a file */
-    EXIT_OUTPUT = 74,      /* output could not be written */
-    EXIT_WAITED = 75,      /* a step of the start took too long */
-    EXIT_PROTOCOL = 76,
-    EXIT_REFUSED = 77,     /* host key or authentication */
-    EXIT_TIMEOUT = 124,    /* --timeout */
-    EXIT_CANNOT_EXECUTE = 126,
-    EXIT_NOT_FOUND = 127,
-    EXIT_INTERRUPTED = 130,
-};
 
 struct rank_end {
     bool     started, ended;

@@ -27,9 +27,11 @@ struct plan_node {
     int   port;  /* 0: ssh config decides */
     char *iface; /* fixed by the hostfile, or found by master.c; NULL: unknown */
     char *cwd;   /* NULL: stay where the login leaves us */
-    bool  is_local; /* agent by fork instead of SSH */
+    bool  is_local;  /* agent by fork instead of SSH */
+    int   node_rank; /* in the world: its place in node[], but with --no_ssh */
     int  *slot;
     int   slots;
+    struct strlist    device; /* CUDA names of slots 0, 1 ... by the hostfile; empty: numbers */
     struct strlist    env; /* collected environment, this host's own last */
     struct plan_rank *rank;
     int               ranks;
@@ -39,9 +41,11 @@ struct plan {
     enum command      command;
     char             *run_id; /* 20261120-073000-a1b2 */
     char             *stamp;  /* 20261120073000, for file names */
-    struct plan_node *node;
+    struct plan_node *node;  /* those we start: all, with --no_ssh only our own */
     size_t            nodes;
-    int               world_size;
+    int               node_count; /* of the world; more than nodes with --no_ssh */
+    int               world_size; /* ranks on all node_count nodes */
+    int               generation; /* starts of the ranks before this one */
     char             *master_addr; /* NULL until known */
     int               master_port; /* 0 until known */
     bool              one_gpu_per_rank;

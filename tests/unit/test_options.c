@@ -1,0 +1,625 @@
+/* test_options.c - the command line, muster.conf and the environment
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "conf.h"
+#include "option_table.h"
+#include "options.h"
+
+static struct options options;
+static struct error   err;
+static int            exit_code;
+
+static int parse(const char *const *argv)
+{
+    int argc = 0;
+
+    while (argv[argc] != NULL)
+        argc++;
+    options_clear(&options);
+    err.text[0] = '\0';
+    return options_parse(&options, argc, (char **)(uintptr_t)argv, &exit_code, &err);
+}
+
+#define PARSE(...) parse((const char *const[]){ "muster", __VA_ARGS__, NULL })
+#define ACCEPT(...)                                                \
+    do {                                                           \
+        if (PARSE(__VA_ARGS__) != OPTIONS_RUN)                     \
+            fail_msg("refused: %s", err.text);                     \
+    } while (0)
+#define REFUSE(reason, ...)                                        \
+    do {                                                           \
+        assert_int_equal(PARSE(__VA_ARGS__), -1);                  \
+        assert_int_equal(exit_code, 2);                            \
+        if (strstr(err.text, reason) == NULL)                      \
+            fail_msg("'%s' is not in: %s", reason, err.text);      \
+    } while (0)
+
+/* Nothing of the tester's own, and a home without settings. */
+static int set_up(void **state)
+{
+    char **entry;
+
+    (void)state;
+    for (entry = environ; *entry != NULL;)
+        if (strncmp(*entry, "MUSTER_", 7) == 0) {
+            char *name = strndup(*entry, strcspn(*entry, "="));
+            unsetenv(name);
+            free(name);
+            entry = environ;
+        } else {
+            entry++;
+        }
+    unsetenv("PDSH_SSH_ARGS_APPEND");
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("HOME", "/nonexistent", 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    options_clear(&options);
+    return set_up(state);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    ACCEPT("train.py");
+    assert_int_equal(options.command, COMMAND_RUN);
+    assert_string_equal(options.hostfile, "/job/hostfile");
+    assert_false(options.hostfile_given);
+    assert_null(options.hosts);
+    assert_int_equal(options.num_nodes, -1);
+    assert_int_equal(options.num_gpus, -1);
+    assert_int_equal(options.num_ranks, -1);
+    assert_int_equal(options.node_rank, -1);
+    assert_int_equal(options.fanout, 64);
+    assert_int_equal(options.master_port, 0);
+    assert_true(options.connect_timeout_s == 10 && options.grace_s == 30);
+    assert_true(options.heartbeat_s == 2 && options.dead_after_s == 15);
+    assert_true(options.timeout_s == 0);
+    assert_int_equal(options.log_level, LOG_WARN);
+    assert_int_equal(options.local_rank_by, LOCAL_RANK_MODULO);
+    assert_string_equal(options.script, "train.py");
+    assert_int_equal(options.args.count, 0);
+}
+
+/* Every flag of DeepSpeed's that has a meaning here. */
+static void deepspeed_flags(void **state)
+{
+    (void)state;
+    ACCEPT("-H", "./hosts", "-i", "te1", "--exclude=", "--num_nodes", "2", "--num_gpus=3",
+           "--master_port", "1234", "--master_addr=te1", "--launcher=PDSH", "--module",
+           "--no_local_rank", "--no_ssh_check", "--force_multi", "--save_pid",
+           "--enable_each_rank_log", "logs", "--bind_cores_to_rank", "--bind_core_list",
+           "0,2-4", "--ssh_port=2222", "--venv_script", "v.sh", "--log_level", "error",
+           "--quiet", "pkg.train", "--epochs", "3");
+    assert_string_equal(options.hostfile, "./hosts");
+    assert_true(options.hostfile_given);
+    assert_string_equal(options.include, "te1");
+    assert_null(options.exclude);
+    assert_int_equal(options.num_nodes, 2);
+    assert_int_equal(options.num_gpus, 3);
+    assert_int_equal(options.master_port, 1234);
+    assert_string_equal(options.master_addr, "te1");
+    assert_true(options.module && options.no_local_rank && options.no_ssh_check);
+    assert_true(options.force_multi && options.save_pid && options.bind_cores);
+    assert_string_equal(options.each_rank_log, "logs");
+    assert_string_equal(options.bind_core_list, "0,2-4");
+    assert_int_equal(options.ssh_port, 2222);
+    assert_string_equal(options.venv_script, "v.sh");
+    assert_int_equal(options.log_level, LOG_ERROR);
+    assert_true(options.quiet);
+    assert_string_equal(options.script, "pkg.train");
+    assert_int_equal(options.args.count, 2);
+
+    ACCEPT("--num_accelerators", "2", "x");
+    assert_int_equal(options.num_gpus, 2);
+    ACCEPT("--no_ssh", "--node_rank", "1", "--no_python", "x");
+    assert_true(options.no_ssh && options.no_python);
+    assert_int_equal(options.node_rank, 1);
+    ACCEPT("--enable_each_rank_log", "None", "x");
+    assert_null(options.each_rank_log);
+    ACCEPT("--num_nodes", "-1", "--node_rank", "-1", "x");
+    assert_int_equal(options.num_nodes, -1);
+}
+
+static void own_flags(void **state)
+{
+    (void)state;
+    ACCEPT("-np", "5", "--env", "A=1", "--env=B", "--env-file=e", "--cwd", "/w", "--grace=1.5",
+           "--timeout", "2h", "--connect-timeout=3s", "--fanout=8", "--label", "rank",
+           "--timestamps", "--show-ranks=0,3-5", "--log-dir=d", "--one-gpu-per-rank", "--json=-",
+           "--dry-run", "--python=/p", "--transport=exec", "--agent=a", "--ssh-config=c",
+           "--local-rank-by=index", "--heartbeat=1", "--dead-after=5", "x");
+    assert_int_equal(options.num_ranks, 5);
+    assert_int_equal(options.env.count, 2);
+    assert_string_equal(options.env.item[1], "B");
+    assert_string_equal(options.env_files.item[0], "e");
+    assert_string_equal(options.cwd, "/w");
+    assert_true(options.grace_s == 1.5 && options.timeout_s == 7200);
+    assert_true(options.connect_timeout_s == 3 && options.dead_after_s == 5);
+    assert_int_equal(options.label, LABEL_RANK);
+    assert_string_equal(options.show_ranks, "0,3-5");
+    assert_true(options.timestamps && options.one_gpu_per_rank && options.dry_run);
+    assert_string_equal(options.json, "-");
+    assert_int_equal(options.transport, TRANSPORT_EXEC);
+    assert_int_equal(options.local_rank_by, LOCAL_RANK_INDEX);
+    ACCEPT("-np=4", "x");
+    assert_int_equal(options.num_ranks, 4);
+    ACCEPT("-q", "x");
+    assert_int_equal(options.log_level, LOG_ERROR);
+    ACCEPT("-vv", "x");
+    assert_int_equal(options.log_level, LOG_DEBUG);
+    ACCEPT("--log_level", "critical", "-v", "x");
+    assert_int_equal(options.log_level, LOG_INFO);
+}
+
+static void hosts_or_file(void **state)
+{
+    (void)state;
+    ACCEPT("-H", "te1:4,te2:4", "x");
+    assert_string_equal(options.hosts, "te1:4,te2:4");
+    assert_false(options.hostfile_given);
+    ACCEPT("-Hte1", "x");
+    assert_string_equal(options.hosts, "te1");
+    ACCEPT("-H=/no/such", "x");
+    assert_string_equal(options.hostfile, "/no/such");
+    ACCEPT("-H", "-", "x");
+    assert_string_equal(options.hostfile, "-");
+    assert_int_equal(chdir(TOP_SRCDIR), 0);
+    ACCEPT("-H", "LICENSE", "x"); /* a file that exists */
+    assert_string_equal(options.hostfile, "LICENSE");
+    ACCEPT("--hostfile", "te1:4", "x"); /* --hostfile is always a file */
+    assert_string_equal(options.hostfile, "te1:4");
+    assert_null(options.hosts);
+    REFUSE("twice", "--hostfile=a", "-H", "te1:4", "x");
+    REFUSE("twice", "--hosts=te1", "--hostfile=a", "x");
+}
+
+static void options_end_at_the_script(void **state)
+{
+    (void)state;
+    ACCEPT("--num_gpus", "1", "train.py", "--num_gpus", "2", "--unknown", "-h");
+    assert_int_equal(options.num_gpus, 1);
+    assert_int_equal(options.args.count, 4);
+    ACCEPT("--", "train.py", "--", "a"); /* one "--" is eaten, not two */
+    assert_string_equal(options.script, "train.py");
+    assert_int_equal(options.args.count, 2);
+    assert_string_equal(options.args.item[0], "--");
+    ACCEPT("train.py", "--", "-x");
+    assert_int_equal(options.args.count, 1);
+    assert_string_equal(options.args.item[0], "-x");
+    ACCEPT("train.py", "a", "--", "b");
+    assert_int_equal(options.args.count, 3);
+    ACCEPT("--", "-x");
+    assert_string_equal(options.script, "-x");
+    REFUSE("no script", "--num_gpus=1");
+    REFUSE("no script", "--");
+}
+
+static void commands(void **state)
+{
+    (void)state;
+    ACCEPT("exec", "-bS", "--", "nvidia-smi", "-L");
+    assert_int_equal(options.command, COMMAND_EXEC);
+    assert_true(options.fold && options.largest_status);
+    assert_string_equal(options.script, "nvidia-smi");
+    assert_string_equal(options.args.item[0], "-L");
+    ACCEPT("exec", "git", "--", "x"); /* the command's own */
+    assert_string_equal(options.args.item[0], "--");
+    ACCEPT("check", "-H", "te1:1", "--", "-b", "8");
+    assert_int_equal(options.command, COMMAND_CHECK);
+    assert_null(options.script);
+    assert_string_equal(options.args.item[0], "-b");
+    assert_int_equal(options.args.count, 2);
+    ACCEPT("check");
+    assert_int_equal(options.args.count, 0);
+    ACCEPT("./exec", "x");
+    assert_int_equal(options.command, COMMAND_RUN);
+    REFUSE("no command", "exec", "-b");
+    REFUSE("behind '--'", "check", "-b", "8");
+    REFUSE("behind '--'", "check", "--dtype", "float");
+    REFUSE("muster exec", "--hosts=a", "exec", "x");
+    REFUSE("--fold", "--fold", "x");
+    REFUSE("-S", "-S", "x");
+    REFUSE("--module", "exec", "--module", "x");
+    REFUSE("--master_port", "exec", "--master_port=1", "x");
+}
+
+static void prefixes(void **state)
+{
+    (void)state;
+    ACCEPT("--num_g", "2", "--host=f", "--launcher_arg=-f 9", "--inc", "a", "x");
+    assert_int_equal(options.num_gpus, 2);
+    assert_string_equal(options.hostfile, "f");
+    assert_int_equal(options.fanout, 9);
+    /* Unique in DeepSpeed: ours of that beginning do not change the meaning. */
+    ACCEPT("--log", "debug", "--ss", "22", "--f", "--en", "d", "--q", "x");
+    assert_int_equal(options.ssh_port, 22);
+    assert_true(options.force_multi && options.quiet);
+    assert_string_equal(options.each_rank_log, "d");
+    ACCEPT("--no-local-rank", "--ssh_config=f", "--one_gpu", "--gr", "1", "x"); /* - is _ */
+    assert_true(options.no_local_rank && options.one_gpu_per_rank && options.grace_s == 1);
+    assert_string_equal(options.ssh_config, "f");
+    ACCEPT("--no_ssh", "--node_rank=0", "x"); /* whole, though --no_ssh_check begins so */
+    assert_false(options.no_ssh_check);
+    REFUSE("--no_ssh, --no_ssh_check, --no_python, --no_local_rank", "--no_", "x");
+    REFUSE("--timestamps, --timeout", "--ti", "1", "x");
+    REFUSE("ambiguous", "--h", "x");
+}
+
+static void values(void **state)
+{
+    (void)state;
+    ACCEPT("--include=-x", "--env=-A=", "x");
+    assert_string_equal(options.include, "-x");
+    REFUSE("--include", "--include", "-x", "y");
+    REFUSE("goes behind '='", "--master_addr", "--module", "y");
+    REFUSE("needs a value", "--hostfile");
+    REFUSE("needs a value", "-i");
+    REFUSE("--fanout", "--fanout=0", "x");
+    REFUSE("--fanout", "--fanout=4x", "x");
+    REFUSE("--ssh_port", "--ssh_port=70000", "x");
+    REFUSE("--grace", "--grace=soon", "x");
+    REFUSE("host|rank|none", "--label=both", "x");
+    REFUSE("--log_level", "--log_level=loud", "x");
+    REFUSE("neither yes nor no", "--module=maybe", "x");
+    REFUSE("NAME", "--env", "=1", "x");
+    ACCEPT("--module=no", "--timestamps=yes", "x");
+    assert_true(!options.module && options.timestamps);
+    for (size_t i = 0; i < 6; i++) {
+        static const char *const bad[] = { "0,2-6,5-9", "8,2-6", "1,6-2", "a", "1,", "0 ,1" };
+
+        REFUSE("--show-ranks", "--show-ranks", bad[i], "x");
+    }
+    ACCEPT("--show-ranks=0,2-4,6,8-9", "x");
+}
+
+static void unknown(void **state)
+{
+    (void)state;
+    REFUSE("did you mean --hostfile?", "--hotsfile=x", "y");
+    REFUSE("did you mean --num_gpus?", "--nproc_per_node=4", "y");
+    REFUSE("did you mean --hostfile?", "-hostfile", "x", "y");
+    REFUSE("unknown option --epochs", "--epochs", "3");
+    assert_null(strstr(err.text, "did you mean"));
+    REFUSE("unknown option -Z", "-Z", "y");
+    REFUSE("unknown option --", "--=x", "y");
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    REFUSE("--elastic_training: is refused", "--elastic_training", "x");
+    REFUSE("--num_nodes", "--min_elastic_nodes=1", "x");
+    REFUSE("--num_nodes", "--max_elastic_nodes", "2", "x");
+    REFUSE("deepspeed", "--autotuning", "tune", "x");
+    REFUSE("'openmpi' is refused", "--launcher=openmpi", "x");
+    REFUSE("scontrol", "--launcher", "SLURM", "x");
+    REFUSE("~/.ssh/config", "--launcher_args=-i key", "x");
+    REFUSE("'--mca'", "--launcher_args=--mca btl tcp", "x");
+    REFUSE("-f needs a value", "--launcher_args=-f", "x");
+    ACCEPT("--launcher_args=-f 7 -p2022 -t 9", "x");
+    assert_int_equal(options.fanout, 7);
+    assert_int_equal(options.ssh_port, 2022);
+    assert_true(options.connect_timeout_s == 9);
+    REFUSE("exclude each other", "--module", "--no_python", "x");
+    REFUSE("--node_rank", "--no_ssh", "x");
+    REFUSE("--no_ssh", "--node_rank=1", "x");
+    REFUSE("--bind_cores_to_rank", "--bind_core_list=0", "x");
+    REFUSE("exclude each other", "--log-dir=a", "--enable_each_rank_log=b", "x");
+    REFUSE("--dead-after", "--dead-after=3", "--heartbeat=2", "x");
+}
+
+static void asked(void **state)
+{
+    (void)state;
+    assert_int_equal(PARSE("--help"), OPTIONS_HELP);
+    assert_int_equal(PARSE("-h"), OPTIONS_HELP);
+    assert_int_equal(PARSE("--version"), OPTIONS_VERSION);
+    assert_int_equal(PARSE("exec", "--help"), OPTIONS_HELP);
+    assert_int_equal(PARSE("--list-options"), OPTIONS_LIST);
+    assert_int_equal(PARSE("train.py", "--help"), OPTIONS_RUN);
+}
+
+static void environment(void **state)
+{
+    (void)state;
+    setenv("MUSTER_FANOUT", "7", 1);
+    setenv("MUSTER_SSH_PORT", "2022", 1);
+    setenv("MUSTER_ONE_GPU_PER_RANK", "yes", 1);
+    setenv("MUSTER_LABEL", "", 1); /* as if it were not there */
+    setenv("PDSH_SSH_ARGS_APPEND", "-p 99", 1);
+    ACCEPT("x");
+    assert_int_equal(options.fanout, 7);
+    assert_int_equal(options.ssh_port, 2022);
+    assert_true(options.one_gpu_per_rank);
+    unsetenv("MUSTER_SSH_PORT");
+    ACCEPT("--fanout=8", "x");
+    assert_int_equal(options.fanout, 8);
+    assert_int_equal(options.ssh_port, 99);
+    setenv("PDSH_SSH_ARGS_APPEND", "-p", 1);
+    REFUSE("PDSH_SSH_ARGS_APPEND", "x");
+    unsetenv("PDSH_SSH_ARGS_APPEND");
+    setenv("MUSTER_FANOUT", "x", 1);
+    REFUSE("MUSTER_FANOUT", "x");
+    unsetenv("MUSTER_FANOUT");
+    setenv("MUSTER_AUTOTUNING", "run", 1);
+    REFUSE("MUSTER_AUTOTUNING", "x");
+}
+
+static size_t warned;
+
+static void count_warning(const char *line, size_t size, void *arg)
+{
+    (void)arg;
+    warned += memmem(line, size, "MUSTER_FANOTU", 13) != NULL;
+    warned += memmem(line, size, "'-oX=1'", 7) != NULL;
+    assert_null(memmem(line, size, "MUSTER_RUN_ID", 13));
+    assert_null(memmem(line, size, "MUSTER_TEST", 11));
+}
+
+static void oddities_are_warned_about(void **state)
+{
+    (void)state;
+    setenv("MUSTER_FANOTU", "7", 1);
+    setenv("MUSTER_RUN_ID", "a run inside a run", 1);
+    setenv("MUSTER_TEST_X", "1", 1);
+    setenv("PDSH_SSH_ARGS_APPEND", "-oX=1 -p22", 1);
+    log_sink(count_warning, NULL);
+    ACCEPT("x");
+    assert_int_equal(warned, 2);
+    assert_int_equal(options.ssh_port, 22);
+    ACCEPT("-q", "x");
+    assert_int_equal(warned, 2);
+    log_sink(NULL, NULL);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void files_in_order(void **state)
+{
+    char folder[] = "/tmp/test_options.XXXXXX";
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("muster", 0755), 0);
+    write_file("muster/muster.conf", "[muster]\nfanout=2\ngrace=3\nfold=yes\n");
+    write_file("other.conf", "[muster]\nfanout = 4\n");
+
+    setenv("XDG_CONFIG_HOME", folder, 1);
+    ACCEPT("x");
+    assert_int_equal(options.fanout, 2);
+    assert_false(options.fold); /* for exec only, so no error here */
+    ACCEPT("exec", "x");
+    assert_true(options.fold);
+    ACCEPT("exec", "--fold=no", "x");
+    assert_false(options.fold);
+    ACCEPT("--config", "other.conf", "x");
+    assert_int_equal(options.fanout, 4);
+    assert_true(options.grace_s == 3);
+    setenv("MUSTER_CONFIG", "other.conf", 1);
+    ACCEPT("x");
+    assert_int_equal(options.fanout, 4);
+    setenv("MUSTER_FANOUT", "5", 1);
+    ACCEPT("x");
+    assert_int_equal(options.fanout, 5);
+    ACCEPT("--fanout=6", "x");
+    assert_int_equal(options.fanout, 6);
+
+    assert_int_equal(PARSE("--config=none.conf", "x"), -1);
+    assert_int_equal(exit_code, 65);
+    assert_non_null(strstr(err.text, "none.conf"));
+    remove("muster/muster.conf");
+    remove("muster");
+    remove("other.conf");
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* What a muster.conf of that text leads to. */
+static int conf(const char *text)
+{
+    options_clear(&options);
+    err.text[0] = '\0';
+    return conf_parse("my.conf", text, &options, &err);
+}
+
+static void assert_conf_error(const char *text, const char *reason)
+{
+    assert_int_equal(conf(text), -1);
+    if (strstr(err.text, reason) == NULL)
+        fail_msg("'%s' is not in: %s", reason, err.text);
+}
+
+static void conf_settings(void **state)
+{
+    (void)state;
+    assert_int_equal(conf("\xef\xbb\xbf# comment\r\n\n; another\n[muster]  ; ours\r\n"
+                          "fanout = 128\r\nssh-port=22\n  one-gpu-per-rank: yes\n"
+                          "env = A=b c\nenv = B=2 ; note\nmaster_addr =\ntimeout =\nhostfile = /h"), 0);
+    assert_int_equal(options.fanout, 128);
+    assert_int_equal(options.ssh_port, 22);
+    assert_true(options.one_gpu_per_rank); /* indented: not more of the line above */
+    assert_int_equal(options.env.count, 2);
+    assert_string_equal(options.env.item[0], "A=b c");
+    assert_string_equal(options.env.item[1], "B=2");
+    assert_null(options.master_addr);
+    assert_string_equal(options.hostfile, "/h");
+    assert_int_equal(conf(""), 0);
+}
+
+static void conf_errors(void **state)
+{
+    char long_line[600] = "[muster]\n\nenv = A=";
+    char long_section[100] = "[muster-and-a-name-that-is-longer-than-fifty-bytes-in-all]\nfanout=1\n";
+
+    (void)state;
+    assert_conf_error("[muster]\n\nfanot = 1\n", "my.conf:3: there is no setting 'fanot' "
+                                                 "(did you mean --fanout?)");
+    assert_conf_error("[muster]\nfanout = x\n", "my.conf:2: fanout: 'x'");
+    assert_conf_error("[muster]\nfan = 1\n", "my.conf:2"); /* no prefixes here */
+    assert_conf_error("[muster]\nautotuning = run\n", "my.conf:2: autotuning: is refused");
+    assert_conf_error("[muster]\ndry-run = yes\n", "command line");
+    assert_conf_error("fanout = 1\n", "my.conf:1: 'fanout' stands before [muster]");
+    assert_conf_error("[muster]\n[other]\n", "my.conf:2: unknown section '[other]'");
+    assert_conf_error("[muster] x\n", "my.conf:1");
+    assert_conf_error(long_section, "my.conf:1: unknown section");
+    assert_conf_error("[muster]\nfanout\n", "my.conf:2: this is neither");
+    assert_conf_error("[muster\nfanout = 1\n", "my.conf:1");
+    /* The first mistake is the one that is reported. */
+    assert_conf_error("[muster]\nnonsense\nfanout = x\n", "my.conf:2");
+    assert_conf_error("[muster]\nfanout = x\nnonsense\n", "my.conf:2");
+
+    memset(long_line + strlen(long_line), 'x', 500);
+    assert_conf_error(long_line, "my.conf:3: the line has");
+    long_line[10] = '#'; /* the empty line: a long comment does no harm */
+    memmove(long_line + 10, long_line + 11, sizeof long_line - 11);
+    long_line[10] = '#';
+    assert_int_equal(conf(long_line), 0);
+}
+
+/* The list of settings is one: what the manual and the example say is in the
+ * table, and the other way round. */
+static char *file_text(const char *name)
+{
+    char  *text = NULL, path[512];
+    size_t size = 0;
+    FILE  *file;
+
+    snprintf(path, sizeof path, "%s/%s", TOP_SRCDIR, name);
+    file = fopen(path, "r");
+    if (file == NULL || getdelim(&text, &size, '\0', file) < 0)
+        fail_msg("cannot read %s", path);
+    fclose(file);
+    return text;
+}
+
+static bool is_setting(const struct option_row *row)
+{
+    return !(row->flags & (OPTION_ARGV_ONLY | OPTION_HIDDEN | OPTION_REFUSED)) &&
+           row->help != NULL;
+}
+
+static void example_is_complete(void **state)
+{
+    char                    *text = file_text("conf/muster.conf"), *line;
+    char                     want[128];
+    const struct option_row *row;
+
+    (void)state;
+    for (row = option_table; row < option_table + option_rows; row++) {
+        snprintf(want, sizeof want, "\n#%s =%s%s\n", row->name,
+                 row->initial != NULL || row->arg == NULL ? " " : "",
+                 row->initial != NULL ? row->initial : row->arg == NULL ? "no" : "");
+        if (is_setting(row) && strstr(text, want) == NULL)
+            fail_msg("conf/muster.conf lacks%s", want);
+    }
+    assert_int_equal(conf(text), 0);
+    /* Every line means something, and means the default. */
+    for (line = text; (line = strstr(line, "\n#")) != NULL; line++)
+        if (line[2] != ' ' && line[2] != '\n')
+            line[1] = ' ';
+    if (conf(text) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(options.fanout, 64);
+    assert_int_equal(options.log_level, LOG_WARN);
+    free(text);
+}
+
+static void manual_is_complete(void **state)
+{
+    char                    *text = file_text("doc/muster.conf.5");
+    char                     want[128], escaped[96], *to;
+    const struct option_row *row;
+    const char              *from;
+
+    (void)state;
+    for (row = option_table; row < option_table + option_rows; row++) {
+        for (from = row->name, to = escaped; *from != '\0'; from++) {
+            if (*from == '-')
+                *to++ = '\\';
+            *to++ = *from;
+        }
+        *to = '\0';
+        snprintf(want, sizeof want, "\n.BR %s ", escaped);
+        if (is_setting(row) && strstr(text, want) == NULL) {
+            snprintf(want, sizeof want, "\n.BI %s ", escaped);
+            if (strstr(text, want) == NULL)
+                fail_msg("doc/muster.conf.5 lacks %s", row->name);
+        }
+    }
+    free(text);
+}
+
+static void help_is_readable(void **state)
+{
+    char  *text = NULL, *line, *rest = NULL;
+    size_t size = 0, lines = 0;
+    FILE  *out = open_memstream(&text, &size);
+    const struct option_row *row;
+
+    (void)state;
+    options_help(out);
+    fclose(out);
+    for (row = option_table; row < option_table + option_rows; row++)
+        if (is_setting(row) && strstr(text, row->name) == NULL)
+            fail_msg("--help lacks %s", row->name);
+    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        lines++;
+        if (strlen(line) > 90)
+            fail_msg("longer than 90 columns: %s", line);
+    }
+    assert_in_range(lines, 40, 85);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(defaults, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(deepspeed_flags, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(own_flags, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(hosts_or_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_end_at_the_script, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(asked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(environment, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(oddities_are_warned_about, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(conf_settings, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(conf_errors, set_up, tear_down),
+        cmocka_unit_test(example_is_complete),
+        cmocka_unit_test(manual_is_complete),
+        cmocka_unit_test(help_is_readable),
+    };
+
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}
