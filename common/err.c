@@ -1,6 +1,8 @@
 /* err.c - see err.h
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "config.h"
+
 #include "err.h"
 
 #include <stdarg.h>

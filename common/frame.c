@@ -1,6 +1,8 @@
 /* frame.c - see frame.h
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "config.h"
+
 #include "frame.h"
 
 #include <assert.h>
@@ -52,6 +54,13 @@ uint64_t get_u64(const unsigned char *at)
 
 void frame_put(struct evbuffer *out, const struct frame *frame)
 {
+    frame_put_header(out, frame);
+    if (frame->size > 0 && evbuffer_add(out, frame->body, frame->size) < 0)
+        xalloc_die();
+}
+
+void frame_put_header(struct evbuffer *out, const struct frame *frame)
+{
     unsigned char header[FRAME_HEADER_BYTES] = { 0 };
 
     assert(frame->size <= FRAME_BODY_MAX);
@@ -60,8 +69,7 @@ void frame_put(struct evbuffer *out, const struct frame *frame)
     header[5] = (unsigned char)frame->stream;
     put_u32(header + 8, frame->generation);
     put_u32(header + 12, frame->rank);
-    if (evbuffer_add(out, header, sizeof header) < 0 ||
-        (frame->size > 0 && evbuffer_add(out, frame->body, frame->size) < 0))
+    if (evbuffer_add(out, header, sizeof header) < 0)
         xalloc_die();
 }
 

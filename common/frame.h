@@ -65,6 +65,9 @@ const char *frame_name(enum frame_type type);
 /* Append one frame. size must be <= FRAME_BODY_MAX. */
 void frame_put(struct evbuffer *out, const struct frame *frame);
 
+/* Append only the header, for a caller that moves the body there itself. */
+void frame_put_header(struct evbuffer *out, const struct frame *frame);
+
 /* Append a control frame and release its json. Text that JSON cannot carry
  * (not UTF-8) never comes here: such bytes go in blobs. */
 void frame_put_json(struct evbuffer *out, enum frame_type type, uint32_t generation,

@@ -1,6 +1,8 @@
 /* log.c - see log.h
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "config.h"
+
 #include "log.h"
 
 #include <errno.h>

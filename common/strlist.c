@@ -1,6 +1,8 @@
 /* strlist.c - see strlist.h
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "config.h"
+
 #include "strlist.h"
 
 #include <stdarg.h>

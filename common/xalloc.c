@@ -1,6 +1,8 @@
 /* xalloc.c - see xalloc.h
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "config.h"
+
 #include "xalloc.h"
 
 #include <stdarg.h>

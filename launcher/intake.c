@@ -157,27 +157,35 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
         run_end(run);
 }
 
+/* The last node has come to the barrier: everybody gets everything. */
+static void answer_barrier(struct run *run)
+{
+    json_t *part;
+    size_t  i;
+
+    while ((part = kvs_take(run->kvs)) != NULL) {
+        for (i = 0; i < run->plan->nodes; i++)
+            if (node_is_live(&run->node[i]))
+                node_send(&run->node[i], FRAME_KVS, json_incref(part));
+        json_decref(part);
+    }
+}
+
 static void take_kvs(struct run *run, struct node *node, const struct frame *frame,
                      const json_t *body)
 {
     struct error err;
-    json_t      *all = NULL;
-    size_t       i;
     int          rc;
 
     if (run_is_exec(run)) {
         bad_frame(node, frame, "PMI is not offered here");
         return;
     }
-    rc = kvs_node_in(run->kvs, node->index, body, &all, &err);
+    rc = kvs_node_in(run->kvs, node->index, body, &err);
     if (rc < 0)
         bad_frame(node, frame, err.text);
-    if (rc <= 0)
-        return;
-    for (i = 0; i < run->plan->nodes; i++)
-        if (node_is_live(&run->node[i]))
-            node_send(&run->node[i], FRAME_KVS, json_incref(all));
-    json_decref(all);
+    else if (rc > 0)
+        answer_barrier(run);
 }
 
 static void take_abort(struct run *run, struct node *node, const struct frame *frame,
