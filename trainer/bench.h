@@ -1,0 +1,40 @@
+/* bench.h - collectives run, compared and timed over a communicator
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_BENCH_H
+#define MUSTER_BENCH_H
+
+#include <stdbool.h>
+
+#include "check_options.h"
+#include "collective.h"
+#include "comm.h"
+#include "pattern.h"
+#include "report.h"
+#include "roster.h"
+
+struct bench {
+    const struct check_options *options;
+    const struct roster        *roster;
+    struct comm                *comm;
+    struct pattern              moved;   /* what collectives that only move data send */
+    struct pattern              reduced;
+    void                       *in, *out; /* in the communicator's memory */
+    void                       *staging;  /* on the host, as large as one of them */
+    void (*release)(void *memory);        /* of in and out; outlives comm */
+    double                      wrong;    /* elements, on this rank */
+    bool                        corrupt;  /* for the tests: spoil what all_reduce gives */
+};
+
+/* Prepare for sizes up to --max-bytes; borrows its arguments. -1 when memory is
+ * out. bench_clear comes after the communicator was closed or aborted. */
+int  bench_init(struct bench *bench, const struct check_options *options,
+                const struct roster *roster, struct comm *comm, struct error *err);
+void bench_clear(struct bench *bench);
+
+/* One collective at all sizes, into the report. What is wrong is said on stderr
+ * and counted; -1 only when the communicator failed. */
+int bench_run(struct bench *bench, const struct collective *what, struct report *report,
+              struct error *err);
+
+#endif

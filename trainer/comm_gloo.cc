@@ -1,0 +1,561 @@
+/* comm_gloo.cc - the communicator on CPUs: Gloo, over TCP
+ *
+ * The only C++ file: nothing of Gloo, and no exception, leaves it. Gloo's own
+ * rendezvous is not used. It wants a store whose get waits for the key to appear,
+ * while PMI asks for a barrier between puts and gets; so the mesh is connected
+ * here, pair by pair, with all addresses exchanged around one barrier.
+ *
+ * Gloo's collectives have no reduce_scatter that takes a timeout, so that is a
+ * ring on send and recv.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "comm.h"
+
+#include <net/if.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/context.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/tcp/device.h>
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
+/* Gloo's slots: the collectives use the prefixes 1 to 15 in bits 40 to 47. */
+constexpr uint64_t slot_peer = uint64_t(0x70) << 40;
+constexpr uint64_t slot_ring = uint64_t(0x71) << 40;
+constexpr uint64_t slot_probe = uint64_t(0x72) << 40;
+
+/* A context whose pairs are connected by addresses that went through PMI. */
+class Mesh : public gloo::Context {
+public:
+    Mesh(const comm_world &world, std::shared_ptr<gloo::transport::Device> device);
+
+private:
+    void publish(const comm_world &world);
+    void connect(const comm_world &world);
+};
+
+struct Pending {
+    Buffer buffer;
+    bool   is_send;
+};
+
+struct GlooComm : comm {
+    std::shared_ptr<Mesh>    mesh;
+    std::vector<std::string> label;
+    std::vector<char>        scratch; /* of reduce_scatter */
+    std::vector<Pending>     pending; /* sends and recvs of the open group */
+    bool                     in_group = false;
+    uint32_t                 tag = 0;
+};
+
+const comm_ops *gloo_ops();
+
+/* ---- opening ---- */
+
+/* PMI's errors on their way through the constructors. */
+struct PmiFailure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/* The address of ours that packets to host leave from. */
+std::string source_towards(const char *host)
+{
+    struct addrinfo         hints = {}, *found, *at;
+    struct sockaddr_storage own = {};
+    char                    text[NI_MAXHOST] = "";
+    int                     rc;
+
+    hints.ai_socktype = SOCK_DGRAM; /* connecting it sends nothing */
+    if ((rc = getaddrinfo(host, "9", &hints, &found)) != 0)
+        throw std::runtime_error(std::string("MASTER_ADDR ") + host + ": " + gai_strerror(rc));
+    for (at = found; at != nullptr && *text == '\0'; at = at->ai_next) {
+        int       fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
+        socklen_t size = sizeof own;
+
+        if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+            getsockname(fd, reinterpret_cast<struct sockaddr *>(&own), &size) == 0)
+            getnameinfo(reinterpret_cast<struct sockaddr *>(&own), size, text, sizeof text,
+                        nullptr, 0, NI_NUMERICHOST);
+        if (fd >= 0)
+            close(fd);
+    }
+    freeaddrinfo(found);
+    if (*text == '\0')
+        throw std::runtime_error(std::string("MASTER_ADDR ") + host + ": no route to it");
+    return text;
+}
+
+/* The interface that is asked for, else the one that leads to MASTER_ADDR, else
+ * whatever the host's own name stands for. */
+std::shared_ptr<gloo::transport::Device> open_device()
+{
+    gloo::transport::tcp::attr attr;
+    const char                *iface = getenv("GLOO_SOCKET_IFNAME");
+    const char                *master = getenv("MASTER_ADDR");
+
+    if (iface != nullptr && *iface != '\0') {
+        attr.iface = std::string(iface, strcspn(iface, ","));
+        if (if_nametoindex(attr.iface.c_str()) == 0)
+            throw std::runtime_error("GLOO_SOCKET_IFNAME=" + attr.iface +
+                                     ": no such interface here");
+    } else if (master != nullptr && *master != '\0') {
+        attr.hostname = source_towards(master);
+    }
+    return gloo::transport::tcp::CreateDevice(attr);
+}
+
+Mesh::Mesh(const comm_world &world, std::shared_ptr<gloo::transport::Device> device)
+    : gloo::Context(world.rank, world.size)
+{
+    setTimeout(milliseconds(int64_t(world.timeout_s * 1000)));
+    device_ = std::move(device);
+    transportContext_ = device_->createContext(rank, size);
+    transportContext_->setTimeout(getTimeout());
+    publish(world);
+    connect(world);
+}
+
+/* Addresses are mostly zeros: "z120." stands for 120 of them. It matters, for
+ * their number grows with the square of the ranks. */
+std::string pack(const std::vector<char> &bytes)
+{
+    std::string text;
+    size_t      i, end;
+    char        hex[3];
+
+    for (i = 0; i < bytes.size(); i = end) {
+        for (end = i; end < bytes.size() && bytes[end] == 0;)
+            end++;
+        if (end > i + 2) {
+            text += "z" + std::to_string(end - i) + ".";
+        } else {
+            hex_encode(&bytes[i], 1, hex);
+            text += hex;
+            end = i + 1;
+        }
+    }
+    return text;
+}
+
+std::vector<char> unpack(const char *text)
+{
+    std::vector<char> bytes;
+    char              hex[3] = "", byte, *end;
+
+    while (*text != '\0' && bytes.size() < gloo::transport::Address::kMaxByteSize) {
+        if (*text == 'z') {
+            unsigned long zeros = strtoul(text + 1, &end, 10);
+
+            if (*end != '.' || zeros > gloo::transport::Address::kMaxByteSize)
+                break;
+            bytes.insert(bytes.end(), zeros, 0);
+            text = end + 1;
+        } else {
+            hex[0] = text[0];
+            hex[1] = text[1];
+            if (hex_decode(hex, &byte, 1) != 1)
+                break;
+            bytes.push_back(byte);
+            text += 2;
+        }
+    }
+    if (*text != '\0')
+        throw std::runtime_error("not an address of a Gloo rank");
+    return bytes;
+}
+
+std::string key(int from, int to)
+{
+    return "gloo-" + std::to_string(from) + "-" + std::to_string(to);
+}
+
+void Mesh::publish(const comm_world &world)
+{
+    struct error err;
+
+    for (int peer = 0; peer < size; peer++) {
+        if (peer == rank)
+            continue;
+        auto &pair = transportContext_->createPair(peer);
+
+        pair->setLocalRank(world.local_rank);
+        if (pmi_put(world.pmi, key(rank, peer).c_str(), pack(pair->address().bytes()).c_str(),
+                    &err) < 0)
+            throw PmiFailure(err.text);
+    }
+    if (pmi_barrier(world.pmi, &err) < 0)
+        throw PmiFailure(err.text);
+}
+
+/* All ranks go through their peers in rising order, so that somebody can always
+ * go on. */
+void Mesh::connect(const comm_world &world)
+{
+    struct error err;
+    char         value[PMI_LINE_MAX];
+
+    for (int peer = 0; peer < size; peer++) {
+        if (peer == rank)
+            continue;
+        if (pmi_get(world.pmi, key(peer, rank).c_str(), value, sizeof value, &err) < 0)
+            throw PmiFailure(err.text);
+        try {
+            transportContext_->getPair(peer)->connect(unpack(value));
+        } catch (const std::exception &failure) {
+            throw std::runtime_error(std::string(world.label[peer]) + ": " + failure.what());
+        }
+    }
+}
+
+/* ---- errors ---- */
+
+/* Gloo puts its source file in front: "[../gloo/transport/tcp/pair.cc:598] ". */
+const char *plain(const char *text)
+{
+    const char *end = *text == '[' ? strstr(text, "] ") : nullptr;
+
+    return end != nullptr ? end + 2 : text;
+}
+
+/* The ranks whose connection is gone. Sending them something throws at once, and
+ * that is the only way to ask. With the others it leaves an announcement that
+ * nobody will answer; the communicator is broken anyway, so that does no harm. */
+std::string lost_ranks(GlooComm &comm)
+{
+    static char nothing;
+    std::string lost;
+
+    for (int peer = 0; peer < comm.size; peer++) {
+        if (peer == comm.rank)
+            continue;
+        try {
+            comm.pending.push_back({ comm.mesh->createUnboundBuffer(&nothing, 0), true });
+            comm.pending.back().buffer->send(peer, slot_probe);
+        } catch (const std::exception &) {
+            lost += (lost.empty() ? "" : ", ") + comm.label[peer];
+        }
+    }
+    return lost;
+}
+
+/* Do work; turn what it throws into an error that names operation and peer. A
+ * peer's death is nearly always heard of at once; Gloo 2022 can miss it while a
+ * message to that peer is half sent, and then the timeout ends the wait. */
+template <typename Work>
+int guarded(struct comm *base, const char *what, struct error *err, Work work)
+{
+    GlooComm &comm = *static_cast<GlooComm *>(base);
+    auto      start = steady_clock::now();
+
+    try {
+        work(comm);
+        return 0;
+    } catch (const std::exception &failure) {
+        /* Gloo closes all connections when one is late, so none can be named. */
+        comm.timed_out = steady_clock::now() - start >= comm.mesh->getTimeout();
+        if (comm.timed_out)
+            return err_set(err, "%s: no answer from the other ranks within %g s", what,
+                           comm.timeout_s);
+        std::string lost = lost_ranks(comm);
+
+        if (lost.empty())
+            return err_set(err, "%s: %s", what, plain(failure.what()));
+        return err_set(err, "%s: lost %s (%s)", what, lost.c_str(), plain(failure.what()));
+    }
+}
+
+/* ---- operations ---- */
+
+template <typename Element>
+void all_reduce_as(GlooComm &comm, const void *in, void *out, size_t count,
+                   const gloo::AllreduceOptions::Func &reduce)
+{
+    gloo::AllreduceOptions options(comm.mesh);
+
+    if (in != out)
+        options.setInput(static_cast<Element *>(const_cast<void *>(in)), count);
+    options.setOutput(static_cast<Element *>(out), count);
+    options.setReduceFunction(reduce);
+    options.setTag(comm.tag++);
+    gloo::allreduce(options);
+}
+
+int all_reduce(struct comm *base, const void *in, void *out, size_t count, enum dtype type,
+               enum redop op, struct error *err)
+{
+    auto reduce = [type, op](void *to, const void *a, const void *b, size_t n) {
+        dtype_reduce(type, op, to, a, b, n);
+    };
+
+    if (base->size == 1 && in != out)
+        memcpy(out, in, count * dtype_size(type));
+    if (base->size == 1 || count == 0)
+        return 0;
+    return guarded(base, "all_reduce", err, [=](GlooComm &comm) {
+        switch (dtype_size(type)) { /* Gloo takes the size from the C++ type */
+        case 1: return all_reduce_as<uint8_t>(comm, in, out, count, reduce);
+        case 2: return all_reduce_as<uint16_t>(comm, in, out, count, reduce);
+        case 4: return all_reduce_as<uint32_t>(comm, in, out, count, reduce);
+        default: return all_reduce_as<uint64_t>(comm, in, out, count, reduce);
+        }
+    });
+}
+
+/* The part for a rank starts at the rank after it and goes round the ring, each
+ * rank adding its own, until it comes home. */
+int reduce_scatter(struct comm *base, const void *in, void *out, size_t count,
+                   enum dtype type, enum redop op, struct error *err)
+{
+    size_t bytes = count * dtype_size(type);
+    int    rank = base->rank, size = base->size;
+    auto   part = [=](int of) {
+        return static_cast<const char *>(in) + size_t((of + 2 * size) % size) * bytes;
+    };
+
+    return guarded(base, "reduce_scatter", err, [=](GlooComm &comm) {
+        comm.scratch.resize(2 * bytes);
+        char  *sum = comm.scratch.data(), *next = sum + bytes;
+        Buffer from = comm.mesh->createUnboundBuffer(sum, bytes);
+        Buffer to = comm.mesh->createUnboundBuffer(next, bytes);
+
+        memcpy(sum, part(rank - 1), bytes);
+        for (int step = 0; step < size - 1; step++) {
+            to->recv((rank + size - 1) % size, slot_ring);
+            from->send((rank + 1) % size, slot_ring);
+            to->waitRecv(comm.mesh->getTimeout());
+            from->waitSend(comm.mesh->getTimeout());
+            dtype_reduce(type, op, next, next, part(rank - 2 - step), count);
+            std::swap(sum, next);
+            std::swap(from, to);
+        }
+        memcpy(out, sum, bytes);
+    });
+}
+
+int all_gather(struct comm *base, const void *in, void *out, size_t count, enum dtype type,
+               struct error *err)
+{
+    size_t bytes = count * dtype_size(type);
+    char  *own = static_cast<char *>(out) + size_t(base->rank) * bytes;
+
+    if (in != own)
+        memcpy(own, in, bytes);
+    if (base->size == 1 || count == 0)
+        return 0;
+    return guarded(base, "all_gather", err, [=](GlooComm &comm) {
+        gloo::AllgatherOptions options(comm.mesh);
+
+        options.setOutput(static_cast<char *>(out), bytes * size_t(comm.size));
+        options.setTag(comm.tag++);
+        gloo::allgather(options);
+    });
+}
+
+int all_to_all(struct comm *base, const void *in, void *out, size_t count, enum dtype type,
+               struct error *err)
+{
+    size_t bytes = count * dtype_size(type) * size_t(base->size);
+
+    if (base->size == 1)
+        memcpy(out, in, bytes);
+    if (base->size == 1 || count == 0)
+        return 0;
+    return guarded(base, "all_to_all", err, [=](GlooComm &comm) {
+        gloo::AlltoallOptions options(comm.mesh);
+
+        options.setInput(static_cast<char *>(const_cast<void *>(in)), bytes);
+        options.setOutput(static_cast<char *>(out), bytes);
+        options.setTag(comm.tag++);
+        gloo::alltoall(options);
+    });
+}
+
+int broadcast(struct comm *base, void *buffer, size_t count, enum dtype type, int root,
+              struct error *err)
+{
+    if (base->size == 1 || count == 0)
+        return 0;
+    return guarded(base, "broadcast", err, [=](GlooComm &comm) {
+        gloo::BroadcastOptions options(comm.mesh);
+
+        options.setOutput(static_cast<char *>(buffer), count * dtype_size(type));
+        options.setRoot(root);
+        options.setTag(comm.tag++);
+        gloo::broadcast(options);
+    });
+}
+
+void finish(GlooComm &comm)
+{
+    std::vector<Pending> pending = std::move(comm.pending);
+
+    comm.pending.clear();
+    for (auto &one : pending) {
+        if (one.is_send)
+            one.buffer->waitSend(comm.mesh->getTimeout());
+        else
+            one.buffer->waitRecv(comm.mesh->getTimeout());
+    }
+}
+
+int exchange(struct comm *base, const char *what, void *memory, size_t bytes, int peer,
+             bool is_send, struct error *err)
+{
+    return guarded(base, what, err, [=](GlooComm &comm) {
+        comm.pending.push_back({ comm.mesh->createUnboundBuffer(memory, bytes), is_send });
+        if (is_send)
+            comm.pending.back().buffer->send(peer, slot_peer);
+        else
+            comm.pending.back().buffer->recv(peer, slot_peer);
+        if (!comm.in_group)
+            finish(comm);
+    });
+}
+
+int send(struct comm *base, const void *in, size_t count, enum dtype type, int peer,
+         struct error *err)
+{
+    return exchange(base, "send", const_cast<void *>(in), count * dtype_size(type), peer,
+                    true, err);
+}
+
+int recv(struct comm *base, void *out, size_t count, enum dtype type, int peer,
+         struct error *err)
+{
+    return exchange(base, "recv", out, count * dtype_size(type), peer, false, err);
+}
+
+int group_start(struct comm *base, struct error *)
+{
+    static_cast<GlooComm *>(base)->in_group = true;
+    return 0;
+}
+
+int group_end(struct comm *base, struct error *err)
+{
+    static_cast<GlooComm *>(base)->in_group = false;
+    return guarded(base, "send and recv", err, finish);
+}
+
+int barrier(struct comm *base, struct error *err)
+{
+    if (base->size == 1)
+        return 0;
+    return guarded(base, "barrier", err, [](GlooComm &comm) {
+        gloo::BarrierOptions options(comm.mesh);
+
+        options.setTag(comm.tag++);
+        gloo::barrier(options);
+    });
+}
+
+/* All is done when a call returns. */
+uint64_t mark(struct comm *)
+{
+    return 0;
+}
+
+int wait(struct comm *, uint64_t, struct error *)
+{
+    return 0;
+}
+
+/* ---- memory, and the end ---- */
+
+void *alloc(struct comm *, size_t size, struct error *err)
+{
+    void *memory;
+
+    if (posix_memalign(&memory, 64, size > 0 ? size : 1) == 0)
+        return memory;
+    err_set(err, "out of memory: %zu bytes", size);
+    return nullptr;
+}
+
+void release(void *memory)
+{
+    free(memory);
+}
+
+int copy(struct comm *, void *to, const void *from, size_t size, enum comm_copy,
+         struct error *)
+{
+    memcpy(to, from, size);
+    return 0;
+}
+
+void abort_comm(struct comm *base)
+{
+    delete static_cast<GlooComm *>(base);
+}
+
+/* A rank that closes its connections early looks like one that died. */
+int close_comm(struct comm *base, struct error *err)
+{
+    int rc = barrier(base, err);
+
+    abort_comm(base);
+    return rc;
+}
+
+const comm_ops *gloo_ops()
+{
+    static const comm_ops ops = {
+        "gloo",    all_reduce, reduce_scatter, all_gather, all_to_all, broadcast,
+        send,      recv,       barrier,        group_start, group_end, mark,
+        wait,      alloc,      release,        copy,       close_comm, abort_comm,
+    };
+
+    return &ops;
+}
+
+} // namespace
+
+struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
+                            struct error *err)
+{
+    auto start = steady_clock::now();
+
+    *timed_out = false;
+    try {
+        std::unique_ptr<GlooComm> made(new GlooComm());
+
+        made->ops = gloo_ops();
+        made->rank = world->rank;
+        made->size = world->size;
+        made->memory = COMM_HOST;
+        made->timeout_s = world->timeout_s;
+        made->label.assign(world->label, world->label + world->size);
+        made->mesh = std::make_shared<Mesh>(*world, open_device());
+        return made.release();
+    } catch (const PmiFailure &failure) {
+        *timed_out = world->pmi->timed_out;
+        err_set(err, "gloo: %s", failure.what());
+    } catch (const std::exception &failure) {
+        *timed_out = steady_clock::now() - start >= std::chrono::duration<double>(world->timeout_s);
+        err_set(err, "gloo: %s", plain(failure.what()));
+    }
+    return nullptr;
+}

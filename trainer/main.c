@@ -1,0 +1,58 @@
+/* main.c - muster-train: programs for the ranks of a run
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+
+static const struct {
+    const char *name;
+    int       (*run)(int argc, char **argv);
+    const char *help;
+} programs[] = {
+    { "check", check_main, "do the nodes reach each other, is the data right, how fast" },
+};
+#define PROGRAMS (sizeof programs / sizeof programs[0])
+
+static void print_help(FILE *out);
+
+int main(int argc, char **argv)
+{
+    size_t i;
+
+    /* Gloo writes to connections whose other end may be dead. */
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        print_help(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("muster-train " PACKAGE_VERSION);
+        return 0;
+    }
+    for (i = 0; i < PROGRAMS; i++)
+        if (strcmp(argv[1], programs[i].name) == 0)
+            return programs[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "muster-train: there is no program '%s' (see muster-train --help)\n",
+            argv[1]);
+    return 2;
+}
+
+static void print_help(FILE *out)
+{
+    size_t i;
+
+    fputs("Usage: muster … muster-train PROGRAM [OPTION…]\n\n", out);
+    for (i = 0; i < PROGRAMS; i++)
+        fprintf(out, "  %-10s %s\n", programs[i].name, programs[i].help);
+    fputs("\nmuster-train PROGRAM --help tells more. Started without muster or mpirun, it\n"
+          "is a world of one rank.\n", out);
+}
