@@ -14,15 +14,24 @@
 
 #include "err.h"
 
+#define KVS_KEY_MAX   64
+#define KVS_VALUE_MAX 1024
+#define KVS_BYTES_MAX ((size_t)64 << 20) /* of a run: agents keep it all */
+
 struct kvs;
 
 struct kvs *kvs_new(size_t nodes);
 void        kvs_free(struct kvs *kvs);
 
-/* A node's KVS frame. 1: that was the last one, *out is the body for every
- * node's answer (caller releases), and the next barrier begins. 0: others are
- * missing. -1: the frame is wrong (same node twice, bad key, too much). */
-int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, json_t **out,
-                struct error *err);
+/* A node's KVS frame. 1: that was the last one of the last node, and the next
+ * barrier begins; send every node all that kvs_take() gives. 0: others are
+ * missing, or more of this node. -1: the frame is wrong (a node that is in, a key
+ * or value that PMI cannot carry, too much, or a key of this barrier that was put
+ * with another value). */
+int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *err);
+
+/* The next body of the answer, in order, each fit for a frame; caller releases.
+ * NULL: that was all. */
+json_t *kvs_take(struct kvs *kvs);
 
 #endif

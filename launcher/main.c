@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "program.h"
 #include "select.h"
 
+static void open_standard_fds(void);
 static int run(const struct options *options);
 static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
                       struct error *err);
@@ -34,6 +36,7 @@ int main(int argc, char **argv)
     struct error   err;
     int            exit_code = EXIT_USAGE;
 
+    open_standard_fds();
     log_init("muster", LOG_WARN);
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
@@ -62,6 +65,17 @@ int main(int argc, char **argv)
         exit_code = EXIT_OUTPUT;
     }
     return exit_code;
+}
+
+/* Started with ">&-", the first socket would become stdout and get what ranks
+ * say. Such a descriptor refuses what is written to it, as the user asked for. */
+static void open_standard_fds(void)
+{
+    int fd;
+
+    for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
+            _exit(EXIT_INTERNAL);
 }
 
 /* Each step needs the one before; the first that fails is the exit status. */

@@ -1,15 +1,18 @@
 /* outcome.h - how a run ended: the one place that decides exit status and report
  *
- * launch.c reports facts; outcome keeps the first failure (by the launcher's
- * clock, corrected for each agent's offset), decides the exit status and
- * prints one report, the last thing on stderr.
+ * launch.c reports facts, with times on the launcher's clock; outcome keeps which
+ * of them was first: a rank that failed, a node that was lost, or something else
+ * that ended the run. That one decides the exit status and heads the report. What
+ * ranks do after they were told to stop is never a failure of theirs.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OUTCOME_H
 #define MUSTER_OUTCOME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -30,25 +33,33 @@ struct rank_end {
     bool     after_stop; /* ended after we had told it to */
 };
 
+/* What came first, and so ended the run. */
+enum outcome_first { FIRST_NONE, FIRST_RANK, FIRST_NODE, FIRST_CAUSE };
+
 struct outcome {
     const struct plan *plan;
-    struct rank_end   *rank;        /* world_size of them */
+    struct rank_end   *rank;        /* world_size of them; those not in plan->node[] stay 0 */
+    size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
     struct conn_failure **node;     /* per node: NULL or why it failed */
     int64_t           *node_failed_ns; /* when, beside each of node[] */
     int                first_rank;  /* -1: no rank failed */
     int64_t            start_ns, end_ns;
     int                cause;       /* 0, or the exit code of what ended the run other than a
                                        rank: EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
+    int64_t            cause_ns;
     char              *cause_text;
     uint64_t           lost_bytes;
     bool               largest_status, is_exec;
 };
 
+#define OUTCOME_NOT_OURS ((size_t)-1)
+
 void outcome_init(struct outcome *outcome, const struct plan *plan);
 void outcome_clear(struct outcome *outcome);
 
-/* Facts. Each takes copies. at_ns on the launcher's clock. outcome_cause keeps
- * the first one only. */
+/* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant).
+ * at_ns on the launcher's clock. outcome_cause keeps the first one only, and its
+ * time is now. */
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
@@ -56,23 +67,31 @@ void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* True when something happened that must end the run. */
+/* True when something happened that must end the run; for exec, whose ranks are
+ * independent, only a cause. */
 bool outcome_has_failed(const struct outcome *outcome);
+
+/* The first of all that happened. Before any rank was started a cause goes before
+ * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */
+enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);
 
 /* The exit status of muster. */
 int outcome_status(const struct outcome *outcome);
 
-/* The report into out: failing nodes as one table (stage, cause, hint), or the
- * first failing rank in words with the last lines of its stderr and one line
- * for the others. Prints nothing when all is well. tail gives a rank's last
- * lines; all text from nodes is made safe to print. */
-struct output;
-void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out);
-
-/* plan_json plus, per rank, node, pid, start, end, code, signal, and the first failure. */
-json_t *outcome_json(const struct outcome *outcome);
-
+/* It ended by itself, and not well. */
+bool rank_end_is_failure(const struct rank_end *end);
 /* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
+
+/* outcome_json.c: plan_json plus "exit_status"; "results": per rank its node, pid, start and end
+ * (Unix time), code, signal ...; "node_failures"; "first_failure", or null. */
+json_t *outcome_json(const struct outcome *outcome);
+
+/* report.c: failing nodes as one table (stage, cause, hint), the first failing rank
+ * in words with the last lines of its stderr, and one line for the others. Prints
+ * nothing when all is well. output gives the last lines (NULL: none); all text
+ * from nodes is made safe to print. */
+struct output;
+void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out);
 
 #endif

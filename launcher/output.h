@@ -1,14 +1,12 @@
 /* output.h - rank output on its way to the user's terminal or pipe
  *
- * Takes bytes per rank and stream, cuts them into whole lines, labels them and
- * hands them to a writer thread that owns stdout and stderr: a slow reader
- * blocks only that thread. What is in memory is bounded: the launcher gives
- * agents credit only for bytes that have been written (output_consumed).
- *
- * A segment ends at '\n' or at '\r' (a progress bar's redraw). When the stream
- * is a terminal, control characters other than tab, newline and SGR colour
- * sequences are shown as visible text. A line longer than OUTPUT_LINE_MAX is
- * cut into pieces of that length, each a line of its own.
+ * Takes bytes per rank and stream, puts them together to whole lines (linebuf.h)
+ * and hands those to writer threads that own stdout and stderr (writer.h): a slow
+ * reader blocks only them. What lines look like, with labels, times and bars, is
+ * display.h's. What is in memory is bounded: the launcher gives agents credit only
+ * for bytes that have been written (ops->consumed), so what waits is at most the
+ * sum of all credits; the rest is OUTPUT_HELD_MAX or OUTPUT_FOLD_MAX, and 16 KiB a
+ * rank for its last lines.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OUTPUT_H
@@ -22,15 +20,17 @@
 
 #include "frame.h"
 
-#define OUTPUT_LINE_MAX (64 * 1024)
 #define OUTPUT_TAIL_LINES 20 /* stderr lines kept per rank for the report */
+#define OUTPUT_HELD_MAX ((size_t)8 << 20)  /* of unfinished lines; then in pieces */
+#define OUTPUT_FOLD_MAX ((size_t)24 << 20) /* to fold; then shown as it comes */
+#define OUTPUT_SKIP_MAX ((size_t)8 << 20)  /* may_skip: waits before lines are dropped */
 
 struct output_settings {
     int  out_fd, err_fd;
     bool timestamps;
-    bool filter_out, filter_err; /* make escapes visible: that fd is a terminal */
+    bool filter_out, filter_err; /* that fd is a terminal: escapes visible, bars drawn */
     bool fold;                   /* keep everything; print folded by host at the end */
-    bool may_skip;               /* per-rank files exist: drop lines for a slow reader, saying so */
+    bool may_skip;               /* ranks have files: drop lines for a slow reader, saying so */
 };
 
 struct output;
@@ -43,7 +43,7 @@ struct output_ops {
     void (*failed)(bool is_stderr, int error, void *arg);
 };
 
-/* Starts the writer thread. */
+/* Starts the writer threads: one, if both descriptors are the same file. */
 struct output *output_new(struct event_base *base, const struct output_settings *settings,
                           const struct output_ops *ops, void *arg);
 
@@ -58,9 +58,10 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
                   const void *bytes, size_t size);
 void output_end(struct output *output, int rank, enum frame_stream stream);
 
-/* Whole lines of muster's own (log_sink): they never cut a rank's line. */
+/* Whole lines of muster's own (log_sink), from any thread: they never cut a rank's
+ * line and do not wait for those in the queue. */
 void output_own(struct output *output, const char *line, size_t size);
-/* The progress line on a terminal; "" or NULL takes it away. */
+/* The progress line, only when stderr is a terminal; "" or NULL takes it away. */
 void output_progress(struct output *output, const char *text);
 
 /* Last stderr lines of a rank (stdout's when stderr is empty), newest last, safe
@@ -71,10 +72,10 @@ void output_tail(const struct output *output, int rank, struct strlist *lines);
 /* Bytes now in memory, waiting for the writer. */
 size_t output_waiting(const struct output *output);
 
-/* Write everything that waits (fold: the folded result), join the thread.
- * deadline_s: how long a reader that does not read may hold us up. Returns the
- * number of bytes that were lost: 0 is all well. */
-uint64_t output_finish(struct output *output, double deadline_s);
+/* Write everything that waits (fold: the folded result), join the threads. A
+ * reader that takes nothing for patience_s is given up. Returns how many bytes of
+ * ranks were lost, now or before: 0 is all well. */
+uint64_t output_finish(struct output *output, double patience_s);
 void     output_free(struct output *output);
 
 #endif

@@ -1,0 +1,27 @@
+/* group.h - what several ranks or nodes have in common, to be said once
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_GROUP_H
+#define MUSTER_GROUP_H
+
+#include <stddef.h>
+
+struct group {
+    char  *key;    /* the same for all of them */
+    int   *member; /* in the order added: ranks, or node indexes */
+    size_t count;
+};
+
+/* In order of their first member. Start from { 0 }. */
+struct groups {
+    struct group *group;
+    size_t        count;
+};
+
+void groups_add(struct groups *groups, const char *key, int member);
+void groups_clear(struct groups *groups);
+
+/* "rank 4", "ranks 0-2,5"; caller frees. */
+char *group_ranks(const struct group *group);
+
+#endif

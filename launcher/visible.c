@@ -1,0 +1,151 @@
+/* visible.c - see visible.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "visible.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SGR_MAX    64 /* longer than any colour that programs send */
+#define TAB_STOP   8
+#define GLYPH_MAX  8 /* bytes that stand for one character: \u009b */
+#define COLOUR_OFF "\033[0m"
+
+/* What stands for the next character of a text. */
+struct glyph {
+    size_t taken;   /* bytes of the text */
+    size_t columns; /* on the screen */
+    size_t size;    /* of shown; 0: the taken bytes themselves */
+    char   shown[GLYPH_MAX];
+};
+
+static size_t plain(const char *text, size_t size, size_t columns);
+static size_t colour(const char *text, size_t size, bool *is_on);
+static void   next_glyph(const char *text, size_t size, size_t column, struct glyph *glyph);
+
+void visible_add(struct buffer *out, const char *text, size_t size, size_t columns)
+{
+    size_t       at = 0, column = 0, taken;
+    struct glyph glyph;
+    bool         is_on = false;
+
+    while (at < size) {
+        taken = plain(text + at, size - at, columns - column);
+        column += taken;
+        if (taken == 0)
+            taken = colour(text + at, size - at, &is_on);
+        if (taken > 0) {
+            buffer_add(out, text + at, taken);
+            at += taken;
+            continue;
+        }
+        next_glyph(text + at, size - at, column, &glyph);
+        if (glyph.columns > columns - column)
+            break;
+        buffer_add(out, glyph.size > 0 ? glyph.shown : text + at,
+                   glyph.size > 0 ? glyph.size : glyph.taken);
+        column += glyph.columns;
+        at += glyph.taken;
+    }
+    if (is_on)
+        buffer_add_text(out, COLOUR_OFF);
+}
+
+char *visible_text(const char *text, size_t size)
+{
+    struct buffer made = { 0 };
+
+    visible_add(&made, text, size, VISIBLE_ALL);
+    buffer_add(&made, "", 1);
+    return made.bytes;
+}
+
+/* Most text is printable ASCII: how much of it is, up to so many columns. */
+static size_t plain(const char *text, size_t size, size_t columns)
+{
+    size_t n = 0;
+
+    while (n < size && n < columns && text[n] >= 0x20 && text[n] < 0x7f)
+        n++;
+    return n;
+}
+
+/* Size of the SGR sequence at text, 0 if there is none. */
+static size_t colour(const char *text, size_t size, bool *is_on)
+{
+    size_t n = 2;
+
+    if (size < 3 || text[0] != '\033' || text[1] != '[')
+        return 0;
+    while (n < size && n < SGR_MAX &&
+           ((text[n] >= '0' && text[n] <= '9') || text[n] == ';' || text[n] == ':'))
+        n++;
+    if (n == size || text[n] != 'm')
+        return 0;
+    *is_on = !(n == 2 || (n == 3 && text[2] == '0'));
+    return n + 1;
+}
+
+/* Decode one character. Its size, or 0 when the bytes are not UTF-8: stray or
+ * missing continuation, overlong, a surrogate, beyond U+10FFFF. */
+static size_t decode(const unsigned char *text, size_t size, uint32_t *code)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    size_t length, i;
+
+    if (text[0] < 0x80)
+        length = 1;
+    else if (text[0] >= 0xc2 && text[0] < 0xe0)
+        length = 2;
+    else if (text[0] >= 0xe0 && text[0] < 0xf0)
+        length = 3;
+    else if (text[0] >= 0xf0 && text[0] < 0xf5)
+        length = 4;
+    else
+        return 0;
+    if (length > size)
+        return 0;
+    *code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
+    for (i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        *code = *code << 6 | (text[i] & 0x3f);
+    }
+    if (*code < least[length] || (*code >= 0xd800 && *code < 0xe000) || *code > 0x10ffff)
+        return 0;
+    return length;
+}
+
+/* Rough, and rather too wide than too narrow: a line that is cut early is no
+ * harm, one that wraps cannot be erased. */
+static size_t columns_of(uint32_t code)
+{
+    return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
+}
+
+static void next_glyph(const char *text, size_t size, size_t column, struct glyph *glyph)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    uint32_t             code;
+    int                  n = 0;
+
+    *glyph = (struct glyph){ .taken = decode(byte, size, &code) };
+    if (glyph->taken == 0) {
+        n = snprintf(glyph->shown, sizeof glyph->shown, "\\x%02x", byte[0]);
+        glyph->taken = 1;
+    } else if (code == '\t') {
+        glyph->columns = TAB_STOP - column % TAB_STOP;
+    } else if (code < 0x20 || code == 0x7f) {
+        n = snprintf(glyph->shown, sizeof glyph->shown, "^%c", (int)(code ^ 0x40));
+    } else if (code >= 0x80 && code < 0xa0) {
+        n = snprintf(glyph->shown, sizeof glyph->shown, "\\u%04x", (unsigned)code);
+    } else {
+        glyph->columns = columns_of(code);
+    }
+    if (n > 0)
+        glyph->size = glyph->columns = (size_t)n;
+}

@@ -1,0 +1,24 @@
+/* visible.h - text from elsewhere, made safe for a terminal
+ *
+ * Printable text, valid UTF-8, tab and colours (SGR: ESC [ ... m) pass. What
+ * else a terminal would act on is shown instead: control characters as ^[, C1
+ * controls as \u009b, bytes that are not UTF-8 as \xff. Each text stands alone:
+ * a colour that is left on is switched off at its end.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_VISIBLE_H
+#define MUSTER_VISIBLE_H
+
+#include <stddef.h>
+
+#include "buffer.h"
+
+/* Append text to out. columns: cut when it would take more than so many on the
+ * screen; VISIBLE_ALL: never. */
+#define VISIBLE_ALL ((size_t)-1)
+void visible_add(struct buffer *out, const char *text, size_t size, size_t columns);
+
+/* The same as a string; caller frees. */
+char *visible_text(const char *text, size_t size);
+
+#endif

@@ -1,0 +1,72 @@
+/* fuzz_visible.c - whatever a rank writes, a terminal sees text and colours only
+ *
+ * The first byte chooses where to cut, the rest is the text.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "visible.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ESC [ digits ; : m, or 0. */
+static size_t colour_at(const char *text, size_t size)
+{
+    size_t n = 2;
+
+    if (size < 3 || text[0] != '\033' || text[1] != '[')
+        return 0;
+    while (n < size && strchr("0123456789;:", text[n]) != NULL && text[n] != '\0')
+        n++;
+    return n < size && text[n] == 'm' ? n + 1 : 0;
+}
+
+/* Nothing is left that a terminal would act on, but colours, which are off at the
+ * end; made visible again it stays the same. */
+static void check(const struct buffer *out)
+{
+    size_t at = 0, colour;
+    int    is_on = 0;
+
+    while (at < out->size) {
+        unsigned char byte = (unsigned char)out->bytes[at];
+
+        colour = colour_at(out->bytes + at, out->size - at);
+        if (colour > 0) {
+            is_on = !(colour == 3 || (colour == 4 && out->bytes[at + 2] == '0'));
+            at += colour;
+            continue;
+        }
+        if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
+            abort();
+        if (byte == 0xc2 && at + 1 < out->size && (unsigned char)out->bytes[at + 1] < 0xa0)
+            abort();
+        at++;
+    }
+    if (is_on)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buffer all = { 0 }, cut = { 0 }, again = { 0 };
+    const char   *text = (const char *)data + 1;
+
+    if (size == 0)
+        return 0;
+    visible_add(&all, text, size - 1, VISIBLE_ALL);
+    check(&all);
+    visible_add(&again, all.bytes, all.size, VISIBLE_ALL);
+    if (again.size != all.size || (all.size > 0 && memcmp(again.bytes, all.bytes, all.size) != 0))
+        abort();
+    visible_add(&cut, text, size - 1, data[0]);
+    check(&cut);
+    buffer_clear(&all);
+    buffer_clear(&cut);
+    buffer_clear(&again);
+    return 0;
+}
