@@ -27,6 +27,12 @@ struct conn_failure {
     char        hint[512];   /* what to do, or "" */
 };
 
+/* Fill in why, printf style, and return -1. set also takes an earlier hint away. */
+int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int conn_failure_hint(struct conn_failure *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 struct conn_target {
     const char *host;       /* hostfile name, the key for ssh config */
     const char *addr;       /* NULL: ssh config's HostName, else host */

@@ -1,0 +1,99 @@
+/* agent.h - the state of an agent, shared by the files that make it up
+ *
+ *     agent.c    frames from the launcher, and what follows from them
+ *     news.c     what the guard says
+ *     ending.c   from "stop" to DONE, also when the guard is gone
+ *     pump.c     output of all ranks onto the link
+ *     rank.c     one rank
+ *
+ * States only go down the list. A stop may come in any of them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_H
+#define MUSTER_AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+
+#include "bind.h"
+#include "blob.h"
+#include "guard.h"
+#include "link.h"
+#include "memory.h"
+#include "nodeplan.h"
+#include "pmi.h"
+#include "prepare.h"
+#include "probe.h"
+#include "rank.h"
+#include "stop.h"
+#include "strlist.h"
+#include "venv.h"
+
+enum agent_state {
+    AGENT_WAITING,   /* for PLAN */
+    AGENT_PREPARING, /* the venv script is being read */
+    AGENT_READY,     /* READY was sent */
+    AGENT_RUNNING,   /* GO has come */
+    AGENT_ENDING,    /* ranks have ended, or must: the guard clears up */
+    AGENT_DONE,      /* nothing is left here; DONE is on its way */
+};
+
+struct agent {
+    enum agent_state   state;
+    struct event_base *base;
+    struct link        link;
+    struct guard      *guard;
+    struct event      *guard_news, *heartbeat, *on_term, *on_hup;
+    struct probe      *probe;
+    struct venv       *venv;
+    struct blobs       blobs;
+    struct nodeplan    plan;
+    struct strlist     environment; /* that of this process, then the venv's */
+    struct binding     binding;
+    struct memory      memory;
+    struct pmi        *pmi;
+    struct rank       *rank;
+    int                ranks;      /* that exist here; 0 before PLAN */
+    int                next_start; /* index of the next rank to start */
+    int                starting;   /* how many are between SPAWN and STARTED */
+    int                ended;
+    uint32_t           generation;
+    uint64_t           credit;
+    int                turn;       /* whose output goes next */
+    bool               has_begun;  /* GO has come */
+    bool               stopping;   /* TERM was sent, on the launcher's word or our own */
+    bool               pid_file_made;
+    bool               guard_gone, is_empty;
+    int                left, killed; /* once is_empty */
+    struct stop        stop;       /* ours, when the guard is gone */
+    struct event      *again, *linger;
+};
+
+/* Run until everything is over. guard: started already. Exit status of the
+ * process. */
+int  agent_run(const char *nonce, struct guard *guard);
+
+/* agent.c */
+void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
+void agent_enter(struct agent *agent, enum agent_state state);
+/* This node cannot go on: say so and stop. */
+void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
+/* Start ranks, a few at a time. */
+void agent_start_ranks(struct agent *agent);
+
+/* news.c: an event callback, arg is the agent. */
+void agent_guard_cb(evutil_socket_t fd, short what, void *arg);
+
+/* ending.c */
+void agent_stop(struct agent *agent, double grace_s);
+void agent_rank_over(struct agent *agent); /* one more has ended */
+void agent_empty(struct agent *agent, int left, int killed);
+void agent_guard_lost(struct agent *agent);
+void agent_maybe_done(struct agent *agent);
+
+/* pump.c */
+void agent_pump(struct agent *agent);
+
+#endif

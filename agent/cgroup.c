@@ -1,0 +1,153 @@
+/* cgroup.c - see cgroup.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cgroup.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fd.h"
+
+static bool make_in(struct cgroup *cgroup, const char *controller);
+static bool write_in(const struct cgroup *cgroup, const char *name, const char *text);
+static bool find_line(char *text, const char *controller, char **path);
+
+bool cgroup_make(struct cgroup *cgroup)
+{
+    *cgroup = (struct cgroup){ 0 };
+    if (make_in(cgroup, ""))
+        return true;
+    cgroup->is_v1 = true;
+    return make_in(cgroup, "freezer");
+}
+
+void cgroup_enter(const struct cgroup *cgroup)
+{
+    if (cgroup->path[0] != '\0')
+        write_in(cgroup, "cgroup.procs", "0");
+}
+
+/* Kernels before 5.14 have no cgroup.kill: then freeze, so that nobody can
+ * fork meanwhile, kill one by one, thaw. */
+void cgroup_kill(const struct cgroup *cgroup)
+{
+    const char *state = cgroup->is_v1 ? "freezer.state" : "cgroup.freeze";
+    char        path[600], line[32];
+    FILE       *procs;
+    int         pid;
+
+    if (cgroup->path[0] == '\0' || write_in(cgroup, "cgroup.kill", "1"))
+        return;
+    write_in(cgroup, state, cgroup->is_v1 ? "FROZEN" : "1");
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup->path);
+    procs = fopen(path, "re");
+    while (procs != NULL && fgets(line, sizeof line, procs) != NULL) {
+        pid = (int)strtol(line, NULL, 10);
+        if (pid > 1)
+            kill(pid, SIGKILL);
+    }
+    if (procs != NULL)
+        fclose(procs);
+    write_in(cgroup, state, cgroup->is_v1 ? "THAWED" : "0");
+}
+
+bool cgroup_is_empty(const struct cgroup *cgroup)
+{
+    char path[600], text[16];
+
+    if (cgroup->path[0] == '\0')
+        return true;
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup->path);
+    return fd_read_file(path, text, sizeof text) <= 0;
+}
+
+/* The kernel lets go of the last process a moment after it was reaped. */
+void cgroup_remove(struct cgroup *cgroup)
+{
+    const struct timespec moment = { .tv_nsec = 1000000 };
+    int                   tries = 20;
+
+    if (cgroup->path[0] == '\0')
+        return;
+    while (rmdir(cgroup->path) < 0 && errno == EBUSY && --tries > 0)
+        nanosleep(&moment, NULL);
+    cgroup->path[0] = '\0';
+}
+
+bool cgroup_own(const char *controller, char *path, int size)
+{
+    char text[4096], *inside;
+
+    if (fd_read_file("/proc/self/cgroup", text, sizeof text) <= 0 ||
+        !find_line(text, controller, &inside))
+        return false;
+    if (controller[0] != '\0')
+        snprintf(path, (size_t)size, "/sys/fs/cgroup/%s%s", controller, inside);
+    else if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+        snprintf(path, (size_t)size, "/sys/fs/cgroup%s", inside);
+    else
+        snprintf(path, (size_t)size, "/sys/fs/cgroup/unified%s", inside);
+    return true;
+}
+
+static bool make_in(struct cgroup *cgroup, const char *controller)
+{
+    char own[400], procs[600];
+
+    if (!cgroup_own(controller, own, sizeof own))
+        return false;
+    snprintf(cgroup->path, sizeof cgroup->path, "%s%smuster-%d", own,
+             own[strlen(own) - 1] == '/' ? "" : "/", (int)getpid());
+    if (mkdir(cgroup->path, 0755) < 0) {
+        cgroup->path[0] = '\0';
+        return false;
+    }
+    /* It can be made where nothing may be moved into it (a session scope that
+     * is ours by owner only): then it is of no use. */
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", own);
+    if (access(procs, W_OK) < 0) {
+        cgroup_remove(cgroup);
+        return false;
+    }
+    return true;
+}
+
+static bool write_in(const struct cgroup *cgroup, const char *name, const char *text)
+{
+    char path[600];
+
+    snprintf(path, sizeof path, "%s/%s", cgroup->path, name);
+    return fd_write_file(path, text);
+}
+
+/* In "4:memory:/a/b" or "0::/a/b", the part behind the second colon. */
+static bool find_line(char *text, const char *controller, char **path)
+{
+    char *line, *next, *names, *name, *rest;
+
+    for (line = text; line != NULL && *line != '\0'; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        names = strchr(line, ':');
+        *path = names != NULL ? strchr(names + 1, ':') : NULL;
+        if (*path == NULL)
+            continue;
+        *(*path)++ = '\0';
+        names++;
+        if (controller[0] == '\0' && names[0] == '\0')
+            return true;
+        for (name = strtok_r(names, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+            if (controller[0] != '\0' && strcmp(name, controller) == 0)
+                return true;
+    }
+    return false;
+}

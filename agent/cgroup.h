@@ -1,0 +1,32 @@
+/* cgroup.h - a cgroup of our own for the ranks of one run
+ *
+ * Below the cgroup that this process is in, where that is writable: version 2
+ * (also beside version 1, in "hybrid" set-ups), else the freezer of version 1.
+ * Whatever the ranks start is in it, so everything can be killed in one go.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_CGROUP_H
+#define MUSTER_CGROUP_H
+
+#include <stdbool.h>
+
+struct cgroup {
+    char path[512]; /* "": there is none */
+    bool is_v1;
+};
+
+/* Create it. False, with path "", where that cannot be. */
+bool cgroup_make(struct cgroup *cgroup);
+
+/* The calling process joins. */
+void cgroup_enter(const struct cgroup *cgroup);
+
+void cgroup_kill(const struct cgroup *cgroup);
+bool cgroup_is_empty(const struct cgroup *cgroup);
+void cgroup_remove(struct cgroup *cgroup);
+
+/* The directory of this process's own cgroup for a version-1 controller
+ * ("freezer", "memory") or, controller "", of version 2. False: none. */
+bool cgroup_own(const char *controller, char *path, int size);
+
+#endif

@@ -1,0 +1,210 @@
+/* ending.c - from "stop" to DONE
+ *
+ * Usually: the last rank ends, the guard is told to stop what may be left, it
+ * says EMPTY, the streams have ended, DONE. The same from any earlier state on
+ * STOP, on a failure of our own or when the launcher is gone; then with TERM
+ * and grace first. When the guard itself was killed, the agent takes its place:
+ * it is a subreaper too, so whatever the guard has left is below it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "process.h"
+#include "xalloc.h"
+
+/* What outlives the last rank gets TERM and this long. */
+#define LEFTOVER_GRACE_S 1.0
+/* Nothing is left that could write, but a pipe is open: somebody outside has
+ * it. */
+#define LINGER_S 2
+
+static bool all_is_told(const struct agent *agent);
+static void cancel_waiting(struct agent *agent);
+static void linger_begin(struct agent *agent);
+static void linger_cb(evutil_socket_t fd, short what, void *arg);
+static void again_cb(evutil_socket_t fd, short what, void *arg);
+static bool reap_all(void);
+static json_t *done_body(struct agent *agent);
+
+void agent_stop(struct agent *agent, double grace_s)
+{
+    agent->stopping = true;
+    if (agent->state < AGENT_ENDING)
+        agent_enter(agent, AGENT_ENDING);
+    if (agent->guard_gone)
+        stop_begin(&agent->stop, 0);
+    else
+        guard_stop(agent->guard, grace_s);
+    cancel_waiting(agent);
+}
+
+void agent_rank_over(struct agent *agent)
+{
+    agent->ended++;
+    if (agent->ended < agent->ranks || agent->guard_gone)
+        return;
+    if (agent->state < AGENT_ENDING)
+        agent_enter(agent, AGENT_ENDING);
+    guard_stop(agent->guard, LEFTOVER_GRACE_S);
+}
+
+void agent_empty(struct agent *agent, int left, int killed)
+{
+    int i;
+
+    if (agent->is_empty)
+        return;
+    agent->is_empty = true;
+    agent->left = left;
+    agent->killed = killed;
+    event_del(agent->guard_news);
+    for (i = 0; i < agent->ranks && left > 0; i++) { /* these never close */
+        rank_give_up(&agent->rank[i]);
+        if (agent->rank[i].state < RANK_ENDED)
+            rank_cancel(&agent->rank[i], SIGKILL);
+    }
+    linger_begin(agent);
+    agent_pump(agent);
+}
+
+/* Its ranks died with it (PDEATHSIG, or the namespace). */
+void agent_guard_lost(struct agent *agent)
+{
+    struct failure failure;
+
+    event_del(agent->guard_news);
+    agent->guard_gone = true;
+    failure_set(&failure, 69, "", "muster's guard process was killed; everything that it had"
+                " started on this node is being ended");
+    stop_init(&agent->stop, &agent->guard->contain, getpid());
+    agent->again = evtimer_new(agent->base, again_cb, agent);
+    if (agent->again == NULL)
+        xalloc_die();
+    agent_fail(agent, "guard", &failure);
+    again_cb(-1, EV_TIMEOUT, agent);
+}
+
+void agent_maybe_done(struct agent *agent)
+{
+    if (agent->state < AGENT_DONE && agent->is_empty && all_is_told(agent)) {
+        agent_enter(agent, AGENT_DONE);
+        agent_send(agent, FRAME_DONE, 0, done_body(agent));
+        link_flush(&agent->link);
+    }
+    if (agent->state == AGENT_DONE && link_is_flushed(&agent->link))
+        event_base_loopbreak(agent->base);
+}
+
+/* Every EXIT and every end of output was sent. Without a launcher there is
+ * only the rest for the log files. */
+static bool all_is_told(const struct agent *agent)
+{
+    int i;
+
+    for (i = 0; i < agent->ranks; i++)
+        if (agent->link.is_lost ? !rank_is_closed(&agent->rank[i])
+                                : agent->rank[i].state != RANK_REPORTED ||
+                                      !rank_is_silent(&agent->rank[i]))
+            return false;
+    return true;
+}
+
+/* Those that were not asked for yet never will be. */
+static void cancel_waiting(struct agent *agent)
+{
+    int i;
+
+    for (i = 0; i < agent->ranks; i++)
+        if (agent->rank[i].state == RANK_WAITING ||
+            (agent->guard_gone && agent->rank[i].state < RANK_ENDED)) {
+            rank_cancel(&agent->rank[i], agent->guard_gone ? SIGKILL : SIGTERM);
+            agent_rank_over(agent);
+        }
+    agent->next_start = agent->ranks;
+}
+
+static void linger_begin(struct agent *agent)
+{
+    const struct timeval limit = { .tv_sec = LINGER_S };
+
+    agent->linger = evtimer_new(agent->base, linger_cb, agent);
+    if (agent->linger == NULL)
+        xalloc_die();
+    event_add(agent->linger, &limit);
+}
+
+static void linger_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+    int           i;
+
+    (void)fd, (void)what;
+    for (i = 0; i < agent->ranks; i++)
+        rank_give_up(&agent->rank[i]);
+    agent_pump(agent);
+}
+
+/* In the guard's place: kill, reap, look again. */
+static void again_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent  *agent = arg;
+    struct timeval pause = { 0 };
+    int            wait_ms;
+
+    (void)fd, (void)what;
+    if (reap_all() && cgroup_is_empty(&agent->guard->contain.cgroup)) {
+        cgroup_remove(&agent->guard->contain.cgroup);
+        agent_empty(agent, 0, 0);
+        return;
+    }
+    wait_ms = stop_step(&agent->stop);
+    if (wait_ms == STOP_STUCK) {
+        agent_empty(agent, contain_count(&agent->guard->contain, getpid()), 0);
+        return;
+    }
+    pause.tv_usec = wait_ms * 1000;
+    event_add(agent->again, &pause);
+}
+
+/* True when there is no child, not even the guard, whose namespace may take a
+ * moment to die. */
+static bool reap_all(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid < 0 && errno == ECHILD;
+}
+
+static json_t *done_body(struct agent *agent)
+{
+    struct processes left;
+    json_t          *stuck = json_array();
+    json_int_t       lost = 0, log_lost = 0;
+    size_t           i;
+    int              j;
+
+    for (j = 0; j < agent->ranks; j++) {
+        lost += (json_int_t)(agent->rank[j].out.lost_bytes + agent->rank[j].err.lost_bytes);
+        log_lost += (json_int_t)(agent->rank[j].out.log_lost_bytes +
+                                 agent->rank[j].err.log_lost_bytes);
+    }
+    if (agent->left > 0) {
+        processes_below(&left, getpid());
+        for (i = 0; i < left.count; i++)
+            if (left.item[i].pid != agent->guard->pid)
+                json_array_append_new(stuck, process_json(left.item[i].pid));
+        processes_clear(&left);
+    }
+    return json_pack("{s:i, s:i, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
+                     "lost_bytes", lost, "log_lost_bytes", log_lost, "stuck", stuck);
+}

@@ -1,0 +1,70 @@
+/* guard.h - the agent's second process, parent of the ranks
+ *
+ * Forked by the agent before anything else, while it has one thread and
+ * nothing worth inheriting. The guard starts and reaps the ranks and knows
+ * nothing of the launcher. It ends everything at once when the agent dies,
+ * and when it dies itself the kernel (pidns) or the agent does. The two talk
+ * in fixed-size messages over a SOCK_SEQPACKET pair, which never tears one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_GUARD_H
+#define MUSTER_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "contain.h"
+#include "err.h"
+#include "spawn.h"
+
+/* Ids of processes. A rank has its index on this node. */
+#define GUARD_HELPER (-1) /* the shell that reads --venv_script */
+#define GUARD_ALL    (-2) /* signal: every rank */
+
+enum guard_type {
+    GUARD_SPAWN = 1, /* to the guard: start id, with descriptors */
+    GUARD_SIGNAL,    /* signal number in value, to the process group of id */
+    GUARD_STOP,      /* CONT and TERM now, KILL after grace_s; again: shorten */
+    GUARD_READY,     /* from it: containment is chosen */
+    GUARD_STARTED,   /* id was executed */
+    GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
+    GUARD_EMPTY,     /* after a stop: nothing is left, or `left` cannot be killed */
+};
+
+struct guard_message {
+    int32_t type, id;
+    int32_t value;       /* SIGNAL: its number; EXITED: status as of wait() */
+    int32_t pid;         /* as this node's other processes see it */
+    int32_t killed;      /* EMPTY: processes that outlived the last rank */
+    int32_t left;
+    int64_t at_ns;       /* STARTED, EXITED */
+    int64_t maxrss_kb;
+    double  grace_s;
+    struct spawn_failure failure;
+    struct containment   contain; /* READY */
+};
+
+/* The agent's end. */
+struct guard {
+    int   fd;
+    pid_t pid;
+    struct containment contain;
+};
+
+/* Fork it and wait until it is there. -1 with err. */
+int guard_start(struct guard *guard, bool use_userns, struct error *err);
+
+/* Ask. The descriptors stay the caller's. -1 when the guard is gone; its end
+ * is then also seen by guard_receive. */
+int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
+int guard_signal(struct guard *guard, int id, int signal);
+int guard_stop(struct guard *guard, double grace_s);
+
+/* 1: *message is filled; 0: nothing there now; -1: the guard is gone. */
+int guard_receive(struct guard *guard, struct guard_message *message);
+
+/* The guard itself (guard_loop.c). Does not return. */
+void guard_loop(int fd, struct containment *contain) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,321 @@
+/* guard_loop.c - the guard process, see guard.h
+ *
+ * One poll() loop over the agent's socket, SIGCHLD and the pipes of children
+ * that are between fork and exec. It hears no signal but KILL: only the
+ * agent's word, or its death, ends the ranks.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fd.h"
+#include "stop.h"
+#include "xalloc.h"
+
+struct child {
+    int                  id;
+    pid_t                pid;
+    int                  exec_fd; /* says why exec failed, or closes; -1: known */
+    bool                 ended;
+    struct spawn_failure failure;
+};
+
+struct keeper {
+    int                 agent_fd, signal_fd;
+    bool                agent_gone;
+    struct containment *contain;
+    struct stop         stop;
+    struct child       *child; /* all that were ever started here */
+    int                 children;
+    int                 running;
+    int                 outlived; /* processes there when the last rank had ended */
+    struct pollfd      *poll;
+};
+
+static void set_up(struct keeper *k, int fd, struct containment *contain);
+static void wait_for_something(struct keeper *k, int timeout_ms);
+static void hear_agent(struct keeper *k);
+static void obey(struct keeper *k, const struct guard_message *message, const int *fds);
+static void child_start(struct keeper *k, int id, const int *fds);
+static void child_exec_seen(struct keeper *k, struct child *child);
+static bool nothing_left(struct keeper *k);
+static void child_ended(struct keeper *k, pid_t pid);
+static void signal_ranks(struct keeper *k, int id, int signal_number);
+static void tell(struct keeper *k, struct guard_message *message, pid_t pid);
+static void finish(struct keeper *k, int left) __attribute__((noreturn));
+
+void guard_loop(int fd, struct containment *contain)
+{
+    struct keeper k;
+    int           timeout_ms = -1;
+    bool          empty;
+
+    set_up(&k, fd, contain);
+    for (;;) {
+        wait_for_something(&k, timeout_ms);
+        if (k.poll[0].revents != 0)
+            hear_agent(&k);
+        if (k.agent_gone)
+            stop_begin(&k.stop, 0);
+        empty = nothing_left(&k);
+        if (k.stop.begun && empty)
+            finish(&k, 0);
+        timeout_ms = stop_step(&k.stop);
+        if (timeout_ms == STOP_STUCK)
+            finish(&k, contain_count(k.contain, getpid()));
+    }
+}
+
+static void set_up(struct keeper *k, int fd, struct containment *contain)
+{
+    static const int     deaf_to[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE,
+                                       SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+    struct guard_message ready = { .type = GUARD_READY };
+    sigset_t             child;
+    size_t               i;
+    int                  null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    *k = (struct keeper){ .agent_fd = fd, .contain = contain };
+    /* Without this the guard would hold the launcher's stream open. */
+    for (i = 0; i <= 2; i++)
+        dup2(null, (int)i);
+    for (i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
+        signal(deaf_to[i], SIG_IGN);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    k->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* In a namespace the guard may die with the agent, since everything dies
+     * with the guard. Otherwise it has to live on and clear up. */
+    if (contain->pidns)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    contain_reap_here(contain);
+    stop_init(&k->stop, contain, getpid());
+    k->poll = xcalloc(2, sizeof *k->poll);
+    ready.contain = *contain;
+    tell(k, &ready, 0);
+}
+
+static void wait_for_something(struct keeper *k, int timeout_ms)
+{
+    int i, count = 2;
+
+    k->poll[0] = (struct pollfd){ .fd = k->agent_gone ? -1 : k->agent_fd, .events = POLLIN };
+    k->poll[1] = (struct pollfd){ .fd = k->signal_fd, .events = POLLIN };
+    for (i = 0; i < k->children; i++)
+        if (k->child[i].exec_fd >= 0)
+            k->poll[count++] = (struct pollfd){ .fd = k->child[i].exec_fd, .events = POLLIN };
+    while (poll(k->poll, (nfds_t)count, timeout_ms) < 0)
+        if (errno != EINTR)
+            xalloc_die(); /* ENOMEM: nothing else is possible here */
+    for (i = 0; i < k->children; i++)
+        if (k->child[i].exec_fd >= 0)
+            child_exec_seen(k, &k->child[i]);
+}
+
+static void hear_agent(struct keeper *k)
+{
+    struct guard_message message;
+    int                  fds[SPAWN_FDS] = { -1, -1, -1, -1 };
+    union {
+        struct cmsghdr align;
+        char           bytes[CMSG_SPACE(sizeof fds)];
+    } control;
+    struct iovec    into = { .iov_base = &message, .iov_len = sizeof message };
+    struct msghdr   header = { .msg_iov = &into, .msg_iovlen = 1,
+                               .msg_control = control.bytes, .msg_controllen = sizeof control };
+    struct cmsghdr *item;
+    ssize_t         got = recvmsg(k->agent_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    size_t          i;
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got != (ssize_t)sizeof message) {
+        k->agent_gone = true;
+        return;
+    }
+    item = CMSG_FIRSTHDR(&header);
+    if (item != NULL && item->cmsg_type == SCM_RIGHTS)
+        memcpy(fds, CMSG_DATA(item), item->cmsg_len - CMSG_LEN(0));
+    obey(k, &message, fds);
+    for (i = 0; i < SPAWN_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static void obey(struct keeper *k, const struct guard_message *message, const int *fds)
+{
+    switch (message->type) {
+    case GUARD_SPAWN:
+        child_start(k, message->id, fds);
+        break;
+    case GUARD_SIGNAL:
+        signal_ranks(k, message->id, message->value);
+        break;
+    case GUARD_STOP:
+        if (nothing_left(k)) {
+            k->stop.begun = true; /* the usual end: nobody to look for */
+            break;
+        }
+        if (k->running == 0)
+            k->outlived = contain_count(k->contain, getpid());
+        stop_begin(&k->stop, message->grace_s);
+        break;
+    }
+}
+
+static void child_start(struct keeper *k, int id, const int *fds)
+{
+    struct spawn_failure failure = { SPAWN_PREPARE, 0 };
+    struct child         child = { .id = id, .exec_fd = -1 };
+    struct guard_message message = { .type = GUARD_EXITED, .id = id };
+    pid_t                self = getpid();
+    int                  pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0 || (child.pid = fork()) < 0) {
+        message.failure = (struct spawn_failure){ SPAWN_PREPARE, errno };
+        message.value = 126 << 8;
+        message.at_ns = clock_now_ns();
+        tell(k, &message, 0);
+        return;
+    }
+    if (child.pid == 0) {
+        /* Out of the way of SPAWN_PMI_FD. */
+        pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
+        failure = spawn_exec(fds, self, &k->contain->cgroup);
+        fd_write_all(pair[1], &failure, sizeof failure);
+        _exit(126);
+    }
+    setpgid(child.pid, child.pid); /* here too: a signal may come before the child does it */
+    close(pair[1]);
+    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    child.exec_fd = pair[0];
+    k->child = xreallocarray(k->child, (size_t)k->children + 1, sizeof *k->child);
+    k->child[k->children++] = child;
+    k->poll = xreallocarray(k->poll, (size_t)k->children + 2, sizeof *k->poll);
+    k->running++;
+}
+
+/* The pipe closes without a word when exec succeeded. */
+static void child_exec_seen(struct keeper *k, struct child *child)
+{
+    struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
+    ssize_t              got = read(child->exec_fd, &child->failure, sizeof child->failure);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close(child->exec_fd);
+    child->exec_fd = -1;
+    if (got == (ssize_t)sizeof child->failure)
+        return; /* it goes with EXITED */
+    message.at_ns = clock_now_ns();
+    tell(k, &message, child->pid);
+}
+
+/* Reap whatever has ended. True when there is no child at all: with a
+ * subreaper or as PID 1 that means that no descendant is left either. */
+static bool nothing_left(struct keeper *k)
+{
+    struct signalfd_siginfo signalled;
+    siginfo_t               info;
+    int                     rc;
+
+    while (read(k->signal_fd, &signalled, sizeof signalled) > 0)
+        ;
+    for (;;) {
+        info.si_pid = 0;
+        rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+        if (rc < 0 || info.si_pid == 0)
+            break;
+        child_ended(k, info.si_pid);
+    }
+    return rc < 0 && errno == ECHILD && cgroup_is_empty(&k->contain->cgroup);
+}
+
+/* It is still a zombie here, so that its pid can be named in STARTED when it
+ * ended before that was sent. */
+static void child_ended(struct keeper *k, pid_t pid)
+{
+    struct guard_message message = { .type = GUARD_EXITED };
+    struct child        *child = k->child, *end = k->child + k->children;
+    struct rusage        usage;
+
+    while (child < end && (child->pid != pid || child->ended))
+        child++;
+    if (child < end && child->exec_fd >= 0)
+        child_exec_seen(k, child);
+    wait4(pid, &message.value, 0, &usage);
+    if (child == end)
+        return; /* an orphan that came to us */
+    child->ended = true;
+    k->running--;
+    message.id = child->id;
+    message.at_ns = clock_now_ns();
+    message.maxrss_kb = usage.ru_maxrss;
+    message.failure = child->failure;
+    tell(k, &message, 0);
+}
+
+static void signal_ranks(struct keeper *k, int id, int signal_number)
+{
+    int i;
+
+    for (i = 0; i < k->children; i++)
+        if (!k->child[i].ended && (id == GUARD_ALL || id == k->child[i].id))
+            kill(-k->child[i].pid, signal_number);
+}
+
+/* Inside a namespace pid means nothing to the agent: sent as credentials, the
+ * kernel turns it into the agent's number for the same process. */
+static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
+{
+    union {
+        struct cmsghdr align;
+        char           bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control = { 0 };
+    struct ucred    who = { .pid = pid, .uid = getuid(), .gid = getgid() };
+    struct iovec    from = { .iov_base = message, .iov_len = sizeof *message };
+    struct msghdr   header = { .msg_iov = &from, .msg_iovlen = 1 };
+    struct cmsghdr *item;
+    ssize_t         sent;
+
+    message->pid = (int32_t)pid;
+    if (pid > 0 && k->contain->pidns) {
+        header.msg_control = control.bytes;
+        header.msg_controllen = sizeof control.bytes;
+        item = CMSG_FIRSTHDR(&header);
+        item->cmsg_level = SOL_SOCKET;
+        item->cmsg_type = SCM_CREDENTIALS;
+        item->cmsg_len = CMSG_LEN(sizeof who);
+        memcpy(CMSG_DATA(item), &who, sizeof who);
+    }
+    do
+        sent = sendmsg(k->agent_fd, &header, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        k->agent_gone = true;
+}
+
+static void finish(struct keeper *k, int left)
+{
+    struct guard_message message = { .type = GUARD_EMPTY, .killed = k->outlived, .left = left };
+
+    tell(k, &message, 0);
+    cgroup_remove(&k->contain->cgroup);
+    _exit(0);
+}

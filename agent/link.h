@@ -1,0 +1,60 @@
+/* link.h - the byte stream between this agent and the launcher
+ *
+ * Two descriptors (which may be one socket), frames in both directions. What
+ * goes out is queued in `wire`: control frames at once, output only while less
+ * than LINK_OUTPUT_MARK waits there, so that a heartbeat is never behind more
+ * than twice that.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_LINK_H
+#define MUSTER_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+
+#include "err.h"
+#include "frame.h"
+
+#define LINK_OUTPUT_MARK (128u << 10)
+
+struct link_ops {
+    /* A frame has come; body is only good until this returns. -1 with err:
+     * it breaks the protocol, the link ends. */
+    int (*frame)(const struct frame *frame, void *arg, struct error *err);
+    /* There is room for more output in wire. */
+    void (*room)(void *arg);
+    /* It is over, once; err says why. */
+    void (*lost)(const struct error *err, void *arg);
+};
+
+struct link {
+    int              in_fd, out_fd;
+    struct event    *readable, *writable;
+    struct evbuffer *in;
+    struct evbuffer *wire;     /* append here, then call link_flush() */
+    int64_t          heard_ns; /* when bytes last came */
+    bool             is_lost;
+    const struct link_ops *ops;
+    void            *arg;
+};
+
+void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd,
+               const struct link_ops *ops, void *arg);
+void link_close(struct link *link);
+
+/* Write what can be written now, the rest later. */
+void link_flush(struct link *link);
+
+/* Call ops->room when more can be written, even if nothing waits now. */
+void link_ask_room(struct link *link);
+
+/* Give it up from this side: the lease has run out. */
+void link_lose(struct link *link, const char *why);
+
+/* Everything was handed to the kernel. */
+bool link_is_flushed(const struct link *link);
+
+#endif

@@ -1,0 +1,120 @@
+/* main.c - muster-agent: muster's part on each node
+ *
+ * People start muster; muster starts this, over SSH or by fork, and speaks
+ * doc/PROTOCOL with it over standard input and output.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "fd.h"
+#include "frame.h"
+#include "guard.h"
+
+#define EXIT_USAGE    2
+#define EXIT_INTERNAL 70
+
+struct settings {
+    const char *nonce;
+    bool        use_userns;
+};
+
+static int  settings_parse(struct settings *settings, int argc, char **argv);
+static bool is_nonce(const char *text);
+static void detach(void);
+static void tune_memory(void);
+
+int main(int argc, char **argv)
+{
+    struct settings settings;
+    struct guard    guard;
+    struct error    err;
+    int             rc = settings_parse(&settings, argc, argv);
+
+    if (rc >= 0)
+        return rc;
+    detach();
+    if (guard_start(&guard, settings.use_userns, &err) < 0) {
+        fprintf(stderr, "muster-agent: %s\n", err.text);
+        return EXIT_INTERNAL;
+    }
+    tune_memory();
+    return agent_run(settings.nonce, &guard);
+}
+
+/* The exit status when there is nothing to run, else -1. */
+static int settings_parse(struct settings *settings, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "nonce", required_argument, NULL, 'n' },
+        { "no-userns", no_argument, NULL, 'u' },
+        { "version", no_argument, NULL, 'v' },
+        { NULL, 0, NULL, 0 },
+    };
+    int letter;
+
+    *settings = (struct settings){ .use_userns = true };
+    while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (letter == 'v') {
+            printf("muster-agent %s, protocol %d\n", PACKAGE_VERSION, FRAME_PROTOCOL);
+            return 0;
+        }
+        if (letter == 'n')
+            settings->nonce = optarg;
+        else if (letter == 'u')
+            settings->use_userns = false;
+        else
+            return EXIT_USAGE;
+    }
+    if (settings->nonce != NULL && is_nonce(settings->nonce) && optind == argc)
+        return -1;
+    fputs("usage: muster-agent --nonce HEX [--no-userns]\n"
+          "muster starts this on each node; there is nothing to do with it by hand.\n"
+          "See muster(1) and muster-agent(8).\n", stderr);
+    return EXIT_USAGE;
+}
+
+static bool is_nonce(const char *text)
+{
+    return strlen(text) == FRAME_NONCE_CHARS &&
+           strspn(text, "0123456789abcdef") == FRAME_NONCE_CHARS;
+}
+
+/* Away from the terminal, whose Ctrl-C is for muster to decide about, and from
+ * whatever descriptors came along. The kernel, out of memory, shall take a rank
+ * first: lower our score where that is allowed. */
+static void detach(void)
+{
+    int fd;
+
+    setsid();
+    fd_close_from(3);
+    /* 0 to 2 must be something, or the sockets made next would take their place. */
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= 2);
+    close(fd);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    fd_write_file("/proc/self/oom_score_adj", "-500");
+}
+
+/* Blocks of 128 KiB carry the output: keep them on the heap, not in a mapping
+ * of their own each time, and do not give the heap back in between. */
+static void tune_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}

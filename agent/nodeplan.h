@@ -1,0 +1,53 @@
+/* nodeplan.h - what this node has to run: the PLAN frame and its blobs, read
+ *
+ * Only reading: nothing is looked at on the node yet (prepare.c does that).
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_NODEPLAN_H
+#define MUSTER_NODEPLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "blob.h"
+#include "err.h"
+#include "strlist.h"
+
+#define NODEPLAN_RANKS_MAX 1024 /* on one node */
+#define NODEPLAN_WORLD_MAX (1 << 20)
+/* No deadline is longer than a day; it keeps nanoseconds far from overflow. */
+#define NODEPLAN_SECONDS_MAX 86400.0
+/* All argument and environment lists together; many ranks may name one blob. */
+#define NODEPLAN_LISTS_MAX (512u << 20)
+
+struct nodeplan_rank {
+    uint32_t      rank; /* global */
+    int           local_rank, slot;
+    struct strlist argv, env;
+};
+
+struct nodeplan {
+    char    *run_id;
+    int      world_size, node_rank, node_count;
+    double   grace_s, heartbeat_s, lease_s;
+    uint32_t credit;
+    char    *cwd; /* NULL: stay */
+    struct strlist env, env_default;
+    char    *kvsname, *mapping; /* NULL: no PMI */
+    char    *bind_list;         /* NULL: no binding; "": all cores */
+    char    *log_dir, *log_stamp; /* NULL: no files */
+    bool     log_console;
+    char    *venv_script, *pid_file; /* NULL: none */
+    bool     omp_default;
+    struct nodeplan_rank *rank;
+    int      ranks;
+};
+
+/* -1 with what is missing or wrong; plan is then empty. */
+int  nodeplan_read(struct nodeplan *plan, const json_t *body, const struct blobs *blobs,
+                   struct error *err);
+void nodeplan_clear(struct nodeplan *plan);
+
+#endif

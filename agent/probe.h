@@ -1,0 +1,37 @@
+/* probe.h - can the other nodes reach this one, and by which interface?
+ *
+ * Node 0 listens on all its addresses and greets each caller with a token; the
+ * other nodes call each of its addresses and report those where the token came
+ * back: an address alone proves nothing, many machines have a 172.17.0.1.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_PROBE_H
+#define MUSTER_PROBE_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "err.h"
+
+#define PROBE_TOKEN_BYTES  16
+#define PROBE_ADDRESSES_MAX 256
+#define PROBE_TIMEOUT_MAX_MS 60000
+
+struct probe;
+
+/* answer: the body of PROBED, which it owns. It may come at once. */
+struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, void *arg),
+                        void *arg);
+void probe_free(struct probe *probe);
+
+/* The body of a PROBE frame. It ends what the one before had begun. -1 with
+ * err when it is malformed. */
+int  probe_request(struct probe *probe, const json_t *body, struct error *err);
+
+/* PLAN has come: probing is over; only the port stays held. */
+void probe_end(struct probe *probe);
+
+/* The ranks start now: let the port go. */
+void probe_release_port(struct probe *probe);
+
+#endif

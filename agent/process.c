@@ -1,0 +1,136 @@
+/* process.c - see process.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "frame.h"
+#include "xalloc.h"
+
+static void list_all(struct processes *all);
+static bool stat_read(pid_t pid, struct process *process);
+
+void processes_below(struct processes *found, pid_t root)
+{
+    struct processes all;
+    size_t           i, j, kept = 0;
+    bool             grown = true;
+
+    list_all(&all);
+    while (grown) {
+        grown = false;
+        for (i = 0; i < all.count; i++) {
+            if (all.item[i].below)
+                continue;
+            all.item[i].below = all.item[i].parent == root;
+            for (j = 0; j < all.count && !all.item[i].below; j++)
+                all.item[i].below = all.item[j].below && all.item[j].pid == all.item[i].parent;
+            grown = grown || all.item[i].below;
+        }
+    }
+    for (i = 0; i < all.count; i++)
+        if (all.item[i].below && all.item[i].state != 'Z')
+            all.item[kept++] = all.item[i];
+    all.count = kept;
+    *found = all;
+}
+
+void processes_clear(struct processes *found)
+{
+    free(found->item);
+    *found = (struct processes){ 0 };
+}
+
+void process_signal(const struct process *process, int signal)
+{
+    struct process now;
+    int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+
+    if (fd < 0) {
+        if (errno == ENOSYS)
+            kill(process->pid, signal);
+        return;
+    }
+    /* The descriptor holds one process; is it still the one that was listed? */
+    if (stat_read(process->pid, &now) && now.start == process->start)
+        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    close(fd);
+}
+
+bool process_is_dumping(pid_t pid)
+{
+    char path[64], status[4096];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    fd_read_file(path, status, sizeof status);
+    return strstr(status, "\nCoreDumping:\t1") != NULL;
+}
+
+json_t *process_json(pid_t pid)
+{
+    char   path[64], name[64], wchan[128];
+    size_t length;
+
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    fd_read_file(path, name, sizeof name);
+    length = strcspn(name, "\n");
+    snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
+    fd_read_file(path, wchan, sizeof wchan);
+    return json_pack("{s:i, s:o, s:o}", "pid", (int)pid, "name", json_text(name, length),
+                     "wchan", json_text(wchan, strlen(wchan)));
+}
+
+static void list_all(struct processes *all)
+{
+    DIR           *proc = opendir("/proc");
+    struct dirent *entry;
+    size_t         room = 0;
+    struct process one;
+    long           pid;
+    char          *end;
+
+    *all = (struct processes){ 0 };
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        pid = strtol(entry->d_name, &end, 10);
+        if (*end != '\0' || pid <= 0 || !stat_read((pid_t)pid, &one))
+            continue;
+        if (all->count == room) {
+            room = room > 0 ? room * 2 : 256;
+            all->item = xreallocarray(all->item, room, sizeof *all->item);
+        }
+        all->item[all->count++] = one;
+    }
+    if (proc != NULL)
+        closedir(proc);
+}
+
+/* Fields are counted from behind the name, which may hold blanks and ')'. */
+static bool stat_read(pid_t pid, struct process *process)
+{
+    char               path[64], text[1024], *at;
+    int                parent;
+    unsigned long long start;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd_read_file(path, text, sizeof text);
+    at = strrchr(text, ')');
+    *process = (struct process){ .pid = pid };
+    if (at == NULL ||
+        sscanf(at, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &process->state, &parent, &start) != 3)
+        return false;
+    process->parent = parent;
+    process->start = start;
+    return true;
+}

@@ -1,0 +1,45 @@
+/* process.h - processes as /proc shows them
+ *
+ * Only looked at when something has to be ended or counted: reading all of
+ * /proc is too dear for the ordinary way.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_PROCESS_H
+#define MUSTER_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+struct process {
+    pid_t    pid, parent;
+    uint64_t start; /* ticks since boot: with pid, unique until reboot */
+    char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
+    bool     below; /* descends from the root that was asked for */
+};
+
+struct processes {
+    struct process *item;
+    size_t          count;
+};
+
+/* All living processes that descend from root, without root and without
+ * zombies. Free with processes_clear(). */
+void processes_below(struct processes *found, pid_t root);
+void processes_clear(struct processes *found);
+
+/* Send a signal to exactly this process: not to one that took its number
+ * since. */
+void process_signal(const struct process *process, int signal);
+
+/* True while the kernel writes its core file: it looks unkillable, and is
+ * only slow. */
+bool process_is_dumping(pid_t pid);
+
+/* {"pid":N, "name":"python3", "wchan":"nfs_wait_bit_killable"} */
+json_t *process_json(pid_t pid);
+
+#endif

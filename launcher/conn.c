@@ -1,0 +1,57 @@
+/* conn.c - the part that both kinds of connection share, see conn.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "conn.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void conn_start(struct conn *conn)
+{
+    conn->kind->start(conn);
+}
+
+void conn_write(struct conn *conn, struct evbuffer *from)
+{
+    conn->kind->write(conn, from);
+}
+
+size_t conn_queued(const struct conn *conn)
+{
+    return conn->kind->queued(conn);
+}
+
+void conn_pause(struct conn *conn, bool paused)
+{
+    conn->kind->pause(conn, paused);
+}
+
+void conn_free(struct conn *conn)
+{
+    if (conn != NULL)
+        conn->kind->free(conn);
+}
+
+int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(why->text, sizeof why->text, format, ap);
+    va_end(ap);
+    why->exit_code = exit_code;
+    why->hint[0] = '\0';
+    return -1;
+}
+
+int conn_failure_hint(struct conn_failure *why, const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(why->hint, sizeof why->hint, format, ap);
+    va_end(ap);
+    return -1;
+}

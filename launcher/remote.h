@@ -1,0 +1,49 @@
+/* remote.h - the agent at the far end of an SSH session
+ *
+ * Opens a channel, has the login shell run the bootstrap script, pushes the
+ * agent where it is missing or damaged, and is done when the nonce has come:
+ * then stream carries frames.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_REMOTE_H
+#define MUSTER_REMOTE_H
+
+#include <stdbool.h>
+
+#include <libssh/libssh.h>
+
+#include "agentfile.h"
+#include "bootstrap.h"
+#include "conn.h"
+#include "ssh_config.h"
+#include "ssh_stream.h"
+
+#define REMOTE_TIMEOUT_S 20.0 /* for a login shell with a slow profile */
+
+struct remote {
+    ssh_session              session; /* NULL: not begun. This and the next four are borrowed */
+    const struct ssh_config *config;
+    const struct agentfile  *agent;
+    const char              *host;    /* for the log */
+    struct ssh_stream        stream;
+    struct bootstrap         bootstrap;
+    double                   timeout_s; /* grows when the agent must be pushed */
+    bool is_channel_open, is_asked, is_running; /* steps that are behind us */
+    bool has_replaced; /* the agent in the node's cache was given up */
+};
+
+void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
+                 const struct agentfile *agent, const char *host);
+/* Before ssh_free(session). */
+void remote_clear(struct remote *remote);
+
+/* 1: the stream is open. 0: call again when the session has news. -1: see why. */
+int remote_step(struct remote *remote, struct conn_failure *why);
+
+/* Say in why what the shell did instead, when time is up. */
+void remote_late(struct remote *remote, struct conn_failure *why);
+
+/* After the stream has ended: 0 when the agent went with status 0, else -1 and why. */
+int remote_ended(struct remote *remote, struct conn_failure *why);
+
+#endif

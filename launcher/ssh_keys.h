@@ -1,0 +1,27 @@
+/* ssh_keys.h - the user's private keys, each read once for all connections
+ *
+ * The only state that connections share. It holds secrets, so it goes with the
+ * last user.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SSH_KEYS_H
+#define MUSTER_SSH_KEYS_H
+
+#include <libssh/libssh.h>
+
+enum ssh_key_state {
+    SSH_KEY_USABLE,
+    SSH_KEY_ABSENT,    /* no such file */
+    SSH_KEY_ENCRYPTED, /* only the ssh agent can use it */
+    SSH_KEY_BAD,       /* not a private key that libssh can read */
+};
+
+/* Every user takes and drops the store. */
+void ssh_keys_take(void);
+void ssh_keys_drop(void);
+
+/* The key in path, together with the certificate in certificate unless that is
+ * NULL. Borrowed; NULL unless the state is SSH_KEY_USABLE. */
+ssh_key ssh_keys_get(const char *path, const char *certificate, enum ssh_key_state *state);
+
+#endif

@@ -1,0 +1,58 @@
+/* ssh_stream.h - bytes to and from the command of an SSH channel
+ *
+ * Feeds a non-blocking libssh channel from one evbuffer and drains it into
+ * another. What makes that more than reading and writing:
+ *
+ * - Bytes that libssh has decrypted do not make the socket readable again, so
+ *   every turn goes on until a turn of libssh neither read nor sent anything.
+ * - libssh reads 4 KiB at a time and says 0 both for "nothing there" and for
+ *   "part of a packet"; its byte counters tell these apart.
+ * - After end of file, reading processes no packets any more; only asking for
+ *   the exit status does.
+ * - libssh queues without bound what the socket does not take, so we hand it
+ *   more only when it has nothing left to send.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SSH_STREAM_H
+#define MUSTER_SSH_STREAM_H
+
+#include <stdbool.h>
+
+#include <event2/buffer.h>
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+
+struct ssh_stream {
+    ssh_session      session;
+    ssh_channel      channel;
+    struct evbuffer *in, *out; /* stdout of the command; its stdin */
+    struct evbuffer *grumble;  /* the last of its stderr */
+    bool             is_paused; /* leave stdout inside libssh: its window fills */
+    bool             has_kept;  /* something was left there */
+    bool             is_closed; /* by the server */
+    int              exit_status; /* -1: not known */
+    char             exit_signal[16]; /* "KILL"; "" for none */
+
+    struct ssh_counter_struct           traffic;
+    struct ssh_channel_callbacks_struct callbacks;
+};
+
+/* The session's and channel's callbacks point at stream from here on: it must
+ * stay where it is until ssh_stream_clear(), which comes before ssh_free(). */
+void ssh_stream_init(struct ssh_stream *stream, ssh_session session, ssh_channel channel);
+void ssh_stream_clear(struct ssh_stream *stream);
+
+/* Move what can be moved without waiting, up to a limit that keeps one stream
+ * from starving the others. -1 when the connection is dead (ssh_get_error). */
+int ssh_stream_turn(struct ssh_stream *stream);
+
+/* EV_READ, EV_WRITE: what to wait for before the next turn. */
+short ssh_stream_wants(const struct ssh_stream *stream);
+
+/* The command has ended and everything it said is in in. */
+bool ssh_stream_has_ended(const struct ssh_stream *stream);
+
+/* It has closed its stdout and may or may not have ended. */
+bool ssh_stream_is_eof(const struct ssh_stream *stream);
+
+#endif

@@ -1,0 +1,86 @@
+/* fuzz_agent_frames.c - what the launcher's end of the stream may say to an agent
+ *
+ * Frames are cut out of the bytes as the link does, and their bodies read as
+ * the agent reads them, up to where something would be done on the node.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "bind.h"
+#include "blob.h"
+#include "frame.h"
+#include "nodeplan.h"
+#include "pmi.h"
+#include "prepare.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void puts_cb(json_t *puts, bool more, void *arg)
+{
+    (void)more, (void)arg;
+    json_decref(puts);
+}
+
+static void abort_cb(int local, int code, void *arg)
+{
+    (void)local, (void)code, (void)arg;
+}
+
+static int take_plan(const json_t *body, const struct blobs *blobs, struct error *err)
+{
+    struct strlist  base = { 0 }, env = { 0 };
+    struct nodeplan plan;
+    hwloc_bitmap_t  cores = hwloc_bitmap_alloc();
+    int             i, rc = nodeplan_read(&plan, body, blobs, err);
+
+    strlist_add(&base, "PATH=/bin");
+    for (i = 0; i < plan.ranks && rc == 0; i++) {
+        prepare_env(&plan, &plan.rank[i], &base, 1, &env);
+        strlist_clear(&env);
+    }
+    if (plan.bind_list != NULL)
+        bind_list(plan.bind_list, cores, err);
+    hwloc_bitmap_free(cores);
+    strlist_clear(&base);
+    nodeplan_clear(&plan);
+    return rc;
+}
+
+static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi, struct error *err)
+{
+    json_t *body;
+    int     rc = 0;
+
+    if (frame->type == FRAME_BLOB)
+        return blobs_take(blobs, frame->body, frame->size, err);
+    body = frame_json(frame, err);
+    if (body == NULL)
+        return -1;
+    if (frame->type == FRAME_PLAN)
+        rc = take_plan(body, blobs, err);
+    else if (frame->type == FRAME_KVS)
+        rc = pmi_union(pmi, body, err);
+    json_decref(body);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct pmi_ops ops = { puts_cb, abort_cb };
+    struct evbuffer *in = evbuffer_new();
+    struct pmi      *pmi = pmi_new("kvs", NULL, 1, 1, &ops, NULL);
+    struct blobs     blobs = { 0 };
+    struct frame     frame;
+    struct error     err;
+
+    evbuffer_add(in, data, size);
+    while (frame_peek(in, &frame, &err) > 0 && take(&frame, &blobs, pmi, &err) >= 0)
+        frame_drop(in, &frame);
+    blobs_clear(&blobs);
+    pmi_free(pmi);
+    evbuffer_free(in);
+    return 0;
+}

@@ -1,0 +1,310 @@
+# lib.sh - what the scripts in this folder share
+#
+# A script is one property: it sources this file, runs muster, says "ok" or "not ok" for each
+# claim (TAP) and ends with finish. It gets an empty directory ($tmp, its working directory),
+# an empty HOME, and an environment with nothing of the user's in it.
+# SPDX-License-Identifier: Apache-2.0
+
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+top_builddir=${top_builddir:-$top_srcdir}
+here=$top_srcdir/tests/run
+
+test_name=$(basename "$0" .t)
+test_count=0
+test_failures=0
+test_finished=no
+test_pids=
+
+. "$here/nodes.sh"
+
+# ---- TAP ----
+
+# ok WHAT COMMAND...: the command must succeed.
+ok() {
+    what=$1
+    shift
+    test_count=$((test_count + 1))
+    if "$@"; then
+        result "ok" "$what"
+        return 0
+    fi
+    test_failures=$((test_failures + 1))
+    result "not ok" "$what"
+    printf '# failed:'
+    printf ' %s' "$@" | tr '\n' ' '
+    echo
+    explain
+    return 1
+}
+
+# One TAP line. No echo: it would take backslashes for its own.
+result() {
+    printf '%s %s - %s\n' "$1" "$test_count" "$2" | tr -d '#'
+}
+
+# is WHAT GOT WANTED: two texts must be the same.
+is() {
+    if [ "$2" = "$3" ]; then
+        ok "$1" true
+    else
+        ok "$1" same "$2" "$3"
+    fi
+}
+
+same() {
+    [ "$1" = "$2" ]
+}
+
+not() {
+    ! "$@"
+}
+
+# skip WHAT WHY: one claim that cannot be tested here.
+skip() {
+    test_count=$((test_count + 1))
+    echo "ok $test_count - $1 # SKIP $2"
+}
+
+# skip_all WHY: the whole script cannot be tested here.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    test_finished=yes
+    exit 0
+}
+
+# need THING: leave loudly when it is missing. What $MUSTER_TEST_REQUIRE lists must be
+# there: CI names all that it has installed, so that nothing is skipped unnoticed.
+need() {
+    why=$("need_$1") && return 0
+    case " ${MUSTER_TEST_REQUIRE:-} " in
+    *" $1 "*)
+        ok "$1 is there, as MUSTER_TEST_REQUIRE asks" false
+        echo "# $why"
+        finish
+        ;;
+    esac
+    skip_all "$why"
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || { echo "needs root"; return 1; }
+}
+
+need_user() {
+    need_root && command -v setpriv >/dev/null || { echo "needs root and setpriv"; return 1; }
+}
+
+need_namespaces() {
+    can_enter_namespaces || { echo "needs root, iproute2 and namespaces"; return 1; }
+}
+
+need_sshd() {
+    command -v sshd >/dev/null && command -v ssh-keygen >/dev/null ||
+        { echo "sshd is missing (Debian: apt-get install openssh-server)"; return 1; }
+}
+
+need_mpich() {
+    command -v mpicc.mpich >/dev/null ||
+        { echo "mpicc.mpich is missing (Debian: apt-get install libmpich-dev mpich)"; return 1; }
+}
+
+need_torch() {
+    python3 -c 'import torch.distributed' 2>/dev/null ||
+        { echo "torch is missing (Debian: apt-get install python3-torch)"; return 1; }
+}
+
+need_trainer() {
+    [ -x "$top_builddir/trainer/muster-train" ] ||
+        { echo "muster-train was not built (libgloo-dev is missing)"; return 1; }
+}
+
+need_pty() {
+    command -v script >/dev/null || { echo "script(1) is missing (Debian: bsdutils)"; return 1; }
+}
+
+finish() {
+    echo "1..$test_count"
+    test_finished=yes
+    [ "$test_failures" = 0 ]
+    exit
+}
+
+# script_file NAME: make an executable of standard input.
+script_file() {
+    cat >"$1"
+    chmod +x "$1"
+}
+
+# What a failed claim wants to show: the last run of muster.
+explain() {
+    [ -e err ] || return 0
+    echo "# muster exited $(cat status); its last lines on stderr:"
+    tail -n 20 err | cut -c 1-200 | sed 's/^/#   /'
+    echo "# and on stdout:"
+    tail -n 5 out | cut -c 1-200 | sed 's/^/#   /'
+}
+
+# ---- running muster ----
+
+# run COMMAND...: wait for it; its output is in out and err, its exit status in rc.
+# (also in status). It has $run_limit seconds, else rc is 124 or 137.
+run() {
+    rc=0
+    MUSTER_TEST_TAG=$tag timeout --foreground -k 10 "${run_limit:-60}" "$@" \
+        >out 2>err </dev/null || rc=$?
+    echo "$rc" >status
+}
+
+# start COMMAND...: the same in the background; its process is $pid. A shell starts
+# background commands with SIGINT ignored, which is not how a terminal would.
+start() {
+    : >out
+    : >err
+    echo "not yet" >status
+    MUSTER_TEST_TAG=$tag env --default-signal=INT,QUIT "$@" >out 2>err </dev/null &
+    pid=$!
+    test_pids="$test_pids $pid"
+}
+
+# finish_run SECONDS: wait for what start started; rc is "late" when it does not end.
+finish_run() {
+    if wait_for "$1" is_gone "$pid"; then
+        rc=0
+        wait "$pid" || rc=$?
+    else
+        rc=late
+        kill -KILL "$pid"
+    fi
+    echo "$rc" >status
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; fails at the deadline.
+wait_for() {
+    deadline=$(($(now_ms) + $1 * 1000))
+    shift
+    until "$@"; do
+        [ "$(now_ms)" -lt "$deadline" ] || return 1
+        sleep 0.02
+    done
+}
+
+# Milliseconds on a clock that nobody sets.
+now_ms() {
+    read -r uptime_s _ </proc/uptime
+    echo "${uptime_s%.*}${uptime_s#*.}0"
+}
+
+is_gone() {
+    [ ! -e "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
+# lines FILE WANTED: that many lines are in FILE.
+lines() {
+    [ "$(wc -l <"$1")" = "$2" ]
+}
+
+# json FILE EXPRESSION: a Python expression over the document, called d.
+json() {
+    python3 -c 'import json, sys
+print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1]))}))' "$1" "$2"
+}
+
+json_says() {
+    [ "$(json "$1" "$2")" = True ]
+}
+
+# ---- what a run may not leave ----
+
+# Processes of this script's runs: muster, the agents, the ranks and whatever they started
+# inherit the tag. Prints "pid command" lines.
+leftovers() {
+    for environ in $(grep -lsz "^MUSTER_TEST_TAG=$tag\$" /proc/[0-9]*/environ); do
+        process=${environ%/environ}
+        is_gone "${process#/proc/}" ||
+            echo "${process#/proc/} $(tr '\0' ' ' <"$process/cmdline" | cut -c 1-100)"
+    done 2>/dev/null
+}
+
+no_leftovers() {
+    left=$(leftovers)
+    [ -z "$left" ] || {
+        echo "$left" | sed 's/^/# left: /'
+        return 1
+    }
+}
+
+# The same while waiting: says nothing.
+nothing_left() {
+    [ -z "$(leftovers)" ]
+}
+
+# ---- setting up ----
+
+test_cleanup() {
+    status=$?
+    trap '' PIPE INT TERM HUP
+    [ "$test_finished" = yes ] || echo "Bail out! $test_name ended early (status $status)"
+    nodes_stop
+    for pid in $test_pids $(leftovers | cut -d' ' -f1); do
+        kill -KILL "$pid" 2>/dev/null
+    done
+    cd / && rm -rf "$tmp"
+    exit "$status"
+}
+
+test_setup() {
+    tmp=$(mktemp -d "${TMPDIR:-/tmp}/muster-$test_name.XXXXXX")
+    tag=$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
+    nodes_dir=$tmp/nodes
+    nodes_tag=$tag
+    mkdir "$tmp/home" "$tmp/work" "$nodes_dir"
+    trap test_cleanup EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP PIPE
+    for name in $(env | sed -n 's/^\([A-Za-z_][A-Za-z0-9_]*\)=.*/\1/p'); do
+        case $name in
+        top_srcdir | top_builddir | srcdir | MUSTER_TEST_REQUIRE) ;;
+        ASAN_OPTIONS | UBSAN_OPTIONS | LSAN_OPTIONS | TMPDIR | PATH | PWD) ;;
+        nodes_in_namespaces) ;;
+        *) unset "$name" ;;
+        esac
+    done
+    HOME=$tmp/home
+    PATH=$top_builddir/launcher:$top_builddir/trainer:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+    # Nodes are processes of this machine, unless a script wants real ones (use_sshd).
+    MUSTER_TRANSPORT=exec
+    export HOME PATH MUSTER_TRANSPORT
+    cd "$tmp/work" || exit 1
+}
+
+# Real nodes, N of them, and muster told how to reach them.
+use_sshd() {
+    need sshd
+    sshd_nodes "$1" || exit 1
+    use_nodes
+}
+
+# The same in namespaces. Call it as: own_namespaces; use_netns N
+use_netns() {
+    netns_nodes "$1" || exit 1
+    use_nodes
+}
+
+use_nodes() {
+    unset MUSTER_TRANSPORT
+    MUSTER_SSH_CONFIG=$nodes_dir/ssh_config
+    MUSTER_HOSTFILE=$nodes_dir/hostfile
+    export MUSTER_SSH_CONFIG MUSTER_HOSTFILE
+}
+
+# Go on as the first process of namespaces of our own; see nodes.sh.
+own_namespaces() {
+    need sshd
+    if [ "${nodes_in_namespaces:-}" != yes ]; then
+        need namespaces
+        cd / && rm -rf "$tmp"
+    fi
+    enter_namespaces "$here/$(basename "$0")"
+}
+
+test_setup
