@@ -16,6 +16,7 @@ static const char    *program = "muster";
 static enum log_level highest = LOG_WARN;
 static void (*sink_line)(const char *line, size_t size, void *arg);
 static void *sink_arg;
+static int   copy_fd = -1;
 
 void log_init(const char *name, enum log_level level)
 {
@@ -34,15 +35,19 @@ void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg)
     sink_arg = arg;
 }
 
-/* From LOG_INFO on the time is shown as well: those lines are read as a story. */
-static size_t put_head(char *line, size_t room, enum log_level level)
+void log_copy(int fd)
+{
+    copy_fd = fd;
+}
+
+static size_t put_head(char *line, size_t room, enum log_level level, int with_time)
 {
     static const char *const words[] = { "error: ", "warning: ", "", "" };
     struct timespec          now;
     struct tm                local;
     char                     stamp[16] = "";
 
-    if (highest >= LOG_INFO && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+    if (with_time && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
         localtime_r(&now.tv_sec, &local) != NULL &&
         strftime(stamp, sizeof stamp, "%H:%M:%S", &local) > 0)
         return (size_t)snprintf(line, room, "%s: %s.%03ld %s", program, stamp,
@@ -50,25 +55,48 @@ static size_t put_head(char *line, size_t room, enum log_level level)
     return (size_t)snprintf(line, room, "%s: %s", program, words[level]);
 }
 
-static void put(enum log_level level, const char *format, va_list ap)
+static void to_sink(const char *line, size_t size)
+{
+    if (sink_line != NULL)
+        sink_line(line, size, sink_arg);
+    else
+        (void)!write(STDERR_FILENO, line, size); /* nowhere left to say so */
+}
+
+static void to_copy(const char *line, size_t size)
+{
+    (void)!write(copy_fd, line, size); /* a full disk there must not disturb the run */
+}
+
+/* One line to one place. */
+static void put_line(void (*to)(const char *line, size_t size), enum log_level level,
+                     int with_time, const char *text)
 {
     char   line[2048];
-    size_t used;
-    int    n, saved = errno;
+    size_t used = put_head(line, sizeof line, level, with_time);
+    int    n = snprintf(line + used, sizeof line - used - 1, "%s", text);
 
-    if (!log_wants(level))
-        return;
-    used = put_head(line, sizeof line, level);
-    n = vsnprintf(line + used, sizeof line - used - 1, format, ap);
-    if (n > 0)
-        used += (size_t)n;
+    used += n > 0 ? (size_t)n : 0;
     if (used > sizeof line - 2)
         used = sizeof line - 2;
     line[used++] = '\n';
-    if (sink_line != NULL)
-        sink_line(line, used, sink_arg);
-    else if (write(STDERR_FILENO, line, used) < 0)
-        used = 0; /* nowhere left to say so */
+    to(line, used);
+}
+
+/* From LOG_INFO on the time is shown as well: those lines are read as a story. */
+static void put(enum log_level level, const char *format, va_list ap)
+{
+    char text[2048];
+    int  saved = errno, copied = copy_fd >= 0 && level <= LOG_INFO;
+
+    if (!log_wants(level) && !copied)
+        return;
+    if (vsnprintf(text, sizeof text, format, ap) < 0)
+        text[0] = '\0';
+    if (log_wants(level))
+        put_line(to_sink, level, highest >= LOG_INFO, text);
+    if (copied)
+        put_line(to_copy, level, 1, text);
     errno = saved;
 }
 

@@ -130,7 +130,7 @@ static void make_nodes(struct run *run)
 static int write_json(const struct run *run)
 {
     const char *path = run->options->json;
-    json_t     *result = outcome_json(&run->outcome);
+    json_t     *result = outcome_json(&run->outcome, log_wants(LOG_INFO));
     int         rc;
 
     if (strcmp(path, "-") == 0) {
@@ -146,6 +146,28 @@ static int write_json(const struct run *run)
     return rc;
 }
 
+/* For the day after. A run that cannot be kept is a run all the same. */
+static void keep_begin(struct run *run)
+{
+    struct error err;
+
+    if (run->plan->command != COMMAND_EXEC && rundir_open(&run->kept, run->plan, &err) < 0)
+        log_info("nothing of this run is kept: %s", err.text);
+    else if (run->plan->command != COMMAND_EXEC)
+        log_info("this run is kept in %s", run->kept.path);
+}
+
+static void keep_end(struct run *run)
+{
+    json_t      *result = outcome_json(&run->outcome, false);
+    struct error err;
+
+    if (rundir_result(&run->kept, result, &err) < 0)
+        log_warn("%s: %s", run->kept.path, err.text);
+    json_decref(result);
+    rundir_close(&run->kept);
+}
+
 /* Everything is over: the last output, the report, the result. */
 static int finish(struct run *run)
 {
@@ -158,6 +180,7 @@ static int finish(struct run *run)
     status = outcome_status(&run->outcome);
     if (run->options->json != NULL && write_json(run) < 0 && status == 0)
         status = EXIT_OUTPUT;
+    keep_end(run);
     return status;
 }
 
@@ -203,6 +226,7 @@ int launch_run(const struct options *options, struct plan *plan)
     make_token(run.token);
     open_output(&run, shown);
     make_nodes(&run);
+    keep_begin(&run);
     interrupt_watch(&run);
     run_connect(&run);
     event_base_dispatch(run.base);

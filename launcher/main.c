@@ -145,7 +145,7 @@ static int print_plan(const struct options *options, const struct plan *plan)
         plan_print(plan, stdout);
     if (options->json == NULL)
         return 0;
-    body = plan_json(plan);
+    body = plan_json(plan, log_wants(LOG_INFO));
     rc = strcmp(options->json, "-") == 0 ? json_dumpf(body, stdout, JSON_INDENT(2))
                                          : json_dump_file(body, options->json, JSON_INDENT(2));
     json_decref(body);

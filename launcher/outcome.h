@@ -85,7 +85,7 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
 /* outcome_json.c: plan_json plus "exit_status"; "results": per rank its node, pid, start and end
  * (Unix time), code, signal ...; "node_failures"; "first_failure", or null. */
-json_t *outcome_json(const struct outcome *outcome);
+json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failing nodes as one table (stage, cause, hint), the first failing rank
  * in words with the last lines of its stderr, and one line for the others. Prints

@@ -80,9 +80,9 @@ static json_t *json_of_first(const struct outcome *outcome)
     return json_null();
 }
 
-json_t *outcome_json(const struct outcome *outcome)
+json_t *outcome_json(const struct outcome *outcome, bool with_values)
 {
-    json_t *json = plan_json(outcome->plan), *results = json_array();
+    json_t *json = plan_json(outcome->plan, with_values), *results = json_array();
     json_t *failures = json_array();
     size_t  n;
     int     rank;

@@ -71,8 +71,9 @@ void plan_node_env_default(const struct plan *plan, size_t node, struct strlist 
 /* PMI_process_mapping, "(vector,(0,2,4))"; caller frees. */
 char *plan_pmi_mapping(const struct plan *plan);
 
-/* For people (stdout of --dry-run) and for programs (--json). */
+/* For people (stdout of --dry-run) and for programs (--json). Values of variables
+ * may be secrets: with_values false leaves them out, as plan_print does without -v. */
 void    plan_print(const struct plan *plan, FILE *out);
-json_t *plan_json(const struct plan *plan);
+json_t *plan_json(const struct plan *plan, bool with_values);
 
 #endif

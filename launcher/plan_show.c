@@ -184,8 +184,8 @@ static json_t *json_words(const struct strlist *list)
     return array;
 }
 
-/* {"NAME":"value"}, without -v {"NAME":null}. */
-static json_t *json_env(const struct strlist *env)
+/* {"NAME":"value"}, or {"NAME":null}. */
+static json_t *json_env(const struct strlist *env, bool with_values)
 {
     json_t *object = json_object();
     size_t  i, length;
@@ -197,15 +197,14 @@ static json_t *json_env(const struct strlist *env)
         name = xstrndup(env->item[i], length);
         key = json_word(name);
         json_object_set_new(object, json_string_value(key),
-                            log_wants(LOG_INFO) ? json_word(env->item[i] + length + 1)
-                                                : json_null());
+                            with_values ? json_word(env->item[i] + length + 1) : json_null());
         json_decref(key);
         free(name);
     }
     return object;
 }
 
-static json_t *json_node(const struct plan *plan, size_t index)
+static json_t *json_node(const struct plan *plan, size_t index, bool with_values)
 {
     const struct plan_node *node = &plan->node[index];
     json_t                 *slots = json_array(), *ranks = json_array(), *locals = json_array();
@@ -229,10 +228,10 @@ static json_t *json_node(const struct plan *plan, size_t index)
                      json_word(node->iface), "cwd", json_word(node->cwd), "slots", slots,
                      "ranks", ranks, "local_ranks", locals, "cuda_visible_devices", devices,
                      "command", json_words(&node->rank[0].argv), "environment",
-                     json_env(&node->env));
+                     json_env(&node->env, with_values));
 }
 
-json_t *plan_json(const struct plan *plan)
+json_t *plan_json(const struct plan *plan, bool with_values)
 {
     static const char *const modes[] = {
         [COMMAND_RUN] = "run", [COMMAND_EXEC] = "exec", [COMMAND_CHECK] = "check",
@@ -241,7 +240,7 @@ json_t *plan_json(const struct plan *plan)
     size_t  i;
 
     for (i = 0; i < plan->nodes; i++)
-        json_array_append_new(nodes, json_node(plan, i));
+        json_array_append_new(nodes, json_node(plan, i, with_values));
     body = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "run_id", plan->run_id, "mode",
                      modes[plan->command], "world_size", plan->world_size, "node_count",
                      plan->node_count, "master_addr", json_word(plan->master_addr), "master_port",

@@ -13,6 +13,7 @@
 #include "outcome.h"
 #include "output.h"
 #include "plan.h"
+#include "rundir.h"
 
 /* In order; launch.c tells what happens in each. */
 enum phase {
@@ -31,6 +32,7 @@ struct run {
     struct event_base    *base;
     struct agentfile      agent;
     struct outcome        outcome;
+    struct rundir         kept;  /* path NULL: none */
     struct output        *output;
     struct kvs           *kvs;
     struct master         master;

@@ -422,7 +422,7 @@ static void test_part_of_a_world(void **state)
     end_rank(f, 3, 1, EXIT_CODE(0));
     assert_int_equal(outcome_status(&f->outcome), 0);
     expect_report(f, "");
-    json = outcome_json(&f->outcome);
+    json = outcome_json(&f->outcome, false);
     assert_int_equal(json_array_size(json_object_get(json, "results")), 2);
     json_decref(json);
 }
@@ -437,7 +437,7 @@ static void test_json(void **state)
     end_rank(f, 2, 4.25, (struct rank_end){ .signal = SIGSEGV, .core = true });
     end_rest(f, 5, STOPPED);
     fail_node(f, 3, 6, "stopping", EXIT_LOST, "caf\xe9", "");
-    json = outcome_json(&f->outcome);
+    json = outcome_json(&f->outcome, false);
     assert_int_equal(json_integer_value(json_object_get(json, "exit_status")), 139);
     assert_int_equal(json_integer_value(json_object_get(json, "world_size")), RANKS);
     rank = json_array_get(json_object_get(json, "results"), 2);

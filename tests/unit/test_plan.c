@@ -614,7 +614,7 @@ static void json(void **state)
     set("env", "TOKEN=hunter2");
     strlist_add(&options.args, "not \xff UTF-8");
     assert_made("worker-0 slots=2\nworker-1 slots=4\n");
-    body = plan_json(&plan);
+    body = plan_json(&plan, log_wants(LOG_INFO));
     node = json_array_get(json_object_get(body, "nodes"), 1);
     expected = json_pack("[[i,i,i,i],[i,i,i,i],[i,i,i,i]]", 0, 1, 2, 3, 2, 3, 4, 5, 2, 3, 0, 1);
     assert_true(json_equal(json_object_get(node, "slots"), json_array_get(expected, 0)));
@@ -632,7 +632,7 @@ static void json(void **state)
     json_decref(body);
 
     log_init("test", LOG_INFO);
-    body = plan_json(&plan);
+    body = plan_json(&plan, log_wants(LOG_INFO));
     log_init("test", LOG_WARN);
     node = json_array_get(json_object_get(body, "nodes"), 0);
     node = json_object_get(json_object_get(node, "environment"), "TOKEN");
