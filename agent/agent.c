@@ -9,76 +9,36 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "facts.h"
-#include "logfile.h"
 #include "xalloc.h"
 
 /* Before PLAN says otherwise. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
-/* Between SPAWN and STARTED; a hundred times that would fill the guard's
- * socket in both directions. */
-#define STARTING_MAX 16
-#define CREDIT_MAX   (UINT64_C(1) << 40)
-#define EXIT_LOST    69
+#define EXIT_LOST 69
 
-static void open_all(struct agent *agent, const char *nonce, struct guard *guard);
+static void open_all(struct agent *agent, const char *nonce);
 static void close_all(struct agent *agent);
-static int  frame_cb(const struct frame *frame, void *arg, struct error *err);
 static void room_cb(void *arg);
 static void lost_cb(const struct error *err, void *arg);
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg);
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg);
-static void probed_cb(json_t *body, void *arg);
-static void puts_cb(json_t *puts, bool more, void *arg);
-static void abort_cb(int local, int code, void *arg);
-static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
 
-typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err);
-static frame_f take_ping, take_pong, take_probe, take_blob, take_plan, take_go, take_credit,
-    take_kvs, take_signal, take_stop;
-
-/* What the launcher may send. from, to: the states in which it makes sense. */
-static const struct {
-    frame_f         *take;
-    bool             is_json;
-    enum agent_state from, to;
-} frames[FRAME_TYPE_COUNT] = {
-    [FRAME_PING] = { take_ping, false, AGENT_WAITING, AGENT_DONE },
-    [FRAME_PONG] = { take_pong, false, AGENT_WAITING, AGENT_DONE },
-    [FRAME_PROBE] = { take_probe, true, AGENT_WAITING, AGENT_WAITING },
-    [FRAME_BLOB] = { take_blob, false, AGENT_WAITING, AGENT_WAITING },
-    [FRAME_PLAN] = { take_plan, true, AGENT_WAITING, AGENT_WAITING },
-    [FRAME_GO] = { take_go, false, AGENT_READY, AGENT_READY },
-    [FRAME_CREDIT] = { take_credit, false, AGENT_READY, AGENT_DONE },
-    [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
-    [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
-    [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
-};
-
-static int  prepare_all(struct agent *agent, struct failure *failure);
-static int  open_logs(struct agent *agent, struct failure *failure);
-static void prepared(struct agent *agent);
-static void set_heartbeat(struct agent *agent, double seconds);
-static void raise_descriptor_limit(void);
-
-int agent_run(const char *nonce, struct guard *guard)
+int agent_run(const char *nonce)
 {
     struct agent agent = { 0 };
     bool         in_order;
 
-    open_all(&agent, nonce, guard);
+    open_all(&agent, nonce);
     event_base_dispatch(agent.base);
     in_order = !agent.link.is_lost;
     /* It has nothing left to do; then nothing of ours is here when we are gone. */
-    if (agent.left == 0)
-        waitpid(guard->pid, NULL, 0);
+    if (agent.guard.fd >= 0 && agent.left == 0)
+        waitpid(agent.guard.pid, NULL, 0);
     close_all(&agent);
     return in_order ? 0 : 1;
 }
@@ -89,6 +49,13 @@ void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t
         json_decref(body);
     else
         frame_put_json(agent->link.wire, type, agent->generation, rank, body);
+}
+
+void agent_set_heartbeat(struct agent *agent, double seconds)
+{
+    struct timeval every = clock_interval(seconds);
+
+    event_add(agent->heartbeat, &every);
 }
 
 void agent_enter(struct agent *agent, enum agent_state state)
@@ -107,29 +74,12 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
     link_flush(&agent->link);
 }
 
-void agent_start_ranks(struct agent *agent)
+static void open_all(struct agent *agent, const char *nonce)
 {
-    struct failure failure = { .code = PREPARE_CANNOT_EXECUTE };
-    struct rank   *rank;
-
-    while (agent->state == AGENT_RUNNING && agent->starting < STARTING_MAX &&
-           agent->next_start < agent->ranks) {
-        rank = &agent->rank[agent->next_start++];
-        if (rank_start(rank, &failure.why) < 0) {
-            agent_fail(agent, "start", &failure);
-            return;
-        }
-        agent->starting++;
-    }
-}
-
-static void open_all(struct agent *agent, const char *nonce, struct guard *guard)
-{
-    static const struct link_ops ops = { frame_cb, room_cb, lost_cb };
+    static const struct link_ops ops = { agent_frame, room_cb, lost_cb };
     struct event_config *config = event_config_new();
     size_t               i;
 
-    raise_descriptor_limit();
     for (i = 0; environ[i] != NULL; i++)
         strlist_add(&agent->environment, environ[i]);
     event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -138,25 +88,21 @@ static void open_all(struct agent *agent, const char *nonce, struct guard *guard
     if (agent->base == NULL)
         xalloc_die();
     event_base_priority_init(agent->base, 2);
-    agent->guard = guard;
-    agent->guard_news = event_new(agent->base, guard->fd, EV_READ | EV_PERSIST, agent_guard_cb, agent);
+    agent->guard.fd = -1;
     agent->on_term = evsignal_new(agent->base, SIGTERM, session_end_cb, agent);
     agent->on_hup = evsignal_new(agent->base, SIGHUP, session_end_cb, agent);
     agent->heartbeat = event_new(agent->base, -1, EV_PERSIST, heartbeat_cb, agent);
-    if (agent->guard_news == NULL || agent->on_term == NULL || agent->on_hup == NULL ||
-        agent->heartbeat == NULL)
+    if (agent->on_term == NULL || agent->on_hup == NULL || agent->heartbeat == NULL)
         xalloc_die();
-    event_priority_set(agent->guard_news, 0);
     event_priority_set(agent->heartbeat, 0);
-    event_add(agent->guard_news, NULL);
     event_add(agent->on_term, NULL);
     event_add(agent->on_hup, NULL);
     agent->plan.lease_s = LEASE_FIRST_S;
-    agent->probe = probe_new(agent->base, probed_cb, agent);
+    agent->probe = probe_new(agent->base, agent_probed, agent);
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
     evbuffer_add_printf(agent->link.wire, "%s\n", nonce);
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
-    set_heartbeat(agent, HEARTBEAT_FIRST_S);
+    agent_set_heartbeat(agent, HEARTBEAT_FIRST_S);
     link_flush(&agent->link);
 }
 
@@ -181,7 +127,8 @@ static void close_all(struct agent *agent)
     nodeplan_clear(&agent->plan);
     strlist_clear(&agent->environment);
     link_close(&agent->link);
-    event_free(agent->guard_news);
+    if (agent->guard_news != NULL)
+        event_free(agent->guard_news);
     event_free(agent->heartbeat);
     event_free(agent->on_term);
     event_free(agent->on_hup);
@@ -190,33 +137,6 @@ static void close_all(struct agent *agent)
     if (agent->linger != NULL)
         event_free(agent->linger);
     event_base_free(agent->base);
-}
-
-static int frame_cb(const struct frame *frame, void *arg, struct error *err)
-{
-    struct agent *agent = arg;
-    json_t       *body = NULL;
-    int           rc;
-    bool          timeless = frame->type == FRAME_PING || frame->type == FRAME_PONG;
-
-    if (frames[frame->type].take == NULL)
-        return err_set(err, "a %s frame, which only agents send", frame_name(frame->type));
-    if (agent->ranks > 0 && frame->generation != agent->generation && !timeless)
-        return 0;
-    if (agent->state < frames[frame->type].from || agent->state > frames[frame->type].to) {
-        /* A frame may cross with our end; before that it is a mistake. */
-        return agent->state >= AGENT_ENDING
-                   ? 0 : err_set(err, "%s frame at the wrong time", frame_name(frame->type));
-    }
-    if (!timeless)
-        agent->generation = frame->generation;
-    if (frames[frame->type].is_json && (body = frame_json(frame, err)) == NULL)
-        return -1;
-    rc = frames[frame->type].take(agent, frame, body, err);
-    json_decref(body);
-    if (rc == 0)
-        agent_pump(agent);
-    return rc;
 }
 
 static void room_cb(void *arg)
@@ -272,249 +192,4 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
     put_u64(now, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);
-}
-
-static int take_ping(struct agent *agent, const struct frame *frame, const json_t *body,
-                     struct error *err)
-{
-    unsigned char answer[16];
-    struct frame  pong = { .type = FRAME_PONG, .generation = agent->generation,
-                           .body = answer, .size = sizeof answer };
-
-    (void)body;
-    if (frame->size != 8)
-        return err_set(err, "PING frame of %zu bytes", frame->size);
-    memcpy(answer, frame->body, 8);
-    put_u64(answer + 8, (uint64_t)clock_now_ns());
-    frame_put(agent->link.wire, &pong);
-    return 0;
-}
-
-/* That it came is all that counts; see heard_ns. */
-static int take_pong(struct agent *agent, const struct frame *frame, const json_t *body,
-                     struct error *err)
-{
-    (void)agent, (void)frame, (void)body, (void)err;
-    return 0;
-}
-
-static int take_probe(struct agent *agent, const struct frame *frame, const json_t *body,
-                      struct error *err)
-{
-    (void)frame;
-    return probe_request(agent->probe, body, err);
-}
-
-static void probed_cb(json_t *body, void *arg)
-{
-    struct agent *agent = arg;
-
-    agent_send(agent, FRAME_PROBED, 0, body);
-    link_flush(&agent->link);
-}
-
-static int take_blob(struct agent *agent, const struct frame *frame, const json_t *body,
-                     struct error *err)
-{
-    (void)body;
-    return blobs_take(&agent->blobs, frame->body, frame->size, err);
-}
-
-static int take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
-                     struct error *err)
-{
-    static const struct pmi_ops ops = { puts_cb, abort_cb };
-    struct failure failure;
-    int            i;
-
-    (void)frame;
-    if (nodeplan_read(&agent->plan, body, &agent->blobs, err) < 0)
-        return -1;
-    blobs_clear(&agent->blobs);
-    probe_end(agent->probe);
-    agent->credit = agent->plan.credit;
-    set_heartbeat(agent, agent->plan.heartbeat_s);
-    agent->ranks = agent->plan.ranks;
-    agent->rank = xcalloc((size_t)agent->ranks, sizeof *agent->rank);
-    for (i = 0; i < agent->ranks; i++)
-        rank_init(&agent->rank[i], agent, i);
-    if (agent->plan.kvsname != NULL)
-        agent->pmi = pmi_new(agent->plan.kvsname, agent->plan.mapping, agent->plan.world_size,
-                             agent->ranks, &ops, agent);
-    agent_enter(agent, AGENT_PREPARING);
-    if (prepare_cwd(&agent->plan, &failure) < 0)
-        agent_fail(agent, "plan", &failure);
-    else if (agent->plan.venv_script != NULL)
-        agent->venv = venv_start(agent->base, agent->guard, agent->plan.venv_script,
-                                 agent->plan.cwd, &agent->environment, venv_cb, agent);
-    else
-        prepared(agent);
-    return 0;
-}
-
-static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg)
-{
-    struct agent *agent = arg;
-
-    if (agent->state != AGENT_PREPARING)
-        return;
-    if (failure != NULL) {
-        agent_fail(agent, "plan", failure);
-        return;
-    }
-    strlist_clear(&agent->environment);
-    strlist_append(&agent->environment, env);
-    prepared(agent);
-    agent_pump(agent);
-}
-
-/* The environment is known: check the rest, and say READY. */
-static void prepared(struct agent *agent)
-{
-    struct failure failure;
-    char           words[64];
-
-    if (prepare_all(agent, &failure) < 0) {
-        agent_fail(agent, "plan", &failure);
-        return;
-    }
-    contain_words(&agent->guard->contain, words, sizeof words);
-    agent_send(agent, FRAME_READY, 0, json_pack("{s:s}", "containment", words));
-    agent_enter(agent, AGENT_READY);
-}
-
-static int prepare_all(struct agent *agent, struct failure *failure)
-{
-    int i, threads;
-
-    if (prepare_binding(&agent->plan, &agent->environment, &agent->binding, &threads, failure) < 0)
-        return -1;
-    for (i = 0; i < agent->ranks; i++) {
-        struct rank *rank = &agent->rank[i];
-
-        prepare_env(&agent->plan, rank->plan, &agent->environment, threads, &rank->env);
-        rank->path = prepare_program(rank->plan->argv.item[0], &rank->env, failure);
-        if (rank->path == NULL)
-            return -1;
-    }
-    if (agent->plan.pid_file != NULL) {
-        if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
-            return -1;
-        agent->pid_file_made = true;
-    }
-    return agent->plan.log_dir != NULL ? open_logs(agent, failure) : 0;
-}
-
-static int open_logs(struct agent *agent, struct failure *failure)
-{
-    struct error why;
-    int          i, rc = logfile_dir(agent->plan.log_dir, &why);
-
-    for (i = 0; i < agent->ranks && rc >= 0; i++)
-        rc = agent->rank[i].log_fd = logfile_open(agent->plan.log_dir, agent->plan.log_stamp,
-                                                  agent->rank[i].plan->rank,
-                                                  &agent->rank[i].log_path, &why);
-    return rc >= 0 ? 0 : failure_set(failure, PREPARE_CANNOT_CREATE, "", "%s", why.text);
-}
-
-static int take_go(struct agent *agent, const struct frame *frame, const json_t *body,
-                   struct error *err)
-{
-    (void)frame, (void)body, (void)err;
-    agent->has_begun = true;
-    memory_begin(&agent->memory);
-    probe_release_port(agent->probe);
-    agent_enter(agent, AGENT_RUNNING);
-    agent_start_ranks(agent);
-    return 0;
-}
-
-static int take_credit(struct agent *agent, const struct frame *frame, const json_t *body,
-                       struct error *err)
-{
-    (void)body;
-    if (frame->size != 4)
-        return err_set(err, "CREDIT frame of %zu bytes", frame->size);
-    agent->credit += get_u32(frame->body);
-    if (agent->credit > CREDIT_MAX)
-        agent->credit = CREDIT_MAX;
-    return 0;
-}
-
-static int take_kvs(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err)
-{
-    int i, rc;
-
-    (void)frame;
-    if (agent->pmi == NULL)
-        return err_set(err, "KVS frame, but the plan has no PMI");
-    rc = pmi_union(agent->pmi, body, err);
-    for (i = 0; i < agent->ranks && rc > 0; i++)
-        if (agent->rank[i].pmi != NULL)
-            pmi_release(agent->pmi, i, bufferevent_get_output(agent->rank[i].pmi));
-    return rc < 0 ? -1 : 0;
-}
-
-static void puts_cb(json_t *puts, bool more, void *arg)
-{
-    struct agent *agent = arg;
-    json_t       *body = json_pack("{s:o}", "put", puts);
-
-    if (more)
-        json_object_set_new(body, "more", json_true());
-    agent_send(agent, FRAME_KVS, 0, body);
-    link_flush(&agent->link);
-}
-
-static void abort_cb(int local, int code, void *arg)
-{
-    struct agent *agent = arg;
-
-    agent_send(agent, FRAME_ABORT, agent->rank[local].plan->rank, json_pack("{s:i}", "code", code));
-    link_flush(&agent->link);
-}
-
-static int take_signal(struct agent *agent, const struct frame *frame, const json_t *body,
-                       struct error *err)
-{
-    json_int_t number = json_integer_value(json_object_get(body, "signal"));
-
-    (void)frame;
-    if (number < 1 || number > SIGRTMAX)
-        return err_set(err, "SIGNAL frame: no \"signal\" from 1 to %d", SIGRTMAX);
-    guard_signal(agent->guard, GUARD_ALL, (int)number);
-    return 0;
-}
-
-static int take_stop(struct agent *agent, const struct frame *frame, const json_t *body,
-                     struct error *err)
-{
-    const json_t *grace_s = json_object_get(body, "grace_s");
-
-    (void)frame;
-    if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
-        json_number_value(grace_s) > NODEPLAN_SECONDS_MAX)
-        return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
-    agent_stop(agent, json_number_value(grace_s));
-    return 0;
-}
-
-static void set_heartbeat(struct agent *agent, double seconds)
-{
-    struct timeval every = clock_interval(seconds);
-
-    event_add(agent->heartbeat, &every);
-}
-
-/* Four descriptors a rank. The ranks keep the limit they would have had: the
- * guard was forked before. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }

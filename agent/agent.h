@@ -1,7 +1,8 @@
 /* agent.h - the state of an agent, shared by the files that make it up
  *
- *     agent.c    frames from the launcher, and what follows from them
- *     news.c     what the guard says
+ *     agent.c    the life of it: start, heartbeat, loss of the link, end
+ *     orders.c   what the launcher says, and what follows
+ *     news.c     what the guard says, and what follows
  *     ending.c   from "stop" to DONE, also when the guard is gone
  *     pump.c     output of all ranks onto the link
  *     rank.c     one rank
@@ -44,7 +45,7 @@ struct agent {
     enum agent_state   state;
     struct event_base *base;
     struct link        link;
-    struct guard      *guard;
+    struct guard       guard; /* once PLAN has come; fd -1: none yet */
     struct event      *guard_news, *heartbeat, *on_term, *on_hup;
     struct probe      *probe;
     struct venv       *venv;
@@ -71,17 +72,22 @@ struct agent {
     struct event      *again, *linger;
 };
 
-/* Run until everything is over. guard: started already. Exit status of the
- * process. */
-int  agent_run(const char *nonce, struct guard *guard);
+/* Run until everything is over. Exit status of the process. */
+int  agent_run(const char *nonce);
 
 /* agent.c */
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
 /* This node cannot go on: say so and stop. */
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
+void agent_set_heartbeat(struct agent *agent, double seconds);
+
+/* orders.c: a frame of the link; arg is the agent. */
+int  agent_frame(const struct frame *frame, void *arg, struct error *err);
 /* Start ranks, a few at a time. */
 void agent_start_ranks(struct agent *agent);
+/* The answer of a probe. */
+void agent_probed(json_t *body, void *arg);
 
 /* news.c: an event callback, arg is the agent. */
 void agent_guard_cb(evutil_socket_t fd, short what, void *arg);

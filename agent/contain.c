@@ -30,14 +30,14 @@ static pid_t fork_pidns(bool userns);
 static bool  pidns_enter(bool userns, uid_t uid, gid_t gid);
 static bool  answer_read(int fd);
 
-pid_t contain_fork(struct containment *contain, bool use_userns)
+pid_t contain_fork(struct containment *contain, bool use_pidns)
 {
     pid_t pid;
 
     *contain = (struct containment){ .pidns = true };
-    if (layer_allowed("pidns")) {
+    if (use_pidns && layer_allowed("pidns")) {
         pid = geteuid() == 0 ? fork_pidns(false) : -1;
-        if (pid < 0 && use_userns && layer_allowed("userns")) {
+        if (pid < 0 && layer_allowed("userns")) {
             contain->userns = true;
             pid = fork_pidns(true);
         }

@@ -31,10 +31,10 @@ struct containment {
     struct cgroup cgroup;
 };
 
-/* Fork the guard inside the strongest namespace. Returns in both processes
- * like fork(), with contain filled; -1 with errno. The caller has one thread.
- * use_userns: whether a user namespace may be taken where root is not ours. */
-pid_t contain_fork(struct containment *contain, bool use_userns);
+/* Fork the guard, inside a namespace when use_pidns and where it can be had.
+ * Returns in both processes like fork(), with contain filled; -1 with errno.
+ * The caller has one thread. */
+pid_t contain_fork(struct containment *contain, bool use_pidns);
 
 /* In the guard when it has no namespace: become the subreaper, make the
  * cgroup. */

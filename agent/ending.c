@@ -41,19 +41,21 @@ void agent_stop(struct agent *agent, double grace_s)
         agent_enter(agent, AGENT_ENDING);
     if (agent->guard_gone)
         stop_begin(&agent->stop, 0);
-    else
-        guard_stop(agent->guard, grace_s);
+    else if (agent->guard.fd >= 0)
+        guard_stop(&agent->guard, grace_s);
     cancel_waiting(agent);
+    if (agent->guard.fd < 0)
+        agent_empty(agent, 0, 0); /* nothing was ever started */
 }
 
 void agent_rank_over(struct agent *agent)
 {
     agent->ended++;
-    if (agent->ended < agent->ranks || agent->guard_gone)
+    if (agent->ended < agent->ranks || agent->guard_gone || agent->guard.fd < 0)
         return;
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
-    guard_stop(agent->guard, LEFTOVER_GRACE_S);
+    guard_stop(&agent->guard, LEFTOVER_GRACE_S);
 }
 
 void agent_empty(struct agent *agent, int left, int killed)
@@ -65,7 +67,8 @@ void agent_empty(struct agent *agent, int left, int killed)
     agent->is_empty = true;
     agent->left = left;
     agent->killed = killed;
-    event_del(agent->guard_news);
+    if (agent->guard_news != NULL)
+        event_del(agent->guard_news);
     for (i = 0; i < agent->ranks && left > 0; i++) { /* these never close */
         rank_give_up(&agent->rank[i]);
         if (agent->rank[i].state < RANK_ENDED)
@@ -84,7 +87,7 @@ void agent_guard_lost(struct agent *agent)
     agent->guard_gone = true;
     failure_set(&failure, 69, "", "muster's guard process was killed; everything that it had"
                 " started on this node is being ended");
-    stop_init(&agent->stop, &agent->guard->contain, getpid());
+    stop_init(&agent->stop, &agent->guard.contain, getpid());
     agent->again = evtimer_new(agent->base, again_cb, agent);
     if (agent->again == NULL)
         xalloc_die();
@@ -160,14 +163,14 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     int            wait_ms;
 
     (void)fd, (void)what;
-    if (reap_all() && cgroup_is_empty(&agent->guard->contain.cgroup)) {
-        cgroup_remove(&agent->guard->contain.cgroup);
+    if (reap_all() && cgroup_is_empty(&agent->guard.contain.cgroup)) {
+        cgroup_remove(&agent->guard.contain.cgroup);
         agent_empty(agent, 0, 0);
         return;
     }
     wait_ms = stop_step(&agent->stop);
     if (wait_ms == STOP_STUCK) {
-        agent_empty(agent, contain_count(&agent->guard->contain, getpid()), 0);
+        agent_empty(agent, contain_count(&agent->guard.contain, getpid()), 0);
         return;
     }
     pause.tv_usec = wait_ms * 1000;
@@ -201,7 +204,7 @@ static json_t *done_body(struct agent *agent)
     if (agent->left > 0) {
         processes_below(&left, getpid());
         for (i = 0; i < left.count; i++)
-            if (left.item[i].pid != agent->guard->pid)
+            if (left.item[i].pid != agent->guard.pid)
                 json_array_append_new(stuck, process_json(left.item[i].pid));
         processes_clear(&left);
     }

@@ -15,7 +15,7 @@
 static int send_message(struct guard *guard, const struct guard_message *message,
                         const int *fds, int count);
 
-int guard_start(struct guard *guard, bool use_userns, struct error *err)
+int guard_start(struct guard *guard, bool use_pidns, struct error *err)
 {
     struct guard_message message;
     struct pollfd        wait;
@@ -24,28 +24,30 @@ int guard_start(struct guard *guard, bool use_userns, struct error *err)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "socketpair: %s", strerror(errno));
     /* So that the kernel translates the pids that the guard sends along. */
-    if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
-        return err_set(err, "SO_PASSCRED: %s", strerror(errno));
-    guard->fd = pair[0];
-    guard->pid = contain_fork(&guard->contain, use_userns);
-    if (guard->pid < 0)
-        return err_set(err, "cannot fork the guard: %s", strerror(errno));
-    if (guard->pid == 0) {
-        close(pair[0]);
+    setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+    guard->pid = contain_fork(&guard->contain, use_pidns);
+    if (guard->pid == 0)
         guard_loop(pair[1], &guard->contain);
-    }
     close(pair[1]);
+    if (guard->pid < 0) {
+        close(pair[0]);
+        return err_set(err, "cannot fork the guard: %s", strerror(errno));
+    }
+    guard->fd = pair[0];
     /* The ranks' parent may be killed: what it leaves shall come to us. */
     if (!guard->contain.pidns)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     wait = (struct pollfd){ .fd = guard->fd, .events = POLLIN };
     while (poll(&wait, 1, -1) < 0 && errno == EINTR)
         ;
-    if (guard_receive(guard, &message) != 1 || message.type != GUARD_READY)
-        return err_set(err, "the guard did not start");
-    message.contain.inside = false;
-    guard->contain = message.contain;
-    return 0;
+    if (guard_receive(guard, &message) == 1 && message.type == GUARD_READY) {
+        guard->contain = message.contain;
+        guard->contain.inside = false;
+        return 0;
+    }
+    close(guard->fd);
+    guard->fd = -1;
+    return err_set(err, "the guard did not start");
 }
 
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS])

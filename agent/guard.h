@@ -1,10 +1,11 @@
 /* guard.h - the agent's second process, parent of the ranks
  *
- * Forked by the agent before anything else, while it has one thread and
- * nothing worth inheriting. The guard starts and reaps the ranks and knows
- * nothing of the launcher. It ends everything at once when the agent dies,
- * and when it dies itself the kernel (pidns) or the agent does. The two talk
- * in fixed-size messages over a SOCK_SEQPACKET pair, which never tears one.
+ * Forked by the agent when the plan has come and before anything is done with
+ * it; the agent never has more than one thread. The guard starts and reaps the
+ * ranks and knows nothing of the launcher. It ends everything at once when the
+ * agent dies, and when it dies itself the kernel (pidns) or the agent does. The
+ * two talk in fixed-size messages over a SOCK_SEQPACKET pair, which never tears
+ * one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GUARD_H
@@ -52,8 +53,10 @@ struct guard {
     struct containment contain;
 };
 
-/* Fork it and wait until it is there. -1 with err. */
-int guard_start(struct guard *guard, bool use_userns, struct error *err);
+/* Fork it and wait until it is there. use_pidns: not for commands that look
+ * after the node itself (ps, pkill, sudo): they must see it as it is. -1 with
+ * err. */
+int guard_start(struct guard *guard, bool use_pidns, struct error *err);
 
 /* Ask. The descriptors stay the caller's. -1 when the guard is gone; its end
  * is then also seen by guard_receive. */

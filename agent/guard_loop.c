@@ -27,6 +27,8 @@
 #include "stop.h"
 #include "xalloc.h"
 
+#define AGENT_FD 3 /* the socket to the agent */
+
 struct child {
     int                  id;
     pid_t                pid;
@@ -90,10 +92,14 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
     size_t               i;
     int                  null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    *k = (struct keeper){ .agent_fd = fd, .contain = contain };
-    /* Without this the guard would hold the launcher's stream open. */
+    *k = (struct keeper){ .agent_fd = AGENT_FD, .contain = contain };
+    /* Nothing of the agent's may stay open here, least of all its end of the
+     * launcher's stream. */
     for (i = 0; i <= 2; i++)
         dup2(null, (int)i);
+    if (fd != AGENT_FD)
+        dup3(fd, AGENT_FD, O_CLOEXEC);
+    fd_close_from(AGENT_FD + 1);
     for (i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
         signal(deaf_to[i], SIG_IGN);
     sigemptyset(&child);

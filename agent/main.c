@@ -20,66 +20,49 @@
 #include "agent.h"
 #include "fd.h"
 #include "frame.h"
-#include "guard.h"
 
-#define EXIT_USAGE    2
-#define EXIT_INTERNAL 70
+#define EXIT_USAGE 2
 
-struct settings {
-    const char *nonce;
-    bool        use_userns;
-};
-
-static int  settings_parse(struct settings *settings, int argc, char **argv);
+static int  read_arguments(int argc, char **argv, const char **nonce);
 static bool is_nonce(const char *text);
 static void detach(void);
 static void tune_memory(void);
 
 int main(int argc, char **argv)
 {
-    struct settings settings;
-    struct guard    guard;
-    struct error    err;
-    int             rc = settings_parse(&settings, argc, argv);
+    const char *nonce;
+    int         rc = read_arguments(argc, argv, &nonce);
 
     if (rc >= 0)
         return rc;
     detach();
-    if (guard_start(&guard, settings.use_userns, &err) < 0) {
-        fprintf(stderr, "muster-agent: %s\n", err.text);
-        return EXIT_INTERNAL;
-    }
     tune_memory();
-    return agent_run(settings.nonce, &guard);
+    return agent_run(nonce);
 }
 
 /* The exit status when there is nothing to run, else -1. */
-static int settings_parse(struct settings *settings, int argc, char **argv)
+static int read_arguments(int argc, char **argv, const char **nonce)
 {
     static const struct option options[] = {
         { "nonce", required_argument, NULL, 'n' },
-        { "no-userns", no_argument, NULL, 'u' },
         { "version", no_argument, NULL, 'v' },
         { NULL, 0, NULL, 0 },
     };
     int letter;
 
-    *settings = (struct settings){ .use_userns = true };
+    *nonce = NULL;
     while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (letter == 'v') {
             printf("muster-agent %s, protocol %d\n", PACKAGE_VERSION, FRAME_PROTOCOL);
             return 0;
         }
-        if (letter == 'n')
-            settings->nonce = optarg;
-        else if (letter == 'u')
-            settings->use_userns = false;
-        else
+        if (letter != 'n')
             return EXIT_USAGE;
+        *nonce = optarg;
     }
-    if (settings->nonce != NULL && is_nonce(settings->nonce) && optind == argc)
+    if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
         return -1;
-    fputs("usage: muster-agent --nonce HEX [--no-userns]\n"
+    fputs("usage: muster-agent --nonce HEX\n"
           "muster starts this on each node; there is nothing to do with it by hand.\n"
           "See muster(1) and muster-agent(8).\n", stderr);
     return EXIT_USAGE;

@@ -14,7 +14,7 @@ void agent_guard_cb(evutil_socket_t fd, short what, void *arg)
     int                  rc;
 
     (void)fd, (void)what;
-    while ((rc = guard_receive(agent->guard, &message)) > 0) {
+    while ((rc = guard_receive(&agent->guard, &message)) > 0) {
         take(agent, &message);
         if (agent->is_empty)
             return; /* its last word */

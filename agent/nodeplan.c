@@ -71,8 +71,13 @@ void nodeplan_clear(struct nodeplan *plan)
 
 static int read_numbers(struct reader *in, struct nodeplan *plan)
 {
-    int credit;
+    char *mode = NULL;
+    int   credit;
 
+    if (get_text(in, "mode", &mode) < 0)
+        return -1;
+    plan->is_exec = strcmp(mode, "exec") == 0;
+    free(mode);
     if (get_text(in, "run_id", &plan->run_id) < 0 ||
         get_int(in, "world_size", 1, NODEPLAN_WORLD_MAX, &plan->world_size) < 0 ||
         get_int(in, "node_rank", 0, NODEPLAN_WORLD_MAX, &plan->node_rank) < 0 ||

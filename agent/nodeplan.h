@@ -30,6 +30,7 @@ struct nodeplan_rank {
 
 struct nodeplan {
     char    *run_id;
+    bool     is_exec; /* one command a node instead of a job */
     int      world_size, node_rank, node_count;
     double   grace_s, heartbeat_s, lease_s;
     uint32_t credit;

@@ -24,7 +24,8 @@ struct pmi {
     int    waiting;     /* ranks in the barrier */
     json_t *store;      /* all that is known */
     json_t *fresh;      /* puts since the last barrier */
-    size_t  store_bytes;
+    size_t  store_bytes; /* of keys and values */
+    size_t  put_bytes;   /* of all puts here, as PMI_ENTRY_BYTES counts them */
     const struct pmi_ops *ops;
     void   *arg;
     struct pmi_rank *rank;
@@ -90,6 +91,7 @@ struct pmi *pmi_new(const char *kvsname, const char *mapping, int world_size, in
     /* By this key, which nobody puts, MPICH knows which ranks share a node. */
     if (mapping != NULL)
         store_put(pmi, "PMI_process_mapping", mapping);
+    pmi->store_bytes = 0;
     return pmi;
 }
 
@@ -267,10 +269,11 @@ static int do_put(struct pmi *pmi, int local, const struct request *request,
         say(out, "cmd=put_result rc=-1 msg=unknown_kvsname\n");
     else if (!is_word(key, PMI_KEY_MAX) || !is_word(value, PMI_VALUE_MAX))
         say(out, "cmd=put_result rc=-1 msg=key_or_value_too_long_or_not_ascii\n");
-    else if (store_put(pmi, key, value) < 0)
+    else if (pmi->put_bytes > PMI_STORE_MAX || store_put(pmi, key, value) < 0)
         say(out, "cmd=put_result rc=-1 msg=store_is_full\n");
     else {
         json_object_set(pmi->fresh, key, json_object_get(pmi->store, key));
+        pmi->put_bytes += strlen(key) + strlen(value) + PMI_ENTRY_BYTES;
         say(out, "cmd=put_result rc=0 msg=success\n");
     }
     return 0;
@@ -366,10 +369,10 @@ static bool is_word(const char *text, size_t most)
 static int store_put(struct pmi *pmi, const char *key, const char *value)
 {
     json_t *old = json_object_get(pmi->store, key);
-    size_t  entry = strlen(key) + PMI_ENTRY_BYTES;
-    size_t  freed = old != NULL ? entry + json_string_length(old) : 0;
-    size_t  bytes = pmi->store_bytes - freed + entry + strlen(value);
+    size_t  freed = old != NULL ? strlen(key) + json_string_length(old) : 0;
+    size_t  bytes = pmi->store_bytes + strlen(key) + strlen(value);
 
+    bytes = bytes > freed ? bytes - freed : 0;
     if (bytes > PMI_STORE_MAX)
         return -1;
     if (json_object_set_new(pmi->store, key, json_string(value)) < 0)

@@ -24,8 +24,9 @@
 #define PMI_VALUE_MAX   1024
 /* A request: the three above, their names, and room to spare. */
 #define PMI_LINE_MAX 4096
-/* Keys and values of the whole run as this node holds them, each entry
- * counted with what it takes beside its text. */
+/* Keys and values of the whole run; the launcher keeps to it too. What this
+ * node's ranks put is counted with what an entry takes beside its text, so that
+ * many short ones are no way round it. */
 #define PMI_STORE_MAX   (64u << 20)
 #define PMI_ENTRY_BYTES 128
 /* Of JSON that goes up in one frame of 1 MiB. */

@@ -65,7 +65,7 @@ int rank_start(struct rank *rank, struct error *err)
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
     if (fds[SPAWN_FD_SPEC] < 0)
         goto out;
-    rc = guard_spawn(agent->guard, rank->index, fds);
+    rc = guard_spawn(&agent->guard, rank->index, fds);
     if (rc < 0)
         err_set(err, "the guard is gone");
     rank->state = RANK_STARTING;
@@ -96,6 +96,8 @@ void rank_started(struct rank *rank, const struct guard_message *message)
     rank->state = RANK_RUNNING;
     agent_send(rank->agent, FRAME_STARTED, rank->plan->rank,
                json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
+    stream_begin(&rank->out);
+    stream_begin(&rank->err);
 }
 
 void rank_ended(struct rank *rank, const struct guard_message *message)
@@ -104,6 +106,8 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
 
     rank->state = RANK_ENDED;
     rank->end = *message;
+    stream_begin(&rank->out); /* when it was never executed, they only end */
+    stream_begin(&rank->err);
     pmi_close(rank);
     rank->late = evtimer_new(rank->agent->base, late_cb, rank);
     if (rank->late == NULL)

@@ -39,8 +39,13 @@ int stream_open(struct stream *stream, struct event_base *base, enum frame_strea
     if (stream->waiting == NULL || stream->event == NULL)
         xalloc_die();
     event_priority_set(stream->event, 1); /* behind the launcher's and the guard's words */
-    event_add(stream->event, NULL);
     return pair[1];
+}
+
+void stream_begin(struct stream *stream)
+{
+    if (stream->fd >= 0 && !stream->paused)
+        event_add(stream->event, NULL);
 }
 
 void stream_close(struct stream *stream)

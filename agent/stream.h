@@ -44,9 +44,11 @@ struct stream {
 };
 
 /* Make the pipe. Returns the end that the rank writes to, or -1 with err.
- * streams: how many there are on this node. */
+ * streams: how many there are on this node. It is read from stream_begin() on:
+ * after STARTED, so that no output comes before that. */
 int  stream_open(struct stream *stream, struct event_base *base, enum frame_stream which,
                  int streams, struct error *err);
+void stream_begin(struct stream *stream);
 void stream_close(struct stream *stream);
 
 /* Move at most credit bytes into one OUTPUT frame on wire, or the frame that

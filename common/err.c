@@ -9,12 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The text quotes what files and command lines say, and may end on a terminal. */
-static void make_harmless(char *text)
+void text_make_harmless(char *text)
 {
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
+    for (; *text != '\0'; text++) {
+        unsigned char next = (unsigned char)text[1];
+
+        if (*text == '\xc2' && next >= 0x80 && next < 0xa0)
+            text[1] = '?';
+        else if ((unsigned char)*text >= ' ' && *text != 0x7f)
+            continue;
+        *text = '?';
+    }
 }
 
 int err_set(struct error *err, const char *format, ...)
@@ -32,7 +37,7 @@ int err_set(struct error *err, const char *format, ...)
         strcpy(made.text, "(error text could not be made)");
     else if ((size_t)n >= sizeof made.text)
         memcpy(made.text + sizeof made.text - 4, "...", 4);
-    make_harmless(made.text);
+    text_make_harmless(made.text);
     *err = made;
     return -1;
 }

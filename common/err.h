@@ -18,4 +18,8 @@ struct error {
 int err_set(struct error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Control characters (those of C1 in UTF-8 too) become '?': texts quote what files,
+ * command lines and other machines say, and may end on a terminal. */
+void text_make_harmless(char *text);
+
 #endif

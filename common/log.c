@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "err.h"
+
 static const char    *program = "muster";
 static enum log_level highest = LOG_WARN;
 static void (*sink_line)(const char *line, size_t size, void *arg);
@@ -93,6 +95,7 @@ static void put(enum log_level level, const char *format, va_list ap)
         return;
     if (vsnprintf(text, sizeof text, format, ap) < 0)
         text[0] = '\0';
+    text_make_harmless(text);
     if (log_wants(level))
         put_line(to_sink, level, highest >= LOG_INFO, text);
     if (copied)

@@ -94,7 +94,7 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
                                      struct conn_failure *why)
 {
     struct evbuffer_ptr at, end;
-    size_t              length = evbuffer_get_length(in);
+    size_t              length = evbuffer_get_length(in), size;
     char               *line;
     int                 result;
 
@@ -119,8 +119,13 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
             length -= FRAME_NONCE_CHARS;
             continue;
         }
-        line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF);
-        result = take_answer(b, line + FRAME_NONCE_CHARS, why);
+        line = evbuffer_readln(in, &size, EVBUFFER_EOL_LF);
+        if (strlen(line) == size) {
+            result = take_answer(b, line + FRAME_NONCE_CHARS, why);
+        } else {
+            b->noise += size + 1; /* no line of ours has a NUL in it */
+            result = BOOTSTRAP_MORE;
+        }
         free(line);
         if (result != BOOTSTRAP_MORE)
             return result;
@@ -181,7 +186,8 @@ static int take_answer(struct bootstrap *b, const char *answer, struct conn_fail
     if (strncmp(answer, failed, strlen(failed)) == 0) {
         answer += strlen(failed);
         printable_tail(answer, strlen(answer), reason, sizeof reason);
-        conn_failure_set(why, EXIT_CREATE, "%s", reason);
+        conn_failure_set(why, EXIT_CREATE, "%s",
+                         reason[0] != '\0' ? reason : "the node does not say why");
         return conn_failure_hint(why, "the agent needs a directory on this node that allows "
                                       "programs: set XDG_CACHE_HOME there, or install python3");
     }

@@ -27,6 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <event2/util.h>
 #include <libssh/libssh.h>
 
 #include "clock.h"
@@ -346,8 +347,6 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         begin(c);
     } else if (c->stage == STAGE_OPEN) {
         relay(c);
-    } else {
-        advance(c);
     }
 }
 
@@ -438,20 +437,22 @@ static bool has_banner(const struct conn_ssh *c)
     return c->session != NULL && ssh_get_serverbanner(c->session) != NULL;
 }
 
-/* Wait a while, longer each time, then connect anew. Random, so that the
- * connections that sshd has dropped together do not come back together. */
+/* Wait a while, up to twice as long each time, then connect anew. Random, so
+ * that the connections that sshd has dropped together do not come back
+ * together. */
 static int retry(struct conn_ssh *c)
 {
-    double longest = RETRY_MIN_S * (double)(1 << 2 * c->retries++);
+    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - c->retries));
+    uint32_t random;
 
-    if (longest > RETRY_MAX_S)
-        longest = RETRY_MAX_S;
+    c->retries++;
     log_debug("%s: closed before the banner, attempt %d of %d follows", c->target.host,
               c->retries + 1, RETRIES + 1);
     drop_session(c);
     enter(c, STAGE_CONNECT);
     c->is_waiting_to_retry = true;
-    set_deadline(c, RETRY_MIN_S + (longest - RETRY_MIN_S) * drand48());
+    evutil_secure_rng_get_bytes(&random, sizeof random);
+    set_deadline(c, RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX));
     return 0;
 }
 
@@ -593,10 +594,13 @@ static void describe_lateness(struct conn_ssh *c)
     case STAGE_KEX:
         if (has_banner(c))
             conn_failure_set(&c->why, EXIT_WAITED, "not done within %g s", limit_s);
-        else
+        else if (c->is_tcp)
             conn_failure_set(&c->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no "
                              "SSH banner within %g s", c->config.port, c->config.hostname,
                              limit_s);
+        else
+            conn_failure_set(&c->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
+                             "within %g s: %s", limit_s, c->config.proxy_command);
         break;
     case STAGE_AGENT:
         remote_late(&c->remote, &c->why);

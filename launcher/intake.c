@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 #include "log.h"
 #include "xalloc.h"
 
-#define LEAVE_S          5.0  /* for the agent's exit after DONE */
+#define LEAVE_S   5.0 /* for the agent's exit after DONE */
+#define STUCK_MAX 16  /* processes named that survive SIGKILL; a node may send any number */
 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)
 {
@@ -38,6 +40,14 @@ static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
     return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
+/* The same where only some values make sense; -1 for any other. */
+static int small_int_of(const json_t *body, const char *key, int otherwise, int most)
+{
+    int64_t value = int_of(body, key, otherwise);
+
+    return value >= 0 && value <= most ? (int)value : -1;
+}
+
 /* Text from a node, borrowed, or "". */
 static const char *text_of(const json_t *body, const char *key)
 {
@@ -50,6 +60,7 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
 {
     struct error err;
     const char  *why = text_of(body, "error"), *holder = text_of(body, "holder");
+    int          port = small_int_of(body, "port", 0, UINT16_MAX);
 
     if (node->state != NODE_PROBING)
         return;
@@ -59,10 +70,14 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
                   "%s%s%s", why, holder[0] != '\0' ? ", held by " : "", holder);
         return;
     }
+    if (port < 1 && run->phase != PHASE_REACHING) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PROBED frame without a port");
+        return;
+    }
     if (run->phase == PHASE_LISTENING) {
-        run->probe_port = (int)int_of(body, "port", 0);
+        run->probe_port = port;
     } else if (run->phase == PHASE_HOLDING) {
-        run->plan->master_port = (int)int_of(body, "port", 0);
+        run->plan->master_port = port;
     } else if (master_answer(&run->master, node->index, body, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
         return;
@@ -140,8 +155,12 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
         bad_frame(node, frame, "a second one for this rank");
         return;
     }
-    end.code = (int)int_of(body, "code", 0) & 0xff;
-    end.signal = (int)int_of(body, "signal", 0);
+    end.code = small_int_of(body, "code", 0, 255);
+    end.signal = small_int_of(body, "signal", 0, NSIG - 1);
+    if (end.code < 0 || end.signal < 0) {
+        bad_frame(node, frame, "no such exit code or signal");
+        return;
+    }
     end.core = json_is_true(json_object_get(body, "core"));
     end.end_ns = node_local_ns(node, int_of(body, "at_ns", 0));
     end.maxrss_kb = int_of(body, "maxrss_kb", 0);
@@ -198,27 +217,42 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
     run_end(run);
 }
 
-/* The agent has given up on its own, and says why. */
+/* The agent has given up on its own, and says why. Its code becomes ours, so it
+ * must not look like success. */
 static void take_error(struct node *node, const json_t *body)
 {
-    char stage[64];
+    int code = small_int_of(body, "code", EXIT_INTERNAL, 255);
 
-    snprintf(stage, sizeof stage, "%s", text_of(body, "stage"));
-    node_fail(node, strcmp(stage, "plan") == 0 ? "prepare" : "running",
-              (int)int_of(body, "code", EXIT_INTERNAL), text_of(body, "hint"), "%s",
+    node_fail(node, strcmp(text_of(body, "stage"), "plan") == 0 ? "prepare" : "running",
+              code > 0 ? code : EXIT_INTERNAL, text_of(body, "hint"), "%s",
               text_of(body, "text"));
 }
 
-static void take_done(struct run *run, struct node *node, const json_t *body)
+static void tell_stuck(const struct node *node, const json_t *list)
 {
-    int64_t       left = int_of(body, "left", 0);
-    int64_t       skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
     const json_t *stuck;
     size_t        i;
 
-    json_array_foreach(json_object_get(body, "stuck"), i, stuck)
-        log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s", node->plan->host,
-                  int_of(stuck, "pid", 0), text_of(stuck, "name"), text_of(stuck, "wchan"));
+    json_array_foreach(list, i, stuck)
+        if (i < STUCK_MAX)
+            log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s",
+                      node->plan->host, int_of(stuck, "pid", 0), text_of(stuck, "name"),
+                      text_of(stuck, "wchan"));
+}
+
+/* It comes when all ranks have ended, or when we have asked for it, and once: a
+ * node that were done without either would be waited for in vain. */
+static void take_done(struct run *run, struct node *node, const struct frame *frame,
+                      const json_t *body)
+{
+    int64_t left = int_of(body, "left", 0);
+    int64_t skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
+
+    if (node->state == NODE_DONE || (node->state < NODE_RUNNING && node->stop_ns == 0)) {
+        bad_frame(node, frame, "not now");
+        return;
+    }
+    tell_stuck(node, json_object_get(body, "stuck"));
     if (left > 0)
         outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed", left,
                       node->plan->host);
@@ -259,10 +293,11 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_probed(run, node, body);
         break;
     case FRAME_READY:
+        if (node->state != NODE_PREPARING)
+            break; /* it crossed with our STOP */
         node->containment = optional_text(body, "containment");
         log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
-        if (node->state == NODE_PREPARING)
-            node_enter(node, NODE_READY, 0);
+        node_enter(node, NODE_READY, 0);
         break;
     case FRAME_STARTED:
         outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
@@ -284,7 +319,7 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_error(node, body);
         break;
     case FRAME_DONE:
-        take_done(run, node, body);
+        take_done(run, node, frame, body);
         break;
     default:
         bad_frame(node, frame, "agents do not send this");

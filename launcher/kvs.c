@@ -56,7 +56,7 @@ static int add_pair(struct kvs *kvs, const char *key, json_t *value, struct erro
                        json_string_value(known), json_string_value(value));
     if (known != NULL)
         return 0;
-    kvs->bytes += strlen(key) + json_string_length(value);
+    kvs->bytes += strlen(key) + json_string_length(value) + KVS_PAIR_COST;
     if (kvs->bytes > KVS_BYTES_MAX)
         return err_set(err, "more than %zu MiB of keys and values in one run",
                        KVS_BYTES_MAX >> 20);

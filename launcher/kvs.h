@@ -17,6 +17,7 @@
 #define KVS_KEY_MAX   64
 #define KVS_VALUE_MAX 1024
 #define KVS_BYTES_MAX ((size_t)64 << 20) /* of a run: agents keep it all */
+#define KVS_PAIR_COST 128 /* bytes that a pair takes in memory, beside its text */
 
 struct kvs;
 

@@ -128,9 +128,14 @@ bool node_is_over(const struct node *node)
     return node->state >= NODE_ENDED;
 }
 
+/* Whatever a node claims, nothing it tells of is still to come. */
 int64_t node_local_ns(const struct node *node, int64_t agent_ns)
 {
-    return agent_ns + node->clock_offset_ns;
+    int64_t now_ns = clock_now_ns(), local_ns;
+
+    if (__builtin_add_overflow(agent_ns, node->clock_offset_ns, &local_ns) || local_ns > now_ns)
+        return now_ns;
+    return local_ns > 0 ? local_ns : 0;
 }
 
 void node_connect(struct node *node, struct conn *conn)
@@ -251,15 +256,20 @@ void node_ping(struct node *node)
 
 /* Cristian's rule: the agent read its clock half a round trip ago, and the
  * shortest round trip seen bounds the error best. */
-static void take_clock(struct node *node, int64_t sent_ns, int64_t agent_ns)
+static void take_clock(struct node *node, const struct frame *frame)
 {
-    int64_t now = clock_now_ns();
-    int64_t rtt = now - sent_ns;
+    uint64_t sent_ns = get_u64(frame->body), agent_ns = get_u64(frame->body + 8);
+    int64_t  now_ns = clock_now_ns(), rtt_ns;
 
-    if (rtt < 0 || rtt >= node->best_rtt_ns)
+    if (sent_ns > (uint64_t)now_ns || agent_ns > INT64_MAX) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with times that cannot be");
         return;
-    node->best_rtt_ns = rtt;
-    node->clock_offset_ns = sent_ns + rtt / 2 - agent_ns;
+    }
+    rtt_ns = now_ns - (int64_t)sent_ns;
+    if (rtt_ns >= node->best_rtt_ns)
+        return;
+    node->best_rtt_ns = rtt_ns;
+    node->clock_offset_ns = (int64_t)sent_ns + rtt_ns / 2 - (int64_t)agent_ns;
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)
@@ -285,6 +295,10 @@ static void take_hello(struct node *node, const json_t *body)
                   FRAME_PROTOCOL);
         return;
     }
+    if (now_ns < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO frame with a time that cannot be");
+        return;
+    }
     node->hello = json_incref((json_t *)body);
     /* Until the first PONG: the greeting was sent a moment ago. */
     node->clock_offset_ns = clock_now_ns() - now_ns;
@@ -302,7 +316,7 @@ static void handle_raw(struct node *node, const struct frame *frame)
     if (frame->type == FRAME_PING && frame->size == 8)
         answer_ping(node, frame);
     else if (frame->type == FRAME_PONG && frame->size == 16)
-        take_clock(node, (int64_t)get_u64(frame->body), (int64_t)get_u64(frame->body + 8));
+        take_clock(node, frame);
     else if (frame->type == FRAME_OUTPUT && frame->generation == node->generation)
         node->ops->frame(node, frame, NULL, node->arg);
     else if (frame->type != FRAME_OUTPUT)

@@ -35,8 +35,8 @@ int ssh_config_read(struct ssh_config *config, const struct conn_target *target,
                     struct error *err)
 {
     struct ssh_settings s;
-    char           *own;
-    int             rc;
+    char               *own;
+    int                 rc;
 
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
@@ -62,8 +62,8 @@ int ssh_config_parse(struct ssh_config *config, const char *name, const char *te
                      const struct conn_target *target, struct error *err)
 {
     struct ssh_settings s;
-    char           *copy = xstrdup(text);
-    int             rc;
+    char               *copy = xstrdup(text);
+    int                 rc;
 
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
@@ -94,6 +94,24 @@ void ssh_config_clear(struct ssh_config *config)
     free(config->host_keys);
     free(config->key_types);
     *config = (struct ssh_config){ 0 };
+}
+
+static char *copy_value(const struct ssh_settings *s, enum keyword key)
+{
+    return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
+}
+
+static int settle(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
+{
+    if (settle_address(s, config, err) < 0 || settle_known_hosts(s, config, err) < 0 ||
+        settle_keys(s, config, err) < 0 || settle_proxy(s, config, err) < 0)
+        return -1;
+    config->ciphers = copy_value(s, KEY_CIPHERS);
+    config->kex = copy_value(s, KEY_KEX);
+    config->macs = copy_value(s, KEY_MACS);
+    config->host_keys = copy_value(s, KEY_HOST_KEYS);
+    config->key_types = copy_value(s, KEY_KEY_TYPES);
+    return 0;
 }
 
 static int add_token(const struct ssh_settings *s, const struct ssh_config *config, char token,
@@ -134,8 +152,8 @@ static int add_token(const struct ssh_settings *s, const struct ssh_config *conf
 
 /* Text with ~ and %x replaced; caller frees. NULL with err, which names the
  * place that key was set at. */
-static char *expand(const struct ssh_settings *s, const struct ssh_config *config, enum keyword key,
-                    const char *text, struct error *err)
+static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
+                    enum keyword key, const char *text, struct error *err)
 {
     struct buffer made = { 0 };
 
@@ -175,18 +193,15 @@ static int expand_list(const struct ssh_settings *s, const struct ssh_config *co
     return 0;
 }
 
-static char *copy_value(const struct ssh_settings *s, enum keyword key)
-{
-    return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
-}
-
-static int settle_address(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
+static int settle_address(const struct ssh_settings *s, struct ssh_config *config,
+                          struct error *err)
 {
     const char  *name = ssh_settings_get(s, KEY_HOSTNAME, s->target->addr, s->target->host);
     const char  *port = ssh_settings_get(s, KEY_PORT, NULL, "22");
     const char  *family = ssh_settings_get(s, KEY_ADDRESS_FAMILY, NULL, "any");
     struct error why;
     int64_t      number = s->target->port;
+    char        *expanded;
 
     config->user = xstrdup(ssh_settings_get(s, KEY_USER, s->target->user, s->local_user));
     if (number == 0 && parse_number(port, 1, 65535, &number, &why) < 0)
@@ -195,23 +210,19 @@ static int settle_address(const struct ssh_settings *s, struct ssh_config *confi
     config->family = strcasecmp(family, "inet") == 0    ? AF_INET
                      : strcasecmp(family, "inet6") == 0 ? AF_INET6
                                                         : AF_UNSPEC;
-    /* In HostName itself %h is the name as given. */
-    config->hostname = xstrdup(s->target->host);
-    if (s->target->addr == NULL && s->place[KEY_HOSTNAME] != NULL) {
-        char *expanded = expand(s, config, KEY_HOSTNAME, name, err);
-
-        if (expanded == NULL)
-            return -1;
-        free(config->hostname);
-        config->hostname = expanded;
-    } else {
-        free(config->hostname);
-        config->hostname = xstrdup(name);
-    }
+    config->hostname = xstrdup(s->target->host); /* what %h is in HostName itself */
+    expanded = s->target->addr == NULL && s->place[KEY_HOSTNAME] != NULL
+                   ? expand(s, config, KEY_HOSTNAME, name, err)
+                   : xstrdup(name);
+    if (expanded == NULL)
+        return -1;
+    free(config->hostname);
+    config->hostname = expanded;
     return 0;
 }
 
-static int settle_keys(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
+static int settle_keys(const struct ssh_settings *s, struct ssh_config *config,
+                       struct error *err)
 {
     static const char *const defaults[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
     const char *agent = ssh_settings_get(s, KEY_IDENTITY_AGENT, NULL, "SSH_AUTH_SOCK");
@@ -294,7 +305,8 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
     return made.bytes;
 }
 
-static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
+static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
+                        struct error *err)
 {
     enum keyword key = s->place[KEY_PROXY_JUMP] != NULL ? KEY_PROXY_JUMP : KEY_PROXY_COMMAND;
     char        *command;
@@ -307,17 +319,4 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     config->proxy_command = expand(s, config, key, command, err);
     free(command);
     return config->proxy_command != NULL ? 0 : -1;
-}
-
-static int settle(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
-{
-    if (settle_address(s, config, err) < 0 || settle_known_hosts(s, config, err) < 0 ||
-        settle_keys(s, config, err) < 0 || settle_proxy(s, config, err) < 0)
-        return -1;
-    config->ciphers = copy_value(s, KEY_CIPHERS);
-    config->kex = copy_value(s, KEY_KEX);
-    config->macs = copy_value(s, KEY_MACS);
-    config->host_keys = copy_value(s, KEY_HOST_KEYS);
-    config->key_types = copy_value(s, KEY_KEY_TYPES);
-    return 0;
 }

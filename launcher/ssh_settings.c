@@ -72,7 +72,8 @@ void ssh_settings_clear(struct ssh_settings *s)
     free(s->local_user);
 }
 
-int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist, struct error *err)
+int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
+                      struct error *err)
 {
     char *text;
     int   rc;
@@ -101,6 +102,14 @@ int ssh_settings_parse(struct ssh_settings *s, const char *name, char *text,
         rc = read_line(s, line, err);
     }
     return rc;
+}
+
+const char *ssh_settings_get(const struct ssh_settings *s, enum keyword key, const char *given,
+                             const char *otherwise)
+{
+    if (given != NULL)
+        return given;
+    return s->value[key].count > 0 ? s->value[key].item[0] : otherwise;
 }
 
 /* Cut "Keyword value", "Keyword=value": the keyword's end becomes NUL, the
@@ -212,10 +221,10 @@ static char *include_pattern(const struct ssh_settings *s, const char *word)
 static int include(struct ssh_settings *s, const struct strlist *words, struct error *err)
 {
     struct ssh_settings before = *s;
-    glob_t          found;
-    char           *pattern;
-    size_t          i, k;
-    int             rc = 0;
+    glob_t              found;
+    char               *pattern;
+    size_t              i, k;
+    int                 rc = 0;
 
     if (!s->is_active)
         return 0;
@@ -237,8 +246,6 @@ static int include(struct ssh_settings *s, const struct strlist *words, struct e
     s->is_active = before.is_active;
     return rc;
 }
-
-/* ---- Host and Match ---- */
 
 /* '*' and '?' only. */
 static bool match_pattern(const char *text, const char *pattern)
@@ -294,14 +301,6 @@ static bool match_comma_list(const char *text, const char *list)
         is_allowed = try_pattern(text, pattern, &is_match);
     free(copy);
     return is_match && is_allowed;
-}
-
-const char *ssh_settings_get(const struct ssh_settings *s, enum keyword key, const char *given,
-                             const char *otherwise)
-{
-    if (given != NULL)
-        return given;
-    return s->value[key].count > 0 ? s->value[key].item[0] : otherwise;
 }
 
 static bool match_criteria(const struct ssh_settings *s, const struct strlist *words)

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import random
+import resource
 import select
 import shutil
 import signal
@@ -853,6 +854,33 @@ def test_containment_is_named():
             raise Skip(f'{name}: only {agent.ready["containment"]} here')
 
 
+def test_exec_sees_the_node_as_it_is():
+    agent, _ = complete(['sh', '-c', f'echo $$; ls -d /proc/{os.getpid()}'], mode='exec')
+    assert 'pidns' not in agent.ready['containment'], agent.ready
+    pid, path = agent.out().decode().split()
+    assert int(pid) == agent.all('STARTED')[0].body['pid'] and path == f'/proc/{os.getpid()}'
+
+
+def test_ranks_keep_the_limits_of_the_login():
+    agent, _ = complete(['sh', '-c', 'ulimit -Sn'])
+    assert int(agent.out()) == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def test_binding():
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skip('one CPU')
+    show = python('import os; print(sorted(os.sched_getaffinity(0)), os.environ["OMP_NUM_THREADS"])')
+    agent, _ = complete(show, show, bind={'list': f'{cpus[0]},{cpus[1]}'})
+    assert [agent.out(rank).decode().strip() for rank in (0, 1)] == [f'[{cpus[0]}] 1', f'[{cpus[1]}] 1']
+    error = plan_error(['true'], bind={'list': '4000'})
+    assert error['code'] == 126 and '4000' in error['text'], error
+    error = plan_error(*[['true']] * 600, bind={'list': ''})
+    assert '600 ranks cannot be bound' in error['text'], error
+    error = plan_error(['true'], bind={'list': ''}, env=['KMP_AFFINITY=compact'])
+    assert 'KMP_AFFINITY' in error['text'], error
+
+
 def kill_and_look(victims, layer_env, uid, within_s):
     """Ranks with a daemon each; SIGKILL; the living after within_s."""
     tag = new_tag()
@@ -861,7 +889,7 @@ def kill_and_look(victims, layer_env, uid, within_s):
     for rank in (0, 1):
         agent.wait_output(b'ready', rank)
     pids = {'agent': agent.pid, 'guard': agent.guard()}
-    assert len(tagged(tag)) == 4
+    wait_until(lambda: len(tagged(tag)) == 4, 'two ranks and their daemons')
     for victim in victims:
         os.kill(pids[victim], signal.SIGKILL)
     wait_until(lambda: tagged(tag) == [], f'{victims} killed: {tagged(tag)}', within_s)
@@ -1016,9 +1044,8 @@ def test_oom_evidence():
         with open(os.path.join(base, name), 'w', encoding='ascii') as file:
             file.write(str(64 << 20))
         agent = Agent(env={'MUSTER_TEST_CONTAIN': 'subreaper'})
-        for pid in (agent.guard(), agent.pid):
-            with open(os.path.join(base, 'cgroup.procs'), 'w', encoding='ascii') as file:
-                file.write(str(pid))
+        with open(os.path.join(base, 'cgroup.procs'), 'w', encoding='ascii') as file:
+            file.write(str(agent.pid))
         agent.run(python('x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1'))
         agent.finish()
         end = agent.exit_of()

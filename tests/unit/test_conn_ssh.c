@@ -767,6 +767,37 @@ static void test_no_such_config(void **state)
     client_clear(&c);
 }
 
+/* localhost is ::1 as well on most machines, where this sshd does not listen. */
+static void test_every_address(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    snprintf(lines, sizeof lines, "HostName localhost\nHostKeyAlias [127.0.0.1]:%d", server.port);
+    sshd_client_config(&server, lines);
+    connect_node(&c);
+    expect_open(&c);
+    client_clear(&c);
+}
+
+/* The look-up goes on in its thread when its connection has gone. */
+static void test_free_while_resolving(void **state)
+{
+    struct conn_target target = { .host = "localhost", .connect_timeout_s = 20,
+                                  .ssh_config = "/dev/null" };
+    struct client      c;
+    int                i;
+
+    (void)state;
+    for (i = 0; i < 50; i++) {
+        client_init(&c, &target);
+        c.free_at = "resolve";
+        run(&c);
+        client_clear(&c);
+    }
+}
+
 /* A server that accepts and then does what the test wants. */
 struct listener {
     int           fd, port, accepted;
@@ -962,6 +993,8 @@ int main(void)
         TEST(test_nothing_listens),
         TEST(test_name_not_known),
         TEST(test_no_such_config),
+        TEST(test_every_address),
+        TEST(test_free_while_resolving),
         TEST(test_closed_before_banner),
         TEST(test_no_banner),
         TEST(test_proxy),

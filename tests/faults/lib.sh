@@ -1,0 +1,302 @@
+# lib.sh - what the scripts in this folder share
+#
+# A script is one row of README's table: it brings the fault about, and then claims what must
+# hold after it. tests/run/lib.sh is below this; here are
+#
+#     control N ARGUMENTS...     the command without its fault: ends with 0, all N ranks ran,
+#                                nobody complains. Shows that the row is not vacuous
+#     faulty / faulty_start      the same command with FAULT=yes in the ranks' environment
+#     ended CODE                 what holds after every row: the exit status, and an oracle
+#     layers LIST                containment that the run may use
+#     within WHAT SECONDS SINCE  on a clock that nobody sets
+#
+# As root a script has a world of its own: PID, mount, network and IPC namespaces, control
+# groups, an empty /tmp. Then the oracle does not look for our processes, sockets and files: it
+# demands that there are none at all. Otherwise the run's random tag has to do.
+# SPDX-License-Identifier: Apache-2.0
+
+top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+top_builddir=${top_builddir:-$top_srcdir}
+
+# ---- a world ----
+
+can_have_world() {
+    [ "$(id -u)" = 0 ] && command -v ip >/dev/null && unshare --pid --fork --mount \
+        --mount-proc --net --ipc sh -c 'mount -t tmpfs t /run && ip link set lo up' 2>/dev/null
+}
+
+# The build, the sources and this directory may be in /tmp, which becomes an empty one.
+world_enter() {
+    mount -t tmpfs tmpfs /run
+    mkdir -p /run/world/src /run/world/build /run/world/cwd
+    mount --bind "$top_srcdir" /run/world/src
+    mount --bind "$top_builddir" /run/world/build
+    for place in /tmp /var/tmp /dev/shm; do
+        mount -t tmpfs tmpfs "$place"
+    done
+    world_show "$top_srcdir" /run/world/src
+    world_show "$top_builddir" /run/world/build
+    ip link set lo up
+    TMPDIR=/run/world
+    export TMPDIR
+}
+
+world_show() {
+    [ -e "$1/configure.ac" ] || [ -e "$1/config.status" ] || {
+        mkdir -p "$1" && mount --bind "$2" "$1"
+    }
+}
+
+# Control groups of our own, so that those which the run makes can be counted.
+world_groups_enter() {
+    group_dirs=
+    for controller in unified freezer memory ""; do
+        base=/sys/fs/cgroup${controller:+/$controller}
+        [ -e "$base/cgroup.procs" ] || continue
+        own=$base$(group_path "$controller")
+        own=${own%/}
+        mkdir "$own/muster-test-$tag" 2>/dev/null || continue
+        echo $$ >"$own/muster-test-$tag/cgroup.procs" 2>/dev/null ||
+            { rmdir "$own/muster-test-$tag"; continue; }
+        group_dirs="$group_dirs $own/muster-test-$tag"
+    done
+}
+
+# The group in which this process is, as /proc/self/cgroup has it.
+group_path() {
+    case $1 in
+    unified | "") sed -n 's/^0:://p' /proc/self/cgroup ;;
+    *) sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup ;;
+    esac
+}
+
+world_groups_leave() {
+    for dir in $group_dirs; do
+        echo $$ >"${dir%/*}/cgroup.procs"
+        find "$dir" -depth -type d -exec rmdir {} \;
+    done 2>/dev/null
+    group_dirs=
+}
+
+world=
+group_dirs=
+if [ "${faults_world:-}" = yes ]; then
+    world=own
+    world_enter
+elif can_have_world; then
+    faults_world=yes exec unshare --pid --fork --kill-child --mount --mount-proc --net --ipc \
+        sh "$0" "$@"
+fi
+
+# tests/run/lib.sh empties the environment.
+contain_given=${MUSTER_TEST_CONTAIN-all}
+. "$top_srcdir/tests/run/lib.sh"
+here=$top_srcdir/tests/faults
+unset TMPDIR
+
+faults_cleanup() {
+    status=$?
+    world_groups_leave
+    (exit "$status")
+    test_cleanup
+}
+trap faults_cleanup EXIT
+[ -z "$world" ] || world_groups_enter
+
+# need world: the row cannot be had without.
+need_world() {
+    [ -n "$world" ] || { echo "needs root"; return 1; }
+}
+
+# Real nodes in network namespaces of this world.
+world_nodes() {
+    need world
+    need sshd
+    netns_nodes "$1" || exit 1
+    use_nodes
+}
+
+# In the world of node NAME: its network, its mounts.
+on_node() {
+    node_pid=$(cat "$nodes_dir/$1/pid")
+    shift
+    nsenter -t "$node_pid" -n -m "$@"
+}
+
+node_cut() {
+    ip link set "port$1" down
+}
+
+node_heal() {
+    ip link set "port$1" up
+}
+
+# ---- layers ----
+
+# layers LIST: what may contain the ranks of the following runs, by tests/faults/matrix less
+# what MUSTER_TEST_CONTAIN does not have. "lease" is not the agent's to switch off: without it
+# --dead-after is a day.
+layers() {
+    MUSTER_TEST_CONTAIN=
+    for layer in $(echo "$1" | tr , ' '); do
+        case ,$contain_given, in
+        ,all, | *,$layer,*) MUSTER_TEST_CONTAIN=$MUSTER_TEST_CONTAIN,$layer ;;
+        esac
+    done
+    MUSTER_TEST_CONTAIN=${MUSTER_TEST_CONTAIN#,}
+    export MUSTER_TEST_CONTAIN
+}
+
+lease() {
+    case ,$contain_given, in
+    ,all, | *,lease,*) echo "$1" ;;
+    *) echo 1d ;;
+    esac
+}
+
+[ "$contain_given" = all ] || layers pidns,userns,cgroup,subreaper
+
+# ---- with and without the fault ----
+
+# rank_does: make ./rank of standard input, behind the lines that every rank begins with: it
+# has run, and without a fault that is all.
+rank_does() {
+    {
+        echo "#!/bin/sh"
+        echo ": >'$PWD/ran/'\$RANK"
+        echo '[ -n "$FAULT" ] || exit 0'
+        cat
+    } >rank
+    chmod +x rank
+}
+
+ran_reset() {
+    rm -rf ran
+    mkdir -m 777 ran
+}
+
+# all_ran N: so many ranks have begun.
+all_ran() {
+    [ "$(ls ran | wc -l)" = "$1" ]
+}
+
+control() {
+    ran_reset
+    wanted=$1
+    shift
+    run muster "$@"
+    is "without the fault: 0" "$rc" 0
+    ok "... and every rank ran" all_ran "$wanted"
+    is "... and nobody complains" "$(cat err)" ""
+    ok "... and nothing is left" clean
+}
+
+faulty() {
+    ran_reset
+    began=$(now_ms)
+    run muster --json end.json --env FAULT=yes "$@"
+    now_ms >ended_ms
+}
+
+# faulty_start N ARGUMENTS...: return when all N ranks have begun; $pid is muster.
+faulty_start() {
+    ran_reset
+    wanted=$1
+    shift
+    start muster --json end.json --env FAULT=yes "$@"
+    ok "every rank runs" wait_for 30 all_ran "$wanted"
+}
+
+# within WHAT SECONDS SINCE: muster ended so soon after now_ms said SINCE.
+within() {
+    took=$(($(cat ended_ms) - $3))
+    ok "$1 within $2 s" test "$took" -le "$(echo "$2" | awk '{ print int($1 * 1000) }')" ||
+        echo "# it took $took ms"
+}
+
+# finish_within WHAT SECONDS: muster ends so soon after $since.
+finish_within() {
+    finish_run "$((${2%.*} + 30))"
+    now_ms >ended_ms
+    within "$1" "$2" "$since"
+}
+
+# ended CODE: what holds after every row.
+ended() {
+    is "exit status $1" "$rc" "$1"
+    ok "no process, socket, file or control group is left" clean
+}
+
+# says PATTERN...: muster's own lines have it.
+says() {
+    for pattern in "$@"; do
+        ok "it says: $pattern" grep -Eq -e "$pattern" err
+    done
+}
+
+says_not() {
+    ok "it does not say: $1" not grep -Eq -e "$1" err
+}
+
+# ---- the oracle ----
+
+# Processes of a reachable node are gone when muster returns. What the system's own daemons
+# hold (sshd's half of a connection) may take a moment.
+clean() {
+    no_leftovers && wait_for 10 oracle && return
+    oracle_says "# left: "
+    return 1
+}
+
+# The same when muster itself was killed, or lost a node: the nodes need their time.
+clean_within() {
+    wait_for "$1" nothing_left && clean
+}
+
+oracle() {
+    [ -z "$(oracle_says "")" ]
+}
+
+# oracle_says PREFIX. test_pids are the script's own, and so may run and listen.
+oracle_says() {
+    # shellcheck disable=SC2086
+    python3 "$here/oracle.py" --prefix "$1" --tag "$tag" --world "${world:-none}" \
+        --home "$HOME" --groups "$group_dirs" --sshd "$nodes_pids" $test_pids
+}
+
+# kill_timed PID...: SIGKILL to all at once; the milliseconds until nothing with our tag lives
+# but the processes in $spared.
+kill_timed() {
+    python3 "$here/kill_timed.py" "$tag" "${spared:-}" "$@"
+}
+
+# ---- who is who ----
+
+# Agents on this machine, in the order of their nodes; a guard is a child of its agent.
+agents() {
+    for process in $(pgrep -x muster-agent); do
+        ! has_tag "$process" || [ "$(name_of "$(parent_of "$process")")" = muster-agent ] ||
+            echo "$process"
+    done
+}
+
+agent_of() {
+    agents | sed -n "$(($1 + 1))p"
+}
+
+# guard_of AGENT
+guard_of() {
+    pgrep -P "$1" -x muster-agent | head -n 1
+}
+
+has_tag() {
+    grep -qz "^MUSTER_TEST_TAG=$tag\$" "/proc/$1/environ" 2>/dev/null
+}
+
+name_of() {
+    cat "/proc/$1/comm" 2>/dev/null
+}
+
+parent_of() {
+    ps -o ppid= -p "$1" | tr -d ' '
+}
