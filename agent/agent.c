@@ -65,11 +65,12 @@ void agent_enter(struct agent *agent, enum agent_state state)
 
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure)
 {
-    json_t *body = json_pack("{s:s, s:o, s:o, s:i}", "stage", stage, "text",
-                             json_text(failure->why.text, strlen(failure->why.text)), "hint",
-                             json_text(failure->hint, strlen(failure->hint)), "code", failure->code);
+    json_t *text = json_text(failure->why.text, strlen(failure->why.text));
+    json_t *hint = json_text(failure->hint, strlen(failure->hint));
 
-    agent_send(agent, FRAME_ERROR, 0, body);
+    agent_send(agent, FRAME_ERROR, 0,
+               json_pack("{s:s, s:o, s:o, s:i}", "stage", stage, "text", text, "hint", hint,
+                         "code", failure->code));
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     link_flush(&agent->link);
 }

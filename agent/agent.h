@@ -64,7 +64,7 @@ struct agent {
     uint64_t           credit;
     int                turn;       /* whose output goes next */
     bool               has_begun;  /* GO has come */
-    bool               stopping;   /* TERM was sent, on the launcher's word or our own */
+    int64_t            stopped_ns; /* when a stop began, by the launcher's word or our own; 0: not */
     bool               pid_file_made;
     bool               guard_gone, is_empty;
     int                left, killed; /* once is_empty */

@@ -36,7 +36,8 @@ static json_t *done_body(struct agent *agent);
 
 void agent_stop(struct agent *agent, double grace_s)
 {
-    agent->stopping = true;
+    if (agent->stopped_ns == 0)
+        agent->stopped_ns = clock_now_ns();
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
     if (agent->guard_gone)

@@ -54,7 +54,8 @@ json_t *facts_hello(void)
     uname(&system);
     fd_read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     boot_id[strcspn(boot_id, "\n")] = '\0';
-    return json_pack("{s:i, s:s, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I, s:o}",
+    return json_pack("{s:i, s:s, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I,"
+                     " s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
                      "kernel", system.release, "boot_id", boot_id,

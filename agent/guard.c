@@ -81,9 +81,11 @@ int guard_receive(struct guard *guard, struct guard_message *message)
     struct ucred    sender;
     ssize_t         got;
 
+    /* A guard that left without reading all that we said (a second STOP) resets the
+     * socket. That is told first and once; its last words are still to be read. */
     do
         got = recvmsg(guard->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got < 0 && errno == EAGAIN)
         return 0;
     if (got != (ssize_t)sizeof *message)

@@ -185,19 +185,39 @@ static void obey(struct keeper *k, const struct guard_message *message, const in
     }
 }
 
+/* fork() with all signals blocked in the child, until spawn_exec() lets them in.
+ * The guard ignores TERM; a child that still did when a stop came would lose it
+ * and be killed only after the grace. A blocked one stays pending. */
+static pid_t fork_blocked(void)
+{
+    sigset_t all, before;
+    pid_t    pid;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid != 0)
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
 static void child_start(struct keeper *k, int id, const int *fds)
 {
     struct spawn_failure failure = { SPAWN_PREPARE, 0 };
     struct child         child = { .id = id, .exec_fd = -1 };
     struct guard_message message = { .type = GUARD_EXITED, .id = id };
     pid_t                self = getpid();
-    int                  pair[2];
+    int                  pair[2] = { -1, -1 };
 
-    if (pipe2(pair, O_CLOEXEC) < 0 || (child.pid = fork()) < 0) {
+    if (pipe2(pair, O_CLOEXEC) < 0 || (child.pid = fork_blocked()) < 0) {
         message.failure = (struct spawn_failure){ SPAWN_PREPARE, errno };
         message.value = 126 << 8;
         message.at_ns = clock_now_ns();
         tell(k, &message, 0);
+        if (pair[0] >= 0) {
+            close(pair[0]);
+            close(pair[1]);
+        }
         return;
     }
     if (child.pid == 0) {

@@ -26,7 +26,8 @@ int logfile_dir(const char *dir, struct error *err)
     if (stat(dir, &about) < 0)
         return err_set(err, "log directory %s: %s", dir, strerror(errno));
     if (!S_ISDIR(about.st_mode))
-        return err_set(err, "cannot create the log directory %s: there is a file of that name", dir);
+        return err_set(err, "cannot create the log directory %s: there is a file of that name",
+                       dir);
     return 0;
 }
 

@@ -253,6 +253,7 @@ static int get_list(struct reader *in, const char *key, bool is_env, struct strl
         return err_set(in->err, "PLAN frame: the blob of \"%s\" is cut off", key);
     for (i = 0; is_env && i < list->count; i++)
         if (strchr(list->item[i], '=') == NULL || list->item[i][0] == '=')
-            return err_set(in->err, "PLAN frame: \"%s\" holds something that is not NAME=value", key);
+            return err_set(in->err, "PLAN frame: \"%s\" holds something that is not NAME=value",
+                           key);
     return 0;
 }

@@ -70,6 +70,8 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
     char       *file;
     int         why = ENOENT;
 
+    if (path == NULL)
+        path = "/usr/bin:/bin";
     if (strchr(name, '/') != NULL) {
         why = executable(name);
         if (why == 0)
@@ -78,7 +80,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
                     "cannot execute %s: %s", name, strerror(why));
         return NULL;
     }
-    for (at = path != NULL ? path : "/usr/bin:/bin"; at != NULL; at = *end != '\0' ? end + 1 : NULL) {
+    for (at = path; at != NULL; at = *end != '\0' ? end + 1 : NULL) {
         end = strchrnul(at, ':');
         file = end == at ? xasprintf("./%s", name)
                          : xasprintf("%.*s/%s", (int)(end - at), at, name);
@@ -90,8 +92,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
     }
     failure_set(failure, why == EACCES ? PREPARE_CANNOT_EXECUTE : PREPARE_NOT_FOUND,
                 "install it there, or name it by its path",
-                "%s: %s along PATH=%s", name, why == EACCES ? "not executable" : "not found",
-                path != NULL ? path : "/usr/bin:/bin");
+                "%s: %s along PATH=%s", name, why == EACCES ? "not executable" : "not found", path);
     return NULL;
 }
 

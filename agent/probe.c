@@ -130,7 +130,8 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
         probe->answer(json_pack("{s:s, s:s}", "op", "listen", "error", why.text), probe->arg);
         return 0;
     }
-    probe->caller = event_new(probe->base, probe->listen_fd, EV_READ | EV_PERSIST, caller_cb, probe);
+    probe->caller = event_new(probe->base, probe->listen_fd, EV_READ | EV_PERSIST, caller_cb,
+                              probe);
     if (probe->caller == NULL)
         xalloc_die();
     event_add(probe->caller, NULL);
@@ -171,8 +172,9 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     probe->call = xcalloc(count + 1, sizeof *probe->call);
     probe->calls = count;
     for (i = 0; i < count; i++) {
-        probe->call[i] = (struct call){ .probe = probe, .fd = -1,
-                                        .address = xstrdup(json_string_value(json_array_get(list, i))) };
+        const char *address = json_string_value(json_array_get(list, i));
+
+        probe->call[i] = (struct call){ .probe = probe, .fd = -1, .address = xstrdup(address) };
         call_begin(&probe->call[i], (int)port);
     }
     probe->late = evtimer_new(probe->base, late_cb, probe);

@@ -126,9 +126,9 @@ static bool stat_read(pid_t pid, struct process *process)
     fd_read_file(path, text, sizeof text);
     at = strrchr(text, ')');
     *process = (struct process){ .pid = pid };
-    if (at == NULL ||
-        sscanf(at, ") %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &process->state, &parent, &start) != 3)
+    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+                                 " %*s %*s %*s %llu",
+                             &process->state, &parent, &start) != 3)
         return false;
     process->parent = parent;
     process->start = start;

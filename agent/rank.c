@@ -225,11 +225,15 @@ static json_t *report(struct rank *rank)
     }
     if (unfinished)
         json_object_set_new(body, "pmi", json_string("unfinished"));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !agent->stopping &&
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && agent->stopped_ns == 0 &&
         memory_evidence(&agent->memory, oom, sizeof oom))
         json_object_set_new(body, "oom", json_string(oom));
     if (!rank_is_silent(rank))
         json_object_set_new(body, "late", json_true());
+    /* The guard's stamp and ours are of one clock, so this is exact: the launcher
+     * cannot tell a cause from its effect by clocks of two machines. */
+    if (agent->stopped_ns != 0 && rank->end.at_ns >= agent->stopped_ns)
+        json_object_set_new(body, "stopped", json_true());
     return body;
 }
 

@@ -99,9 +99,6 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
     int                 result;
 
     while (length > 0) {
-        if (b->noise > FRAME_NOISE_MAX)
-            return conn_failure_set(why, EXIT_PROTOCOL, "more than %d KiB of noise from the "
-                                    "login shell and no answer in it", FRAME_NOISE_MAX >> 10);
         at = evbuffer_search(in, b->nonce, FRAME_NONCE_CHARS, NULL);
         if (at.pos < 0) {
             /* A part of the nonce may be at the end. */
@@ -110,6 +107,8 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
             break;
         }
         skip_noise(b, in, (size_t)at.pos);
+        if (b->noise > FRAME_NOISE_MAX)
+            break; /* too late, even if it is an answer */
         end = evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF);
         length = evbuffer_get_length(in);
         if (end.pos < 0 && length < LINE_MAX_BYTES)
@@ -131,6 +130,9 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
             return result;
         length = evbuffer_get_length(in);
     }
+    if (b->noise > FRAME_NOISE_MAX)
+        return conn_failure_set(why, EXIT_PROTOCOL, "more than %d KiB of noise from the login "
+                                "shell and no answer in it", FRAME_NOISE_MAX >> 10);
     return BOOTSTRAP_MORE;
 }
 

@@ -166,7 +166,7 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
     end.maxrss_kb = int_of(body, "maxrss_kb", 0);
     end.error = optional_text(body, "error");
     end.oom = optional_text(body, "oom");
-    end.after_stop = node->stop_ns != 0 && end.end_ns >= node->stop_ns;
+    end.after_stop = json_is_true(json_object_get(body, "stopped"));
     failed = end.code != 0 || end.signal != 0;
     outcome_rank_ended(&run->outcome, (int)frame->rank, &end);
     free(end.error);
@@ -202,7 +202,7 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
     }
     rc = kvs_node_in(run->kvs, node->index, body, &err);
     if (rc < 0)
-        bad_frame(node, frame, err.text);
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     else if (rc > 0)
         answer_barrier(run);
 }

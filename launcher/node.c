@@ -302,7 +302,6 @@ static void take_hello(struct node *node, const json_t *body)
     node->hello = json_incref((json_t *)body);
     /* Until the first PONG: the greeting was sent a moment ago. */
     node->clock_offset_ns = clock_now_ns() - now_ns;
-    node_ping(node);
     node_enter(node, NODE_ANSWERED, 0);
 }
 
