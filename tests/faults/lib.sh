@@ -300,3 +300,50 @@ name_of() {
 parent_of() {
     ps -o ppid= -p "$1" | tr -d ' '
 }
+
+# below PID: it and all that descend from it.
+below() {
+    echo "$1"
+    for child in $(pgrep -P "$1"); do
+        below "$child"
+    done
+}
+
+# ---- death of the machinery: rows 16 to 18 ----
+
+# Four ranks on two nodes, each with a daemon that is deaf to all signals.
+machinery_ranks() {
+    rank_does <<EOF
+"$top_builddir/tests/faults/escape" daemon "$tag" "$PWD/escaped-\$RANK"
+while :; do sleep 60; done
+EOF
+    control 4 -H node1:2,node2:2 ./rank
+}
+
+all_escaped() {
+    [ "$(find . -name 'escaped-*' | wc -l)" = 4 ]
+}
+
+# machinery_dies LAYERS MILLISECONDS PIDS: SIGKILL to what the shell expression PIDS prints;
+# node1's processes are gone so soon, muster knows after 1 s at most, and ends with 69.
+machinery_dies() {
+    layers "$1"
+    rm -f escaped-*
+    faulty_start 4 --grace 2 -H node1:2,node2:2 ./rank
+    ok "$1: every rank has a daemon" wait_for 10 all_escaped
+    agent=$(agent_of 0)
+    spared="$pid $(below "$(agent_of 1)" | tr '\n' ' ')"
+    # shellcheck disable=SC2086
+    victims=$(eval "$3")
+    since=$(now_ms)
+    killed_at=$(date +%s.%N)
+    # shellcheck disable=SC2086
+    killed=$(kill_timed $victims)
+    ok "$1: node1's processes are gone within $2 ms" test "$killed" -le "$2" ||
+        echo "# it took $killed ms"
+    finish_within "$1: muster returns" 4 # the grace, for node2
+    is "$1: exit status" "$rc" 69
+    ok "$1: muster knew within 1 s" json_says end.json \
+        "d['node_failures'][0]['at'] - $killed_at < 1"
+    ok "$1: ... and which node it was" grep -Eq 'node1 +[a-z]+ +muster.*killed' err
+}

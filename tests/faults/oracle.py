@@ -12,7 +12,7 @@ import os
 import re
 
 # Logs, and the agent, which stays on a node by design.
-KEPT = re.compile(r'\.cache/muster/[0-9a-f]{64}/muster-agent$|\.local/state/muster/runs/')
+KEPT = re.compile(r'/muster(-[a-z]+)?/[0-9a-f]{64}/muster-agent$|/\.local/state/muster/runs/')
 # What the scripts themselves put into a home.
 GIVEN = ('.bashrc', '.deepspeed_env')
 WORLD_DIRS = ('/tmp', '/var/tmp', '/dev/shm', '/run')
@@ -116,12 +116,12 @@ def left_files(args):
         homes += [os.path.join(nodes, node, 'home') for node in os.listdir(nodes)]
     for home in homes:
         for path in files_below(home):
-            name = os.path.relpath(path, home)
-            if not KEPT.match(name) and name not in GIVEN:
+            if not KEPT.search(path) and os.path.relpath(path, home) not in GIVEN:
                 yield f'file {path}'
     for directory in WORLD_DIRS if args.world == 'own' else ():
         for path in files_below(directory, WORLD_OWN):
-            yield f'file {path}'
+            if not KEPT.search(path):
+                yield f'file {path}'
     for group in args.groups.split():
         for name in next(os.walk(group), (None, []))[1]:
             yield f'control group {group}/{name}'

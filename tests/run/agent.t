@@ -251,6 +251,11 @@ def tagged(tag):
     return found
 
 
+def state_of(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii') as file:
+        return file.read().rsplit(')', 1)[1].split()[0]
+
+
 def new_tag():
     return f'tag-{os.getpid()}-{random.getrandbits(48):x}'
 
@@ -821,7 +826,7 @@ def test_stopped_rank_sees_term():
     agent.run(['sh', '-c', 'trap "exit 9" TERM; echo set; kill -STOP $$; while :; do sleep 0.02; done'])
     agent.wait_output(b'set')
     pid = agent.all('STARTED')[0].body['pid']
-    wait_until(lambda: open(f'/proc/{pid}/stat', encoding='ascii').read().split()[2] == 'T', 'stopped')
+    wait_until(lambda: state_of(pid) == 'T', 'stopped')
     agent.send('STOP', {'grace_s': 20})
     agent.finish()
     assert agent.exit_of()['code'] == 9
@@ -844,6 +849,29 @@ def test_leftovers_are_ended():
         assert done['killed'] == 1 and done['left'] == 0, (name, done)
         assert tagged(tag) == [], name
         print(f'# {name}: {agent.ready["containment"]}')
+
+
+# Never the same process for long: each forks a successor in a session of its own and goes.
+HOPPER = r'''
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("hopping", flush=True)
+null = os.open("/dev/null", os.O_RDWR)
+os.dup2(null, 1)
+os.dup2(null, 2)
+while True:
+    if os.fork() > 0:
+        os._exit(0)
+    os.setsid()
+    time.sleep(0.001)
+'''
+
+
+def test_a_process_that_keeps_forking_is_ended():
+    for name, env, uid in layers():
+        tag = new_tag()
+        _, done = complete(*[[PYTHON, '-c', HOPPER, tag]] * 3, agent_env=env, uid=uid)
+        assert done['left'] == 0 and tagged(tag) == [], (name, done)
 
 
 def test_containment_is_named():
@@ -1072,11 +1100,13 @@ def test_unkillable_is_reported():
         agent.run(python(f'import os, subprocess\nf = open("{mount}/x", "w")\nsubprocess.run(["fsfreeze", "-f", "{mount}"])\n'
                          'print("frozen", flush=True)\nos.write(f.fileno(), b"x")'))
         agent.wait_output(b'frozen')
+        pid = agent.all('STARTED')[0].body['pid']
+        wait_until(lambda: state_of(pid) == 'D', 'writing')
         began = time.monotonic()
         agent.send('STOP', {'grace_s': 0})
         done = agent.finish(20)
-        assert 9 < time.monotonic() - began < 13
-        assert done['left'] == 1 and done['stuck'][0]['pid'] == agent.all('STARTED')[0].body['pid'], done
+        assert 9 < time.monotonic() - began < 13, time.monotonic() - began
+        assert done['left'] == 1 and done['stuck'][0]['pid'] == pid, done
         assert done['stuck'][0]['wchan'] and 'python' in done['stuck'][0]['name'], done
     finally:
         thaw.kill()

@@ -98,7 +98,7 @@ wait "$pid" 2>/dev/null
 start muster --grace 1 $four ./stubborn
 wait_for 20 all_ready
 agent=$(leftovers | sed -n 's/ .*muster-agent.*//p' | head -n 1)
-kill -KILL "$agent"
+ok "an agent is found" test -n "$agent" && kill -KILL "$agent"
 finish_run 30
 is "kill -9 of an agent: 69" "$rc" 69
 ok "... its node is named" grep -Eq 'node[12]' err

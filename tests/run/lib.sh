@@ -139,6 +139,7 @@ script_file() {
 explain() {
     [ -e err ] || return 0
     echo "# muster exited $(cat status); its last lines on stderr:"
+    grep -A 14 'ERROR: [A-Za-z]*Sanitizer' err | cut -c 1-200 | sed 's/^/#   /'
     tail -n 20 err | cut -c 1-200 | sed 's/^/#   /'
     echo "# and on stdout:"
     tail -n 5 out | cut -c 1-200 | sed 's/^/#   /'
@@ -253,6 +254,10 @@ test_cleanup() {
 }
 
 test_setup() {
+    [ -x "$top_builddir/launcher/muster" ] || {
+        echo "Bail out! $top_builddir/launcher/muster is missing: run make first"
+        exit 1
+    }
     tmp=$(mktemp -d "${TMPDIR:-/tmp}/muster-$test_name.XXXXXX")
     tag=$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
     nodes_dir=$tmp/nodes

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Row 11: a rank that SIGKILL cannot end, since it waits in the kernel for a file system that
+# stands still. It is reported with its pid and what it waits in, and muster does not wait.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
+
+need world
+command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null ||
+    skip_all "fsfreeze or mkfs.ext4 is missing"
+truncate -s 8M disk
+mkfs.ext4 -q disk
+mkdir frozen
+mount -o loop disk frozen 2>/dev/null || skip_all "no loop device here"
+# Whatever happens below: a frozen file system may not stay.
+(sleep 60; fsfreeze -u frozen) 2>/dev/null &
+test_pids="$test_pids $!"
+
+rank_does <<'END'
+[ "$RANK" != 1 ] || while [ ! -e freeze ]; do sleep 0.02; done
+[ "$RANK" != 1 ] || exec dd if=/dev/zero of=frozen/x bs=4k count=1
+exec sleep 60
+END
+rm -f freeze
+control 2 -H node1:1,node2:1 ./rank
+faulty_start 2 -H node1:1,node2:1 ./rank
+fsfreeze -f frozen
+: >freeze
+in_kernel() {
+    grep -qs '^State:.D' "/proc/$(pgrep -x dd)/status"
+}
+ok "rank 1 waits in the kernel" wait_for 10 in_kernel
+stuck=$(pgrep -x dd)
+since=$(now_ms)
+kill -INT "$pid"
+wait_for 10 grep -q again err
+kill -INT "$pid"
+finish_within "muster returns" 13 
+is "exit status 130" "$rc" 130
+says "node2: pid $stuck \(dd\) survives SIGKILL, waiting in [a-z_0-9]+"
+ok "... and not before 10 s" test "$took" -ge 9900
+fsfreeze -u frozen
+ok "once it can, it ends: nothing is left" clean_within 10
+umount frozen
+finish

@@ -1,0 +1,58 @@
+#!/bin/sh
+# Row 23: Ctrl-C once stops, twice kills, three times leaves. Another run on the same nodes does
+# not notice.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
+
+rank_does <<'END'
+[ "$RANK" = 0 ] || exec sleep 600
+trap '' TERM
+while :; do sleep 600; done
+END
+control 4 -H node1:2,node2:2 ./rank
+
+# The other run: as the user would start it, with the same words.
+mkdir other
+MUSTER_TEST_TAG=$tag-other muster -H node1:2,node2:2 \
+    sh -c 'while [ ! -e other/go ]; do sleep 0.05; done; : >"other/$RANK"' >other/out 2>&1 &
+other=$!
+test_pids="$test_pids $other"
+
+faulty_start 4 --grace 1 -H node1:2,node2:2 ./rank
+since=$(now_ms)
+kill -INT "$pid"
+finish_within "once: muster returns after the grace," 2.5
+ended 130
+ok "once: the others were told at once" json_says end.json \
+    'all(r["signal"] == 15 for r in d["results"][1:])'
+ok "... and the deaf one killed" json_says end.json 'd["results"][0]["signal"] == 9'
+says 'interrupted: stopping everything \(KILL after 1 s; again to kill now\)'
+
+faulty_start 4 --grace 600 -H node1:2,node2:2 ./rank
+kill -INT "$pid"
+ok "the second: a hint first" wait_for 5 grep -q 'again to kill now' err
+since=$(now_ms)
+kill -INT "$pid"
+finish_within "twice: everything is killed" 1
+ended 130
+
+# Agents that cannot answer: nothing is left to do but to leave.
+faulty_start 4 --grace 600 -H node1:2,node2:2 ./rank
+stopped=$(agents)
+# shellcheck disable=SC2086
+kill -STOP $stopped
+kill -INT "$pid"
+wait_for 5 grep -q 'again to kill now' err
+kill -INT "$pid"
+wait_for 5 grep -q 'again to leave at once' err
+since=$(now_ms)
+kill -INT "$pid"
+finish_within "three times: muster leaves" 1
+is "exit status" "$rc" 130
+# shellcheck disable=SC2086
+kill -CONT $stopped
+ok "... and the nodes clean up by themselves" clean_within 10
+: >other/go
+ok "the other run ended well" wait "$other"
+is "... all of it, without a word" "$(ls other | tr '\n' ' ')$(cat other/out)" "0 1 2 3 go out "
+finish

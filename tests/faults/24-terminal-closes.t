@@ -1,0 +1,35 @@
+#!/bin/sh
+# Row 24: the terminal goes away: SIGHUP, and then errors from what was a terminal. The run is
+# stopped, with 129.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
+
+rank_does <<'END'
+echo "ready $RANK"
+while :; do echo more; sleep 0.1; done
+END
+sed -i 's/^while.*/[ "$FAULT" = yes ] || exit 0; &/' rank
+# Run muster on a terminal of its own; close it once all ranks are there; say how muster ended.
+script_file terminal <<'END'
+#!/usr/bin/env python3
+import os, pty, sys, time
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen = b''
+while any(b'ready %d' % rank not in seen for rank in range(4)):
+    seen += os.read(terminal, 65536)
+os.close(terminal)
+began = time.monotonic()
+_, status = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(status), int((time.monotonic() - began) * 1000))
+END
+control 4 -H node1:2,node2:2 ./rank
+ran_reset
+run ./terminal muster --json end.json --grace 2 --env FAULT=yes -H node1:2,node2:2 ./rank
+read -r rc took <out
+ok "every rank ran" all_ran 4
+ended 129
+ok "muster returned within 2 s" test "$took" -le 2000
+ok "every rank got TERM" json_says end.json 'all(r["signal"] == 15 for r in d["results"])'
+finish

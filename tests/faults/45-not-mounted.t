@@ -1,0 +1,27 @@
+#!/bin/sh
+# Row 45: a directory is not mounted on one node. Found before any rank starts; node and path are
+# named.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
+
+world_nodes 2
+rank_does <<'END'
+exec sleep 100
+END
+mkdir data
+mkdir empty
+cp rank data/train
+control 4 data/train
+on_node node2 mount --bind empty data
+faulty data/train
+within "muster returns" 3 "$began"
+ended 127
+says "node2 .*$PWD/data/train" 'nothing was started'
+ok "no rank was started" all_ran 0
+mkdir data/deep
+faulty --cwd "$PWD/data/deep" "$PWD/rank"
+ok "a working directory that is not there: an error" test "$rc" != 0
+ended "$rc"
+says "node2 .*$PWD/data/deep"
+ok "no rank was started" all_ran 0
+finish
