@@ -7,10 +7,15 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* It has but to open two descriptors. Nobody hears the launcher meanwhile. */
+#define START_MS 5000
 
 static int send_message(struct guard *guard, const struct guard_message *message,
                         const int *fds, int count);
@@ -38,7 +43,7 @@ int guard_start(struct guard *guard, bool use_pidns, struct error *err)
     if (!guard->contain.pidns)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     wait = (struct pollfd){ .fd = guard->fd, .events = POLLIN };
-    while (poll(&wait, 1, -1) < 0 && errno == EINTR)
+    while (poll(&wait, 1, START_MS) < 0 && errno == EINTR)
         ;
     if (guard_receive(guard, &message) == 1 && message.type == GUARD_READY) {
         guard->contain = message.contain;
@@ -47,7 +52,9 @@ int guard_start(struct guard *guard, bool use_pidns, struct error *err)
     }
     close(guard->fd);
     guard->fd = -1;
-    return err_set(err, "the guard did not start");
+    kill(guard->pid, SIGKILL);
+    waitpid(guard->pid, NULL, 0);
+    return err_set(err, "the guard process did not start");
 }
 
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS])
@@ -123,6 +130,6 @@ static int send_message(struct guard *guard, const struct guard_message *message
     }
     do
         sent = sendmsg(guard->fd, &header, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));
     return sent < 0 ? -1 : 0;
 }

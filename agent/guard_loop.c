@@ -64,7 +64,7 @@ static void finish(struct keeper *k, int left) __attribute__((noreturn));
 void guard_loop(int fd, struct containment *contain)
 {
     struct keeper k;
-    int           timeout_ms = -1;
+    int           timeout_ms = 0; /* the agent may be gone already */
     bool          empty;
 
     set_up(&k, fd, contain);
@@ -72,9 +72,9 @@ void guard_loop(int fd, struct containment *contain)
         wait_for_something(&k, timeout_ms);
         if (k.poll[0].revents != 0)
             hear_agent(&k);
+        empty = nothing_left(&k);
         if (k.agent_gone)
             stop_begin(&k.stop, 0);
-        empty = nothing_left(&k);
         if (k.stop.begun && empty)
             finish(&k, 0);
         timeout_ms = stop_step(&k.stop);
@@ -94,11 +94,12 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
 
     *k = (struct keeper){ .agent_fd = AGENT_FD, .contain = contain };
     /* Nothing of the agent's may stay open here, least of all its end of the
-     * launcher's stream. */
+     * launcher's stream. The agent says that we did not start. */
     for (i = 0; i <= 2; i++)
-        dup2(null, (int)i);
-    if (fd != AGENT_FD)
-        dup3(fd, AGENT_FD, O_CLOEXEC);
+        if (dup2(null, (int)i) < 0)
+            _exit(1);
+    if (fd != AGENT_FD && dup3(fd, AGENT_FD, O_CLOEXEC) < 0)
+        _exit(1);
     fd_close_from(AGENT_FD + 1);
     for (i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
         signal(deaf_to[i], SIG_IGN);
@@ -106,6 +107,8 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     k->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (k->signal_fd < 0)
+        _exit(1); /* deaf to the end of ranks */
     /* In a namespace the guard may die with the agent, since everything dies
      * with the guard. Otherwise it has to live on and clear up. */
     if (contain->pidns)
@@ -332,7 +335,7 @@ static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
     }
     do
         sent = sendmsg(k->agent_fd, &header, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
+    while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));
     if (sent < 0)
         k->agent_gone = true;
 }

@@ -35,6 +35,7 @@ int main(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    xalloc_libraries();
     detach();
     tune_memory();
     return agent_run(nonce);

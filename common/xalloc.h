@@ -16,6 +16,10 @@ void xalloc_on_failure(void (*handler)(void));
 /* End the process as a failed allocation does: for libraries that return NULL. */
 void xalloc_die(void) __attribute__((noreturn));
 
+/* From here on libevent and jansson allocate by these too, and never return NULL for
+ * want of memory. Before any other call to them. (xalloc_libs.c) */
+void xalloc_libraries(void);
+
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);

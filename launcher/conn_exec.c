@@ -29,6 +29,7 @@
 #include "xalloc.h"
 
 #define STDERR_KEPT 4096 /* last bytes of the agent's own stderr, for an error text */
+#define LEAVE_S     5    /* between the end of its stream and its own; then it is killed */
 
 struct conn_exec {
     struct conn      conn; /* first, so that the two convert */
@@ -36,7 +37,8 @@ struct conn_exec {
     double           timeout_s;
     struct event_base *base;
     struct evbuffer *in, *out;
-    struct event    *readable, *writable, *grumble, *late;
+    struct event    *readable, *writable, *grumble, *late, *reap;
+    int64_t          leave_until_ns;
     int              fd, err_fd;
     pid_t            pid;
     bool             is_open; /* nonce seen */
@@ -45,6 +47,7 @@ struct conn_exec {
     size_t           noise_size;
 };
 
+static void reap_cb(evutil_socket_t fd, short what, void *arg);
 static void exec_start(struct conn *conn);
 static void exec_write(struct conn *conn, struct evbuffer *from);
 static size_t exec_queued(const struct conn *conn);
@@ -97,14 +100,30 @@ static void end(struct conn_exec *c, int exit_code, const char *text)
     c->conn.ops->closed(&why, c->conn.arg);
 }
 
-/* The socket has ended, and with it the agent: nobody else holds that end. */
+/* The socket has ended, so the agent ends too: wait for it, but not for ever. */
 static void agent_ended(struct conn_exec *c)
 {
-    char text[128];
-    int  status = 0;
+    event_del(c->readable);
+    shutdown(c->fd, SHUT_RDWR); /* after an error it may not have seen an end yet */
+    c->leave_until_ns = clock_now_ns() + LEAVE_S * NS_PER_S;
+    reap_cb(-1, EV_TIMEOUT, c);
+}
 
-    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-        ;
+static void reap_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval pause = { .tv_usec = 2000 };
+    struct conn_exec    *c = arg;
+    char                 text[128];
+    int                  status = 0;
+
+    (void)fd;
+    (void)what;
+    if (waitpid(c->pid, &status, WNOHANG) == 0) {
+        if (clock_now_ns() > c->leave_until_ns)
+            kill(c->pid, SIGKILL);
+        event_add(c->reap, &pause);
+        return;
+    }
     c->pid = 0;
     if (c->is_open && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         end(c, 0, NULL);
@@ -277,6 +296,7 @@ static void exec_start(struct conn *conn)
     c->readable = event_new(c->base, c->fd, EV_READ | EV_PERSIST, readable_cb, c);
     c->writable = event_new(c->base, c->fd, EV_WRITE, writable_cb, c);
     c->grumble = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, grumble_cb, c);
+    c->reap = event_new(c->base, -1, 0, reap_cb, c);
     event_add(c->readable, NULL);
     event_add(c->grumble, NULL);
 }
@@ -324,6 +344,7 @@ static void exec_free(struct conn *conn)
     drop_event(&c->writable);
     drop_event(&c->grumble);
     drop_event(&c->late);
+    drop_event(&c->reap);
     if (c->fd >= 0)
         close(c->fd);
     if (c->err_fd >= 0)

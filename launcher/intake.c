@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "log.h"
 #include "xalloc.h"
 
@@ -217,15 +218,26 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
     run_end(run);
 }
 
-/* The agent has given up on its own, and says why. Its code becomes ours, so it
- * must not look like success. */
-static void take_error(struct node *node, const json_t *body)
+/* The agent has given up on its own, and says why; when it is gone nothing is left
+ * there. Its code becomes ours, so it must not look like success. */
+static void take_error(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
 {
-    int code = small_int_of(body, "code", EXIT_INTERNAL, 255);
+    bool was_starting = strcmp(text_of(body, "stage"), "plan") == 0;
+    int  code = small_int_of(body, "code", EXIT_INTERNAL, 255);
+    struct conn_failure why = { .stage = was_starting ? "prepare" : "running",
+                                .exit_code = code > 0 ? code : EXIT_INTERNAL };
 
-    node_fail(node, strcmp(text_of(body, "stage"), "plan") == 0 ? "prepare" : "running",
-              code > 0 ? code : EXIT_INTERNAL, text_of(body, "hint"), "%s",
-              text_of(body, "text"));
+    if (node->failure != NULL || node->state == NODE_DONE) {
+        bad_frame(node, frame, "not now");
+        return;
+    }
+    snprintf(why.text, sizeof why.text, "%s", text_of(body, "text"));
+    snprintf(why.hint, sizeof why.hint, "%s", text_of(body, "hint"));
+    node_give_up(node, &why, run->options->grace_s + STOP_SURE_S);
+    outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
+    if (run->phase == PHASE_RUNNING && !run_is_exec(run))
+        run_end(run);
 }
 
 static void tell_stuck(const struct node *node, const json_t *list)
@@ -248,7 +260,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     int64_t left = int_of(body, "left", 0);
     int64_t skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
 
-    if (node->state == NODE_DONE || (node->state < NODE_RUNNING && node->stop_ns == 0)) {
+    if (node->state == NODE_DONE ||
+        (node->state < NODE_RUNNING && node->stop_ns == 0 && node->failure == NULL)) {
         bad_frame(node, frame, "not now");
         return;
     }
@@ -263,7 +276,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
         log_error("%s: %" PRId64 " bytes could not be written to the log files there",
                   node->plan->host, lost);
     run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
-    if (node->ranks_left > 0 && node->state == NODE_RUNNING) {
+    if (node->ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
                   node->ranks_left);
         return;
@@ -293,7 +306,7 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_probed(run, node, body);
         break;
     case FRAME_READY:
-        if (node->state != NODE_PREPARING)
+        if (node->state != NODE_PREPARING || node->failure != NULL)
             break; /* it crossed with our STOP */
         node->containment = optional_text(body, "containment");
         log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
@@ -316,7 +329,7 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_abort(run, node, frame, body);
         break;
     case FRAME_ERROR:
-        take_error(node, body);
+        take_error(run, node, frame, body);
         break;
     case FRAME_DONE:
         take_done(run, node, frame, body);

@@ -214,12 +214,13 @@ static bool is_same(ssh_key one, ssh_key other)
     return ssh_key_cmp(one, other, SSH_KEY_CMP_PUBLIC) == 0;
 }
 
-/* The file to add a key to: the first, unless nothing can be kept there. */
+/* The file to add a key to. */
 static const char *main_file(const struct known_hosts *known)
 {
     const struct strlist *files = &known->config->known_hosts;
 
-    return files->count > 0 ? files->item[0] : "~/.ssh/known_hosts";
+    return files->count > 0 && strcmp(files->item[0], "/dev/null") != 0 ? files->item[0]
+                                                                        : "~/.ssh/known_hosts";
 }
 
 static void hint_scan(const struct known_hosts *known, struct conn_failure *why)

@@ -105,14 +105,28 @@ static uint32_t credit_of_each(size_t nodes)
     return (uint32_t)(credit > CREDIT_MOST ? CREDIT_MOST : credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
 }
 
-static void make_token(char *token)
+static int make_token(char *token, struct error *err)
 {
-    unsigned char random[16] = { 0 };
+    unsigned char random[16];
     size_t        i;
 
-    RAND_bytes(random, sizeof random);
+    if (RAND_bytes(random, sizeof random) != 1)
+        return err_set(err, "no random numbers are to be had from OpenSSL");
     for (i = 0; i < sizeof random; i++)
         snprintf(token + 2 * i, 3, "%02x", random[i]);
+    return 0;
+}
+
+/* What only fails when this machine is out of something. */
+static int open_loop(struct run *run, struct error *err)
+{
+    run->base = event_base_new();
+    if (run->base == NULL)
+        return err_set(err, "cannot make an event loop: %s", strerror(errno));
+    if (make_token(run->token, err) == 0)
+        return 0;
+    event_base_free(run->base);
+    return -1;
 }
 
 static void make_nodes(struct run *run)
@@ -212,18 +226,17 @@ int launch_run(const struct options *options, struct plan *plan)
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
+    status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 ||
-        agentfile_open(&run.agent, options->agent, &err) < 0) {
-        log_error("%s", err.text);
-        free(shown);
-        return EXIT_CREATE;
-    }
+        agentfile_open(&run.agent, options->agent, &err) < 0)
+        goto failed;
+    status = EXIT_INTERNAL;
+    if (open_loop(&run, &err) < 0)
+        goto failed;
     outcome_init(&run.outcome, plan);
     run.outcome.is_exec = plan->command == COMMAND_EXEC;
     run.outcome.largest_status = options->largest_status;
     run.outcome.start_ns = clock_now_ns();
-    run.base = event_base_new();
-    make_token(run.token);
     open_output(&run, shown);
     make_nodes(&run);
     keep_begin(&run);
@@ -232,6 +245,11 @@ int launch_run(const struct options *options, struct plan *plan)
     event_base_dispatch(run.base);
     status = finish(&run);
     run_clear(&run);
+    free(shown);
+    return status;
+failed:
+    log_error("%s", err.text);
+    agentfile_clear(&run.agent);
     free(shown);
     return status;
 }

@@ -23,6 +23,7 @@
 #include "plan.h"
 #include "program.h"
 #include "select.h"
+#include "xalloc.h"
 
 static void open_standard_fds(void);
 static int run(const struct options *options);
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
     int            exit_code = EXIT_USAGE;
 
     open_standard_fds();
+    xalloc_libraries();
     log_init("muster", LOG_WARN);
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:

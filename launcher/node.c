@@ -73,9 +73,20 @@ static void fail_with(struct node *node, const struct conn_failure *why)
 {
     if (node_is_over(node))
         return;
+    if (node->failure == NULL) {
+        node->failure = xmemdup(why, sizeof *why);
+        log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
+    }
+    node_enter(node, NODE_FAILED, 0);
+}
+
+void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s)
+{
+    struct timeval limit = clock_interval(deadline_s);
+
     node->failure = xmemdup(why, sizeof *why);
     log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
-    node_enter(node, NODE_FAILED, 0);
+    event_add(node->late, &limit);
 }
 
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,
@@ -184,17 +195,16 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     struct node        *node = arg;
     struct conn_failure made = { .stage = "running", .exit_code = EXIT_LOST };
 
+    if (why != NULL)
+        made = *why; /* which is the conn's */
+    else
+        snprintf(made.text, sizeof made.text, "muster-agent left before its work was done");
     conn_free(node->conn);
     node->conn = NULL;
-    if (node->state == NODE_DONE) {
+    if (node->state == NODE_DONE)
         node_enter(node, NODE_ENDED, 0);
-        return;
-    }
-    if (why == NULL) {
-        snprintf(made.text, sizeof made.text, "muster-agent left before its work was done");
-        why = &made;
-    }
-    fail_with(node, why);
+    else
+        fail_with(node, &made);
 }
 
 const struct conn_ops node_conn_ops = {

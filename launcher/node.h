@@ -56,7 +56,7 @@ struct node {
     struct conn            *conn;
     json_t                 *hello;   /* body of HELLO */
     char                   *containment; /* from READY */
-    struct conn_failure    *failure; /* NODE_FAILED */
+    struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
     int64_t                 heard_ns;       /* when the last bytes came */
     int64_t                 clock_offset_ns; /* launcher's clock minus agent's */
     int64_t                 best_rtt_ns;
@@ -95,6 +95,10 @@ void node_enter(struct node *node, enum node_state state, double deadline_s);
 /* The node is lost or broke the rules: end the connection, NODE_FAILED. */
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Its agent says that it cannot go on, and ends what runs there: that is a failure now,
+ * but NODE_FAILED only once the agent is gone, or after deadline_s. */
+void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s);
 
 /* Nothing was started on this node and nobody waits for it any more: end the
  * connection, NODE_ENDED, without callbacks. */

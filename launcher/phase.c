@@ -15,8 +15,6 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define PREPARE_S        40.0 /* for READY; a venv script alone may take 20 s */
-#define UNKILLABLE_S     10.0 /* the agent reports at KILL + 10 s what survives it */
-#define STOP_SLACK_S     5.0  /* for that word to reach us */
 
 static const char *const phase_names[] = { "connecting", "listening", "reaching", "holding",
                                            "preparing", "running", "stopping" };
@@ -170,7 +168,7 @@ static bool any_failed(const struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state == NODE_FAILED)
+        if (run->node[i].failure != NULL)
             return true;
     return false;
 }
@@ -334,7 +332,7 @@ void run_end(struct run *run)
  * are dropped. Again with a shorter grace when the user insists. */
 void run_stop_nodes(struct run *run, double grace_s)
 {
-    struct timeval limit = clock_interval(grace_s + UNKILLABLE_S + STOP_SLACK_S);
+    struct timeval limit = clock_interval(grace_s + STOP_SURE_S);
     size_t         i;
 
     event_add(run->stop_limit, &limit);

@@ -15,6 +15,10 @@
 #include "plan.h"
 #include "rundir.h"
 
+/* Beyond the grace, before an agent that ends its ranks is lost: it reports at KILL + 10 s
+ * what survives that, and its word must reach us. */
+#define STOP_SURE_S 15.0
+
 /* In order; launch.c tells what happens in each. */
 enum phase {
     PHASE_CONNECTING,

@@ -25,7 +25,6 @@
 #define FRESH_S   60 /* a key may be added while a long run starts more nodes */
 
 static int ask(const char *path, struct error *err);
-static int connect_to(const char *path, struct error *err);
 static int exchange(int fd, struct error *err);
 
 int ssh_agent_count(const char *path, struct error *err)
@@ -49,18 +48,7 @@ int ssh_agent_count(const char *path, struct error *err)
     return last.count;
 }
 
-static int ask(const char *path, struct error *err)
-{
-    int fd = connect_to(path, err), count;
-
-    if (fd < 0)
-        return -1;
-    count = exchange(fd, err);
-    close(fd);
-    return count;
-}
-
-static int connect_to(const char *path, struct error *err)
+int ssh_agent_connect(const char *path, struct error *err)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     struct timeval     limit = { .tv_sec = TIMEOUT_S };
@@ -80,6 +68,17 @@ static int connect_to(const char *path, struct error *err)
         return -1;
     }
     return fd;
+}
+
+static int ask(const char *path, struct error *err)
+{
+    int fd = ssh_agent_connect(path, err), count;
+
+    if (fd < 0)
+        return -1;
+    count = exchange(fd, err);
+    close(fd);
+    return count;
 }
 
 static int exchange(int fd, struct error *err)

@@ -11,4 +11,7 @@
  * many connections ask once. path "" is none. */
 int ssh_agent_count(const char *path, struct error *err);
 
+/* A connection to it, for ssh_set_agent_socket(). -1 with err. */
+int ssh_agent_connect(const char *path, struct error *err);
+
 #endif

@@ -33,6 +33,8 @@ struct ssh_auth {
     struct candidate        *candidate;
     size_t                   count, at;
     bool                     is_asked; /* the authentication service has answered */
+    bool                     has_agent;
+    int                      agent_keys;
     struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
     struct buffer            skipped;  /* "~/.ssh/id_ecdsa does not exist" */
     char                    *encrypted; /* path of a key that only an agent could use */
@@ -155,22 +157,36 @@ static int offer(struct ssh_auth *auth)
     return c->path == NULL ? offer_agent(auth) : offer_key(auth, c);
 }
 
-/* Called again until it is decided: the notes are made once it is. */
+/* By a socket of ours: libssh 0.9 knows no IdentityAgent, and the session closes
+ * it in the end. */
+static int reach_agent(struct ssh_auth *auth)
+{
+    struct error err = { "libssh cannot use it" };
+    int          fd = -1;
+
+    auth->agent_keys = ssh_agent_count(auth->config->identity_agent, &err);
+    if (auth->agent_keys > 0)
+        fd = ssh_agent_connect(auth->config->identity_agent, &err);
+    if (fd >= 0 && ssh_set_agent_socket(auth->session, fd) == SSH_OK) {
+        auth->has_agent = true;
+        return 0;
+    }
+    note(&auth->skipped, "agent: ", auth->agent_keys == 0 ? "no keys" : err.text);
+    return -1;
+}
+
+/* Called again until it is decided. */
 static int offer_agent(struct ssh_auth *auth)
 {
-    struct error err;
-    char         keys[64];
-    int          count, rc;
+    char keys[64];
+    int  rc;
 
-    count = ssh_agent_count(auth->config->identity_agent, &err);
-    if (count <= 0) {
-        note(&auth->skipped, "agent: ", count == 0 ? "no keys" : err.text);
+    if (!auth->has_agent && reach_agent(auth) < 0)
         return SSH_AUTH_DENIED;
-    }
-    ssh_options_set(auth->session, SSH_OPTIONS_IDENTITY_AGENT, auth->config->identity_agent);
     rc = ssh_userauth_agent(auth->session, NULL);
     if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR) {
-        snprintf(keys, sizeof keys, "agent: %d key%s", count, count == 1 ? "" : "s");
+        snprintf(keys, sizeof keys, "agent: %d key%s", auth->agent_keys,
+                 auth->agent_keys == 1 ? "" : "s");
         note(&auth->tried, keys, "");
     }
     return rc;

@@ -12,11 +12,11 @@ mkdir data
 mkdir empty
 cp rank data/train
 control 4 data/train
-on_node node2 mount --bind empty data
+on_node node2 mount --bind "$PWD/empty" "$PWD/data"
 faulty data/train
 within "muster returns" 3 "$began"
 ended 127
-says "node2 .*$PWD/data/train" 'nothing was started'
+says 'node2 .*data/train' 'nothing was started'
 ok "no rank was started" all_ran 0
 mkdir data/deep
 faulty --cwd "$PWD/data/deep" "$PWD/rank"

@@ -93,6 +93,7 @@ contain_given=${MUSTER_TEST_CONTAIN-all}
 . "$top_srcdir/tests/run/lib.sh"
 here=$top_srcdir/tests/faults
 unset TMPDIR
+run_limit=40
 
 faults_cleanup() {
     status=$?

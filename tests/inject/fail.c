@@ -1,10 +1,10 @@
 /* fail.c - make the n-th call of a libc function fail, by LD_PRELOAD
  *
- *     MUSTER_INJECT=malloc:17 MUSTER_INJECT_IN=muster LD_PRELOAD=fail.so muster ...
+ *     INJECT_CALL=malloc:17 INJECT_IN=muster LD_PRELOAD=fail.so muster ...
  *
  * malloc stands for the whole family. The n-th call in that program fails, and
  * only that; a forked child goes on counting by itself. At its exit the program
- * appends "NAME COUNT" of every function to MUSTER_INJECT_LOG.
+ * appends "NAME COUNT" of every function to INJECT_LOG.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -93,7 +93,7 @@ static bool fails(enum number number, int error)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *what = getenv("MUSTER_INJECT"), *in = getenv("MUSTER_INJECT_IN");
+    const char *what = getenv("INJECT_CALL"), *in = getenv("INJECT_IN");
     const char *colon = what != NULL ? strchr(what, ':') : NULL;
     int         i;
 
@@ -110,7 +110,7 @@ __attribute__((constructor)) static void begin(void)
 /* By hand: nothing here may allocate, or be counted. */
 __attribute__((destructor)) static void end(void)
 {
-    const char *path = getenv("MUSTER_INJECT_LOG");
+    const char *path = getenv("INJECT_LOG");
     char        line[64];
     int         fd, i, size;
 

@@ -277,7 +277,7 @@ test_setup() {
     HOME=$tmp/home
     PATH=$top_builddir/launcher:$top_builddir/trainer:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
     # Nodes are processes of this machine, unless a script wants real ones (use_sshd).
-    MUSTER_TRANSPORT=exec
+    MUSTER_TRANSPORT="exec"
     export HOME PATH MUSTER_TRANSPORT
     cd "$tmp/work" || exit 1
 }

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "agentfile.h"
+#include "bootstrap.h"
 #include "clock.h"
 #include "conn.h"
 #include "exit_code.h"
@@ -352,6 +353,62 @@ static void test_connection_lost(void **state)
     client_clear(&c);
 }
 
+/* ---- the dialogue of bootstrap.c, without a shell ---- */
+
+/* The whole of it in pieces of every size: nothing depends on where they end. */
+static void test_dialogue_in_pieces(void **state)
+{
+    static char         bytes[] = "agent's bytes";
+    struct agentfile    pushed = { .bytes = bytes, .size = sizeof bytes, .sha256 = "abc" };
+    struct conn_failure why;
+    struct bootstrap    b;
+    struct evbuffer    *in = evbuffer_new(), *out = evbuffer_new();
+    char               *said, *opening;
+    size_t              piece, at, n;
+    int                 result, pushes;
+
+    (void)state;
+    for (piece = 1; piece < 200; piece++) {
+        assert_int_equal(bootstrap_start(&b, &pushed, false, out), 0);
+        opening = evbuffer_readln(out, NULL, EVBUFFER_EOL_LF);
+        assert_int_equal(strlen(opening), strlen(b.nonce) + strlen(" abc 14"));
+        /* noise, our line echoed, a cut nonce, then the two answers */
+        said = xasprintf("welcome\n%s\n%.20s\nmore%s missing\nlast login%s\nFRAMES", opening,
+                         b.nonce, b.nonce, b.nonce);
+        result = BOOTSTRAP_MORE;
+        pushes = 0;
+        for (at = 0; at < strlen(said) && result != BOOTSTRAP_OPEN; at += n) {
+            n = strlen(said) - at < piece ? strlen(said) - at : piece;
+            evbuffer_add(in, said + at, n);
+            while ((result = bootstrap_feed(&b, in, &why)) == BOOTSTRAP_PUSH)
+                pushes++;
+            assert_int_not_equal(result, BOOTSTRAP_FAILED);
+        }
+        evbuffer_add(in, said + at, strlen(said) - at);
+        assert_int_equal(result, BOOTSTRAP_OPEN);
+        assert_int_equal(pushes, 1);
+        assert_int_equal(evbuffer_get_length(out), sizeof bytes);
+        assert_int_equal(evbuffer_get_length(in), 6);
+        assert_memory_equal(evbuffer_pullup(in, -1), "FRAMES", 6);
+        evbuffer_drain(in, 6);
+        evbuffer_drain(out, sizeof bytes);
+        bootstrap_clear(&b);
+        free(said);
+        free(opening);
+    }
+    evbuffer_free(in);
+    evbuffer_free(out);
+}
+
+static void test_command_is_one_word(void **state)
+{
+    const char *quoted = strchr(bootstrap_command, '\'');
+
+    (void)state;
+    assert_non_null(quoted);
+    assert_int_equal(strcspn(quoted + 1, "'!\\\n"), strlen(quoted + 1) - 1);
+}
+
 /* ---- login shells ---- */
 
 static void test_noise(void **state)
@@ -606,7 +663,7 @@ static void test_known_by_other_names(void **state)
         sshd_shell("cd %s && printf '%s ' >names && cut -d' ' -f1,2 host_key.pub >>names",
                    server.dir, names[i]);
         if (strchr(names[i], '*') == NULL)
-            sshd_shell("cd %s && ssh-keygen -q -H -f names 2>/dev/null && rm names.old",
+            sshd_shell("cd %s && ssh-keygen -q -H -f names >/dev/null 2>&1 && rm names.old",
                        server.dir);
         sshd_shell("cd %s && sed -i '1i malformed\\n' names", server.dir);
         connect_node(&c);
@@ -974,6 +1031,8 @@ int main(void)
         TEST(test_end_in_order),
         TEST(test_agent_fails),
         TEST(test_connection_lost),
+        TEST(test_dialogue_in_pieces),
+        TEST(test_command_is_one_word),
         TEST(test_noise),
         TEST(test_shell_exits),
         TEST(test_damaged_agent),
