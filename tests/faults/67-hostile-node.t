@@ -94,6 +94,8 @@ else:
             send('EXIT', {'code': 9, 'at_ns': 1}, rank=rank, generation=77)
         send('EXIT', {'code': 5, 'at_ns': time.monotonic_ns(),
                       'error': '\x1b]0;title\x07 no newline'}, rank=rank)
+        send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0})
+        sys.exit(0)
 wait_for('nothing')
 END
 script_file agent <<END
