@@ -20,11 +20,13 @@
 #include "agent.h"
 #include "fd.h"
 #include "frame.h"
+#include "xalloc.h"
 
 #define EXIT_USAGE 2
 
 static int  read_arguments(int argc, char **argv, const char **nonce);
 static bool is_nonce(const char *text);
+static const char *read_nonce(void);
 static void detach(void);
 static void tune_memory(void);
 
@@ -59,7 +61,7 @@ static int read_arguments(int argc, char **argv, const char **nonce)
         }
         if (letter != 'n')
             return EXIT_USAGE;
-        *nonce = optarg;
+        *nonce = strcmp(optarg, "-") == 0 ? read_nonce() : optarg;
     }
     if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
         return -1;
@@ -67,6 +69,25 @@ static int read_arguments(int argc, char **argv, const char **nonce)
           "muster starts this on each node; there is nothing to do with it by hand.\n"
           "See muster(1) and muster-agent(8).\n", stderr);
     return EXIT_USAGE;
+}
+
+/* Out of the opening line (doc/PROTOCOL section 1), where the login shell has
+ * started us directly: all of it, and nothing behind it, which is not there
+ * before we have answered. NULL when there is none. */
+static const char *read_nonce(void)
+{
+    static char line[256];
+    size_t      used = 0;
+    ssize_t     got;
+
+    while (used < sizeof line && memchr(line, '\n', used) == NULL) {
+        got = read(STDIN_FILENO, line + used, sizeof line - used);
+        if (got <= 0)
+            return NULL;
+        used += (size_t)got;
+    }
+    line[FRAME_NONCE_CHARS] = '\0'; /* a blank stood there */
+    return line;
 }
 
 static bool is_nonce(const char *text)

@@ -1,10 +1,11 @@
 /* bootstrap.h - from a login shell to a running agent
  *
  * sshd hands the remote command to the user's login shell, whichever that is.
- * The command is one constant string, a small POSIX sh script, so nothing ever
- * needs quoting. It finds the agent in a cache directory and becomes it, or
- * asks for its bytes first. doc/PROTOCOL section 1 has the dialogue; what the
- * shell prints before and between is noise and is skipped.
+ * The command is the same for every node, and nothing in it ever needs quoting:
+ * become the agent when it is in its usual place, else run a small POSIX sh
+ * script that finds it in another cache directory or asks for its bytes first.
+ * doc/PROTOCOL section 1 has the dialogue; what the shell prints before and
+ * between is noise and is skipped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BOOTSTRAP_H
@@ -19,8 +20,12 @@
 #include "conn.h"
 #include "frame.h"
 
-/* The remote command. */
-extern const char bootstrap_command[];
+/* The remote command for that agent; caller frees. again: the agent in the cache
+ * is damaged, so do not become it. */
+char *bootstrap_command(const struct agentfile *agent, bool again);
+
+/* The script in it. */
+extern const char bootstrap_script[];
 
 enum bootstrap_result {
     BOOTSTRAP_FAILED = -1, /* why says it */

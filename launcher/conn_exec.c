@@ -27,6 +27,7 @@
 #include "frame.h"
 #include "outcome.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define STDERR_KEPT 4096 /* last bytes of the agent's own stderr, for an error text */
 #define LEAVE_S     5    /* between the end of its stream and its own; then it is killed */
@@ -121,7 +122,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     if (waitpid(c->pid, &status, WNOHANG) == 0) {
         if (clock_now_ns() > c->leave_until_ns)
             kill(c->pid, SIGKILL);
-        event_add(c->reap, &pause);
+        xevent_add(c->reap, &pause);
         return;
     }
     c->pid = 0;
@@ -186,7 +187,7 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR)
         evbuffer_drain(c->out, evbuffer_get_length(c->out));
     if (evbuffer_get_length(c->out) > 0)
-        event_add(c->writable, NULL);
+        xevent_add(c->writable, NULL);
 }
 
 static void grumble_cb(evutil_socket_t fd, short what, void *arg)
@@ -288,17 +289,17 @@ static void exec_start(struct conn *conn)
         c->noise_size = strlen(c->noise);
         limit = (struct timeval){ 0 };
         c->late = event_new(c->base, -1, 0, failed_cb, c);
-        event_add(c->late, &limit);
+        xevent_add(c->late, &limit);
         return;
     }
     c->late = event_new(c->base, -1, 0, late_cb, c);
-    event_add(c->late, &limit);
+    xevent_add(c->late, &limit);
     c->readable = event_new(c->base, c->fd, EV_READ | EV_PERSIST, readable_cb, c);
     c->writable = event_new(c->base, c->fd, EV_WRITE, writable_cb, c);
     c->grumble = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, grumble_cb, c);
     c->reap = event_new(c->base, -1, 0, reap_cb, c);
-    event_add(c->readable, NULL);
-    event_add(c->grumble, NULL);
+    xevent_add(c->readable, NULL);
+    xevent_add(c->grumble, NULL);
 }
 
 static void exec_write(struct conn *conn, struct evbuffer *from)
@@ -307,7 +308,7 @@ static void exec_write(struct conn *conn, struct evbuffer *from)
 
     evbuffer_add_buffer(c->out, from);
     if (c->writable != NULL)
-        event_add(c->writable, NULL);
+        xevent_add(c->writable, NULL);
 }
 
 static size_t exec_queued(const struct conn *conn)
@@ -324,7 +325,7 @@ static void exec_pause(struct conn *conn, bool paused)
     if (paused)
         event_del(c->readable);
     else
-        event_add(c->readable, NULL);
+        xevent_add(c->readable, NULL);
 }
 
 static void drop_event(struct event **event)

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "xevent.h"
 
 /* An agent that does not confirm the end in time is lost: we cannot say that
  * nothing is left there. */
@@ -138,14 +139,14 @@ void interrupt_watch(struct run *run)
     for (i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct event *event = evsignal_new(run->base, watched[i], signal_cb, run);
 
-        event_add(event, NULL);
+        xevent_add(event, NULL);
         run->signals[run->signal_count++] = event;
     }
     run->time_limit = event_new(run->base, -1, 0, time_limit_cb, run);
     run->stop_limit = event_new(run->base, -1, 0, stop_limit_cb, run);
     run->beat = event_new(run->base, -1, EV_PERSIST, beat_cb, run);
     run->last_beat_ns = clock_now_ns();
-    event_add(run->beat, &beat);
+    xevent_add(run->beat, &beat);
 }
 
 void interrupt_clear(struct run *run)

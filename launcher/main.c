@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <openssl/crypto.h>
+
 #include "hostfile.h"
 #include "launch.h"
 #include "local.h"
@@ -25,11 +27,17 @@
 #include "select.h"
 #include "xalloc.h"
 
+static void set_crypto_memory(void);
 static void open_standard_fds(void);
 static int run(const struct options *options);
 static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
                       struct error *err);
 static int print_plan(const struct options *options, const struct plan *plan);
+
+/* OpenSSL crashes where memory is out, and takes other functions for it only before its
+ * first use, which is in a constructor of libssh. */
+static void (*const first_of_all)(void)
+    __attribute__((section(".preinit_array"), used)) = set_crypto_memory;
 
 int main(int argc, char **argv)
 {
@@ -67,6 +75,32 @@ int main(int argc, char **argv)
         exit_code = EXIT_OUTPUT;
     }
     return exit_code;
+}
+
+static void *crypto_malloc(size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    return xmalloc(size);
+}
+
+static void *crypto_realloc(void *old, size_t size, const char *file, int line)
+{
+    (void)file, (void)line;
+    if (size > 0)
+        return xrealloc(old, size);
+    free(old);
+    return NULL;
+}
+
+static void crypto_free(void *old, const char *file, int line)
+{
+    (void)file, (void)line;
+    free(old);
+}
+
+static void set_crypto_memory(void)
+{
+    CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free);
 }
 
 /* Started with ">&-", the first socket would become stdout and get what ranks

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "outcome.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* HELLO follows the nonce at once; only a stuck machine takes longer. */
 #define GREETING_S 10
@@ -62,7 +63,7 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
     node->state = state;
     event_del(node->late);
     if (deadline_s > 0)
-        event_add(node->late, &limit);
+        xevent_add(node->late, &limit);
     if (node_is_over(node))
         node->ops->over(node, node->arg);
     else
@@ -86,7 +87,7 @@ void node_give_up(struct node *node, const struct conn_failure *why, double dead
 
     node->failure = xmemdup(why, sizeof *why);
     log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
-    event_add(node->late, &limit);
+    xevent_add(node->late, &limit);
 }
 
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,

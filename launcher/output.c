@@ -23,6 +23,7 @@
 #include "tail.h"
 #include "writer.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define UNFINISHED_S 0.2 /* a terminal shows what a rank has not ended after so long */
 #define FOLD_PIECE   ((size_t)64 * 1024) /* folded text goes to the writer in such */
@@ -342,7 +343,7 @@ static void show_bytes(struct output *output, struct rank_output *rank, bool is_
 
         output->unfinished = stream;
         if (!evtimer_pending(output->unfinished_timer, NULL))
-            evtimer_add(output->unfinished_timer, &soon);
+            xevent_add(output->unfinished_timer, &soon);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "log.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
@@ -157,9 +158,9 @@ static void node_over(struct node *node, void *arg)
         handshake_ended(run);
     if (run->over == run->plan->nodes)
         event_base_loopbreak(run->base);
-    else if (node->state == NODE_FAILED && !run_is_exec(run) && run->phase == PHASE_RUNNING)
+    else if (node->failure != NULL && !run_is_exec(run) && run->phase == PHASE_RUNNING)
         run_end(run);
-    else if (node->state == NODE_FAILED)
+    else if (node->failure != NULL)
         settle(run, node);
 }
 
@@ -282,7 +283,7 @@ static void enter_running(struct run *run)
 
     output_progress(run->output, NULL);
     if (run->options->timeout_s > 0)
-        event_add(run->time_limit, &limit);
+        xevent_add(run->time_limit, &limit);
     for (i = 0; i < run->plan->nodes; i++)
         if (!node_is_over(&run->node[i]))
             go(&run->node[i]);
@@ -335,7 +336,7 @@ void run_stop_nodes(struct run *run, double grace_s)
     struct timeval limit = clock_interval(grace_s + STOP_SURE_S);
     size_t         i;
 
-    event_add(run->stop_limit, &limit);
+    xevent_add(run->stop_limit, &limit);
     for (i = 0; i < run->plan->nodes; i++) {
         struct node *node = &run->node[i];
 

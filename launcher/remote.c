@@ -6,6 +6,7 @@
 #include "remote.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "exit_code.h"
 #include "log.h"
@@ -103,9 +104,11 @@ static int open_channel(struct remote *r, struct conn_failure *why)
  * a round trip less. */
 static int run_command(struct remote *r, struct conn_failure *why)
 {
-    int rc = result_of(r, ssh_channel_request_exec(r->stream.channel, bootstrap_command),
-                       "sshd runs no command", why);
+    char *command = bootstrap_command(r->agent, r->has_replaced);
+    int   rc = result_of(r, ssh_channel_request_exec(r->stream.channel, command),
+                         "sshd runs no command", why);
 
+    free(command);
     if (rc >= 0 && !r->is_asked) {
         r->is_asked = true;
         if (bootstrap_start(&r->bootstrap, r->agent, r->has_replaced, r->stream.out) < 0)

@@ -33,7 +33,8 @@
 
 #define PATIENCE_S 30 /* nothing here takes longer on a busy machine */
 
-#define ECHO_AGENT "#!/bin/sh\n[ \"$1\" = --nonce ] && echo \"$2\" && exec cat\n"
+#define ECHO_AGENT "#!/bin/sh\n[ \"$1\" = --nonce ] || exit 2\nn=$2\n" \
+                   "[ \"$n\" != - ] || read -r n rest\necho \"$n\" && exec cat\n"
 
 static struct sshd      server;
 static struct agentfile agent;
@@ -402,7 +403,7 @@ static void test_dialogue_in_pieces(void **state)
 
 static void test_command_is_one_word(void **state)
 {
-    const char *quoted = strchr(bootstrap_command, '\'');
+    const char *quoted = strchr(bootstrap_script, '\'');
 
     (void)state;
     assert_non_null(quoted);
@@ -476,7 +477,8 @@ static void test_bad_agent(void **state)
 
 /* Every directory is unusable in its own way; then only memory is left, and
  * without Python nothing. */
-#define NOWHERE "export XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=/sys TMPDIR=/dev/null\n" \
+#define EMPTY   "rm -rf \"$HOME/.cache/muster\"\n" /* where the agent is found first */
+#define NOWHERE EMPTY "export XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=/sys TMPDIR=/dev/null\n" \
                 "export LOGNAME=taken\n"
 
 static void take_places(bool take)
@@ -490,7 +492,7 @@ static void test_cache_is_elsewhere(void **state)
     struct client c;
 
     NEEDS_SSHD();
-    use_shell("#!/bin/sh\nexport XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=$HOME/../runtime\n"
+    use_shell("#!/bin/sh\n" EMPTY "export XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=$HOME/../runtime\n"
               "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
     sshd_shell("mkdir -p %s/runtime", server.dir);
     connect_node(&c);
@@ -505,7 +507,7 @@ static void test_cache_of_somebody_else(void **state)
     struct client c;
 
     NEEDS_SSHD();
-    use_shell("#!/bin/sh\nexport XDG_CACHE_HOME=$HOME/planted XDG_RUNTIME_DIR=$HOME/../runtime\n"
+    use_shell("#!/bin/sh\n" EMPTY "export XDG_CACHE_HOME=$HOME/planted XDG_RUNTIME_DIR=$HOME/../runtime\n"
               "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
     sshd_shell("cd %s && rm -rf runtime && mkdir -p runtime home/planted home/trap && "
                "ln -s ../trap home/planted/muster", server.dir);
