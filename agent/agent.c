@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "facts.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* Before PLAN says otherwise. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
@@ -55,7 +56,7 @@ void agent_set_heartbeat(struct agent *agent, double seconds)
 {
     struct timeval every = clock_interval(seconds);
 
-    event_add(agent->heartbeat, &every);
+    xevent_add(agent->heartbeat, &every);
 }
 
 void agent_enter(struct agent *agent, enum agent_state state)
@@ -96,8 +97,8 @@ static void open_all(struct agent *agent, const char *nonce)
     if (agent->on_term == NULL || agent->on_hup == NULL || agent->heartbeat == NULL)
         xalloc_die();
     event_priority_set(agent->heartbeat, 0);
-    event_add(agent->on_term, NULL);
-    event_add(agent->on_hup, NULL);
+    xevent_add(agent->on_term, NULL);
+    xevent_add(agent->on_hup, NULL);
     agent->plan.lease_s = LEASE_FIRST_S;
     agent->probe = probe_new(agent->base, agent_probed, agent);
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);

@@ -159,6 +159,7 @@ static pid_t fork_pidns(bool userns)
     }
     close(pair[1]);
     if (pid > 0 && !answer_read(pair[0])) {
+        kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
         pid = -1;
     }
@@ -181,7 +182,7 @@ static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
         if (!fd_write_file("/proc/self/gid_map", map))
             return false;
     }
-    return mount("none", "/proc", NULL, MS_PRIVATE, NULL) == 0 &&
+    return mount("none", "/proc", "none", MS_PRIVATE, NULL) == 0 &&
            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 

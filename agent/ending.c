@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "process.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* What outlives the last rank gets TERM and this long. */
 #define LEFTOVER_GRACE_S 1.0
@@ -142,7 +143,7 @@ static void linger_begin(struct agent *agent)
     agent->linger = evtimer_new(agent->base, linger_cb, agent);
     if (agent->linger == NULL)
         xalloc_die();
-    event_add(agent->linger, &limit);
+    xevent_add(agent->linger, &limit);
 }
 
 static void linger_cb(evutil_socket_t fd, short what, void *arg)
@@ -175,7 +176,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         return;
     }
     pause.tv_usec = wait_ms * 1000;
-    event_add(agent->again, &pause);
+    xevent_add(agent->again, &pause);
 }
 
 /* True when there is no child, not even the guard, whose namespace may take a

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "fd.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define READ_MAX (128 * 1024 - 64) /* with libevent's header a round block */
 
@@ -33,7 +34,7 @@ void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd
         link->writable == NULL)
         xalloc_die();
     event_priority_set(link->readable, 0);
-    event_add(link->readable, NULL);
+    xevent_add(link->readable, NULL);
     link->heard_ns = clock_now_ns();
 }
 
@@ -61,13 +62,13 @@ void link_flush(struct link *link)
     if (done < 0 && errno != EAGAIN)
         link_lose(link, strerror(errno));
     else
-        event_add(link->writable, NULL);
+        xevent_add(link->writable, NULL);
 }
 
 void link_ask_room(struct link *link)
 {
     if (!link->is_lost)
-        event_add(link->writable, NULL);
+        xevent_add(link->writable, NULL);
 }
 
 void link_lose(struct link *link, const char *why)

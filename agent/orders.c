@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "logfile.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* Between SPAWN and STARTED; a hundred times that would fill the guard's
  * socket in both directions. */
@@ -185,7 +186,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
     if (agent->guard_news == NULL)
         xalloc_die();
     event_priority_set(agent->guard_news, 0);
-    event_add(agent->guard_news, NULL);
+    xevent_add(agent->guard_news, NULL);
     return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "frame.h"
 #include "port.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* One call to one address. */
 struct call {
@@ -134,7 +135,7 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
                               probe);
     if (probe->caller == NULL)
         xalloc_die();
-    event_add(probe->caller, NULL);
+    xevent_add(probe->caller, NULL);
     probe->answer(json_pack("{s:s, s:i}", "op", "listen", "port", port), probe->arg);
     return 0;
 }
@@ -180,7 +181,7 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     probe->late = evtimer_new(probe->base, late_cb, probe);
     if (probe->late == NULL)
         xalloc_die();
-    event_add(probe->late, &limit);
+    xevent_add(probe->late, &limit);
     if (probe->open == 0)
         report(probe);
     return 0;
@@ -194,7 +195,7 @@ static void call_begin(struct call *call, int port)
     call->event = event_new(call->probe->base, call->fd, EV_WRITE, connected_cb, call);
     if (call->event == NULL)
         xalloc_die();
-    event_add(call->event, NULL);
+    xevent_add(call->event, NULL);
     call->probe->open++;
 }
 
@@ -242,7 +243,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
         inet_ntop(AF_INET, &((struct sockaddr_in *)&own)->sin_addr, text, sizeof text);
     facts_interface_of(text, call->interface, sizeof call->interface);
     event_assign(call->event, call->probe->base, fd, EV_READ | EV_PERSIST, token_cb, call);
-    event_add(call->event, NULL);
+    xevent_add(call->event, NULL);
 }
 
 static void token_cb(evutil_socket_t fd, short what, void *arg)

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "fd.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* Answers that a rank has asked for and does not read. */
 #define PMI_UNREAD_MAX (256u << 10)
@@ -112,7 +113,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
     rank->late = evtimer_new(rank->agent->base, late_cb, rank);
     if (rank->late == NULL)
         xalloc_die();
-    event_add(rank->late, &limit);
+    xevent_add(rank->late, &limit);
     rank_maybe_report(rank);
 }
 
@@ -129,7 +130,8 @@ void rank_maybe_report(struct rank *rank)
         return;
     rank->state = RANK_REPORTED;
     event_del(rank->late);
-    agent_send(rank->agent, FRAME_EXIT, rank->plan->rank, report(rank));
+    if (rank->agent->has_begun) /* else there is nothing to tell: it never was to start */
+        agent_send(rank->agent, FRAME_EXIT, rank->plan->rank, report(rank));
 }
 
 bool rank_is_silent(const struct rank *rank)

@@ -14,6 +14,7 @@
 #include "fd.h"
 #include "logfile.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static void keep(struct stream *stream, struct evbuffer *fresh);
@@ -45,7 +46,7 @@ int stream_open(struct stream *stream, struct event_base *base, enum frame_strea
 void stream_begin(struct stream *stream)
 {
     if (stream->fd >= 0 && !stream->paused)
-        event_add(stream->event, NULL);
+        xevent_add(stream->event, NULL);
 }
 
 void stream_close(struct stream *stream)
@@ -195,6 +196,6 @@ static void update_reading(struct stream *stream)
         event_del(stream->event);
     } else if (stream->paused && waiting < STREAM_WAITING_MAX / 2) {
         stream->paused = false;
-        event_add(stream->event, NULL);
+        xevent_add(stream->event, NULL);
     }
 }

@@ -17,6 +17,7 @@
 
 #include "fd.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* Without arguments of ours in sight of the script: conda's activate would take
  * them for the name of an environment. */
@@ -74,7 +75,7 @@ struct venv *venv_start(struct event_base *base, struct guard *guard, const char
     venv->late = evtimer_new(base, late_cb, venv);
     if (venv->late == NULL)
         xalloc_die();
-    event_add(venv->late, &limit);
+    xevent_add(venv->late, &limit);
     if (access(script, R_OK) < 0)
         fail(venv, &failure, "%s", strerror(errno));
     else
@@ -154,7 +155,7 @@ static int pipe_begin(struct venv *venv, struct event_base *base, struct pipe_en
     end->event = event_new(base, end->fd, EV_READ | EV_PERSIST, cb, venv);
     if (end->bytes == NULL || end->event == NULL)
         xalloc_die();
-    event_add(end->event, NULL);
+    xevent_add(end->event, NULL);
     return pair[1];
 }
 

@@ -46,7 +46,7 @@
 
 /* sshd drops connections above MaxStartups before its banner; OpenSSH's default
  * lets ten in at once. */
-#define RETRIES     3
+#define RETRIES     5
 #define RETRY_MIN_S 0.2
 #define RETRY_MAX_S 2.0
 

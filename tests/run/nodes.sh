@@ -142,7 +142,8 @@ node_sshd_config() {
     # on some images.
     pam=no
     ! getent shadow "$(id -un)" 2>/dev/null | grep -q '^[^:]*:!' || pam=yes
-    # sshd takes the first value that it meets.
+    # sshd takes the first value that it meets, but of this one the last.
+    echo "MaxStartups 1000"
     [ ! -e "$nodes_dir/$1/sshd_extra" ] || cat "$nodes_dir/$1/sshd_extra"
     cat <<END
 ListenAddress $2
@@ -158,7 +159,6 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PrintMotd no
 LogLevel VERBOSE
-MaxStartups 1000
 SetEnv HOME=$nodes_dir/$1/home MUSTER_TEST_TAG=${nodes_tag:-none}
 END
 }

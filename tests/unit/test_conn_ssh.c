@@ -917,9 +917,9 @@ static void test_closed_before_banner(void **state)
     target.port = l.port;
     client_init(&c, &target);
     listener_run(&l, &c);
-    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "4 times in a row");
+    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "6 times in a row");
     assert_non_null(strstr(c.why.hint, "MaxStartups"));
-    assert_int_equal(l.accepted, 4);
+    assert_int_equal(l.accepted, 6);
     client_clear(&c);
 }
 
