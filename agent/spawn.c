@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -189,13 +190,16 @@ static int move_up(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
 }
 
+/* By the system call: glibc keeps two signals to itself, which whoever started us
+ * may have ignored all the same. An all-zero action is SIG_DFL. */
 static void reset_signals(void)
 {
-    sigset_t none;
-    int      signal_number;
+    static const unsigned long default_action[8];
+    sigset_t                   none;
+    int                        signal_number;
 
     for (signal_number = 1; signal_number < NSIG; signal_number++)
-        signal(signal_number, SIG_DFL);
+        syscall(SYS_rt_sigaction, signal_number, default_action, NULL, NSIG / 8);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
