@@ -76,7 +76,7 @@ void bind_clear(struct binding *binding)
 int bind_list(const char *list, hwloc_bitmap_t set, struct error *err)
 {
     char        *copy = xstrdup(list), *rest = copy, *item, *dash;
-    int64_t      first, last, before = -1;
+    int64_t      first = 0, last = 0, before = -1;
     struct error why;
     int          rc = 0;
 

@@ -72,7 +72,7 @@ void nodeplan_clear(struct nodeplan *plan)
 static int read_numbers(struct reader *in, struct nodeplan *plan)
 {
     char *mode = NULL;
-    int   credit;
+    int   credit = 0;
 
     if (get_text(in, "mode", &mode) < 0)
         return -1;
@@ -153,7 +153,7 @@ static int read_ranks(struct reader *in, struct nodeplan *plan)
 
 static int read_rank(struct reader *in, const struct nodeplan *plan, struct nodeplan_rank *rank)
 {
-    int number;
+    int number = 0;
 
     if (get_int(in, "rank", 0, plan->world_size - 1, &number) < 0 ||
         get_int(in, "local_rank", 0, NODEPLAN_RANKS_MAX, &rank->local_rank) < 0 ||

@@ -103,7 +103,7 @@ void rank_started(struct rank *rank, const struct guard_message *message)
 
 void rank_ended(struct rank *rank, const struct guard_message *message)
 {
-    const struct timeval limit = { .tv_sec = RANK_LATE_S };
+    const struct timeval limit = { .tv_usec = RANK_LATE_MS * 1000 };
 
     rank->state = RANK_ENDED;
     rank->end = *message;
@@ -204,7 +204,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     rank->is_late = true;
     rank_maybe_report(rank);
-    agent_maybe_done(rank->agent);
+    agent_pump(rank->agent);
 }
 
 static json_t *report(struct rank *rank)

@@ -3,7 +3,7 @@
  * Its process belongs to the guard; here are its two output streams, its PMI
  * socket, its log file, and what is known of its end. EXIT goes to the
  * launcher when the process has ended and both streams have, in whichever
- * order; or, marked late, RANK_LATE_S after the process has.
+ * order; or, marked late, RANK_LATE_MS after the process has.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RANK_H
@@ -21,7 +21,7 @@
 
 /* A process that the rank left behind may hold its output open, or the
  * launcher's reader may be slow: how the rank ended is news all the same. */
-#define RANK_LATE_S 2
+#define RANK_LATE_MS 200
 
 struct agent;
 

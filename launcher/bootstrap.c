@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <openssl/rand.h>
-
 #include "exit_code.h"
+#include "nonce.h"
 #include "printable.h"
 #include "xalloc.h"
 
@@ -69,7 +68,6 @@ const char bootstrap_script[] =
  * as the agent. Every login shell we know has && and reads these words alike. */
 #define USUAL_PLACE "\"$HOME/.cache/muster/%s/muster-agent\""
 
-static int  make_nonce(char *nonce);
 static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size);
 static int  take_answer(struct bootstrap *b, const char *answer, struct conn_failure *why);
 
@@ -88,7 +86,7 @@ int bootstrap_start(struct bootstrap *b, const struct agentfile *agent, bool aga
                     struct evbuffer *out)
 {
     *b = (struct bootstrap){ .agent = agent, .out = out };
-    if (make_nonce(b->nonce) < 0)
+    if (nonce_make(b->nonce) < 0)
         return -1;
     b->tail = evbuffer_new();
     if (b->tail == NULL)
@@ -161,18 +159,6 @@ void bootstrap_noise(const struct bootstrap *b, char *text, size_t size)
     size_t count = evbuffer_get_length(b->tail);
 
     printable_tail((const char *)evbuffer_pullup(b->tail, -1), count, text, size);
-}
-
-static int make_nonce(char *nonce)
-{
-    unsigned char random[FRAME_NONCE_CHARS / 2];
-    size_t        i;
-
-    if (RAND_bytes(random, sizeof random) != 1)
-        return -1;
-    for (i = 0; i < sizeof random; i++)
-        snprintf(nonce + 2 * i, 3, "%02x", random[i]);
-    return 0;
 }
 
 static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size)

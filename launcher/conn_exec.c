@@ -18,13 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <openssl/rand.h>
-
 #include "agentfile.h"
 #include "clock.h"
 #include "conn.h"
 #include "err.h"
 #include "frame.h"
+#include "nonce.h"
 #include "outcome.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -235,23 +234,11 @@ static void become_agent(const struct conn_exec *c, int fd, int err_fd)
     _exit(126);
 }
 
-static int make_nonce(char *nonce)
-{
-    unsigned char random[FRAME_NONCE_CHARS / 2];
-    size_t        i;
-
-    if (RAND_bytes(random, sizeof random) != 1)
-        return -1;
-    for (i = 0; i < sizeof random; i++)
-        snprintf(nonce + 2 * i, 3, "%02x", random[i]);
-    return 0;
-}
-
 static int spawn(struct conn_exec *c)
 {
     int pair[2], err_pipe[2];
 
-    if (make_nonce(c->nonce) < 0 ||
+    if (nonce_make(c->nonce) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     if (pipe2(err_pipe, O_CLOEXEC) < 0) {

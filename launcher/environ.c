@@ -58,7 +58,6 @@ static int  read_env_file(const char *path, struct strlist *env, struct error *e
 static int  parse_line(char *line, struct strlist *env, struct error *err);
 static int  set_from_option(const char *text, char *const *here, struct strlist *env,
                             struct error *err);
-static const char *find_here(char *const *here, const char *name);
 
 int environ_collect(const struct options *options, char *const *here, const char *cwd,
                     bool local_only, struct strlist *env, struct error *err)
@@ -92,7 +91,7 @@ static int collect(const struct options *options, char *const *here, const char 
 
 static void copy_here(char *const *here, bool all, struct strlist *env)
 {
-    bool        is_aisc = find_here(here, "AISC_JOB_NAME") != NULL;
+    bool        is_aisc = environ_value(here, "AISC_JOB_NAME") != NULL;
     const char *equals;
 
     for (; *here != NULL; here++) {
@@ -127,7 +126,7 @@ static bool goes_along(const char *name, size_t length, bool is_aisc)
 /* The script's own modules are found on every node as they are here. */
 static void put_cwd_first(const char *cwd, char *const *here, struct strlist *env)
 {
-    const char *old = find_here(here, "PYTHONPATH");
+    const char *old = environ_value(here, "PYTHONPATH");
 
     if (cwd == NULL)
         return;
@@ -140,9 +139,9 @@ static void put_cwd_first(const char *cwd, char *const *here, struct strlist *en
 /* In ~ and then in the current directory: both count, the later wins. */
 static int read_deepspeed_env(char *const *here, struct strlist *env, struct error *err)
 {
-    const char *given = find_here(here, "DS_ENV_FILE");
+    const char *given = environ_value(here, "DS_ENV_FILE");
     const char *file = given != NULL ? given : ".deepspeed_env";
-    const char *folders[] = { find_here(here, "HOME"), "." };
+    const char *folders[] = { environ_value(here, "HOME"), "." };
     struct stat status;
     char       *path;
     size_t      i, found = 0;
@@ -248,7 +247,7 @@ static int set_from_option(const char *text, char *const *here, struct strlist *
     int         rc = 0;
 
     if (equals == NULL) {
-        value = find_here(here, text);
+        value = environ_value(here, text);
         if (value == NULL)
             return err_set(err, "--env %s: it is not set here; give a value: --env %s=VALUE",
                            text, text);
@@ -267,16 +266,6 @@ static int set_from_option(const char *text, char *const *here, struct strlist *
     return rc;
 }
 
-static const char *find_here(char *const *here, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; *here != NULL; here++)
-        if (strncmp(*here, name, length) == 0 && (*here)[length] == '=')
-            return *here + length + 1;
-    return NULL;
-}
-
 /* Not isalpha(): what is a letter must not depend on the locale. */
 bool environ_is_name(const char *name)
 {
@@ -287,4 +276,14 @@ bool environ_is_name(const char *name)
     while (*name != '\0' && (strchr(letters, *name) != NULL || (*name >= '0' && *name <= '9')))
         name++;
     return *name == '\0';
+}
+
+const char *environ_value(char *const *here, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (; *here != NULL; here++)
+        if (strncmp(*here, name, length) == 0 && (*here)[length] == '=')
+            return *here + length + 1;
+    return NULL;
 }

@@ -32,6 +32,9 @@ int environ_collect(const struct options *options, char *const *here, const char
 int environ_parse_file(const char *name, const char *text, size_t size, struct strlist *env,
                        struct error *err);
 
+/* The value of a variable of an environment (NULL-terminated), borrowed, or NULL. */
+const char *environ_value(char *const *here, const char *name);
+
 /* A name that files, words and options may set: [A-Za-z_][A-Za-z0-9_]*. What
  * this process already has is copied under any name. */
 bool environ_is_name(const char *name);

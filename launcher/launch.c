@@ -39,10 +39,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <openssl/rand.h>
-
 #include "clock.h"
 #include "log.h"
+#include "nonce.h"
 #include "run.h"
 #include "view.h"
 #include "xalloc.h"
@@ -105,28 +104,16 @@ static uint32_t credit_of_each(size_t nodes)
     return (uint32_t)(credit > CREDIT_MOST ? CREDIT_MOST : credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
 }
 
-static int make_token(char *token, struct error *err)
-{
-    unsigned char random[16];
-    size_t        i;
-
-    if (RAND_bytes(random, sizeof random) != 1)
-        return err_set(err, "no random numbers are to be had from OpenSSL");
-    for (i = 0; i < sizeof random; i++)
-        snprintf(token + 2 * i, 3, "%02x", random[i]);
-    return 0;
-}
-
 /* What only fails when this machine is out of something. */
 static int open_loop(struct run *run, struct error *err)
 {
     run->base = event_base_new();
     if (run->base == NULL)
         return err_set(err, "cannot make an event loop: %s", strerror(errno));
-    if (make_token(run->token, err) == 0)
+    if (nonce_make(run->token) == 0)
         return 0;
     event_base_free(run->base);
-    return -1;
+    return err_set(err, "no random numbers are to be had from OpenSSL");
 }
 
 static void make_nodes(struct run *run)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "environ.h"
 #include "log.h"
 #include "number.h"
 #include "xalloc.h"
@@ -25,16 +26,6 @@ int local_gpus(void)
         count = (int)found.gl_pathc;
     globfree(&found);
     return count;
-}
-
-static const char *value_of(char *const *here, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; *here != NULL; here++)
-        if (strncmp(*here, name, length) == 0 && (*here)[length] == '=')
-            return *here + length + 1;
-    return NULL;
 }
 
 /* "2,3": the highest number, or -1 when it is anything but numbers (UUIDs, MIG). */
@@ -88,7 +79,7 @@ static void take_visible(const char *visible, struct hostlist *hosts, char **inc
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
                 char **include, struct error *err)
 {
-    const char *visible = value_of(here, "CUDA_VISIBLE_DEVICES");
+    const char *visible = environ_value(here, "CUDA_VISIBLE_DEVICES");
     bool        chosen = options->include != NULL || options->exclude != NULL ||
                   options->num_gpus > 0 || options->num_ranks > 0;
     int slots = local_gpus();

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "environ.h"
 #include "exit_code.h"
 #include "xalloc.h"
 
@@ -27,7 +28,6 @@ static int  add_python(const struct options *options, char *const *here,
                        struct program *program, struct error *err);
 static enum sight look_at(const char *path, const char *cwd);
 static char      *find_on_path(const char *name, char *const *here);
-static const char *value_of(char *const *here, const char *name);
 static bool       is_script_name(const char *name);
 
 int program_find(const struct options *options, char *const *here, const char *cwd,
@@ -37,7 +37,7 @@ int program_find(const struct options *options, char *const *here, const char *c
 
     *program = (struct program){ 0 };
     *exit_code = EXIT_USAGE;
-    if (options->bind_cores && value_of(here, "KMP_AFFINITY") != NULL)
+    if (options->bind_cores && environ_value(here, "KMP_AFFINITY") != NULL)
         return err_set(err, "KMP_AFFINITY is set, and would undo --bind_cores_to_rank: "
                        "unset one of the two");
     strlist_append(&program->args, &options->args);
@@ -111,7 +111,7 @@ static int add_python(const struct options *options, char *const *here,
     size_t                   i;
 
     for (i = 0; i < 2 && name == NULL && python == NULL; i++) {
-        home = value_of(here, homes[i]);
+        home = environ_value(here, homes[i]);
         if (home == NULL || home[0] != '/')
             continue;
         python = xasprintf("%s/bin/python", home);
@@ -198,7 +198,7 @@ static enum sight look_at(const char *path, const char *cwd)
  * mean another directory on another node, and are passed over. */
 static char *find_on_path(const char *name, char *const *here)
 {
-    const char *path = value_of(here, "PATH"), *end;
+    const char *path = environ_value(here, "PATH"), *end;
     char       *full;
 
     for (; path != NULL && name[0] != '\0'; path = *end != '\0' ? end + 1 : NULL) {
@@ -210,15 +210,5 @@ static char *find_on_path(const char *name, char *const *here)
             return full;
         free(full);
     }
-    return NULL;
-}
-
-static const char *value_of(char *const *here, const char *name)
-{
-    size_t length = strlen(name);
-
-    for (; *here != NULL; here++)
-        if (strncmp(*here, name, length) == 0 && (*here)[length] == '=')
-            return *here + length + 1;
     return NULL;
 }

@@ -40,7 +40,7 @@ struct run {
     struct output        *output;
     struct kvs           *kvs;
     struct master         master;
-    char                  token[33];     /* hex: what a true node 0 greets probes with */
+    char                  token[FRAME_NONCE_CHARS + 1]; /* what a true node 0 greets probes with */
     int                   probe_port;
 
     enum phase   phase;

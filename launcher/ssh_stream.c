@@ -158,11 +158,9 @@ static void exit_signal_cb(ssh_session session, ssh_channel channel, const char 
  * always does that, since data_cb leaves nothing of it behind. */
 static int process_packets(struct ssh_stream *s)
 {
-    int rc;
-
     if (ssh_stream_is_eof(s))
         ssh_channel_get_exit_status(s->channel); /* its -1 is also "not yet" */
-    else if ((rc = ssh_channel_poll(s->channel, 1)) == SSH_ERROR)
+    else if (ssh_channel_poll(s->channel, 1) == SSH_ERROR)
         return -1;
     return s->is_closed || ssh_is_connected(s->session) ? 0 : -1;
 }

@@ -4,19 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
+need time_namespaces
 world_nodes 1
-node_files node2
-node_wire node2 2
-# Its monotonic clock is a day ahead.
-ip netns exec node2 true
-node_sshd_config node2 0.0.0.0 22 >"$nodes_dir/node2/sshd_config"
-: >"$nodes_dir/node2/sshd.log"
-ip netns exec node2 unshare --time --monotonic 86400 --boottime 86400 --fork --kill-child \
-    "$sshd_program" -D -f "$nodes_dir/node2/sshd_config" -E "$nodes_dir/node2/sshd.log" &
-nodes_pids="$nodes_pids $!"
-node_await node2 $!
-nodes_pids="$nodes_pids $(pgrep -P $!)"
-node_client_config node2 "$(node_address 2)" 22
+node_ahead node2 2
 
 # Rank 3 fails 50 ms after rank 0, or before it: both wait for the same moment of the clock that
 # all nodes of this machine share.

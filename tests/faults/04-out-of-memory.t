@@ -5,15 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 need world
-for dir in $group_dirs; do
-    limit=
-    [ ! -e "$dir/memory.max" ] || limit=$dir/memory.max
-    [ ! -e "$dir/memory.limit_in_bytes" ] || limit=$dir/memory.limit_in_bytes
-    [ -z "$limit" ] || break
-done
-[ -n "$limit" ] || skip_all "no memory controller here"
-echo $((64 << 20)) >"$limit"
-[ ! -e "${limit%/*}/memory.swap.max" ] || echo 0 >"${limit%/*}/memory.swap.max"
+world_memory 64
 
 rank_does <<'END'
 [ "$RANK" != 1 ] || exec python3 -c 'bytearray(128 << 20)'

@@ -21,10 +21,10 @@ try() {
     faulty_start 4 --grace 2 "$@" ./rank
     since=$(now_ms)
     kill -KILL "$pid"
-    ok "$what: the ranks got TERM within 1 s" wait_for 1 told
+    ok "$what: the ranks got TERM within 2 s" wait_for 2 told
     ok "$what: everything ended" wait_for 30 nothing_left
     now_ms >ended_ms
-    within "$what: ... with the grace," 3.5 "$since"
+    within "$what: ... with the grace," 4.5 "$since"
     ok "$what: ... which it had" test "$took" -ge 1900
     ok "$what: nothing else is left" clean
 }

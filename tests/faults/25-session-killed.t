@@ -19,7 +19,7 @@ for process in $(below "$session"); do
     [ "$(name_of "$process")" != sshd ] || kill -KILL "$process"
 done
 is_decided() {
-    is_gone "$pid" || grep -q 'node1.*(again|reconnected|resumed)' err
+    is_gone "$pid" || grep -Eq 'node1.*(again|reconnected|resumed)' err
 }
 ok "muster ends, or has found its node again, within 12 s" wait_for 12 is_decided
 : >go

@@ -11,7 +11,8 @@ END
 dead_after=$(lease 3)
 control 4 ./rank
 faulty_start 4 --heartbeat 0.5 --dead-after "$dead_after" --grace 1 ./rank
-on_node1=$(below "$(agent_of 0)")
+on_node1=$(run_on node1)
+ok "node1 has an agent, a guard and ranks" test "$(echo "$on_node1" | wc -l)" -ge 4
 cut_at=$(date +%s.%N)
 since=$(now_ms)
 node_cut 2
@@ -19,8 +20,12 @@ finish_within "muster returns: after the lease," 5.5
 ok "... not before" test "$took" -ge 2400
 is "exit status" "$rc" 69
 says 'node2: suspect: nothing heard' 'node2 +running +nothing heard for 3 s'
-ok "node1 had nothing left when muster returned" \
-    sh -c "for p in $(echo $on_node1); do test ! -e /proc/\$p || exit 1; done"
+node1_is_empty() {
+    for process in $on_node1; do
+        is_gone "$process" || return 1
+    done
+}
+ok "node1 had nothing left when muster returned" node1_is_empty
 ok "node1's ranks were stopped 4 s after the cut at most" json_says end.json \
     "all(r['end'] - $cut_at < 4 for r in d['results'][:2])"
 ok "node2 ends its ranks by itself" wait_for 20 nothing_left

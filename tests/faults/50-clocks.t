@@ -4,23 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-need world
-unshare --time --fork true 2>/dev/null || skip_all "no time namespaces in this kernel"
+need time_namespaces
 world_nodes 1
 rank_does <<'END'
 [ "$RANK" != 2 ] || { sleep 2; exit 5; }
 exec sleep 100
 END
-node_files node2
-node_wire node2 2
-node_sshd_config node2 0.0.0.0 22 >"$nodes_dir/node2/sshd_config"
-: >"$nodes_dir/node2/sshd.log"
-ip netns exec node2 unshare --time --monotonic 86400 --boottime 86400 --fork --kill-child \
-    "$sshd_program" -D -f "$nodes_dir/node2/sshd_config" -E "$nodes_dir/node2/sshd.log" &
-nodes_pids="$nodes_pids $!"
-node_await node2 $!
-nodes_pids="$nodes_pids $(pgrep -P $!)"
-node_client_config node2 "$(node_address 2)" 22
+node_ahead node2 2
 control 4 ./rank
 # Longer than the lease.
 faulty --heartbeat 0.3 --dead-after 1 ./rank

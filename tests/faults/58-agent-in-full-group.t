@@ -5,18 +5,11 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 need world
-for dir in $group_dirs; do
-    limit=
-    [ ! -e "$dir/memory.max" ] || limit=$dir/memory.max
-    [ ! -e "$dir/memory.limit_in_bytes" ] || limit=$dir/memory.limit_in_bytes
-    [ -z "$limit" ] || break
-done
-[ -n "$limit" ] || skip_all "no memory controller here"
-echo $((128 << 20)) >"$limit"
-[ ! -e "${limit%/*}/memory.swap.max" ] || echo 0 >"${limit%/*}/memory.swap.max"
+world_memory 128
 
 # Small steps in all ranks: none of them is much larger than the others.
 rank_does <<'END'
+cat /proc/self/oom_score_adj >"adj-$RANK"
 exec python3 -c '
 import time
 held = []
@@ -32,4 +25,5 @@ for turn in 1 2 3; do
         'limit 128 MiB'
     says_not 'lost|muster-agent'
 done
+is "the kernel was asked to take ranks first" "$(sort -u adj-*)" 500
 finish

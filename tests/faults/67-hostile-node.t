@@ -110,30 +110,33 @@ rank_does <<'END'
 exec sleep 100
 END
 control 2 -H node1:1,node2:1 ./rank
-# try CODE KIND: the fake is a node of its own; the launcher's peak memory is counted.
+# try CODE SECONDS KIND: muster's peak memory is counted.
 try() {
     rm -rf first
     rm -f peak
     ran_reset
     began=$(now_ms)
-    run env FAKE="$2" python3 -c '
+    run env FAKE="$3" python3 -c '
 import os, resource, subprocess, sys
 rc = subprocess.call(sys.argv[1:])
 open("peak", "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(rc if rc >= 0 else 128 - rc)' muster --json end.json --agent ./agent --grace 1 \
         --master_addr 127.0.0.1 --env FAULT=yes -H node1:1,node2:1 ./rank
     now_ms >ended_ms
-    is "$2: exit status" "$rc" "$1"
-    within "... muster returns" 2 "$began"
+    is "$3: exit status" "$rc" "$1"
+    within "... muster returns" "$2" "$began"
     ok "... the node is named" grep -Eq 'node[12]' err
-    ok "... with no more than 96 MiB" test "$(cat peak)" -le 98304 || echo "# $(cat peak) KiB"
+    at_most "... memory" 98304 "$(cat peak)"
     ok "... and nothing of it goes to the terminal" not grep -q "$(printf '[\033\007]')" err
     ok "... nothing is left" clean
 }
 for kind in garbage oversized not-json deep-json too-early other-version other-rank no-such-rank \
-    exit-twice launchers-frame no-such-type early-done flood; do
-    try 76 "$kind"
+    exit-twice launchers-frame no-such-type early-done; do
+    try 76 2 "$kind"
 done
+# More output than it has credit for. As long as muster writes it as fast as it comes, nobody can
+# tell; what counts is the memory.
+try 76 20 flood
 # Frames of another generation are as if they had not come.
-try 5 old-generation
+try 5 2 old-generation
 finish

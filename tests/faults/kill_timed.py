@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# kill_timed.py TAG SPARED PID... - SIGKILL to all PIDs at once, then wait, at most 30 s, until
+# kill_timed.py TAG SPARED PID... - SIGKILL to all PIDs at once, then wait, at most 10 s, until
 # no process that carries TAG lives but those in SPARED (words); print the milliseconds
 # SPDX-License-Identifier: Apache-2.0
 """Kill, and measure how long the rest takes to die."""
@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-LIMIT_S = 30
+LIMIT_S = 10
 
 
 def read(path):

@@ -77,6 +77,8 @@ static void must(bool holds, const char *what)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
+    unsetenv("HOME"); /* of these runs nothing is to be kept */
+    unsetenv("XDG_STATE_HOME");
     options_make(&options[0], "run");
     options_make(&options[1], "exec");
     return 0;

@@ -1,0 +1,12 @@
+/* nonce.h - random words that nobody can guess and nothing else contains
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_NONCE_H
+#define MUSTER_NONCE_H
+
+#include "frame.h"
+
+/* Lower-case hex with its NUL. -1 when there is no randomness. */
+int nonce_make(char nonce[FRAME_NONCE_CHARS + 1]);
+
+#endif
