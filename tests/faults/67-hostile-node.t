@@ -128,7 +128,7 @@ sys.exit(rc if rc >= 0 else 128 - rc)' muster --json end.json --agent ./agent --
     ok "... the node is named" grep -Eq 'node[12]' err
     at_most "... memory" 98304 "$(cat peak)"
     ok "... and nothing of it goes to the terminal" not grep -q "$(printf '[\033\007]')" err
-    ok "... nothing is left" clean
+    ok "... nothing is left" clean_within 5
 }
 for kind in garbage oversized not-json deep-json too-early other-version other-rank no-such-rank \
     exit-twice launchers-frame no-such-type early-done; do
