@@ -310,7 +310,8 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
             break; /* it crossed with our STOP */
         node->containment = optional_text(body, "containment");
         log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
-        node_enter(node, NODE_READY, 0);
+        if (run_check_ready(run, node, body))
+            node_enter(node, NODE_READY, 0);
         break;
     case FRAME_STARTED:
         outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),

@@ -130,7 +130,10 @@ const struct option_row option_table[] = {
     { .name = "quiet", .letter = 'q', .set = set_quiet, DEEPSPEED,
       .help = "log_level error" },
 
-    { .group = "How it ends", .name = "grace", .arg = "TIME", .initial = "30",
+    { .group = "How it ends", .name = "strict-containment", FLAG(strict_containment),
+      .commands = FOR_RUN | FOR_CHECK,
+      .help = "refuse nodes with neither PID namespace nor cgroup" },
+    { .name = "grace", .arg = "TIME", .initial = "30",
       SECONDS(grace_s, 0, 86400), .help = "from TERM to KILL" },
     { .name = "timeout", .arg = "TIME", SECONDS(timeout_s, 0, 1e9),
       .help = "stop the run after this long, exit 124" },

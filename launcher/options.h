@@ -80,7 +80,7 @@ struct options {
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
-    bool   save_pid;
+    bool   save_pid, strict_containment;
 
     enum log_level log_level;
     bool           quiet;

@@ -77,6 +77,10 @@ void run_stop_nodes(struct run *run, double grace_s);
 
 extern const struct node_ops run_node_ops; /* arg: the run */
 
+/* startcheck.c: what a node says of itself that speaks against starting there.
+ * False when it has failed by that. */
+bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
+
 /* intake.c: a frame of a node has come (node_ops.frame). */
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops intake_output_ops; /* arg: the run */
