@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "logfile.h"
+#include "ready.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -210,14 +211,12 @@ static void venv_cb(const struct strlist *env, const struct failure *failure, vo
 static void prepared(struct agent *agent)
 {
     struct failure failure;
-    char           words[64];
 
     if (prepare_all(agent, &failure) < 0) {
         agent_fail(agent, "plan", &failure);
         return;
     }
-    contain_words(&agent->guard.contain, words, sizeof words);
-    agent_send(agent, FRAME_READY, 0, json_pack("{s:s}", "containment", words));
+    agent_send(agent, FRAME_READY, 0, ready_body(agent));
     agent_enter(agent, AGENT_READY);
 }
 

@@ -18,7 +18,6 @@
 #include "frame.h"
 #include "xalloc.h"
 
-static void list_all(struct processes *all);
 static bool stat_read(pid_t pid, struct process *process);
 
 void processes_below(struct processes *found, pid_t root)
@@ -27,7 +26,7 @@ void processes_below(struct processes *found, pid_t root)
     size_t           i, j, kept = 0;
     bool             grown = true;
 
-    list_all(&all);
+    processes_all(&all);
     while (grown) {
         grown = false;
         for (i = 0; i < all.count; i++) {
@@ -91,7 +90,7 @@ json_t *process_json(pid_t pid)
                      "wchan", json_text(wchan, strlen(wchan)));
 }
 
-static void list_all(struct processes *all)
+void processes_all(struct processes *all)
 {
     DIR           *proc = opendir("/proc");
     struct dirent *entry;

@@ -101,6 +101,8 @@ const struct option_row option_table[] = {
       .commands = FOR_RUN | FOR_CHECK, .help = "share the cores out among a node's ranks" },
     { .name = "bind_core_list", .arg = "RANGES", .set = set_ranges, FIELD(bind_core_list),
       DEEPSPEED, .commands = FOR_RUN | FOR_CHECK, .help = "only these cores: 0,2-4" },
+    { .name = "require-idle-gpus", FLAG(require_idle_gpus), .commands = FOR_RUN | FOR_CHECK,
+      .help = "refuse nodes on which others use them" },
     { .name = "local-rank-by", .arg = "modulo|index", .initial = "modulo", .set = set_word,
       FIELD(local_rank_by), .words = local_rank_words, .commands = FOR_RUN | FOR_CHECK,
       .help = "modulo: RANK % slots, as DeepSpeed" },

@@ -63,6 +63,7 @@ struct options {
     char *master_addr;    /* NULL: chosen by reachability */
     int   master_port;    /* 0: 29500 or a free one */
     bool  one_gpu_per_rank;
+    bool  require_idle_gpus;
     bool  bind_cores;
     char *bind_core_list; /* NULL: all */
     enum local_rank_by local_rank_by;

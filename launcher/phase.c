@@ -189,6 +189,8 @@ static void settle(struct run *run, struct node *node)
     node->owes_answer = false;
     if (--run->unsettled > 0 || run->phase >= PHASE_RUNNING)
         return;
+    if (run->phase == PHASE_CONNECTING)
+        run_check_nodes(run);
     if (any_failed(run))
         run_end(run);
     else
@@ -282,6 +284,8 @@ static void enter_running(struct run *run)
     size_t         i;
 
     output_progress(run->output, NULL);
+    if (!run_is_exec(run))
+        run_check_clocks(run);
     if (run->options->timeout_s > 0)
         xevent_add(run->time_limit, &limit);
     for (i = 0; i < run->plan->nodes; i++)

@@ -77,8 +77,11 @@ void run_stop_nodes(struct run *run, double grace_s);
 
 extern const struct node_ops run_node_ops; /* arg: the run */
 
-/* startcheck.c: what a node says of itself that speaks against starting there.
- * False when it has failed by that. */
+/* startcheck.c: what speaks against a start; nodes fail by it, or it is warned
+ * about. When all have answered; when one is ready (false: it has failed); before
+ * GO. */
+void run_check_nodes(struct run *run);
+void run_check_clocks(const struct run *run);
 bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 
 /* intake.c: a frame of a node has come (node_ops.frame). */
