@@ -123,6 +123,7 @@ static void close_all(struct agent *agent)
     free(agent->rank);
     venv_free(agent->venv);
     probe_free(agent->probe);
+    clean_free(agent->clean);
     pmi_free(agent->pmi);
     bind_clear(&agent->binding);
     blobs_clear(&agent->blobs);

@@ -20,6 +20,7 @@
 
 #include "bind.h"
 #include "blob.h"
+#include "clean.h"
 #include "guard.h"
 #include "link.h"
 #include "memory.h"
@@ -68,6 +69,7 @@ struct agent {
     bool               pid_file_made;
     bool               guard_gone, is_empty;
     int                left, killed; /* once is_empty */
+    struct clean      *clean;      /* `muster clean` has asked; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
 };

@@ -305,6 +305,9 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
     case FRAME_PROBED:
         take_probed(run, node, body);
         break;
+    case FRAME_CLEANED:
+        run_clean_take(run, node, body);
+        break;
     case FRAME_READY:
         if (node->state != NODE_PREPARING || node->failure != NULL)
             break; /* it crossed with our STOP */

@@ -122,16 +122,18 @@ static void make_nodes(struct run *run)
 
     run->credit = credit_of_each(run->plan->nodes);
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
+    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++)
         node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
     run->kvs = kvs_new(run->plan->nodes);
 }
 
-static int write_json(const struct run *run)
+static int write_json(const struct run *run, int status)
 {
     const char *path = run->options->json;
-    json_t     *result = outcome_json(&run->outcome, log_wants(LOG_INFO));
+    json_t     *result = run_is_clean(run) ? run_clean_json(run, status)
+                                           : outcome_json(&run->outcome, log_wants(LOG_INFO));
     int         rc;
 
     if (strcmp(path, "-") == 0) {
@@ -152,9 +154,9 @@ static void keep_begin(struct run *run)
 {
     struct error err;
 
-    if (run->plan->command != COMMAND_EXEC && rundir_open(&run->kept, run->plan, &err) < 0)
+    if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, &err) < 0)
         log_info("nothing of this run is kept: %s", err.text);
-    else if (run->plan->command != COMMAND_EXEC)
+    else if (!run_is_exec(run))
         log_info("this run is kept in %s", run->kept.path);
 }
 
@@ -179,7 +181,9 @@ static int finish(struct run *run)
     log_sink(NULL, NULL);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
-    if (run->options->json != NULL && write_json(run) < 0 && status == 0)
+    if (run_is_clean(run))
+        status = run_clean_report(run, status);
+    if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
     keep_end(run);
     return status;
@@ -189,8 +193,10 @@ static void run_clear(struct run *run)
 {
     size_t i;
 
-    for (i = 0; i < run->plan->nodes; i++)
+    for (i = 0; i < run->plan->nodes; i++) {
         node_clear(&run->node[i]);
+        json_decref(run->left[i]);
+    }
     interrupt_clear(run);
     output_free(run->output);
     kvs_free(run->kvs);
@@ -199,6 +205,7 @@ static void run_clear(struct run *run)
     outcome_clear(&run->outcome);
     free(run->node);
     free(run->credit_left);
+    free(run->left);
     event_base_free(run->base);
 }
 
@@ -221,7 +228,7 @@ int launch_run(const struct options *options, struct plan *plan)
     if (open_loop(&run, &err) < 0)
         goto failed;
     outcome_init(&run.outcome, plan);
-    run.outcome.is_exec = plan->command == COMMAND_EXEC;
+    run.outcome.is_exec = run_is_exec(&run);
     run.outcome.largest_status = options->largest_status;
     run.outcome.start_ns = clock_now_ns();
     open_output(&run, shown);

@@ -146,6 +146,11 @@ const struct option_row option_table[] = {
     { .name = "save_pid", FLAG(save_pid), DEEPSPEED,
       .help = "the agent's pid in /tmp/PID.deepspeed meanwhile" },
 
+    { .name = "kill", FLAG(kill), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
+      .help = "clean: end and remove what is found" },
+    { .name = "run", .arg = "ID", TEXT(run), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
+      .help = "clean: only this run, even if it goes on" },
+
     { .group = "Help", .name = "config", .arg = "FILE", .set = set_nothing,
       .flags = OPTION_ARGV_ONLY, .help = "settings, over those in /etc and ~/.config" },
     { .name = "help", .letter = 'h', .set = set_nothing,

@@ -20,6 +20,7 @@ enum command {
     COMMAND_RUN,   /* muster [options] script [args]: one rank a slot */
     COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
+    COMMAND_CLEAN, /* muster clean [options]: what earlier runs have left */
 };
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
@@ -82,6 +83,10 @@ struct options {
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
     bool   save_pid, strict_containment;
+
+    /* clean */
+    bool  kill;
+    char *run; /* NULL: all but those that go on */
 
     enum log_level log_level;
     bool           quiet;

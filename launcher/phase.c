@@ -118,12 +118,16 @@ static void node_changed(struct node *node, void *arg)
         handshake_ended(run);
         break;
     case NODE_ANSWERED:
-        if (run_is_exec(run) && run->phase != PHASE_STOPPING)
+        if (run_is_clean(run) && run->phase != PHASE_STOPPING)
+            run_clean_ask(run, node);
+        else if (run_is_exec(run) && run->phase != PHASE_STOPPING)
             prepare(run, node);
         else
             settle(run, node);
         break;
     case NODE_PROBED:
+        if (run_is_clean(run))
+            run_clean_leave(run, node);
         settle(run, node);
         break;
     case NODE_READY:

@@ -51,6 +51,7 @@ struct run {
     size_t       over;       /* ENDED or FAILED */
     uint32_t     credit;     /* of a node */
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
+    json_t     **left;        /* by node: CLEANED; NULL: none yet */
 
     struct event *signals[8];
     size_t        signal_count;
@@ -59,9 +60,15 @@ struct run {
     int           interrupts;
 };
 
+static inline bool run_is_clean(const struct run *run)
+{
+    return run->plan->command == COMMAND_CLEAN;
+}
+
+/* Every node is for itself, and has no ranks of a world. */
 static inline bool run_is_exec(const struct run *run)
 {
-    return run->plan->command == COMMAND_EXEC;
+    return run->plan->command == COMMAND_EXEC || run_is_clean(run);
 }
 
 /* phase.c: connect nodes as far as the window allows; the rest follows from
@@ -87,6 +94,14 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 /* intake.c: a frame of a node has come (node_ops.frame). */
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops intake_output_ops; /* arg: the run */
+
+/* leftovers.c: `muster clean`. Ask a node, take its answer, let it go; print all
+ * answers and return the exit status, where status is that of the nodes. */
+void run_clean_ask(struct run *run, struct node *node);
+void run_clean_take(struct run *run, struct node *node, const json_t *body);
+void run_clean_leave(struct run *run, struct node *node);
+int  run_clean_report(const struct run *run, int status);
+json_t *run_clean_json(const struct run *run, int status);
 
 /* interrupt.c: signals, heartbeats and time limits. */
 void interrupt_watch(struct run *run);
