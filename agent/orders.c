@@ -25,7 +25,7 @@
 typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
                     struct error *err);
 static frame_f take_ping, take_pong, take_probe, take_blob, take_plan, take_go, take_credit,
-    take_kvs, take_signal, take_stop, take_clean;
+    take_kvs, take_signal, take_stop, take_clean, take_stacks;
 
 /* What the launcher may send. from, to: the states in which it makes sense. */
 static const struct {
@@ -43,6 +43,7 @@ static const struct {
     [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
+    [FRAME_STACKS] = { take_stacks, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { take_clean, true, AGENT_WAITING, AGENT_WAITING },
 };
 
@@ -52,6 +53,7 @@ static int  open_logs(struct agent *agent, struct failure *failure);
 static void prepared(struct agent *agent);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void cleaned_cb(json_t *body, void *arg);
+static void stacked_cb(uint32_t rank, json_t *body, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
 static void raise_descriptor_limit(void);
@@ -262,6 +264,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
     (void)frame, (void)body, (void)err;
     agent->has_begun = true;
     memory_begin(&agent->memory);
+    idle_begin(&agent->idle);
     probe_release_port(agent->probe);
     agent_enter(agent, AGENT_RUNNING);
     agent_start_ranks(agent);
@@ -354,6 +357,24 @@ static void cleaned_cb(json_t *body, void *arg)
     struct agent *agent = arg;
 
     agent_send(agent, FRAME_CLEANED, 0, body);
+    link_flush(&agent->link);
+}
+
+static int take_stacks(struct agent *agent, const struct frame *frame, const json_t *body,
+                       struct error *err)
+{
+    (void)frame, (void)body;
+    if (agent->stacks != NULL)
+        return err_set(err, "a second STACKS frame");
+    agent->stacks = stacks_begin(agent, stacked_cb, agent);
+    return 0;
+}
+
+static void stacked_cb(uint32_t rank, json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_STACKED, rank, body);
     link_flush(&agent->link);
 }
 

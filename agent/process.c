@@ -119,17 +119,19 @@ static bool stat_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;
     int                parent;
-    unsigned long long start;
+    unsigned long long start, own[2], reaped[2];
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     fd_read_file(path, text, sizeof text);
     at = strrchr(text, ')');
     *process = (struct process){ .pid = pid };
-    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                                 " %*s %*s %*s %llu",
-                             &process->state, &parent, &start) != 3)
+    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
+                                 " %*s %*s %*s %*s %llu",
+                             &process->state, &parent, &own[0], &own[1], &reaped[0], &reaped[1],
+                             &start) != 7)
         return false;
     process->parent = parent;
     process->start = start;
+    process->cpu = own[0] + own[1] + reaped[0] + reaped[1];
     return true;
 }

@@ -17,6 +17,7 @@
 struct process {
     pid_t    pid, parent;
     uint64_t start; /* ticks since boot: with pid, unique until reboot */
+    uint64_t cpu;   /* ticks of CPU time, with those of reaped children */
     char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
     bool     below; /* descends from the root that was asked for */
 };

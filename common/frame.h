@@ -47,6 +47,9 @@ enum frame_type {
     FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */
     FRAME_CLEAN,     /* L>A json: look for what earlier runs have left, end it */
     FRAME_CLEANED,   /* A>L json: what there was */
+    FRAME_IDLE,      /* A>L json: how long the ranks here have done nothing */
+    FRAME_STACKS,    /* L>A empty: where are they? */
+    FRAME_STACKED,   /* A>L json: there */
     FRAME_TYPE_COUNT
 };
 

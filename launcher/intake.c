@@ -305,6 +305,12 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
     case FRAME_PROBED:
         take_probed(run, node, body);
         break;
+    case FRAME_IDLE:
+        hang_take_idle(node, body);
+        break;
+    case FRAME_STACKED:
+        hang_take_stack(run, node, frame->rank, body);
+        break;
     case FRAME_CLEANED:
         run_clean_take(run, node, body);
         break;

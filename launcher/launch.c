@@ -179,6 +179,7 @@ static int finish(struct run *run)
     run->outcome.end_ns = clock_now_ns();
     run->outcome.lost_bytes += output_finish(run->output, FINISH_S);
     log_sink(NULL, NULL);
+    hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
     if (run_is_clean(run))
@@ -198,6 +199,7 @@ static void run_clear(struct run *run)
         json_decref(run->left[i]);
     }
     interrupt_clear(run);
+    hang_free(run->hang);
     output_free(run->output);
     kvs_free(run->kvs);
     master_clear(&run->master);

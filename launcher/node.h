@@ -63,6 +63,7 @@ struct node {
     int64_t                 stop_ns;    /* when STOP was sent; 0: not */
     uint64_t                credit_due; /* bytes written, not yet given back as credit */
     int                     ranks_left; /* EXIT not yet seen */
+    double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
     bool                    owes_answer; /* the run's phase waits for it */
 

@@ -81,7 +81,7 @@ struct options {
     bool  dry_run;
 
     /* how it ends */
-    double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
+    double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     bool   save_pid, strict_containment;
 
     /* clean */

@@ -5,6 +5,8 @@
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H
 
+#include <stdio.h>
+
 #include "agentfile.h"
 #include "kvs.h"
 #include "master.h"
@@ -57,6 +59,7 @@ struct run {
     size_t        signal_count;
     struct event *beat, *time_limit, *stop_limit;
     int64_t       last_beat_ns;
+    struct hang  *hang; /* NULL: none was seen */
     int           interrupts;
 };
 
@@ -94,6 +97,14 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 /* intake.c: a frame of a node has come (node_ops.frame). */
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops intake_output_ops; /* arg: the run */
+
+/* hang.c: --hang-timeout. Look whether all ranks have stood still for so long, with
+ * each beat; IDLE and STACKED have come; print what came, before the report. */
+void hang_look(struct run *run);
+void hang_take_idle(struct node *node, const json_t *body);
+void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body);
+void hang_report(const struct run *run, FILE *out);
+void hang_free(struct hang *hang);
 
 /* leftovers.c: `muster clean`. Ask a node, take its answer, let it go; print all
  * answers and return the exit status, where status is that of the nodes. */
