@@ -80,6 +80,7 @@ static void hang_begin(struct run *run)
         if (run->node[i].state != NODE_RUNNING || run->node[i].ranks_left == 0)
             continue;
         hang->awaited++;
+        run->node[i].owes_stacks = true;
         node_send_empty(&run->node[i], FRAME_STACKS);
     }
 }
@@ -106,13 +107,16 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
     struct hang *hang = run->hang;
     const char  *text = json_string_value(json_object_get(body, "text"));
 
-    if (hang == NULL || hang->awaited == 0) {
+    if (!node->owes_stacks) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "STACKED frame: nobody has asked");
         return;
     }
     if (text != NULL)
         add_stack(hang, node, rank, text);
-    if (json_is_true(json_object_get(body, "end")) && --hang->awaited == 0)
+    if (!json_is_true(json_object_get(body, "end")))
+        return;
+    node->owes_stacks = false;
+    if (--hang->awaited == 0)
         hang_end(hang);
 }
 

@@ -309,6 +309,10 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         hang_take_idle(node, body);
         break;
     case FRAME_STACKED:
+        if (json_object_get(body, "text") != NULL && !rank_is_of(node, frame->rank)) {
+            bad_frame(node, frame, "not for this rank");
+            break;
+        }
         hang_take_stack(run, node, frame->rank, body);
         break;
     case FRAME_CLEANED:

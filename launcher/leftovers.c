@@ -25,6 +25,7 @@
 #define EXIT_LEFT  1    /* something of ours was found, and is there still */
 #define LOOK_S     60.0 /* for a node to look through its processes */
 #define STUCK_S    10.0 /* an agent's patience with what survives KILL */
+#define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
 #define GAP        2    /* blanks between two of them */
@@ -56,6 +57,13 @@ void run_clean_take(struct run *run, struct node *node, const json_t *body)
 {
     if (!run_is_clean(run) || node->state != NODE_PROBING) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: nobody has asked");
+        return;
+    }
+    if (json_array_size(json_object_get(body, "processes")) > ITEMS_MAX ||
+        json_array_size(json_object_get(body, "shm")) > ITEMS_MAX ||
+        json_array_size(json_object_get(body, "gpu_holders")) > ITEMS_MAX) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: more than %d items",
+                  ITEMS_MAX);
         return;
     }
     run->left[node->index] = json_incref((json_t *)body);

@@ -66,6 +66,7 @@ struct node {
     double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
     bool                    owes_answer; /* the run's phase waits for it */
+    bool                    owes_stacks; /* it was asked where its ranks are */
 
     uint32_t               generation;
     struct event_base     *base;

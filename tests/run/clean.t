@@ -177,6 +177,27 @@ run muster --kill -H node1:1 true
 is "--kill is refused elsewhere: 2" "$rc" 2
 ok "... saying where it belongs" grep -q 'muster clean' err
 
+# A node that answers with far too much
+cat >fake <<'END'
+#!/usr/bin/env python3
+import json, struct, sys, time
+def send(kind, body):
+    body = json.dumps(body).encode()
+    sys.stdout.buffer.write(struct.pack('>IBBHII', len(body), kind, 0, 0, 1, 0) + body)
+    sys.stdout.buffer.flush()
+print(sys.argv[2], flush=True)
+send(1, {'protocol': 1, 'now_ns': time.monotonic_ns()})
+while len(head := sys.stdin.buffer.read(16)) == 16:
+    size, kind = struct.unpack('>IB', head[:5])
+    sys.stdin.buffer.read(size)
+    if kind == 20:
+        send(21, {'processes': [{}] * 2000})
+END
+chmod +x fake
+run muster clean --agent ./fake -H node1:1
+is "too many items from a node: 76" "$rc" 76
+ok "... is named" grep -Eq 'node1 +protocol +CLEANED frame: more than 1024' err
+
 # Over SSH, where one node does not answer
 use_sshd 1
 cat >>"$nodes_dir/ssh_config" <<END
