@@ -203,8 +203,9 @@ static void describe_process(struct stack *stack, pid_t pid)
 static char *helper_find(const struct stack *stack, pid_t python, char *pid, const char **argv)
 {
     static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-ex", "thread apply all bt", "-p",
-                                       NULL };
+    /* The ranks' files are ours: to look for them in their mount namespace takes root. */
+    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
+                                       "thread apply all bt", "-p", NULL };
     const struct agent *agent = stack->stacks->agent;
     const char *const  *words = spy;
     struct strlist      env = { 0 };
@@ -250,7 +251,7 @@ static void helper_exec(const char *path, const char *const *argv, int out, pid_
 
 static void helper_start(struct stack *stack, pid_t python)
 {
-    const char *argv[10];
+    const char *argv[12];
     char        pid[16], *path;
     pid_t       self = getpid();
     int         pair[2];
