@@ -123,6 +123,8 @@ static void close_all(struct agent *agent)
     free(agent->rank);
     venv_free(agent->venv);
     probe_free(agent->probe);
+    clean_free(agent->clean);
+    stacks_free(agent->stacks);
     pmi_free(agent->pmi);
     bind_clear(&agent->binding);
     blobs_clear(&agent->blobs);
@@ -191,6 +193,9 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
         link_lose(&agent->link, why.text);
         return;
     }
+    if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
+        agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
+                                                   idle_seconds(&agent->idle, agent)));
     put_u64(now, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);

@@ -20,7 +20,9 @@
 
 #include "bind.h"
 #include "blob.h"
+#include "clean.h"
 #include "guard.h"
+#include "idle.h"
 #include "link.h"
 #include "memory.h"
 #include "nodeplan.h"
@@ -28,6 +30,7 @@
 #include "prepare.h"
 #include "probe.h"
 #include "rank.h"
+#include "stacks.h"
 #include "stop.h"
 #include "strlist.h"
 #include "venv.h"
@@ -68,6 +71,9 @@ struct agent {
     bool               pid_file_made;
     bool               guard_gone, is_empty;
     int                left, killed; /* once is_empty */
+    struct idle        idle;
+    struct stacks     *stacks;     /* being taken; NULL: not */
+    struct clean      *clean;      /* `muster clean` has asked; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
 };

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "fd.h"
 #include "frame.h"
 #include "gpu.h"
+#include "shm.h"
 
 #define ADDRESSES_MAX 256 /* a node with containers may have thousands */
 
@@ -30,7 +30,8 @@ static json_t *addresses(void);
 static bool    address_text(const struct sockaddr *from, char *text);
 static bool    is_loopback(const struct ifaddrs *one);
 static int64_t own_size(void);
-static int64_t shm_free(void);
+static int64_t namespace_of(const char *which);
+static int64_t real_now_ns(void);
 static json_t *text_or_empty(const char *text);
 
 int facts_cores(void)
@@ -55,7 +56,7 @@ json_t *facts_hello(void)
     fd_read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     boot_id[strcspn(boot_id, "\n")] = '\0';
     return json_pack("{s:i, s:s, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I,"
-                     " s:o}",
+                     " s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
                      "kernel", system.release, "boot_id", boot_id,
@@ -63,7 +64,9 @@ json_t *facts_hello(void)
                      "home", text_or_empty(getenv("HOME")),
                      "cores", facts_cores(), "gpus", gpu_count(),
                      "size", (json_int_t)own_size(), "now_ns", (json_int_t)clock_now_ns(),
-                     "time", (json_int_t)time(NULL), "shm_free", (json_int_t)shm_free(),
+                     "time_ns", (json_int_t)real_now_ns(), "shm_free", (json_int_t)shm_free(),
+                     "netns", (json_int_t)namespace_of("net"),
+                     "mntns", (json_int_t)namespace_of("mnt"),
                      "addresses", addresses());
 }
 
@@ -127,11 +130,23 @@ static int64_t own_size(void)
     return stat("/proc/self/exe", &about) == 0 ? (int64_t)about.st_size : 0;
 }
 
-static int64_t shm_free(void)
+/* Namespaces are known by their inode. Two connections that end in the same ones
+ * end on the same machine. */
+static int64_t namespace_of(const char *which)
 {
-    struct statvfs about;
+    char        path[64];
+    struct stat about;
 
-    return statvfs("/dev/shm", &about) == 0 ? (int64_t)(about.f_bavail * about.f_frsize) : 0;
+    snprintf(path, sizeof path, "/proc/self/ns/%s", which);
+    return stat(path, &about) == 0 ? (int64_t)about.st_ino : 0;
+}
+
+static int64_t real_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
 static json_t *text_or_empty(const char *text)

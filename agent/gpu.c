@@ -21,6 +21,8 @@ struct pci_address {
 
 static DIR *open_dir(const char *path);
 static void read_pci(const char *address, const char *name, char *text, size_t size);
+static void read_file(const char *folder, const char *address, const char *name, char *text,
+                      size_t size);
 static int  list_driver(struct pci_address *found, int most);
 static int  list_bus(struct pci_address *found, int most);
 static bool is_nvidia_gpu(const char *address);
@@ -59,6 +61,22 @@ int gpu_numa_nodes(int *node, int most)
     return count;
 }
 
+int gpu_of_minor(int minor)
+{
+    struct pci_address found[GPU_MAX];
+    char               text[1024], *line;
+    int                count = list_driver(found, GPU_MAX), i;
+
+    qsort(found, (size_t)count, sizeof *found, compare);
+    for (i = 0; i < count; i++) {
+        read_file("/proc/driver/nvidia/gpus", found[i].text, "information", text, sizeof text);
+        line = strstr(text, "Device Minor:");
+        if (line != NULL && strtol(line + strlen("Device Minor:"), NULL, 10) == minor)
+            return i;
+    }
+    return minor; /* the driver does not say: they are alike on most machines */
+}
+
 static DIR *open_dir(const char *path)
 {
     const char *root = getenv(GPU_TEST_ROOT_ENV);
@@ -71,9 +89,14 @@ static DIR *open_dir(const char *path)
 
 static void read_pci(const char *address, const char *name, char *text, size_t size)
 {
+    read_file("/sys/bus/pci/devices", address, name, text, size);
+}
+
+static void read_file(const char *folder, const char *address, const char *name, char *text,
+                      size_t size)
+{
     const char *root = getenv(GPU_TEST_ROOT_ENV);
-    char       *path = xasprintf("%s/sys/bus/pci/devices/%s/%s", root != NULL ? root : "", address,
-                                 name);
+    char       *path = xasprintf("%s%s/%s/%s", root != NULL ? root : "", folder, address, name);
 
     fd_read_file(path, text, size);
     free(path);

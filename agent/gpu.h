@@ -18,4 +18,7 @@ int gpu_count(void);
  * known. Returns how many there are. */
 int gpu_numa_nodes(int *node, int most);
 
+/* The number of the GPU behind /dev/nvidiaMINOR. */
+int gpu_of_minor(int minor);
+
 #endif

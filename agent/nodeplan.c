@@ -85,7 +85,9 @@ static int read_numbers(struct reader *in, struct nodeplan *plan)
         get_int(in, "credit", 0, INT32_MAX, &credit) < 0 ||
         get_seconds(in, "grace_s", &plan->grace_s) < 0 ||
         get_seconds(in, "heartbeat_s", &plan->heartbeat_s) < 0 ||
-        get_seconds(in, "lease_s", &plan->lease_s) < 0)
+        get_seconds(in, "lease_s", &plan->lease_s) < 0 ||
+        (json_object_get(in->body, "hang_s") != NULL &&
+         get_seconds(in, "hang_s", &plan->hang_s) < 0))
         return -1;
     plan->credit = (uint32_t)credit;
     plan->omp_default = json_is_true(json_object_get(in->body, "omp_default"));

@@ -33,6 +33,7 @@ struct nodeplan {
     bool     is_exec; /* one command a node instead of a job */
     int      world_size, node_rank, node_count;
     double   grace_s, heartbeat_s, lease_s;
+    double   hang_s; /* 0: nobody asks whether the ranks do anything */
     uint32_t credit;
     char    *cwd; /* NULL: stay */
     struct strlist env, env_default;

@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "logfile.h"
+#include "ready.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -24,7 +25,7 @@
 typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
                     struct error *err);
 static frame_f take_ping, take_pong, take_probe, take_blob, take_plan, take_go, take_credit,
-    take_kvs, take_signal, take_stop;
+    take_kvs, take_signal, take_stop, take_clean, take_stacks;
 
 /* What the launcher may send. from, to: the states in which it makes sense. */
 static const struct {
@@ -42,6 +43,8 @@ static const struct {
     [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
+    [FRAME_STACKS] = { take_stacks, false, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_CLEAN] = { take_clean, true, AGENT_WAITING, AGENT_WAITING },
 };
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
@@ -49,6 +52,8 @@ static int  prepare_all(struct agent *agent, struct failure *failure);
 static int  open_logs(struct agent *agent, struct failure *failure);
 static void prepared(struct agent *agent);
 static void puts_cb(json_t *puts, bool more, void *arg);
+static void cleaned_cb(json_t *body, void *arg);
+static void stacked_cb(uint32_t rank, json_t *body, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
 static void raise_descriptor_limit(void);
@@ -210,14 +215,12 @@ static void venv_cb(const struct strlist *env, const struct failure *failure, vo
 static void prepared(struct agent *agent)
 {
     struct failure failure;
-    char           words[64];
 
     if (prepare_all(agent, &failure) < 0) {
         agent_fail(agent, "plan", &failure);
         return;
     }
-    contain_words(&agent->guard.contain, words, sizeof words);
-    agent_send(agent, FRAME_READY, 0, json_pack("{s:s}", "containment", words));
+    agent_send(agent, FRAME_READY, 0, ready_body(agent));
     agent_enter(agent, AGENT_READY);
 }
 
@@ -261,6 +264,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
     (void)frame, (void)body, (void)err;
     agent->has_begun = true;
     memory_begin(&agent->memory);
+    idle_begin(&agent->idle);
     probe_release_port(agent->probe);
     agent_enter(agent, AGENT_RUNNING);
     agent_start_ranks(agent);
@@ -336,6 +340,42 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
         return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
     agent_stop(agent, json_number_value(grace_s));
     return 0;
+}
+
+static int take_clean(struct agent *agent, const struct frame *frame, const json_t *body,
+                      struct error *err)
+{
+    (void)frame;
+    if (agent->clean != NULL)
+        return err_set(err, "a second CLEAN frame");
+    agent->clean = clean_begin(agent->base, body, cleaned_cb, agent, err);
+    return agent->clean != NULL ? 0 : -1;
+}
+
+static void cleaned_cb(json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_CLEANED, 0, body);
+    link_flush(&agent->link);
+}
+
+static int take_stacks(struct agent *agent, const struct frame *frame, const json_t *body,
+                       struct error *err)
+{
+    (void)frame, (void)body;
+    if (agent->stacks != NULL)
+        return err_set(err, "a second STACKS frame");
+    agent->stacks = stacks_begin(agent, stacked_cb, agent);
+    return 0;
+}
+
+static void stacked_cb(uint32_t rank, json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_STACKED, rank, body);
+    link_flush(&agent->link);
 }
 
 /* Four descriptors a rank. The ranks keep the limit they would have had: the

@@ -18,7 +18,6 @@
 #include "frame.h"
 #include "xalloc.h"
 
-static void list_all(struct processes *all);
 static bool stat_read(pid_t pid, struct process *process);
 
 void processes_below(struct processes *found, pid_t root)
@@ -27,7 +26,7 @@ void processes_below(struct processes *found, pid_t root)
     size_t           i, j, kept = 0;
     bool             grown = true;
 
-    list_all(&all);
+    processes_all(&all);
     while (grown) {
         grown = false;
         for (i = 0; i < all.count; i++) {
@@ -91,7 +90,7 @@ json_t *process_json(pid_t pid)
                      "wchan", json_text(wchan, strlen(wchan)));
 }
 
-static void list_all(struct processes *all)
+void processes_all(struct processes *all)
 {
     DIR           *proc = opendir("/proc");
     struct dirent *entry;
@@ -120,17 +119,19 @@ static bool stat_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;
     int                parent;
-    unsigned long long start;
+    unsigned long long start, own[2], reaped[2];
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     fd_read_file(path, text, sizeof text);
     at = strrchr(text, ')');
     *process = (struct process){ .pid = pid };
-    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-                                 " %*s %*s %*s %llu",
-                             &process->state, &parent, &start) != 3)
+    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
+                                 " %*s %*s %*s %*s %llu",
+                             &process->state, &parent, &own[0], &own[1], &reaped[0], &reaped[1],
+                             &start) != 7)
         return false;
     process->parent = parent;
     process->start = start;
+    process->cpu = own[0] + own[1] + reaped[0] + reaped[1];
     return true;
 }

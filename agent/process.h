@@ -17,6 +17,7 @@
 struct process {
     pid_t    pid, parent;
     uint64_t start; /* ticks since boot: with pid, unique until reboot */
+    uint64_t cpu;   /* ticks of CPU time, with those of reaped children */
     char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
     bool     below; /* descends from the root that was asked for */
 };
@@ -29,6 +30,8 @@ struct processes {
 /* All living processes that descend from root, without root and without
  * zombies. Free with processes_clear(). */
 void processes_below(struct processes *found, pid_t root);
+/* All that this /proc shows. */
+void processes_all(struct processes *found);
 void processes_clear(struct processes *found);
 
 /* Send a signal to exactly this process: not to one that took its number
@@ -41,5 +44,15 @@ bool process_is_dumping(pid_t pid);
 
 /* {"pid":N, "name":"python3", "wchan":"nfs_wait_bit_killable"} */
 json_t *process_json(pid_t pid);
+
+/* {"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"python3 train.py"};
+ * NULL when it has gone. process_about.c */
+json_t *process_about(const struct process *process);
+
+/* Its real user; false when it has gone. */
+bool process_uid(pid_t pid, uid_t *uid);
+
+/* "ann", or "uid 1234". */
+void user_name(uid_t uid, char *name, size_t size);
 
 #endif

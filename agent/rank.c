@@ -95,6 +95,7 @@ void rank_clear(struct rank *rank)
 void rank_started(struct rank *rank, const struct guard_message *message)
 {
     rank->state = RANK_RUNNING;
+    rank->pid = message->pid;
     agent_send(rank->agent, FRAME_STARTED, rank->plan->rank,
                json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
     stream_begin(&rank->out);

@@ -38,6 +38,7 @@ struct rank {
     const struct nodeplan_rank *plan;
     int               index;
     enum rank_state   state;
+    pid_t             pid;  /* once started */
     char             *path; /* the program */
     struct strlist    env;
     int               log_fd;

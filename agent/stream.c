@@ -114,6 +114,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (stream->log_fd >= 0 || !stream->to_frames)
         into = fresh = evbuffer_new();
     got = fd_read_buffer(fd, into, STREAM_FRAME_MAX);
+    stream->read_bytes += got > 0 ? (uint64_t)got : 0;
     if (got > 0 && fresh != NULL)
         keep(stream, fresh);
     if (fresh != NULL)

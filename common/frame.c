@@ -18,7 +18,8 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_CREDIT] = "CREDIT", [FRAME_EXIT] = "EXIT",       [FRAME_KVS] = "KVS",
     [FRAME_ABORT] = "ABORT",   [FRAME_SIGNAL] = "SIGNAL",   [FRAME_STOP] = "STOP",
     [FRAME_PING] = "PING",     [FRAME_PONG] = "PONG",       [FRAME_ERROR] = "ERROR",
-    [FRAME_DONE] = "DONE",
+    [FRAME_DONE] = "DONE",     [FRAME_CLEAN] = "CLEAN",     [FRAME_CLEANED] = "CLEANED",
+    [FRAME_IDLE] = "IDLE",     [FRAME_STACKS] = "STACKS",   [FRAME_STACKED] = "STACKED",
 };
 
 const char *frame_name(enum frame_type type)

@@ -45,6 +45,11 @@ enum frame_type {
     FRAME_PONG,      /* both  u64 u64: the ping's, then the answerer's clock */
     FRAME_ERROR,     /* A>L json: this node cannot go on */
     FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */
+    FRAME_CLEAN,     /* L>A json: look for what earlier runs have left, end it */
+    FRAME_CLEANED,   /* A>L json: what there was */
+    FRAME_IDLE,      /* A>L json: how long the ranks here have done nothing */
+    FRAME_STACKS,    /* L>A empty: where are they? */
+    FRAME_STACKED,   /* A>L json: there */
     FRAME_TYPE_COUNT
 };
 

@@ -29,6 +29,8 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
         options->command = COMMAND_EXEC;
     else if (*words != NULL && strcmp(*words, "check") == 0)
         options->command = COMMAND_CHECK;
+    else if (*words != NULL && strcmp(*words, "clean") == 0)
+        options->command = COMMAND_CLEAN;
     if (options->command != COMMAND_RUN)
         words++;
 
@@ -135,9 +137,12 @@ static void settings_add(struct settings *settings, const struct option_row *row
  * keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
-    if (options->command != COMMAND_CHECK && *words != NULL) {
+    bool has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+
+    if (has_script && *words != NULL) {
         if (options->command == COMMAND_RUN && !was_eaten &&
-            (strcmp(*words, "exec") == 0 || strcmp(*words, "check") == 0))
+            (strcmp(*words, "exec") == 0 || strcmp(*words, "check") == 0 ||
+             strcmp(*words, "clean") == 0))
             return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
                            "(a script of that name is ./%s)", *words, *words, *words);
         options->script = xstrdup(*words++);

@@ -174,6 +174,8 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
                      "credit", (json_int_t)credit, "omp_default", !is_exec);
     set_common(&brief, body, plan, node, options);
+    if (!is_exec && options->hang_timeout_s > 0)
+        json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
     json_object_set_new(body, "ranks", add_ranks(&brief, plan, node));

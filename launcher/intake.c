@@ -305,12 +305,26 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
     case FRAME_PROBED:
         take_probed(run, node, body);
         break;
+    case FRAME_IDLE:
+        hang_take_idle(node, body);
+        break;
+    case FRAME_STACKED:
+        if (json_object_get(body, "text") != NULL && !rank_is_of(node, frame->rank)) {
+            bad_frame(node, frame, "not for this rank");
+            break;
+        }
+        hang_take_stack(run, node, frame->rank, body);
+        break;
+    case FRAME_CLEANED:
+        run_clean_take(run, node, body);
+        break;
     case FRAME_READY:
         if (node->state != NODE_PREPARING || node->failure != NULL)
             break; /* it crossed with our STOP */
         node->containment = optional_text(body, "containment");
         log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
-        node_enter(node, NODE_READY, 0);
+        if (run_check_ready(run, node, body))
+            node_enter(node, NODE_READY, 0);
         break;
     case FRAME_STARTED:
         outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),

@@ -80,6 +80,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
         node_ping(node);
         check_silence(run, node, now_ns);
     }
+    hang_look(run);
 }
 
 static void pass_on(struct run *run, int signal)

@@ -122,16 +122,18 @@ static void make_nodes(struct run *run)
 
     run->credit = credit_of_each(run->plan->nodes);
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
+    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++)
         node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
     run->kvs = kvs_new(run->plan->nodes);
 }
 
-static int write_json(const struct run *run)
+static int write_json(const struct run *run, int status)
 {
     const char *path = run->options->json;
-    json_t     *result = outcome_json(&run->outcome, log_wants(LOG_INFO));
+    json_t     *result = run_is_clean(run) ? run_clean_json(run, status)
+                                           : outcome_json(&run->outcome, log_wants(LOG_INFO));
     int         rc;
 
     if (strcmp(path, "-") == 0) {
@@ -152,9 +154,9 @@ static void keep_begin(struct run *run)
 {
     struct error err;
 
-    if (run->plan->command != COMMAND_EXEC && rundir_open(&run->kept, run->plan, &err) < 0)
+    if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, &err) < 0)
         log_info("nothing of this run is kept: %s", err.text);
-    else if (run->plan->command != COMMAND_EXEC)
+    else if (!run_is_exec(run))
         log_info("this run is kept in %s", run->kept.path);
 }
 
@@ -177,9 +179,12 @@ static int finish(struct run *run)
     run->outcome.end_ns = clock_now_ns();
     run->outcome.lost_bytes += output_finish(run->output, FINISH_S);
     log_sink(NULL, NULL);
+    hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
-    if (run->options->json != NULL && write_json(run) < 0 && status == 0)
+    if (run_is_clean(run))
+        status = run_clean_report(run, status);
+    if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
     keep_end(run);
     return status;
@@ -189,9 +194,12 @@ static void run_clear(struct run *run)
 {
     size_t i;
 
-    for (i = 0; i < run->plan->nodes; i++)
+    for (i = 0; i < run->plan->nodes; i++) {
         node_clear(&run->node[i]);
+        json_decref(run->left[i]);
+    }
     interrupt_clear(run);
+    hang_free(run->hang);
     output_free(run->output);
     kvs_free(run->kvs);
     master_clear(&run->master);
@@ -199,6 +207,7 @@ static void run_clear(struct run *run)
     outcome_clear(&run->outcome);
     free(run->node);
     free(run->credit_left);
+    free(run->left);
     event_base_free(run->base);
 }
 
@@ -221,7 +230,7 @@ int launch_run(const struct options *options, struct plan *plan)
     if (open_loop(&run, &err) < 0)
         goto failed;
     outcome_init(&run.outcome, plan);
-    run.outcome.is_exec = plan->command == COMMAND_EXEC;
+    run.outcome.is_exec = run_is_exec(&run);
     run.outcome.largest_status = options->largest_status;
     run.outcome.start_ns = clock_now_ns();
     open_output(&run, shown);

@@ -63,8 +63,10 @@ struct node {
     int64_t                 stop_ns;    /* when STOP was sent; 0: not */
     uint64_t                credit_due; /* bytes written, not yet given back as credit */
     int                     ranks_left; /* EXIT not yet seen */
+    double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
     bool                    owes_answer; /* the run's phase waits for it */
+    bool                    owes_stacks; /* it was asked where its ranks are */
 
     uint32_t               generation;
     struct event_base     *base;

@@ -25,6 +25,7 @@ enum option_commands {
     FOR_RUN = 1 << COMMAND_RUN,
     FOR_EXEC = 1 << COMMAND_EXEC,
     FOR_CHECK = 1 << COMMAND_CHECK,
+    FOR_CLEAN = 1 << COMMAND_CLEAN,
 };
 
 struct option_row;

@@ -84,6 +84,7 @@ void options_clear(struct options *options)
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);
+    free(options->run);
     *options = (struct options){ 0 };
 }
 
@@ -127,11 +128,15 @@ static int check_command(const struct option_row *row, enum command command, str
 {
     if (row->commands == 0 || (row->commands & 1u << command))
         return 0;
+    if (command != COMMAND_CLEAN && (row->commands & FOR_CLEAN) != 0)
+        return err_set(err, "is an option of muster clean");
     if (command == COMMAND_EXEC)
         return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
     if (command == COMMAND_CHECK)
         return err_set(err, "has no meaning with muster check; "
                        "options of the check itself go behind '--'");
+    if (command == COMMAND_CLEAN)
+        return err_set(err, "has no meaning with muster clean, which starts nothing");
     return err_set(err, "is an option of muster exec");
 }
 
@@ -294,6 +299,8 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]");
     if (options->command == COMMAND_EXEC && options->script == NULL)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
+    if (options->command == COMMAND_CLEAN && options->args.count > 0)
+        return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
     if (options->command != COMMAND_EXEC)
         options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
     if (options->module && options->no_python)

@@ -20,6 +20,7 @@ enum command {
     COMMAND_RUN,   /* muster [options] script [args]: one rank a slot */
     COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
+    COMMAND_CLEAN, /* muster clean [options]: what earlier runs have left */
 };
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
@@ -63,6 +64,7 @@ struct options {
     char *master_addr;    /* NULL: chosen by reachability */
     int   master_port;    /* 0: 29500 or a free one */
     bool  one_gpu_per_rank;
+    bool  require_idle_gpus;
     bool  bind_cores;
     char *bind_core_list; /* NULL: all */
     enum local_rank_by local_rank_by;
@@ -79,8 +81,12 @@ struct options {
     bool  dry_run;
 
     /* how it ends */
-    double grace_s, timeout_s /* 0: none */, heartbeat_s, dead_after_s;
-    bool   save_pid;
+    double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
+    bool   save_pid, strict_containment;
+
+    /* clean */
+    bool  kill;
+    char *run; /* NULL: all but those that go on */
 
     enum log_level log_level;
     bool           quiet;

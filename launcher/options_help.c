@@ -18,6 +18,7 @@ static const char usage[] =
     "usage: muster [OPTIONS] SCRIPT [ARGS...]      one rank a slot, as deepspeed\n"
     "       muster exec [OPTIONS] [--] COMMAND...  one command a host, as pdsh\n"
     "       muster check [OPTIONS] [-- ARGS...]    do the nodes reach each other, how fast?\n"
+    "       muster clean [OPTIONS] [--kill]        what have earlier runs left?\n"
     "\n"
     "Options end at the script. --NAME=VALUE or --NAME VALUE; unique prefixes; '-' is '_'.\n";
 

@@ -118,12 +118,16 @@ static void node_changed(struct node *node, void *arg)
         handshake_ended(run);
         break;
     case NODE_ANSWERED:
-        if (run_is_exec(run) && run->phase != PHASE_STOPPING)
+        if (run_is_clean(run) && run->phase != PHASE_STOPPING)
+            run_clean_ask(run, node);
+        else if (run_is_exec(run) && run->phase != PHASE_STOPPING)
             prepare(run, node);
         else
             settle(run, node);
         break;
     case NODE_PROBED:
+        if (run_is_clean(run))
+            run_clean_leave(run, node);
         settle(run, node);
         break;
     case NODE_READY:
@@ -189,6 +193,8 @@ static void settle(struct run *run, struct node *node)
     node->owes_answer = false;
     if (--run->unsettled > 0 || run->phase >= PHASE_RUNNING)
         return;
+    if (run->phase == PHASE_CONNECTING)
+        run_check_nodes(run);
     if (any_failed(run))
         run_end(run);
     else
@@ -282,6 +288,8 @@ static void enter_running(struct run *run)
     size_t         i;
 
     output_progress(run->output, NULL);
+    if (!run_is_exec(run))
+        run_check_clocks(run);
     if (run->options->timeout_s > 0)
         xevent_add(run->time_limit, &limit);
     for (i = 0; i < run->plan->nodes; i++)

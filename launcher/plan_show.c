@@ -235,6 +235,7 @@ json_t *plan_json(const struct plan *plan, bool with_values)
 {
     static const char *const modes[] = {
         [COMMAND_RUN] = "run", [COMMAND_EXEC] = "exec", [COMMAND_CHECK] = "check",
+        [COMMAND_CLEAN] = "clean",
     };
     json_t *nodes = json_array(), *body;
     size_t  i;

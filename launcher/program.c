@@ -48,6 +48,8 @@ int program_find(const struct options *options, char *const *here, const char *c
     case COMMAND_CHECK:
         rc = find_check(here, program, exit_code, err);
         break;
+    case COMMAND_CLEAN:
+        break;
     case COMMAND_RUN:
         rc = find_script(options, here, cwd, program, exit_code, err);
         break;

@@ -13,6 +13,7 @@
 
 #include "outcome.h"
 
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,32 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     free(words);
 }
 
+/* Each number becomes a '#': ranks say the same of ranks, ports and addresses of their
+ * own. Caller frees. */
+static char *without_numbers(const char *text)
+{
+    char *copy = xstrdup(text), *to = copy;
+
+    for (; *text != '\0'; text++) {
+        if (!isdigit((unsigned char)*text))
+            *to++ = *text;
+        else if (to == copy || to[-1] != '#')
+            *to++ = '#';
+    }
+    *to = '\0';
+    return copy;
+}
+
+static bool same_but_numbers(const char *one, const char *other)
+{
+    char *a = without_numbers(one), *b = without_numbers(other);
+    bool  same = strcmp(a, b) == 0;
+
+    free(a);
+    free(b);
+    return same;
+}
+
 /* What a failing rank said last, next to what the first one did. */
 static char *last_words(const struct output *output, int rank, int first)
 {
@@ -243,6 +270,9 @@ static char *last_words(const struct output *output, int rank, int first)
     else if (firsts.count > 0 && strcmp(lines.item[lines.count - 1],
                                         firsts.item[firsts.count - 1]) == 0)
         text = xstrdup(", with the same last line");
+    else if (firsts.count > 0 && same_but_numbers(lines.item[lines.count - 1],
+                                                  firsts.item[firsts.count - 1]))
+        text = xstrdup(", with the same last line but for its numbers");
     else
         text = xasprintf("\n  | %s", lines.item[lines.count - 1]);
     strlist_clear(&lines);
@@ -258,22 +288,28 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
     int           rank;
 
     for (rank = 0; rank < outcome->plan->world_size; rank++) {
-        char *words, *last, *key;
+        char *words, *last, *alike, *key;
 
         if (rank == outcome->first_rank || !rank_end_is_failure(&outcome->rank[rank]))
             continue;
         words = words_of(&outcome->rank[rank]);
         last = last_words(output, rank, outcome->first_rank);
-        key = xasprintf("%s%s", words, last);
+        alike = without_numbers(last);
+        key = xasprintf("%s%s", words, alike);
         groups_add(&groups, key, rank);
         free(key);
+        free(alike);
         free(last);
         free(words);
     }
     for (i = 0; i < groups.count && i < GROUPS_MAX; i++) {
         char *names = group_ranks(&groups.group[i]);
+        char *words = words_of(&outcome->rank[groups.group[i].member[0]]);
+        char *last = last_words(output, groups.group[i].member[0], outcome->first_rank);
 
-        fprintf(out, "muster: %s failed too: %s\n", names, groups.group[i].key);
+        fprintf(out, "muster: %s failed too: %s%s\n", names, words, last);
+        free(last);
+        free(words);
         free(names);
     }
     if (i < groups.count)

@@ -5,6 +5,8 @@
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H
 
+#include <stdio.h>
+
 #include "agentfile.h"
 #include "kvs.h"
 #include "master.h"
@@ -51,17 +53,25 @@ struct run {
     size_t       over;       /* ENDED or FAILED */
     uint32_t     credit;     /* of a node */
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
+    json_t     **left;        /* by node: CLEANED; NULL: none yet */
 
     struct event *signals[8];
     size_t        signal_count;
     struct event *beat, *time_limit, *stop_limit;
     int64_t       last_beat_ns;
+    struct hang  *hang; /* NULL: none was seen */
     int           interrupts;
 };
 
+static inline bool run_is_clean(const struct run *run)
+{
+    return run->plan->command == COMMAND_CLEAN;
+}
+
+/* Every node is for itself, and has no ranks of a world. */
 static inline bool run_is_exec(const struct run *run)
 {
-    return run->plan->command == COMMAND_EXEC;
+    return run->plan->command == COMMAND_EXEC || run_is_clean(run);
 }
 
 /* phase.c: connect nodes as far as the window allows; the rest follows from
@@ -77,9 +87,32 @@ void run_stop_nodes(struct run *run, double grace_s);
 
 extern const struct node_ops run_node_ops; /* arg: the run */
 
+/* startcheck.c: what speaks against a start; nodes fail by it, or it is warned
+ * about. When all have answered; when one is ready (false: it has failed); before
+ * GO. */
+void run_check_nodes(struct run *run);
+void run_check_clocks(const struct run *run);
+bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
+
 /* intake.c: a frame of a node has come (node_ops.frame). */
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops intake_output_ops; /* arg: the run */
+
+/* hang.c: --hang-timeout. Look whether all ranks have stood still for so long, with
+ * each beat; IDLE and STACKED have come; print what came, before the report. */
+void hang_look(struct run *run);
+void hang_take_idle(struct node *node, const json_t *body);
+void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body);
+void hang_report(const struct run *run, FILE *out);
+void hang_free(struct hang *hang);
+
+/* leftovers.c: `muster clean`. Ask a node, take its answer, let it go; print all
+ * answers and return the exit status, where status is that of the nodes. */
+void run_clean_ask(struct run *run, struct node *node);
+void run_clean_take(struct run *run, struct node *node, const json_t *body);
+void run_clean_leave(struct run *run, struct node *node);
+int  run_clean_report(const struct run *run, int status);
+json_t *run_clean_json(const struct run *run, int status);
 
 /* interrupt.c: signals, heartbeats and time limits. */
 void interrupt_watch(struct run *run);

@@ -18,7 +18,7 @@
 #include "log.h"
 #include "xalloc.h"
 
-static const char *const files[] = { "plan.json", "log", "result.json" };
+static const char *const files[] = { "plan.json", "log", "result.json", "stacks.txt" };
 
 static int  make_path(const char *path, struct error *err);
 static int  write_json(int dir_fd, const char *name, const json_t *body, struct error *err);
@@ -72,6 +72,18 @@ out:
 int rundir_result(const struct rundir *dir, const json_t *result, struct error *err)
 {
     return dir->path == NULL ? 0 : write_json(dir->fd, "result.json", result, err);
+}
+
+int rundir_stacks(const struct rundir *dir, const char *text, size_t size, struct error *err)
+{
+    int fd = openat(dir->fd, "stacks.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int rc = 0;
+
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+        rc = err_set(err, "stacks.txt: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }
 
 void rundir_close(struct rundir *dir)

@@ -208,6 +208,27 @@ static void test_same_words(void **state)
                      "  | OSError: else\n");
 }
 
+/* Each names itself and its port: that is no other reason. */
+static void test_same_words_but_numbers(void **state)
+{
+    struct fixture *f = *state;
+    char            text[64];
+    int             rank;
+
+    start_all(f);
+    for (rank = 0; rank < RANKS; rank++) {
+        snprintf(text, sizeof text, "[rank%d]: %s\n", rank, rank < 3 ? "lost te1:47110" : "no peer");
+        say(f, rank, text);
+        end_rank(f, rank, 1, EXIT_CODE(1));
+    }
+    expect_report(f, "muster: rank 0 on te1 failed first: exit 1 (1.0 s after its start)\n"
+                     "  | [rank0]: lost te1:47110\n"
+                     "muster: ranks 1-2 failed too: exit 1, with the same last line but for its "
+                     "numbers\n"
+                     "muster: ranks 3-7 failed too: exit 1\n"
+                     "  | [rank3]: no peer\n");
+}
+
 /* Two at the same moment: the answer does not depend on whose word came first. */
 static void test_ties(void **state)
 {
@@ -467,6 +488,7 @@ int main(void)
         TEST(test_all_well),
         TEST(test_first_failing_rank),
         TEST(test_same_words),
+        TEST(test_same_words_but_numbers),
         TEST(test_ties),
         TEST(test_signals),
         TEST(test_signal_without_a_trace),

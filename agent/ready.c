@@ -1,0 +1,71 @@
+/* ready.c - see ready.h
+ *
+ * Whoever has the GPUs or has filled /dev/shm is looked for among all processes.
+ * That is only done for a run that could be disturbed by it: never for `muster
+ * exec`, not without GPUs, not while there is room.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "ready.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent.h"
+#include "gpu_holders.h"
+#include "shm.h"
+
+/* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
+#define SHM_SCARCE (64 << 20)
+
+static json_t *holders_of_ours(const struct agent *agent);
+static bool    gpus_of(const struct nodeplan_rank *rank, bool *wanted);
+
+json_t *ready_body(const struct agent *agent)
+{
+    json_t *body = json_object();
+    char    words[64];
+    int64_t free_bytes;
+
+    contain_words(&agent->guard.contain, words, sizeof words);
+    json_object_set_new(body, "containment", json_string(words));
+    if (agent->plan.is_exec)
+        return body;
+    json_object_set_new(body, "gpu_holders", holders_of_ours(agent));
+    free_bytes = shm_free();
+    if (agent->ranks > 1 && free_bytes < SHM_SCARCE)
+        json_object_set_new(body, "shm", json_pack("{s:I, s:o}", "free", (json_int_t)free_bytes,
+                                                   "stale", shm_stale(false)));
+    return body;
+}
+
+static json_t *holders_of_ours(const struct agent *agent)
+{
+    bool wanted[GPU_MAX] = { false };
+    int  i;
+
+    for (i = 0; i < agent->ranks; i++)
+        if (!gpus_of(&agent->plan.rank[i], wanted))
+            return gpu_holders(NULL);
+    return gpu_holders(wanted);
+}
+
+/* False when they are not given by number (UUIDs, MIG). */
+static bool gpus_of(const struct nodeplan_rank *rank, bool *wanted)
+{
+    const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");
+    char       *end;
+    long        gpu;
+
+    if (list == NULL)
+        return false;
+    while (*list != '\0') {
+        gpu = strtol(list, &end, 10);
+        if (end == list || (*end != ',' && *end != '\0') || gpu < 0 || gpu >= GPU_MAX)
+            return false;
+        wanted[gpu] = true;
+        list = end + (*end == ',');
+    }
+    return true;
+}

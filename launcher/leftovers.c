@@ -1,0 +1,318 @@
+/* leftovers.c - `muster clean`: what earlier runs have left, of all nodes in one table
+ *
+ *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
+ *     te1  removed  file     -     me   -    -                     /dev/shm/nccl-x (64 MiB)
+ *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
+ *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
+ *
+ * Nodes do not wait for each other, and one that cannot be reached is no reason not
+ * to clean the others.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "frame.h"
+#include "hostrange.h"
+#include "visible.h"
+#include "xalloc.h"
+
+#define EXIT_LEFT  1    /* something of ours was found, and is there still */
+#define LOOK_S     60.0 /* for a node to look through its processes */
+#define STUCK_S    10.0 /* an agent's patience with what survives KILL */
+#define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
+#define MIB        (1024.0 * 1024.0)
+#define COLUMNS    8
+#define GAP        2    /* blanks between two of them */
+
+/* Texts, safe to print. */
+struct table {
+    char  *(*row)[COLUMNS];
+    size_t rows;
+};
+
+static void list_node(const struct run *run, size_t node, struct table *table);
+static bool is_left(const struct run *run, const json_t *item);
+static void table_print(const struct table *table, FILE *out);
+static void table_clear(struct table *table);
+
+void run_clean_ask(struct run *run, struct node *node)
+{
+    json_t *body = json_pack("{s:b, s:f}", "kill", run->options->kill, "grace_s",
+                             run->options->grace_s);
+
+    if (run->options->run != NULL)
+        json_object_set_new(body, "run", json_string(run->options->run));
+    node_enter(node, NODE_PROBING,
+               LOOK_S + (run->options->kill ? run->options->grace_s + STUCK_S : 0));
+    node_send(node, FRAME_CLEAN, body);
+}
+
+void run_clean_take(struct run *run, struct node *node, const json_t *body)
+{
+    if (!run_is_clean(run) || node->state != NODE_PROBING) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: nobody has asked");
+        return;
+    }
+    if (json_array_size(json_object_get(body, "processes")) > ITEMS_MAX ||
+        json_array_size(json_object_get(body, "shm")) > ITEMS_MAX ||
+        json_array_size(json_object_get(body, "gpu_holders")) > ITEMS_MAX) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: more than %d items",
+                  ITEMS_MAX);
+        return;
+    }
+    run->left[node->index] = json_incref((json_t *)body);
+    node_enter(node, NODE_PROBED, 0);
+}
+
+void run_clean_leave(struct run *run, struct node *node)
+{
+    (void)run;
+    node->stop_ns = clock_now_ns();
+    node_send(node, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
+}
+
+/* --- what came of it -------------------------------------------------------- */
+
+static bool any_left(const struct run *run)
+{
+    const json_t *item;
+    size_t        n, i;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        json_array_foreach(json_object_get(run->left[n], "processes"), i, item)
+            if (is_left(run, item))
+                return true;
+        json_array_foreach(json_object_get(run->left[n], "shm"), i, item)
+            if (is_left(run, item))
+                return true;
+    }
+    return false;
+}
+
+/* Where nothing is. */
+static void print_clean(const struct run *run, FILE *out)
+{
+    struct strlist hosts = { 0 };
+    char          *names;
+    size_t         n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        if (run->left[n] != NULL && json_array_size(json_object_get(run->left[n], "processes")) +
+                                            json_array_size(json_object_get(run->left[n], "shm")) +
+                                            json_array_size(json_object_get(run->left[n],
+                                                                            "gpu_holders")) == 0)
+            strlist_add(&hosts, run->plan->node[n].host);
+    if (hosts.count > 0) {
+        names = hostrange_fold(&hosts);
+        fprintf(out, "%s: nothing is left\n", names);
+        free(names);
+    }
+    strlist_clear(&hosts);
+}
+
+int run_clean_report(const struct run *run, int status)
+{
+    struct table table = { 0 };
+    const char  *json = run->options->json;
+    size_t       n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        list_node(run, n, &table);
+    if (json == NULL || strcmp(json, "-") != 0) {
+        table_print(&table, stdout);
+        print_clean(run, stdout);
+    }
+    table_clear(&table);
+    return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
+}
+
+json_t *run_clean_json(const struct run *run, int status)
+{
+    json_t *nodes = json_array();
+    size_t  n;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        json_t *node = run->left[n] != NULL ? json_copy(run->left[n]) : json_object();
+
+        const struct conn_failure *why = run->outcome.node[n];
+
+        json_object_set_new(node, "node", json_string(run->plan->node[n].host));
+        json_object_set_new(node, "error",
+                            why != NULL ? json_text(why->text, strlen(why->text)) : json_null());
+        json_array_append_new(nodes, node);
+    }
+    return json_pack("{s:i, s:o}", "exit_status", status, "nodes", nodes);
+}
+
+/* --- rows ------------------------------------------------------------------- */
+
+static char *safe(const char *text)
+{
+    return visible_text(text, strlen(text));
+}
+
+static char *safe_of(const json_t *item, const char *key)
+{
+    const char *text = json_string_value(json_object_get(item, key));
+
+    return safe(text != NULL && text[0] != '\0' ? text : "-");
+}
+
+/* "-", "59 s", "3 h", "12 d": enough to tell today's from last week's. */
+static char *age_of(const json_t *item)
+{
+    const json_t *age = json_object_get(item, "age_s");
+    long long     seconds = json_integer_value(age);
+
+    if (!json_is_integer(age))
+        return xstrdup("-");
+    if (seconds >= 2 * 86400)
+        return xasprintf("%lld d", seconds / 86400);
+    if (seconds >= 2 * 3600)
+        return xasprintf("%lld h", seconds / 3600);
+    return seconds >= 120 ? xasprintf("%lld min", seconds / 60) : xasprintf("%lld s", seconds);
+}
+
+/* state, what and text are taken over. */
+static void table_add(struct table *table, const char *host, char *state, char *what,
+                      const json_t *item, char *text)
+{
+    const json_t *pid = json_object_get(item, "pid");
+    char        **row;
+
+    table->row = xreallocarray(table->row, table->rows + 1, sizeof *table->row);
+    row = table->row[table->rows++];
+    row[0] = safe(host);
+    row[1] = state;
+    row[2] = what;
+    row[3] = json_is_integer(pid) ? xasprintf("%lld", (long long)json_integer_value(pid))
+                                  : xstrdup("-");
+    row[4] = safe_of(item, "user");
+    row[5] = age_of(item);
+    row[6] = safe_of(item, "run");
+    row[7] = text;
+}
+
+static bool is_true(const json_t *item, const char *key)
+{
+    return json_is_true(json_object_get(item, key));
+}
+
+/* A run that goes on is nothing left over, unless it was to be ended. */
+static bool is_left(const struct run *run, const json_t *item)
+{
+    return !is_true(item, "gone") &&
+           (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
+}
+
+static bool goes_on(const json_t *item)
+{
+    return is_true(item, "running") && !is_true(item, "gone");
+}
+
+/* One row for each run that goes on: its first process, and how many there are. */
+static void list_running(const char *host, const json_t *processes, size_t first,
+                         struct table *table)
+{
+    const json_t *item = json_array_get(processes, first), *other;
+    size_t        i, count = 0;
+
+    json_array_foreach(processes, i, other) {
+        if (!goes_on(other) ||
+            !json_equal(json_object_get(other, "run"), json_object_get(item, "run")))
+            continue;
+        if (i < first)
+            return;
+        count++;
+    }
+    table_add(table, host, xstrdup("running"), xstrdup("run"), item,
+              xasprintf("%zu processes", count));
+}
+
+static bool is_listed(const json_t *processes, const json_t *pid)
+{
+    const json_t *item;
+    size_t        i;
+
+    json_array_foreach(processes, i, item)
+        if (json_equal(json_object_get(item, "pid"), pid))
+            return true;
+    return false;
+}
+
+static char *gpus_of(const json_t *holder)
+{
+    const json_t *gpu;
+    char         *text = xstrdup("gpu"), *longer;
+    size_t        i;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, gpu) {
+        longer = xasprintf("%s%c%lld", text, i > 0 ? ',' : ' ', (long long)json_integer_value(gpu));
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void list_node(const struct run *run, size_t node, struct table *table)
+{
+    const json_t *left = run->left[node], *processes = json_object_get(left, "processes"), *item;
+    const char   *host = run->plan->node[node].host;
+    char         *name;
+    size_t        i;
+
+    json_array_foreach(processes, i, item) {
+        if (goes_on(item) && !is_left(run, item))
+            list_running(host, processes, i, table);
+        else
+            table_add(table, host, xstrdup(is_true(item, "gone") ? "ended" : "left"),
+                      xstrdup(is_true(item, "agent") ? "agent" : "process"), item,
+                      safe_of(item, "command"));
+    }
+    json_array_foreach(json_object_get(left, "shm"), i, item) {
+        name = safe_of(item, "name");
+        table_add(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                  xstrdup("file"), item,
+                  xasprintf("/dev/shm/%s (%.0f MiB)", name,
+                            (double)json_integer_value(json_object_get(item, "size")) / MIB));
+        free(name);
+    }
+    json_array_foreach(json_object_get(left, "gpu_holders"), i, item)
+        if (!is_listed(processes, json_object_get(item, "pid")))
+            table_add(table, host, xstrdup("in use"), gpus_of(item), item,
+                      safe_of(item, "command"));
+}
+
+static void table_print(const struct table *table, FILE *out)
+{
+    int    width[COLUMNS] = { 0 };
+    size_t i;
+    int    c;
+
+    for (i = 0; i < table->rows; i++)
+        for (c = 0; c < COLUMNS; c++)
+            if ((int)strlen(table->row[i][c]) > width[c])
+                width[c] = (int)strlen(table->row[i][c]);
+    for (i = 0; i < table->rows; i++) {
+        for (c = 0; c < COLUMNS - 1; c++)
+            fprintf(out, "%-*s", width[c] + GAP, table->row[i][c]);
+        fprintf(out, "%s\n", table->row[i][c]);
+    }
+}
+
+static void table_clear(struct table *table)
+{
+    size_t i;
+    int    c;
+
+    for (i = 0; i < table->rows; i++)
+        for (c = 0; c < COLUMNS; c++)
+            free(table->row[i][c]);
+    free(table->row);
+}

@@ -1,0 +1,213 @@
+#!/bin/sh
+# muster clean: finds what earlier runs have left, ends it when told to, and nothing else.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/run/lib.sh"
+
+# It looks at all processes of a machine: this script has one of its own.
+own_namespaces
+mount -t tmpfs tmpfs /dev/shm
+
+clean() {
+    run muster clean -H node1:2 --grace 1 "$@"
+}
+
+# stale COMMAND...: a process as a run would leave it; it is $stale, and in a session of its own.
+old=20260101-000000-abcd
+stale() {
+    MUSTER_RUN_ID=$old MUSTER_TEST_TAG=$tag setsid "$@" >/dev/null 2>&1 &
+    stale=$!
+    test_pids="$test_pids $stale"
+    wait_for 5 grep -qs "$1" "/proc/$stale/cmdline"
+}
+
+alive() {
+    ! is_gone "$1"
+}
+
+# row PID WORDS: the table says that of this process.
+row() {
+    grep -Eq "^node1 +$2 +$1 " out
+}
+
+# Those who were not ours keep theirs.
+nothing_left_of() {
+    for environ in $(grep -lsz "^$1=$old\$" /proc/[0-9]*/environ); do
+        [ "${environ%/environ}" = "/proc/$others" ] || return 1
+    done
+}
+
+all_ready() {
+    lines out 2
+}
+
+clean
+is "nothing is left: 0" "$rc" 0
+is "... and it says so" "$(cat out err)" "node1: nothing is left"
+
+# What is ours, and what is not
+stale sleep 1001
+ours=$stale
+stale sh -c 'trap "" TERM; while :; do sleep 0.1; done'
+deaf=$stale
+sleep 1002 &
+plain=$!
+MUSTER_RUN_ID=$old setpriv --reuid 65534 --clear-groups sleep 1003 &
+others=$!
+test_pids="$test_pids $plain $others"
+wait_for 5 grep -qs sleep "/proc/$others/cmdline"
+echo 123456 >/dev/shm/nccl-stale
+echo 1 >/dev/shm/torch_1_2
+echo 1 >/dev/shm/precious
+sleep 1004 9>/dev/shm/nccl-held &
+test_pids="$test_pids $!"
+echo 1 >/dev/shm/nccl-others
+chown 65534 /dev/shm/nccl-others
+
+clean
+is "something is left: 1" "$rc" 1
+ok "a process of an old run" row "$ours" "left +process"
+ok "... with user, run and command" grep -Eq " root +[0-9]+ s +$old +sleep 1001" out
+ok "one that is deaf" row "$deaf" "left +process"
+ok "a file" grep -q 'left .*/dev/shm/nccl-stale' out
+ok "not one that is open" not grep -q nccl-held out
+ok "not one of another user" not grep -q nccl-others out
+ok "not a process without a run" not grep -q "sleep 1002" out
+ok "not one of another user's" not grep -q "sleep 1003" out
+ok "looking ends nothing" alive "$ours"
+ok "... and removes nothing" test -e /dev/shm/nccl-stale
+
+clean --kill --run 20260101-000000-ffff
+is "--run of another run: nothing" "$rc" 0
+ok "... and nothing is ended" alive "$ours"
+
+clean --kill --json clean.json
+is "--kill: 0" "$rc" 0
+ok "the process is gone" is_gone "$ours"
+ok "the deaf one too" is_gone "$deaf"
+ok "the table says so" row "$ours" "ended +process"
+ok "a process without a run is there" alive "$plain"
+ok "one of another user's is there" alive "$others"
+ok "the files are gone" not ls /dev/shm/nccl-stale /dev/shm/torch_1_2 2>/dev/null
+ok "what is open, other users' or unknown is there" \
+    test -e /dev/shm/nccl-held -a -e /dev/shm/nccl-others -a -e /dev/shm/precious
+ok "--json lists what was ended" json_says clean.json \
+    "{p['pid'] for p in d['nodes'][0]['processes'] if p['gone']} >= {$ours, $deaf}"
+ok "... what those have started meanwhile, too" nothing_left_of 'MUSTER_RUN_ID'
+ok "... and what was removed" json_says clean.json \
+    "sorted(f['name'] for f in d['nodes'][0]['shm'] if f['gone']) == ['nccl-stale', 'torch_1_2']"
+kill "$plain" "$others"
+
+# A run that goes on
+script_file rank <<'END'
+#!/bin/sh
+echo ready
+while :; do sleep 0.1; done
+END
+start muster --grace 5 --json end.json -H node1:2 ./rank
+launcher=$pid
+wait_for 20 all_ready
+cp out out.run
+cp err err.run
+run muster clean --kill --grace 1 -H node1:2
+is "a run that goes on is not touched: 0" "$rc" 0
+ok "... but shown" grep -Eq '^node1 +running +run .* [2-9][0-9]* processes' out
+ok "... and goes on" alive "$launcher"
+id=$(awk '$2 == "running" { print $(NF - 2) }' out)
+run muster clean --kill --grace 1 -H node1:2 --run "$id"
+is "--kill --run ends it: 0" "$rc" 0
+ok "... the table says so" grep -Eq "ended +process .* $id " out
+wait_for 20 is_gone "$launcher"
+ok "... its launcher has seen it" is_gone "$launcher"
+ok "nothing is left" no_leftovers
+
+# A stopped agent without a launcher
+start muster -H node1:2 ./rank
+wait_for 20 all_ready
+agent=$(leftovers | sed -n 's/ .*muster-agent.*//p' | sort -n | head -n 1)
+kill -STOP "$agent"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+clean
+is "a stopped agent and its ranks: 1" "$rc" 1
+ok "... is listed" row "$agent" "left +agent"
+ok "... and they are" grep -Eq "left +process .*/rank" out
+clean --kill
+is "--kill ends them: 0" "$rc" 0
+ok "nothing is left" wait_for 5 nothing_left
+
+# All of muster is killed where only the weakest containment is to be had
+script_file daemon <<'END'
+#!/bin/sh
+setsid sleep 1005 &
+echo ready
+while :; do sleep 0.1; done
+END
+MUSTER_TEST_CONTAIN=none start muster -H node1:2 ./daemon
+wait_for 20 all_ready
+# shellcheck disable=SC2046
+kill -KILL "$pid" $(leftovers | sed -n 's/ .*muster-agent.*//p')
+wait "$pid" 2>/dev/null
+wait_for 5 sh -c '! pgrep -f ./daemon >/dev/null'
+clean
+is "daemons of a run that lost all of muster: 1" "$rc $(grep -c 'left .*sleep 1005' out)" "1 2"
+clean --kill
+is "--kill ends them: 0" "$rc" 0
+ok "nothing is left" wait_for 5 nothing_left
+
+# GPUs
+mkdir dev
+: >dev/nvidia0
+sleep 1006 <dev/nvidia0 &
+holder=$!
+test_pids="$test_pids $holder"
+wait_for 5 grep -qs sleep "/proc/$holder/cmdline"
+MUSTER_TEST_GPU_GLOB="$PWD/dev/nvidia[0-9]*" clean --kill
+is "a GPU that somebody uses is no leftover: 0" "$rc" 0
+ok "... but shown" row "$holder" "in use +gpu 0"
+ok "... and not ended" alive "$holder"
+kill "$holder"
+
+# In the middle of a run
+run muster -H node1:1 muster clean --kill -H node1:1
+is "a rank may clean, and spares its own run" "$rc" 0
+
+run muster clean -H node1:1 what
+is "an argument is refused: 2" "$rc" 2
+run muster --kill -H node1:1 true
+is "--kill is refused elsewhere: 2" "$rc" 2
+ok "... saying where it belongs" grep -q 'muster clean' err
+
+# A node that answers with far too much
+cat >fake <<'END'
+#!/usr/bin/env python3
+import json, struct, sys, time
+def send(kind, body):
+    body = json.dumps(body).encode()
+    sys.stdout.buffer.write(struct.pack('>IBBHII', len(body), kind, 0, 0, 1, 0) + body)
+    sys.stdout.buffer.flush()
+print(sys.argv[2], flush=True)
+send(1, {'protocol': 1, 'now_ns': time.monotonic_ns()})
+while len(head := sys.stdin.buffer.read(16)) == 16:
+    size, kind = struct.unpack('>IB', head[:5])
+    sys.stdin.buffer.read(size)
+    if kind == 20:
+        send(21, {'processes': [{}] * 2000})
+END
+chmod +x fake
+run muster clean --agent ./fake -H node1:1
+is "too many items from a node: 76" "$rc" 76
+ok "... is named" grep -Eq 'node1 +protocol +CLEANED frame: more than 1024' err
+
+# Over SSH, where one node does not answer
+use_sshd 1
+cat >>"$nodes_dir/ssh_config" <<END
+Host nowhere
+    HostName 127.0.0.1
+    Port 1
+END
+stale sleep 1007
+unset MUSTER_HOSTFILE
+run muster clean --kill --grace 1 -H node1:1,nowhere:1
+is "a node that does not answer: 68" "$rc" 68
+ok "... and the other one is cleaned" is_gone "$stale"
+finish
