@@ -1,0 +1,231 @@
+/* test_replay.c - counting, keeping and sending again
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "replay.h"
+
+#define FRAME(body_size) (FRAME_HEADER_BYTES + (size_t)(body_size))
+
+/* An OUTPUT frame of that many bytes, all of them mark. */
+static void put(struct replay *replay, char mark, size_t size)
+{
+    unsigned char body[512];
+    struct frame  frame = { .type = FRAME_OUTPUT, .body = body, .size = size };
+
+    memset(body, mark, size);
+    frame_put(replay->bytes, &frame);
+}
+
+static int ack(struct replay *replay, uint64_t position)
+{
+    unsigned char body[8];
+    struct frame  frame = { .type = FRAME_ACK, .body = body, .size = sizeof body };
+    struct error  err;
+
+    put_u64(body, position);
+    return replay_take_ack(replay, &frame, &err);
+}
+
+/* The marks of the frames in out, which is then empty. */
+static const char *marks(struct evbuffer *out)
+{
+    static char  seen[64];
+    struct frame frame;
+    struct error err;
+    size_t       count = 0;
+
+    while (frame_peek(out, &frame, &err) > 0 && count < sizeof seen - 1) {
+        seen[count++] = (char)(frame.type == FRAME_ACK ? '!' : frame.body[0]);
+        frame_drop(out, &frame);
+    }
+    seen[count] = '\0';
+    return seen;
+}
+
+static const char *sent(struct replay *replay)
+{
+    static struct evbuffer *out;
+
+    out = out != NULL ? out : evbuffer_new();
+    replay_send(replay, out);
+    return marks(out);
+}
+
+static void test_forgets_what_it_sends_until_told_to_keep(void **state)
+{
+    struct replay replay;
+
+    (void)state;
+    replay_init(&replay);
+    put(&replay, 'h', 33);
+    replay_count_from_here(&replay);
+    put(&replay, 'a', 10);
+    assert_string_equal(sent(&replay), "ha");
+    assert_int_equal(replay_kept(&replay), 0);
+    replay.keeps = true;
+    put(&replay, 'b', 10);
+    assert_string_equal(sent(&replay), "b");
+    assert_int_equal(replay_kept(&replay), FRAME(10));
+    assert_int_equal(replay_unsent(&replay), 0);
+    assert_int_equal(ack(&replay, 2 * FRAME(10)), 0); /* a was counted all the same */
+    assert_int_equal(replay_kept(&replay), 0);
+    replay_clear(&replay);
+}
+
+static void test_sends_again_what_the_other_end_has_not(void **state)
+{
+    struct replay replay;
+    struct error  err;
+    size_t        again;
+
+    (void)state;
+    replay_init(&replay);
+    replay.keeps = true;
+    put(&replay, 'a', 1);
+    put(&replay, 'b', 2);
+    put(&replay, 'c', 3);
+    assert_string_equal(sent(&replay), "abc");
+    put(&replay, 'd', 4);
+    assert_int_equal(replay_rewind(&replay, FRAME(1), &again, &err), 0);
+    assert_int_equal(again, FRAME(2) + FRAME(3));
+    put(&replay, 'e', 5);
+    assert_string_equal(sent(&replay), "bcde");
+    /* And once more, after an ACK; then there is nothing to repeat. */
+    assert_int_equal(ack(&replay, FRAME(1) + FRAME(2)), 0);
+    assert_int_equal(replay_rewind(&replay, FRAME(1) + FRAME(2), &again, &err), 0);
+    assert_string_equal(sent(&replay), "cde");
+    assert_int_equal(replay_rewind(&replay, FRAME(1) + FRAME(2) + FRAME(3) + FRAME(4) + FRAME(5),
+                                   &again, &err), 0);
+    assert_int_equal(again, 0);
+    assert_string_equal(sent(&replay), "");
+    assert_int_equal(replay_kept(&replay), 0);
+    replay_clear(&replay);
+}
+
+static void test_refuses_positions_that_cannot_be(void **state)
+{
+    struct replay replay;
+    struct error  err;
+    size_t        again;
+
+    (void)state;
+    replay_init(&replay);
+    replay.keeps = true;
+    put(&replay, 'a', 1);
+    put(&replay, 'b', 1);
+    assert_string_equal(sent(&replay), "ab");
+    put(&replay, 'c', 1); /* not yet sent */
+    assert_int_equal(ack(&replay, 2 * FRAME(1) + 1), -1);
+    assert_int_equal(ack(&replay, UINT64_MAX), -1);
+    assert_int_equal(replay_rewind(&replay, 3 * FRAME(1), &again, &err), -1);
+    assert_int_equal(ack(&replay, FRAME(1)), 0);
+    assert_int_equal(replay_rewind(&replay, 0, &again, &err), -1); /* that is gone */
+    assert_non_null(strstr(err.text, "not from 17 to 34"));
+    /* An ACK of before is repeated with the stream that it is in: no harm. */
+    assert_int_equal(ack(&replay, 0), 0);
+    assert_int_equal(replay_kept(&replay), 2 * FRAME(1));
+    replay_clear(&replay);
+}
+
+static void test_owes_an_ack_after_so_much(void **state)
+{
+    struct replay replay;
+    struct error  err;
+    struct frame  frame;
+    int           i;
+
+    (void)state;
+    replay_init(&replay);
+    replay_take(&replay, REPLAY_ACK_BYTES);
+    assert_false(replay_owes_ack(&replay)); /* nobody would keep anything */
+    replay.keeps = true;
+    assert_true(replay_owes_ack(&replay));
+    replay_put_ack(&replay, 7);
+    assert_int_equal(frame_peek(replay.bytes, &frame, &err), 1);
+    assert_int_equal(frame.type, FRAME_ACK);
+    assert_int_equal(frame.generation, 7);
+    assert_int_equal(get_u64(frame.body), FRAME(REPLAY_ACK_BYTES));
+    assert_false(replay_owes_ack(&replay));
+    for (i = 0; i < REPLAY_ACK_FRAMES - 1; i++)
+        replay_take(&replay, 0);
+    assert_false(replay_owes_ack(&replay));
+    replay_take(&replay, 0);
+    assert_true(replay_owes_ack(&replay));
+    replay_put_ack(&replay, 7);
+    replay_put_ack(&replay, 7); /* says nothing new, so it is not sent */
+    assert_string_equal(sent(&replay), "!!");
+    replay_clear(&replay);
+}
+
+/* Whatever a pipe takes at a time, what comes out is the stream. */
+static void test_writes_in_pieces(void **state)
+{
+    struct replay    replay;
+    struct evbuffer *in = evbuffer_new();
+    struct error     err;
+    size_t           again;
+    int              pair[2], i;
+
+    (void)state;
+    assert_int_equal(pipe(pair), 0);
+    assert_int_equal(evutil_make_socket_nonblocking(pair[1]), 0);
+    replay_init(&replay);
+    replay.keeps = true;
+    for (i = 0; i < 1000; i++)
+        put(&replay, (char)('a' + i % 26), 512);
+    while (replay_write(&replay, pair[1]) > 0)
+        ;
+    assert_true(replay_unsent(&replay) > 0); /* the pipe is full */
+    assert_int_equal(replay_rewind(&replay, 2 * FRAME(512), &again, &err), 0);
+    evbuffer_read(in, pair[0], 64 * 1024);
+    evbuffer_drain(in, evbuffer_get_length(in));
+    close(pair[0]);
+    close(pair[1]);
+
+    assert_int_equal(pipe(pair), 0); /* the next connection */
+    assert_int_equal(evutil_make_socket_nonblocking(pair[1]), 0);
+    evutil_make_socket_nonblocking(pair[0]);
+    while (replay_unsent(&replay) > 0) {
+        assert_true(replay_write(&replay, pair[1]) > 0);
+        while (evbuffer_read(in, pair[0], 4096) > 0)
+            ;
+    }
+    for (i = 2; i < 1000; i++) {
+        struct frame frame;
+
+        assert_int_equal(frame_peek(in, &frame, &err), 1);
+        assert_int_equal(frame.size, 512);
+        assert_int_equal(frame.body[511], 'a' + i % 26);
+        frame_drop(in, &frame);
+    }
+    assert_int_equal(evbuffer_get_length(in), 0);
+    close(pair[0]);
+    close(pair[1]);
+    evbuffer_free(in);
+    replay_clear(&replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forgets_what_it_sends_until_told_to_keep),
+        cmocka_unit_test(test_sends_again_what_the_other_end_has_not),
+        cmocka_unit_test(test_refuses_positions_that_cannot_be),
+        cmocka_unit_test(test_owes_an_ack_after_so_much),
+        cmocka_unit_test(test_writes_in_pieces),
+    };
+
+    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}
