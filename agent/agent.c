@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 
 #include "clock.h"
 #include "facts.h"
+#include "relay.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -41,6 +43,8 @@ int agent_run(const char *nonce)
     if (agent.guard.fd >= 0 && agent.left == 0)
         waitpid(agent.guard.pid, NULL, 0);
     close_all(&agent);
+    if (agent.relay_fd >= 0)
+        return relay_run(STDIN_FILENO, STDOUT_FILENO, agent.relay_fd);
     return in_order ? 0 : 1;
 }
 
@@ -78,7 +82,7 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
 
 static void open_all(struct agent *agent, const char *nonce)
 {
-    static const struct link_ops ops = { agent_frame, room_cb, lost_cb };
+    static const struct link_ops ops = { agent_frame, room_cb, agent_cut, lost_cb };
     struct event_config *config = event_config_new();
     size_t               i;
 
@@ -90,7 +94,7 @@ static void open_all(struct agent *agent, const char *nonce)
     if (agent->base == NULL)
         xalloc_die();
     event_base_priority_init(agent->base, 2);
-    agent->guard.fd = -1;
+    agent->guard.fd = agent->relay_fd = -1;
     agent->on_term = evsignal_new(agent->base, SIGTERM, session_end_cb, agent);
     agent->on_hup = evsignal_new(agent->base, SIGHUP, session_end_cb, agent);
     agent->heartbeat = event_new(agent->base, -1, EV_PERSIST, heartbeat_cb, agent);
@@ -101,9 +105,10 @@ static void open_all(struct agent *agent, const char *nonce)
     xevent_add(agent->on_hup, NULL);
     agent->plan.lease_s = LEASE_FIRST_S;
     agent->probe = probe_new(agent->base, agent_probed, agent);
+    dprintf(STDOUT_FILENO, "%s\n", nonce); /* no frame, and the pipe is still empty */
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
-    evbuffer_add_printf(agent->link.wire, "%s\n", nonce);
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
+    replay_count_from_here(&agent->link.replay);
     agent_set_heartbeat(agent, HEARTBEAT_FIRST_S);
     link_flush(&agent->link);
 }
@@ -130,6 +135,7 @@ static void close_all(struct agent *agent)
     blobs_clear(&agent->blobs);
     nodeplan_clear(&agent->plan);
     strlist_clear(&agent->environment);
+    door_close(agent->door);
     link_close(&agent->link);
     if (agent->guard_news != NULL)
         event_free(agent->guard_news);
@@ -140,6 +146,8 @@ static void close_all(struct agent *agent)
         event_free(agent->again);
     if (agent->linger != NULL)
         event_free(agent->linger);
+    if (agent->window != NULL)
+        event_free(agent->window);
     event_base_free(agent->base);
 }
 
@@ -159,6 +167,8 @@ static void lost_cb(const struct error *err, void *arg)
         stream_discard(&agent->rank[i].out);
         stream_discard(&agent->rank[i].err);
     }
+    door_close(agent->door);
+    agent->door = NULL;
     event_del(agent->heartbeat);
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     agent_maybe_done(agent);
@@ -193,9 +203,12 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
         link_lose(&agent->link, why.text);
         return;
     }
+    if (agent->link.is_cut)
+        return;
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
+    replay_put_ack(&agent->link.replay, agent->generation);
     put_u64(now, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);

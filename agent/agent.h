@@ -5,6 +5,7 @@
  *     news.c     what the guard says, and what follows
  *     ending.c   from "stop" to DONE, also when the guard is gone
  *     pump.c     output of all ranks onto the link
+ *     attach.c   the launcher is lost, and comes back
  *     rank.c     one rank
  *
  * States only go down the list. A stop may come in any of them.
@@ -21,6 +22,7 @@
 #include "bind.h"
 #include "blob.h"
 #include "clean.h"
+#include "door.h"
 #include "guard.h"
 #include "idle.h"
 #include "link.h"
@@ -76,7 +78,14 @@ struct agent {
     struct clean      *clean;      /* `muster clean` has asked; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
+    struct door       *door;   /* NULL: the launcher cannot come back */
+    struct event      *window; /* how long it may take to */
+    int                relay_fd; /* we are a second agent, and this is the first; -1: no */
 };
+
+/* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
+typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
+                    struct error *err);
 
 /* Run until everything is over. Exit status of the process. */
 int  agent_run(const char *nonce);
@@ -104,6 +113,12 @@ void agent_rank_over(struct agent *agent); /* one more has ended */
 void agent_empty(struct agent *agent, int left, int killed);
 void agent_guard_lost(struct agent *agent);
 void agent_maybe_done(struct agent *agent);
+
+/* attach.c: let the launcher come back in when its connection is lost. agent_cut is an
+ * operation of the link, arg is the agent; agent_take_attach is for the second agent. */
+void    agent_open_door(struct agent *agent);
+bool    agent_cut(void *arg);
+frame_f agent_take_attach;
 
 /* pump.c */
 void agent_pump(struct agent *agent);

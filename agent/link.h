@@ -3,7 +3,8 @@
  * Two descriptors (which may be one socket), frames in both directions. What
  * goes out is queued in `wire`: control frames at once, output only while less
  * than LINK_OUTPUT_MARK waits there, so that a heartbeat is never behind more
- * than twice that.
+ * than twice that. When the connection breaks the link may go on over another one
+ * (link_attach): see replay.h.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LINK_H
@@ -17,8 +18,12 @@
 
 #include "err.h"
 #include "frame.h"
+#include "replay.h"
 
 #define LINK_OUTPUT_MARK (128u << 10)
+/* Of what was sent and not acknowledged. More than the largest credit, so that only
+ * very small frames come up against it. */
+#define LINK_KEPT_MAX (8u << 20)
 
 struct link_ops {
     /* A frame has come; body is only good until this returns. -1 with err:
@@ -26,6 +31,8 @@ struct link_ops {
     int (*frame)(const struct frame *frame, void *arg, struct error *err);
     /* There is room for more output in wire. */
     void (*room)(void *arg);
+    /* The connection has ended. True: another one may come. */
+    bool (*cut)(void *arg);
     /* It is over, once; err says why. */
     void (*lost)(const struct error *err, void *arg);
 };
@@ -34,8 +41,10 @@ struct link {
     int              in_fd, out_fd;
     struct event    *readable, *writable;
     struct evbuffer *in;
-    struct evbuffer *wire;     /* append here, then call link_flush() */
+    struct replay    replay;
+    struct evbuffer *wire;     /* replay's: append here, then call link_flush() */
     int64_t          heard_ns; /* when bytes last came */
+    bool             is_cut;   /* no connection now, but perhaps later */
     bool             is_lost;
     const struct link_ops *ops;
     void            *arg;
@@ -48,13 +57,19 @@ void link_close(struct link *link);
 /* Write what can be written now, the rest later. */
 void link_flush(struct link *link);
 
+/* There is room for output. */
+bool link_has_room(const struct link *link);
+
 /* Call ops->room when more can be written, even if nothing waits now. */
 void link_ask_room(struct link *link);
 
 /* Give it up from this side: the lease has run out. */
 void link_lose(struct link *link, const char *why);
 
-/* Everything was handed to the kernel. */
+/* Go on over fd, which becomes the link's: the other end has come back. */
+void link_attach(struct link *link, int fd);
+
+/* Everything was handed to the kernel and, where the replay keeps it, acknowledged. */
 bool link_is_flushed(const struct link *link);
 
 #endif

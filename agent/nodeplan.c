@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "door.h"
 #include "xalloc.h"
 
 /* What every reading function below needs. */
@@ -22,6 +23,7 @@ static struct reader inside(const struct reader *in, const json_t *body);
 static int read_numbers(struct reader *in, struct nodeplan *plan);
 static int read_paths(struct reader *in, struct nodeplan *plan);
 static int read_objects(struct reader *in, struct nodeplan *plan);
+static int read_reconnect(struct reader *in, struct nodeplan *plan);
 static int read_ranks(struct reader *in, struct nodeplan *plan);
 static int read_rank(struct reader *in, const struct nodeplan *plan, struct nodeplan_rank *rank);
 static int get_int(struct reader *in, const char *key, int64_t min, int64_t max, int *number);
@@ -66,6 +68,8 @@ void nodeplan_clear(struct nodeplan *plan)
     free(plan->log_stamp);
     free(plan->venv_script);
     free(plan->pid_file);
+    free(plan->door);
+    free(plan->token);
     *plan = (struct nodeplan){ 0 };
 }
 
@@ -114,11 +118,14 @@ static int read_objects(struct reader *in, struct nodeplan *plan)
     struct reader pmi = inside(in, json_object_get(in->body, "pmi"));
     struct reader bind = inside(in, json_object_get(in->body, "bind"));
     struct reader log = inside(in, json_object_get(in->body, "log"));
+    struct reader reconnect = inside(in, json_object_get(in->body, "reconnect"));
 
     if (pmi.body != NULL && (get_text(&pmi, "kvsname", &plan->kvsname) < 0 ||
                              get_text(&pmi, "mapping", &plan->mapping) < 0))
         return -1;
     if (bind.body != NULL && get_text(&bind, "list", &plan->bind_list) < 0)
+        return -1;
+    if (reconnect.body != NULL && read_reconnect(&reconnect, plan) < 0)
         return -1;
     if (log.body == NULL)
         return 0;
@@ -127,6 +134,17 @@ static int read_objects(struct reader *in, struct nodeplan *plan)
     if (plan->log_dir == NULL || strchr(plan->log_stamp, '/') != NULL)
         return err_set(in->err, "PLAN frame: no log directory, or a stamp that is no name");
     plan->log_console = json_is_true(json_object_get(log.body, "console"));
+    return 0;
+}
+
+static int read_reconnect(struct reader *in, struct nodeplan *plan)
+{
+    if (get_text(in, "door", &plan->door) < 0 || get_text(in, "token", &plan->token) < 0 ||
+        get_seconds(in, "window_s", &plan->reconnect_s) < 0)
+        return -1;
+    if (plan->door[0] == '\0' || strlen(plan->door) > DOOR_NAME_MAX || strlen(plan->token) < 32)
+        return err_set(in->err, "PLAN frame: a \"door\" of 1 to %d bytes and a \"token\" of 32 "
+                                "are wanted", DOOR_NAME_MAX);
     return 0;
 }
 

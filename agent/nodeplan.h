@@ -43,6 +43,8 @@ struct nodeplan {
     bool     log_console;
     char    *venv_script, *pid_file; /* NULL: none */
     bool     omp_default;
+    char    *door, *token; /* how to come back in (door.h); NULL: not at all */
+    double   reconnect_s;  /* ... and within which time */
     struct nodeplan_rank *rank;
     int      ranks;
 };

@@ -22,10 +22,8 @@
 #define CREDIT_MAX    (UINT64_C(1) << 40)
 #define EXIT_INTERNAL 70
 
-typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err);
 static frame_f take_ping, take_pong, take_probe, take_blob, take_plan, take_go, take_credit,
-    take_kvs, take_signal, take_stop, take_clean, take_stacks;
+    take_kvs, take_signal, take_stop, take_clean, take_stacks, take_ack;
 
 /* What the launcher may send. from, to: the states in which it makes sense. */
 static const struct {
@@ -45,6 +43,8 @@ static const struct {
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
     [FRAME_STACKS] = { take_stacks, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { take_clean, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },
+    [FRAME_ATTACH] = { agent_take_attach, true, AGENT_WAITING, AGENT_WAITING },
 };
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
@@ -63,7 +63,8 @@ int agent_frame(const struct frame *frame, void *arg, struct error *err)
     struct agent *agent = arg;
     json_t       *body = NULL;
     int           rc;
-    bool          timeless = frame->type == FRAME_PING || frame->type == FRAME_PONG;
+    bool          timeless = frame->type == FRAME_PING || frame->type == FRAME_PONG ||
+                    frame->type == FRAME_ACK;
 
     if (frames[frame->type].take == NULL)
         return err_set(err, "a %s frame, which only agents send", frame_name(frame->type));
@@ -80,6 +81,8 @@ int agent_frame(const struct frame *frame, void *arg, struct error *err)
         return -1;
     rc = frames[frame->type].take(agent, frame, body, err);
     json_decref(body);
+    if (replay_owes_ack(&agent->link.replay))
+        replay_put_ack(&agent->link.replay, agent->generation);
     if (rc == 0)
         agent_pump(agent);
     return rc;
@@ -169,6 +172,8 @@ static int take_plan(struct agent *agent, const struct frame *frame, const json_
         agent->pmi = pmi_new(agent->plan.kvsname, agent->plan.mapping, agent->plan.world_size,
                              agent->ranks, &ops, agent);
     agent_enter(agent, AGENT_PREPARING);
+    if (agent->plan.door != NULL)
+        agent_open_door(agent);
     if (begin_guard(agent, &failure) < 0 || prepare_cwd(&agent->plan, &failure) < 0)
         agent_fail(agent, "plan", &failure);
     else if (agent->plan.venv_script != NULL)
@@ -376,6 +381,13 @@ static void stacked_cb(uint32_t rank, json_t *body, void *arg)
 
     agent_send(agent, FRAME_STACKED, rank, body);
     link_flush(&agent->link);
+}
+
+static int take_ack(struct agent *agent, const struct frame *frame, const json_t *body,
+                    struct error *err)
+{
+    (void)body;
+    return replay_take_ack(&agent->link.replay, frame, err);
 }
 
 /* Four descriptors a rank. The ranks keep the limit they would have had: the

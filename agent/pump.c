@@ -15,8 +15,7 @@ void agent_pump(struct agent *agent)
     bool   framed;
     size_t size;
 
-    while (!agent->link.is_lost && idle < 2 * agent->ranks &&
-           evbuffer_get_length(agent->link.wire) < LINK_OUTPUT_MARK) {
+    while (idle < 2 * agent->ranks && link_has_room(&agent->link)) {
         number = agent->turn++ % (2 * agent->ranks);
         agent->turn %= 2 * agent->ranks;
         if (stream_of(agent, number)->waiting == NULL) {

@@ -11,10 +11,12 @@
 
 #include "bind.h"
 #include "blob.h"
+#include "door.h"
 #include "frame.h"
 #include "nodeplan.h"
 #include "pmi.h"
 #include "prepare.h"
+#include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,13 +51,27 @@ static int take_plan(const json_t *body, const struct blobs *blobs, struct error
     return rc;
 }
 
-static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi, struct error *err)
+static int take_attach(const json_t *body, struct replay *replay, struct error *err)
+{
+    const char *name, *token;
+    uint64_t    received;
+    size_t      again;
+
+    if (door_request(body, &name, &token, &received, err) < 0)
+        return -1;
+    return replay_rewind(replay, received, &again, err);
+}
+
+static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
+                struct replay *replay, struct error *err)
 {
     json_t *body;
     int     rc = 0;
 
     if (frame->type == FRAME_BLOB)
         return blobs_take(blobs, frame->body, frame->size, err);
+    if (frame->type == FRAME_ACK)
+        return replay_take_ack(replay, frame, err);
     body = frame_json(frame, err);
     if (body == NULL)
         return -1;
@@ -63,6 +79,8 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
         rc = take_plan(body, blobs, err);
     else if (frame->type == FRAME_KVS)
         rc = pmi_union(pmi, body, err);
+    else if (frame->type == FRAME_ATTACH)
+        rc = take_attach(body, replay, err);
     json_decref(body);
     return rc;
 }
@@ -73,12 +91,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct evbuffer *in = evbuffer_new();
     struct pmi      *pmi = pmi_new("kvs", NULL, 1, 1, &ops, NULL);
     struct blobs     blobs = { 0 };
+    struct replay    replay;
     struct frame     frame;
     struct error     err;
 
+    replay_init(&replay);
+    replay.keeps = true;
+    frame_put(replay.bytes, &(struct frame){ .type = FRAME_GO });
+    replay_send(&replay, in);
+    evbuffer_drain(in, evbuffer_get_length(in));
     evbuffer_add(in, data, size);
-    while (frame_peek(in, &frame, &err) > 0 && take(&frame, &blobs, pmi, &err) >= 0)
+    while (frame_peek(in, &frame, &err) > 0 && take(&frame, &blobs, pmi, &replay, &err) >= 0)
         frame_drop(in, &frame);
+    replay_clear(&replay);
     blobs_clear(&blobs);
     pmi_free(pmi);
     evbuffer_free(in);
