@@ -161,9 +161,9 @@ static void set_common(struct brief *brief, json_t *body, const struct plan *pla
 }
 
 int brief_make(const struct plan *plan, size_t node, const struct options *options,
-               uint32_t generation, uint32_t credit, struct evbuffer *out, struct error *err)
+               const struct brief_terms *terms, struct evbuffer *out, struct error *err)
 {
-    struct brief brief = { .out = out, .generation = generation, .next_id = 1 };
+    struct brief brief = { .out = out, .generation = terms->generation, .next_id = 1 };
     bool         is_exec = plan->command == COMMAND_EXEC;
     json_t      *body;
 
@@ -172,12 +172,16 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
                      "world_size", plan->world_size, "node_rank", plan->node[node].node_rank,
                      "node_count", plan->node_count, "grace_s", options->grace_s,
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
-                     "credit", (json_int_t)credit, "omp_default", !is_exec);
+                     "credit", (json_int_t)terms->credit, "omp_default", !is_exec);
     set_common(&brief, body, plan, node, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
+    if (terms->key->door[0] != '\0')
+        json_object_set_new(body, "reconnect",
+                            json_pack("{s:s, s:s, s:f}", "door", terms->key->door, "token",
+                                      terms->key->token, "window_s", options->reconnect_s));
     json_object_set_new(body, "ranks", add_ranks(&brief, plan, node));
     free(brief.last_argv);
     if (brief.total > BRIEF_BLOBS_MAX) {
@@ -186,6 +190,6 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
                             "than the %u allowed",
                        plan->node[node].host, plan->node[node].ranks, brief.total, BRIEF_BLOBS_MAX);
     }
-    frame_put_json(out, FRAME_PLAN, generation, 0, body);
+    frame_put_json(out, FRAME_PLAN, terms->generation, 0, body);
     return 0;
 }

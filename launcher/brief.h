@@ -14,12 +14,18 @@
 
 #include "options.h"
 #include "plan.h"
+#include "redial.h"
 
 #define BRIEF_BLOBS_MAX (64u * 1024 * 1024) /* bytes for a node, as PROTOCOL says */
 
-/* Append the frames for plan->node[node]. credit: OUTPUT bytes the agent may
- * send at first. -1 when it is too large to send. */
+struct brief_terms {
+    uint32_t                 generation;
+    uint32_t                 credit; /* OUTPUT bytes the agent may send at first */
+    const struct redial_key *key;
+};
+
+/* Append the frames for plan->node[node]. -1 when it is too large to send. */
 int brief_make(const struct plan *plan, size_t node, const struct options *options,
-               uint32_t generation, uint32_t credit, struct evbuffer *out, struct error *err);
+               const struct brief_terms *terms, struct evbuffer *out, struct error *err);
 
 #endif

@@ -18,6 +18,12 @@ void conn_write(struct conn *conn, struct evbuffer *from)
     conn->kind->write(conn, from);
 }
 
+void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg)
+{
+    conn->ops = ops;
+    conn->arg = arg;
+}
+
 size_t conn_queued(const struct conn *conn)
 {
     return conn->kind->queued(conn);

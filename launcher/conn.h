@@ -22,6 +22,7 @@
 /* Why a conn ended. stage is one of the words above, or "running". */
 struct conn_failure {
     const char *stage;
+    bool        is_cut;      /* the connection ended, the agent may live */
     int         exit_code;   /* 68 unreachable, 77 refused, 76 protocol, 73 cannot create ... */
     char        text[1024];  /* "publickey refused (tried ~/.ssh/id_ed25519)" */
     char        hint[512];   /* what to do, or "" */
@@ -71,6 +72,9 @@ void conn_start(struct conn *conn);
 void conn_write(struct conn *conn, struct evbuffer *from);
 /* Bytes queued and not yet handed to the network. */
 size_t conn_queued(const struct conn *conn);
+
+/* Another one listens from now on. */
+void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
 /* Stop calling input until told otherwise; the peer is slowed down in turn. */
 void conn_pause(struct conn *conn, bool paused);

@@ -547,6 +547,7 @@ static void relay(struct conn_ssh *c)
             c->is_over = c->has_failed = true;
             conn_failure_set(&c->why, EXIT_LOST, "connection lost: %s",
                              ssh_get_error(c->session));
+            c->why.is_cut = true;
         }
         c->is_over = c->is_over || ssh_stream_has_ended(&c->remote.stream);
         if (c->is_over)

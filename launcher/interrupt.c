@@ -22,7 +22,9 @@ static void stop_limit_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     for (i = 0; i < run->plan->nodes; i++)
-        if (!node_is_over(&run->node[i]))
+        if (run->node[i].cut_ns != 0 && !node_is_over(&run->node[i]))
+            node_lose(&run->node[i]);
+        else if (!node_is_over(&run->node[i]))
             node_fail(&run->node[i], "stopping", EXIT_LOST, NULL,
                       "the agent did not confirm that nothing is left");
 }
@@ -43,10 +45,17 @@ static void check_silence(struct run *run, struct node *node, int64_t now_ns)
     double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
 
     if (silent_s >= run->options->dead_after_s) {
-        node_fail(node, "running", EXIT_LOST, "is the network or the machine down?",
-                  "nothing heard for %.0f s", silent_s);
+        if (node->cut_ns != 0)
+            node_lose(node);
+        else
+            node_fail(node, "running", EXIT_LOST, "is the network or the machine down?",
+                      "nothing heard for %.0f s", silent_s);
         return;
     }
+    if (node->cut_ns != 0)
+        return; /* it is known, and being worked on */
+    if (silent_s >= run->options->dead_after_s / 2)
+        node_try_redial(node);
     if (silent_s < 3 * run->options->heartbeat_s) {
         if (node->is_suspect)
             log_warn("%s: heard again", node->plan->host);
@@ -77,8 +86,9 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
             continue;
         if (we_slept)
             node->heard_ns = now_ns;
-        node_ping(node);
         check_silence(run, node, now_ns);
+        if (!node_is_over(node))
+            node_ping(node);
     }
     hang_look(run);
 }

@@ -24,6 +24,9 @@
  * which only the first one passes. A second Ctrl-C makes the grace 0, a third
  * leaves at once: the agents see their connection end and clean up alone.
  *
+ * A connection that breaks while a node runs is nobody's business but node.c's and
+ * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
+ *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
  * deadline of its own, after which a silent node is declared lost.
  * SPDX-License-Identifier: Apache-2.0

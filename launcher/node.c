@@ -31,6 +31,10 @@ static const char *const state_names[] = {
 
 static void handle_frame(struct node *node, const struct frame *frame);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
+static bool can_redial(const struct node *node);
+static void send_frames(struct node *node, struct evbuffer *frames);
+static void send_unsent(struct node *node);
+static void send_ack(struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
                struct event_base *base, const struct node_ops *ops, void *arg)
@@ -40,6 +44,7 @@ void node_init(struct node *node, size_t index, const struct plan_node *plan,
     node->best_rtt_ns = INT64_MAX;
     node->ranks_left = plan->ranks;
     node->stage = "waiting";
+    replay_init(&node->replay);
     node->late = event_new(base, -1, 0, late_cb, node);
 }
 
@@ -47,6 +52,8 @@ void node_clear(struct node *node)
 {
     if (node->conn != NULL)
         conn_free(node->conn);
+    redial_free(node->redial);
+    replay_clear(&node->replay);
     if (node->late != NULL)
         event_free(node->late);
     json_decref(node->hello);
@@ -61,6 +68,10 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
 
     log_info("%s: %s -> %s", node->plan->host, state_names[node->state], state_names[state]);
     node->state = state;
+    if (state > NODE_RUNNING) {
+        redial_free(node->redial);
+        node->redial = NULL;
+    }
     event_del(node->late);
     if (deadline_s > 0)
         xevent_add(node->late, &limit);
@@ -111,6 +122,8 @@ void node_drop(struct node *node)
     if (node->conn != NULL)
         conn_free(node->conn);
     node->conn = NULL;
+    redial_free(node->redial);
+    node->redial = NULL;
     node->state = NODE_ENDED;
     event_del(node->late);
 }
@@ -126,13 +139,21 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    if (node->state == NODE_DONE && node->replay.keeps) {
+        /* Nothing is left there but an agent that waits for our last ACK. */
+        conn_free(node->conn);
+        node->conn = NULL;
+        node_enter(node, NODE_ENDED, 0);
+        return;
+    }
     node_fail(node, state_names[node->state], EXIT_WAITED, "is the node overloaded?",
               "muster-agent did not send %s in time", awaited);
 }
 
 bool node_is_live(const struct node *node)
 {
-    return node->conn != NULL && node->state >= NODE_GREETING && node->state <= NODE_RUNNING;
+    return (node->conn != NULL || node->cut_ns != 0) && node->state >= NODE_GREETING &&
+           node->state <= NODE_RUNNING;
 }
 
 bool node_is_over(const struct node *node)
@@ -183,29 +204,39 @@ static void conn_input(struct evbuffer *in, void *arg)
 
     node->heard_ns = clock_now_ns();
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
+        if (frame.type != FRAME_HELLO)
+            replay_take(&node->replay, frame.size);
         handle_frame(node, &frame);
         if (node->conn != NULL) /* else in is gone with it */
             frame_drop(in, &frame);
     }
     if (got < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
+        send_ack(node);
 }
 
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
     struct node        *node = arg;
-    struct conn_failure made = { .stage = "running", .exit_code = EXIT_LOST };
+    struct conn_failure failure = { .stage = "running", .exit_code = EXIT_LOST,
+                                    .text = "muster-agent left before its work was done" };
 
     if (why != NULL)
-        made = *why; /* which is the conn's */
-    else
-        snprintf(made.text, sizeof made.text, "muster-agent left before its work was done");
+        failure = *why; /* it goes with the connection */
     conn_free(node->conn);
     node->conn = NULL;
-    if (node->state == NODE_DONE)
+    if (node->state == NODE_DONE) {
         node_enter(node, NODE_ENDED, 0);
-    else
-        fail_with(node, &made);
+        return;
+    }
+    /* A second agent only mirrors the end of the first, or dies alone. */
+    if (can_redial(node) && (failure.is_cut || node->is_relayed)) {
+        node_cut(node, failure.text);
+        redial_start(node);
+        return;
+    }
+    fail_with(node, &failure);
 }
 
 const struct conn_ops node_conn_ops = {
@@ -215,11 +246,88 @@ const struct conn_ops node_conn_ops = {
     .closed = conn_closed,
 };
 
-void node_send_buffer(struct node *node, struct evbuffer *frames)
+/* ---- cut and made again ---- */
+
+static bool can_redial(const struct node *node)
 {
-    if (node->conn != NULL)
-        conn_write(node->conn, frames);
+    return node->key.door[0] != '\0' && node->state == NODE_RUNNING;
 }
+
+void node_try_redial(struct node *node)
+{
+    if (can_redial(node))
+        redial_start(node);
+}
+
+void node_cut(struct node *node, const char *why)
+{
+    if (node->cut_ns != 0)
+        return;
+    if (node->conn != NULL)
+        conn_free(node->conn);
+    node->conn = NULL;
+    node->cut_ns = clock_now_ns();
+    snprintf(node->cut_why, sizeof node->cut_why, "%s", why);
+    log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, why);
+}
+
+void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in)
+{
+    redial_free(node->redial);
+    node->redial = NULL;
+    node->conn = conn;
+    conn_hand_over(conn, &node_conn_ops, node);
+    log_warn("%s: reconnected after %.1f s, %" PRIu64 " bytes sent again", node->plan->host,
+             (double)(clock_now_ns() - node->cut_ns) / NS_PER_S, sent_again);
+    node->cut_ns = 0;
+    node->heard_ns = clock_now_ns();
+    node->is_suspect = false;
+    node->is_relayed = true;
+    send_unsent(node);
+    conn_input(in, node); /* last: it may free conn, and in with it */
+}
+
+void node_lose(struct node *node)
+{
+    node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
+              redial_why(node->redial));
+}
+
+/* ---- sending ---- */
+
+static void send_unsent(struct node *node)
+{
+    struct evbuffer *out;
+
+    if (node->conn == NULL)
+        return;
+    out = evbuffer_new();
+    if (out == NULL)
+        xalloc_die();
+    replay_send(&node->replay, out);
+    conn_write(node->conn, out);
+    evbuffer_free(out);
+}
+
+void node_send_plan(struct node *node, struct evbuffer *frames)
+{
+    send_frames(node, frames);
+    node->replay.keeps = node->key.door[0] != '\0';
+}
+
+/* Kept while there is no connection, or sent at once. */
+static void send_frames(struct node *node, struct evbuffer *frames)
+{
+    evbuffer_add_buffer(node->replay.bytes, frames);
+    send_unsent(node);
+}
+
+static void send_ack(struct node *node)
+{
+    replay_put_ack(&node->replay, node->generation);
+    send_unsent(node);
+}
+
 
 static void send_raw(struct node *node, enum frame_type type, const unsigned char *body, size_t size)
 {
@@ -229,7 +337,7 @@ static void send_raw(struct node *node, enum frame_type type, const unsigned cha
     };
 
     frame_put(out, &frame);
-    node_send_buffer(node, out);
+    send_frames(node, out);
     evbuffer_free(out);
 }
 
@@ -239,7 +347,7 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
 
     log_debug("%s: <- %s", node->plan->host, frame_name(type));
     frame_put_json(out, type, node->generation, 0, body);
-    node_send_buffer(node, out);
+    send_frames(node, out);
     evbuffer_free(out);
 }
 
@@ -261,6 +369,14 @@ void node_ping(struct node *node)
 {
     unsigned char body[8];
 
+    if (replay_kept(&node->replay) > NODE_KEPT_MAX) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
+                  replay_kept(&node->replay) >> 20);
+        return;
+    }
+    if (node->conn == NULL)
+        return;
+    send_ack(node);
     put_u64(body, (uint64_t)clock_now_ns());
     send_raw(node, FRAME_PING, body, sizeof body);
 }
@@ -287,6 +403,8 @@ static void answer_ping(struct node *node, const struct frame *frame)
 {
     unsigned char body[16];
 
+    if (replay_kept(&node->replay) > NODE_KEPT_MUCH)
+        return; /* it hears from us all the same */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
     send_raw(node, FRAME_PONG, body, sizeof body);
@@ -316,14 +434,31 @@ static void take_hello(struct node *node, const json_t *body)
     node_enter(node, NODE_ANSWERED, 0);
 }
 
+static void take_ack(struct node *node, const struct frame *frame)
+{
+    uint64_t     before = node->replay.begin;
+    struct error err;
+
+    if (replay_take_ack(&node->replay, frame, &err) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    } else if (node->replay.begin != before) {
+        /* The old connection is alive, in both directions: what we send may wait much
+         * longer for TCP to try again than what comes. */
+        redial_free(node->redial);
+        node->redial = NULL;
+    }
+}
+
 static bool is_raw(enum frame_type type)
 {
-    return type == FRAME_OUTPUT || type == FRAME_PING || type == FRAME_PONG;
+    return type == FRAME_OUTPUT || type == FRAME_PING || type == FRAME_PONG || type == FRAME_ACK;
 }
 
 static void handle_raw(struct node *node, const struct frame *frame)
 {
-    if (frame->type == FRAME_PING && frame->size == 8)
+    if (frame->type == FRAME_ACK)
+        take_ack(node, frame);
+    else if (frame->type == FRAME_PING && frame->size == 8)
         answer_ping(node, frame);
     else if (frame->type == FRAME_PONG && frame->size == 16)
         take_clock(node, frame);

@@ -17,6 +17,13 @@
 #include "conn.h"
 #include "frame.h"
 #include "plan.h"
+#include "redial.h"
+#include "replay.h"
+
+/* What an agent that acknowledges nothing can make us keep: more than any union of
+ * PMI's keys. Before that, at the lower bound, its PINGs go without an answer. */
+#define NODE_KEPT_MAX  (128u << 20)
+#define NODE_KEPT_MUCH (1u << 20)
 
 /* In order; a node only moves down, but for the turn PROBED -> PROBING.
  * NODE_FAILED can follow any but NODE_ENDED. */
@@ -46,6 +53,8 @@ struct node_ops {
     void (*frame)(struct node *node, const struct frame *frame, const json_t *body, void *arg);
     /* NODE_ENDED or NODE_FAILED was reached: nothing more will come. */
     void (*over)(struct node *node, void *arg);
+    /* Make another connection to the same node, not yet started. */
+    struct conn *(*dial)(struct node *node, const struct conn_ops *ops, void *ops_arg, void *arg);
 };
 
 struct node {
@@ -53,7 +62,12 @@ struct node {
     const struct plan_node *plan;
     enum node_state         state;
     const char             *stage;   /* conn.h's word, while connecting */
-    struct conn            *conn;
+    struct conn            *conn;    /* NULL also while it is cut */
+    struct replay           replay;
+    struct redial_key       key;
+    struct redial          *redial;  /* NULL: none is under way */
+    int64_t                 cut_ns;  /* since when conn is cut; 0: it is not */
+    char                    cut_why[512];
     json_t                 *hello;   /* body of HELLO */
     char                   *containment; /* from READY */
     struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
@@ -65,6 +79,7 @@ struct node {
     int                     ranks_left; /* EXIT not yet seen */
     double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
+    bool                    is_relayed; /* behind conn is a second agent */
     bool                    owes_answer; /* the run's phase waits for it */
     bool                    owes_stacks; /* it was asked where its ranks are */
 
@@ -85,8 +100,9 @@ extern const struct conn_ops node_conn_ops; /* make conn with these, arg = node 
 
 /* Send a control frame; body is released. */
 void node_send(struct node *node, enum frame_type type, json_t *body);
-/* Send frames made elsewhere (BLOBs and PLAN, in PREPARING; GO ...). */
-void node_send_buffer(struct node *node, struct evbuffer *frames);
+/* Send BLOBs and PLAN. What follows is kept until the agent has it, if node->key lets
+ * us come back. */
+void node_send_plan(struct node *node, struct evbuffer *frames);
 void node_send_empty(struct node *node, enum frame_type type);
 void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
 void node_ping(struct node *node);
@@ -101,6 +117,16 @@ void node_fail(struct node *node, const char *stage, int exit_code, const char *
 /* Its agent says that it cannot go on, and ends what runs there: that is a failure now,
  * but NODE_FAILED only once the agent is gone, or after deadline_s. */
 void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s);
+
+/* It has been silent for long: make another connection beside the one there is, if
+ * that can be. */
+void node_try_redial(struct node *node);
+/* It was cut and cannot be had back: NODE_FAILED, with both reasons. */
+void node_lose(struct node *node);
+/* redial.c: conn is of no use any more (again: nothing happens); its successor, with
+ * what has come on it already, brings sent_again bytes for a second time. */
+void node_cut(struct node *node, const char *why);
+void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);
 
 /* Nothing was started on this node and nobody waits for it any more: end the
  * connection, NODE_ENDED, without callbacks. */

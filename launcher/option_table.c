@@ -146,6 +146,8 @@ const struct option_row option_table[] = {
       .help = "between signs of life" },
     { .name = "dead-after", .arg = "TIME", .initial = "15", SECONDS(dead_after_s, 0.1, 3600),
       .help = "without one a node is lost" },
+    { .name = "reconnect", .arg = "TIME", .initial = "1", SECONDS(reconnect_s, 0, 3600),
+      .help = "a node waits so long for a lost connection (0: not)" },
     { .name = "save_pid", FLAG(save_pid), DEEPSPEED,
       .help = "the agent's pid in /tmp/PID.deepspeed meanwhile" },
 

@@ -16,6 +16,7 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define PREPARE_S        40.0 /* for READY; a venv script alone may take 20 s */
+#define REDIAL_STAGE_S   3.0  /* for each stage of a connection that is made again */
 
 static const char *const phase_names[] = { "connecting", "listening", "reaching", "holding",
                                            "preparing", "running", "stopping" };
@@ -24,7 +25,14 @@ static void owe(struct run *run, struct node *node);
 static void settle(struct run *run, struct node *node);
 static void enter_phase(struct run *run, enum phase phase);
 
-static struct conn *make_conn(struct run *run, struct node *node)
+/* By fork, without SSH? */
+static bool is_forked(const struct run *run, const struct node *node)
+{
+    return node->plan->is_local || run->options->no_ssh;
+}
+
+static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
+                              const struct conn_ops *ops, void *arg)
 {
     const struct plan_node *where = node->plan;
     struct conn_target      target = {
@@ -33,12 +41,22 @@ static struct conn *make_conn(struct run *run, struct node *node)
         .user = where->user,
         .port = where->port > 0 ? where->port : run->options->ssh_port,
         .ssh_config = run->options->ssh_config,
-        .connect_timeout_s = run->options->connect_timeout_s,
+        .connect_timeout_s = stage_s,
     };
 
-    if (where->is_local || run->options->no_ssh)
-        return conn_exec_new(run->base, &target, &run->agent, &node_conn_ops, node);
-    return conn_ssh_new(run->base, &target, &run->agent, &node_conn_ops, node);
+    if (is_forked(run, node))
+        return conn_exec_new(run->base, &target, &run->agent, ops, arg);
+    return conn_ssh_new(run->base, &target, &run->agent, ops, arg);
+}
+
+/* A stage that hangs is begun afresh soon: the network may be back by now. */
+static struct conn *node_dial(struct node *node, const struct conn_ops *ops, void *ops_arg,
+                              void *arg)
+{
+    struct run *run = arg;
+    double      stage_s = run->options->connect_timeout_s;
+
+    return make_conn(run, node, stage_s < REDIAL_STAGE_S ? stage_s : REDIAL_STAGE_S, ops, ops_arg);
 }
 
 static void show_progress(struct run *run)
@@ -72,7 +90,8 @@ void run_connect(struct run *run)
         run->handshakes++;
         if (!run_is_exec(run))
             owe(run, node);
-        node_connect(node, make_conn(run, node));
+        node_connect(node, make_conn(run, node, run->options->connect_timeout_s, &node_conn_ops,
+                                     node));
     }
 }
 
@@ -85,15 +104,18 @@ static void handshake_ended(struct run *run)
 
 static void prepare(struct run *run, struct node *node)
 {
-    struct evbuffer *frames = evbuffer_new();
-    struct error     err;
+    struct evbuffer   *frames = evbuffer_new();
+    struct brief_terms terms = { .generation = node->generation, .credit = run->credit,
+                                 .key = &node->key };
+    struct error       err;
 
     run->credit_left[node->index] = run->credit;
-    if (brief_make(run->plan, node->index, run->options, node->generation, run->credit, frames,
-                   &err) < 0) {
+    if (!is_forked(run, node) && run->options->reconnect_s > 0)
+        redial_key_make(&node->key, run->plan->run_id, node->plan->node_rank);
+    if (brief_make(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
-        node_send_buffer(node, frames);
+        node_send_plan(node, frames);
         node_enter(node, NODE_PREPARING, PREPARE_S);
     }
     evbuffer_free(frames);
@@ -368,4 +390,5 @@ const struct node_ops run_node_ops = {
     .stage = node_stage,
     .frame = intake_frame,
     .over = node_over,
+    .dial = node_dial,
 };

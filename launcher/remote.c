@@ -69,6 +69,7 @@ int remote_ended(struct remote *r, struct conn_failure *why)
     if (s->exit_status == 0 && s->exit_signal[0] == '\0')
         return 0;
     describe_end(s, end, sizeof end);
+    why->is_cut = s->exit_status < 0 && s->exit_signal[0] == '\0';
     if (count > 0)
         printable_tail((const char *)evbuffer_pullup(s->grumble, -1), count, said, sizeof said);
     return conn_failure_set(why, EXIT_LOST, "muster-agent %s%s%s", end,
