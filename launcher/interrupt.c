@@ -160,12 +160,18 @@ void interrupt_watch(struct run *run)
     xevent_add(run->beat, &beat);
 }
 
+/* The run is over and its exit status decided: a last Ctrl-C of an impatient user
+ * must not replace it by a death of our own. */
 void interrupt_clear(struct run *run)
 {
     size_t i;
 
-    for (i = 0; i < run->signal_count; i++)
+    for (i = 0; i < run->signal_count; i++) {
+        int number = event_get_signal(run->signals[i]);
+
         event_free(run->signals[i]);
+        signal(number, SIG_IGN);
+    }
     event_free(run->beat);
     event_free(run->time_limit);
     event_free(run->stop_limit);

@@ -56,6 +56,7 @@
 #define CREDIT_MOST  (4u << 20)
 
 #define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
+#define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
@@ -180,7 +181,8 @@ static int finish(struct run *run)
     int status;
 
     run->outcome.end_ns = clock_now_ns();
-    run->outcome.lost_bytes += output_finish(run->output, FINISH_S);
+    run->outcome.lost_bytes += output_finish(
+        run->output, run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S);
     log_sink(NULL, NULL);
     hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
