@@ -34,7 +34,7 @@ int err_set(struct error *err, const char *format, ...)
     n = vsnprintf(made.text, sizeof made.text, format, ap);
     va_end(ap);
     if (n < 0)
-        strcpy(made.text, "(error text could not be made)");
+        snprintf(made.text, sizeof made.text, "(error text could not be made)");
     else if ((size_t)n >= sizeof made.text)
         memcpy(made.text + sizeof made.text - 4, "...", 4);
     text_make_harmless(made.text);
