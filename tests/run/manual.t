@@ -25,6 +25,16 @@ is "--help fits 90 columns" "$(muster --help | awk 'length > 90')" ""
 sed -n 's/^#* *\([a-z][a-z0-9_-]*\) *=.*/\1/p' "$top_srcdir/conf/muster.conf" | tr '_' '-' | sort -u >example
 is "the example conf invents none" "$(comm -13 known example | tr '\n' ' ')" ""
 
+if command -v bash >/dev/null; then
+    # shellcheck disable=SC2016
+    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in check clean; do
+        COMP_WORDS=(muster "$word") COMP_CWORD=1; _muster
+        [[ " ${COMPREPLY[*]} " == *" $word "* ]] || echo "$word"
+    done' "$top_srcdir/contrib/completion/muster" 2>/dev/null)" ""
+else
+    skip "the completion knows the subcommands" "bash is missing"
+fi
+
 for page in muster.1 muster-agent.8 muster.conf.5 hostfile.5; do
     if command -v man >/dev/null; then
         is "$page is clean" \
