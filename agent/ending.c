@@ -194,14 +194,16 @@ static json_t *done_body(struct agent *agent)
 {
     struct processes left;
     json_t          *stuck = json_array();
-    json_int_t       lost = 0, log_lost = 0;
+    json_int_t       lost = 0, log_lost = 0, unread = 0;
     size_t           i;
     int              j;
 
     for (j = 0; j < agent->ranks; j++) {
-        lost += (json_int_t)(agent->rank[j].out.lost_bytes + agent->rank[j].err.lost_bytes);
-        log_lost += (json_int_t)(agent->rank[j].out.log_lost_bytes +
-                                 agent->rank[j].err.log_lost_bytes);
+        const struct stream *out = &agent->rank[j].out, *errors = &agent->rank[j].err;
+
+        lost += (json_int_t)(out->lost_bytes + errors->lost_bytes);
+        log_lost += (json_int_t)(out->log_lost_bytes + errors->log_lost_bytes);
+        unread += (json_int_t)(out->unread_bytes + errors->unread_bytes);
     }
     if (agent->left > 0) {
         processes_below(&left, getpid());
@@ -210,6 +212,7 @@ static json_t *done_body(struct agent *agent)
                 json_array_append_new(stuck, process_json(left.item[i].pid));
         processes_clear(&left);
     }
-    return json_pack("{s:i, s:i, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
-                     "lost_bytes", lost, "log_lost_bytes", log_lost, "stuck", stuck);
+    return json_pack("{s:i, s:i, s:I, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
+                     "lost_bytes", lost, "log_lost_bytes", log_lost, "unread_bytes", unread,
+                     "stuck", stuck);
 }

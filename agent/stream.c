@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -17,6 +18,7 @@
 #include "xevent.h"
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static void count_unread(struct stream *stream);
 static void keep(struct stream *stream, struct evbuffer *fresh);
 static void append(struct evbuffer *to, struct evbuffer *from);
 static bool find_newline(struct evbuffer *buffer, size_t *after);
@@ -121,11 +123,21 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         evbuffer_free(fresh);
     if (got < 0 && errno == EAGAIN)
         return;
+    if (got < 0)
+        count_unread(stream);
     if (got <= 0)
         stream_give_up(stream);
     else
         update_reading(stream);
     stream->changed(stream->arg);
+}
+
+/* A pipe that cannot be read is not one that has ended: what is in it is lost. */
+static void count_unread(struct stream *stream)
+{
+    int waits = 0;
+
+    stream->unread_bytes += ioctl(stream->fd, FIONREAD, &waits) == 0 && waits > 0 ? (uint64_t)waits : 1;
 }
 
 /* The file gets everything. The frames get what fits; at the bound the line

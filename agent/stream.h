@@ -38,7 +38,10 @@ struct stream {
     bool              end_sent;
     int               log_fd;   /* -1: no file; borrowed */
     bool              to_frames; /* false: only into the file */
-    uint64_t          read_bytes, lost_bytes, log_lost_bytes;
+    uint64_t          read_bytes;
+    uint64_t          lost_bytes;     /* left out of the frames */
+    uint64_t          log_lost_bytes; /* missing in the file */
+    uint64_t          unread_bytes;   /* at least: the pipe could not be read */
     void            (*changed)(void *arg); /* bytes are waiting, or it has ended */
     void             *arg;
 };

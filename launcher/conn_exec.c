@@ -182,9 +182,12 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     struct conn_exec *c = arg;
 
     (void)what;
-    /* An error here is the agent's death, and reading will tell of it. */
-    if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR)
+    /* An error here is the agent's death, and reading will tell of it. An agent that
+     * lives all the same must not wait for what will never come. */
+    if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
         evbuffer_drain(c->out, evbuffer_get_length(c->out));
+        shutdown(fd, SHUT_WR);
+    }
     if (evbuffer_get_length(c->out) > 0)
         xevent_add(c->writable, NULL);
 }

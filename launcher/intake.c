@@ -259,6 +259,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
 {
     int64_t left = int_of(body, "left", 0);
     int64_t skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
+    int64_t unread = int_of(body, "unread_bytes", 0);
 
     if (node->state == NODE_DONE ||
         (node->state < NODE_RUNNING && node->stop_ns == 0 && node->failure == NULL)) {
@@ -275,7 +276,10 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     if (lost > 0)
         log_error("%s: %" PRId64 " bytes could not be written to the log files there",
                   node->plan->host, lost);
-    run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
+    if (unread > 0)
+        log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
+                  node->plan->host, unread);
+    run->outcome.lost_bytes += (lost > 0 ? (uint64_t)lost : 0) + (unread > 0 ? (uint64_t)unread : 0);
     if (node->ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
                   node->ranks_left);
