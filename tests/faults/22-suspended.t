@@ -4,10 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-rank_does <<'END'
-while [ ! -e go ]; do sleep 0.05; done
-END
-rm -f go
+ranks_wait
 control 4 -H node1:2,node2:2 ./rank
 faulty_start 4 --heartbeat 0.2 --dead-after 1 -H node1:2,node2:2 ./rank
 kill -TSTP "$pid"

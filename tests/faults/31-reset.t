@@ -5,10 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-while [ ! -e go ]; do sleep 0.05; done
-END
-rm -f go
+ranks_wait
 control 4 ./rank
 faulty_start 4 --grace 1 --reconnect 10 ./rank
 ss -K dst "$(node_address 2)" dport = 22 >killed 2>&1

@@ -4,12 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-need sshd
-if [ -n "$world" ]; then
-    world_nodes 2
-else
-    use_sshd 2
-fi
+ssh_nodes 2
 script_file rank <<'END'
 #!/usr/bin/env python3
 import hashlib, os

@@ -10,10 +10,7 @@ need_other() {
 }
 need other
 world_nodes 2
-rank_does <<'END'
-while [ ! -e go ]; do sleep 0.05; done
-END
-rm -f go
+ranks_wait
 control 4 ./rank
 export TOKEN=secret-of-the-run
 faulty_start 4 --env TOKEN ./rank

@@ -138,6 +138,15 @@ world_nodes() {
     use_nodes
 }
 
+# Real nodes, in a world where there is one.
+ssh_nodes() {
+    if [ -n "$world" ]; then
+        world_nodes "$1"
+    else
+        use_sshd "$1"
+    fi
+}
+
 # In the world of node NAME: its network, its mounts.
 on_node() {
     node_pid=$(cat "$nodes_dir/$1/pid")
@@ -226,6 +235,36 @@ rank_does() {
         cat
     } >rank
     chmod +x rank
+}
+
+# ranks_wait: every rank goes on until there is a file go.
+ranks_wait() {
+    rank_does <<'END'
+while [ ! -e go ]; do sleep 0.05; done
+END
+}
+
+# ranks_count: the same, and meanwhile each writes "rank R line 1", "rank R line 2" ...
+ranks_count() {
+    rank_does <<'END'
+i=0
+while [ ! -e go ]; do
+    i=$((i + 1))
+    echo "rank $RANK line $i"
+    sleep 0.02
+done
+echo "rank $RANK wrote $i"
+END
+}
+
+# all_counted N: the first N ranks of ranks_count have ended, and of each every line has come,
+# once and in order.
+all_counted() {
+    for rank in $(seq 0 $(($1 - 1))); do
+        wrote=$(sed -n "s/.*rank $rank wrote //p" out)
+        [ -n "$wrote" ] && [ "$(sed -n "s/.*rank $rank line //p" out)" = "$(seq "$wrote")" ] ||
+            return 1
+    done
 }
 
 ran_reset() {
