@@ -29,11 +29,6 @@ size_t conn_queued(const struct conn *conn)
     return conn->kind->queued(conn);
 }
 
-void conn_pause(struct conn *conn, bool paused)
-{
-    conn->kind->pause(conn, paused);
-}
-
 void conn_free(struct conn *conn)
 {
     if (conn != NULL)

@@ -76,9 +76,6 @@ size_t conn_queued(const struct conn *conn);
 /* Another one listens from now on. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
-/* Stop calling input until told otherwise; the peer is slowed down in turn. */
-void conn_pause(struct conn *conn, bool paused);
-
 /* Ends the connection without waiting; no callback comes any more. */
 void conn_free(struct conn *conn);
 
@@ -87,7 +84,6 @@ struct conn_kind {
     void   (*start)(struct conn *conn);
     void   (*write)(struct conn *conn, struct evbuffer *from);
     size_t (*queued)(const struct conn *conn);
-    void   (*pause)(struct conn *conn, bool paused);
     void   (*free)(struct conn *conn);
 };
 

@@ -51,14 +51,12 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg);
 static void exec_start(struct conn *conn);
 static void exec_write(struct conn *conn, struct evbuffer *from);
 static size_t exec_queued(const struct conn *conn);
-static void exec_pause(struct conn *conn, bool paused);
 static void exec_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = exec_start,
     .write = exec_write,
     .queued = exec_queued,
-    .pause = exec_pause,
     .free = exec_free,
 };
 
@@ -304,18 +302,6 @@ static void exec_write(struct conn *conn, struct evbuffer *from)
 static size_t exec_queued(const struct conn *conn)
 {
     return evbuffer_get_length(((const struct conn_exec *)conn)->out);
-}
-
-static void exec_pause(struct conn *conn, bool paused)
-{
-    struct conn_exec *c = (struct conn_exec *)conn;
-
-    if (c->readable == NULL)
-        return;
-    if (paused)
-        event_del(c->readable);
-    else
-        xevent_add(c->readable, NULL);
 }
 
 static void drop_event(struct event **event)

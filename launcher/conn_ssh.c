@@ -45,14 +45,12 @@ struct conn_ssh {
 static void   ssh_start(struct conn *conn);
 static void   ssh_write(struct conn *conn, struct evbuffer *from);
 static size_t ssh_queued(const struct conn *conn);
-static void   ssh_pause(struct conn *conn, bool paused);
 static void   ssh_conn_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = ssh_start,
     .write = ssh_write,
     .queued = ssh_queued,
-    .pause = ssh_pause,
     .free = ssh_conn_free,
 };
 
@@ -124,18 +122,6 @@ static size_t ssh_queued(const struct conn *conn)
     const struct conn_ssh *c = (const struct conn_ssh *)conn;
 
     return c->remote != NULL ? evbuffer_get_length(c->remote->stream.out) : 0;
-}
-
-static void ssh_pause(struct conn *conn, bool paused)
-{
-    struct conn_ssh *c = (struct conn_ssh *)conn;
-
-    if (c->remote == NULL)
-        return;
-    c->remote->stream.is_paused = paused;
-    c->is_delivered = false;
-    if (!paused)
-        run_again(c);
 }
 
 static void ssh_conn_free(struct conn *conn)
@@ -230,8 +216,6 @@ static void relay(struct conn_ssh *c)
 
     if (!c->is_over)
         turn(c);
-    if (c->remote->stream.is_paused)
-        return;
     if (evbuffer_get_length(in) != before)
         c->is_delivered = false;
     if (c->is_over && c->is_delivered) {

@@ -24,7 +24,6 @@ static void exit_status_cb(ssh_session session, ssh_channel channel, int status,
 static void exit_signal_cb(ssh_session session, ssh_channel channel, const char *signal,
                            int core, const char *text, const char *language, void *arg);
 static int  process_packets(struct ssh_stream *s);
-static int  take_kept(struct ssh_stream *s);
 static int  send_some(struct ssh_stream *s);
 
 static struct evbuffer *new_buffer(void)
@@ -73,7 +72,7 @@ int ssh_stream_turn(struct ssh_stream *s)
 
     do {
         before = now;
-        if (process_packets(s) < 0 || take_kept(s) < 0 || send_some(s) < 0)
+        if (process_packets(s) < 0 || send_some(s) < 0)
             return -1;
         now = s->traffic.in_bytes + s->traffic.out_bytes;
     } while (now != before && now - begin < TURN_BYTES);
@@ -101,8 +100,6 @@ bool ssh_stream_has_ended(const struct ssh_stream *s)
            (s->is_closed || s->exit_status >= 0 || s->exit_signal[0] != '\0');
 }
 
-/* Bytes that are not taken here stay in libssh and count against the window,
- * 1.2 MiB; when it is full the server stops sending. */
 static int data_cb(ssh_session session, ssh_channel channel, void *data, uint32_t size,
                    int is_stderr, void *arg)
 {
@@ -112,10 +109,6 @@ static int data_cb(ssh_session session, ssh_channel channel, void *data, uint32_
     (void)session;
     (void)channel;
     if (!is_stderr) {
-        if (s->is_paused) {
-            s->has_kept = true;
-            return 0;
-        }
         if (evbuffer_add(s->in, data, size) < 0)
             xalloc_die();
         return (int)size;
@@ -154,8 +147,8 @@ static void exit_signal_cb(ssh_session session, ssh_channel channel, const char 
     snprintf(s->exit_signal, sizeof s->exit_signal, "%s", signal);
 }
 
-/* One poll of the socket, and at most one read of 4 KiB. Asking about stderr
- * always does that, since data_cb leaves nothing of it behind. */
+/* One poll of the socket, and at most one read of 4 KiB. Asking what there is to
+ * read always does that, since data_cb leaves nothing behind. */
 static int process_packets(struct ssh_stream *s)
 {
     if (ssh_stream_is_eof(s))
@@ -163,28 +156,6 @@ static int process_packets(struct ssh_stream *s)
     else if (ssh_channel_poll(s->channel, 1) == SSH_ERROR)
         return -1;
     return s->is_closed || ssh_is_connected(s->session) ? 0 : -1;
-}
-
-/* What stayed in libssh during a pause. */
-static int take_kept(struct ssh_stream *s)
-{
-    struct evbuffer_iovec room;
-    int                   n;
-
-    if (s->is_paused || !s->has_kept)
-        return 0;
-    s->has_kept = false;
-    n = ssh_channel_poll(s->channel, 0);
-    if (n <= 0)
-        return 0; /* went along with what has come since */
-    if (evbuffer_reserve_space(s->in, n, &room, 1) < 0)
-        xalloc_die();
-    n = ssh_channel_read_nonblocking(s->channel, room.iov_base, (uint32_t)n, 0);
-    if (n < 0)
-        return -1;
-    room.iov_len = (size_t)n;
-    evbuffer_commit_space(s->in, &room, 1);
-    return 0;
 }
 
 static int send_some(struct ssh_stream *s)

@@ -27,8 +27,6 @@ struct ssh_stream {
     ssh_channel      channel;
     struct evbuffer *in, *out; /* stdout of the command; its stdin */
     struct evbuffer *grumble;  /* the last of its stderr */
-    bool             is_paused; /* leave stdout inside libssh: its window fills */
-    bool             has_kept;  /* something was left there */
     bool             is_closed; /* by the server */
     int              exit_status; /* -1: not known */
     char             exit_signal[16]; /* "KILL"; "" for none */
