@@ -1,0 +1,414 @@
+/* test_handshake.c - reaching a node, knowing its key, logging in
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "ssh_client.h"
+
+/* ---- reaching the node ---- */
+
+static void test_nothing_listens(void **state)
+{
+    struct conn_target target = { .host = "127.0.0.9", .port = 1, .connect_timeout_s = 5,
+                                  .ssh_config = "/dev/null" };
+    struct client      c;
+
+    (void)state;
+    client_start(&c, &target);
+    expect_failure(&c, "connect", EXIT_UNREACHABLE, "127.0.0.9 port 1: Connection refused");
+    client_clear(&c);
+}
+
+static void test_name_not_known(void **state)
+{
+    struct conn_target target = { .host = "no_such-name.invalid", .connect_timeout_s = 20,
+                                  .ssh_config = "/dev/null" };
+    struct client      c;
+
+    (void)state;
+    client_start(&c, &target);
+    expect_failure(&c, "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid");
+    client_clear(&c);
+}
+
+static void test_no_such_config(void **state)
+{
+    struct conn_target target = { .host = "node", .ssh_config = "/no/such/file" };
+    struct client      c;
+
+    (void)state;
+    client_start(&c, &target);
+    expect_failure(&c, "resolve", EXIT_DATA, "/no/such/file");
+    client_clear(&c);
+}
+
+/* localhost is ::1 as well on most machines, where this sshd does not listen. */
+static void test_every_address(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    snprintf(lines, sizeof lines, "HostName localhost\nHostKeyAlias [127.0.0.1]:%d", server.port);
+    sshd_client_config(&server, lines);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+}
+
+/* The look-up goes on in its thread when its connection has gone. */
+static void test_free_while_resolving(void **state)
+{
+    struct conn_target target = { .host = "localhost", .connect_timeout_s = 20,
+                                  .ssh_config = "/dev/null" };
+    struct client      c;
+    int                i;
+
+    (void)state;
+    for (i = 0; i < 50; i++) {
+        client_start(&c, &target);
+        c.free_at = "resolve";
+        client_run(&c);
+        client_clear(&c);
+    }
+}
+
+/* A server that accepts and then does what the test wants. */
+struct listener {
+    int           fd, port, accepted;
+    struct event *readable;
+    bool          hangs_up;
+    int           kept;
+};
+
+static void accept_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct listener *l = arg;
+    int              accepted = accept(fd, NULL, NULL);
+
+    (void)what;
+    l->accepted++;
+    if (l->hangs_up)
+        close(accepted);
+    else
+        l->kept = accepted;
+}
+
+static void listener_start(struct listener *l, bool hangs_up)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          size = sizeof address;
+
+    *l = (struct listener){ .hangs_up = hangs_up, .kept = -1 };
+    l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(l->fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(l->fd, 8), 0);
+    assert_int_equal(getsockname(l->fd, (struct sockaddr *)&address, &size), 0);
+    l->port = ntohs(address.sin_port);
+}
+
+static void listener_run(struct listener *l, struct client *c)
+{
+    l->readable = event_new(c->base, l->fd, EV_READ | EV_PERSIST, accept_cb, l);
+    event_add(l->readable, NULL);
+    expect_closed(c);
+    event_free(l->readable);
+    close(l->fd);
+    if (l->kept >= 0)
+        close(l->kept);
+}
+
+static void test_closed_before_banner(void **state)
+{
+    struct conn_target target = { .host = "127.0.0.1", .connect_timeout_s = 20,
+                                  .ssh_config = "/dev/null" };
+    struct listener    l;
+    struct client      c;
+
+    (void)state;
+    listener_start(&l, true);
+    target.port = l.port;
+    client_start(&c, &target);
+    listener_run(&l, &c);
+    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "6 times in a row");
+    assert_non_null(strstr(c.why.hint, "MaxStartups"));
+    assert_int_equal(l.accepted, 6);
+    client_clear(&c);
+}
+
+static void test_no_banner(void **state)
+{
+    struct conn_target target = { .host = "127.0.0.1", .connect_timeout_s = 0.3,
+                                  .ssh_config = "/dev/null" };
+    struct listener    l;
+    struct client      c;
+
+    (void)state;
+    listener_start(&l, false);
+    target.port = l.port;
+    client_start(&c, &target);
+    listener_run(&l, &c);
+    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s");
+    assert_int_equal(l.accepted, 1);
+    client_clear(&c);
+}
+
+static void test_proxy(void **state)
+{
+    struct client c;
+    char          lines[512];
+
+    NEEDS_SSHD();
+    if (sshd_shell("command -v ssh >/dev/null") != 0)
+        skip();
+    snprintf(lines, sizeof lines, "Host far_node\n HostName 127.0.0.1\n ProxyJump hop\n"
+             " HostKeyAlias [127.0.0.1]:%d\nHost hop\n HostName 127.0.0.1", server.port);
+    sshd_client_config(&server, lines);
+    {
+        struct conn_target target = node_target();
+
+        target.host = "far_node";
+        client_start(&c, &target);
+        expect_open(&c);
+        client_clear(&c);
+    }
+    sshd_client_config(&server, "ProxyCommand echo no way through >&2; exit 9 %h");
+    client_connect(&c);
+    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "no way through");
+    client_clear(&c);
+}
+
+/* ---- host keys ---- */
+
+static void other_key(const char *type, const char *name)
+{
+    sshd_shell("cd %s && rm -f %s %s.pub && ssh-keygen -q -t %s -N '' -f %s", server.dir, name,
+               name, type, name);
+}
+
+static void test_unknown_host_key(void **state)
+{
+    struct client c;
+
+    NEEDS_SSHD();
+    sshd_client_config(&server, "UserKnownHostsFile /dev/null");
+    client_connect(&c);
+    expect_failure(&c, "host key", EXIT_REFUSED, "ssh-ed25519 SHA256:");
+    assert_non_null(strstr(c.why.hint, "ssh-keyscan -p"));
+    client_clear(&c);
+    sshd_client_config(&server, "UserKnownHostsFile /dev/null\nStrictHostKeyChecking accept-new");
+    client_connect(&c);
+    expect_failure(&c, "host key", EXIT_REFUSED, "not known");
+    client_clear(&c);
+    sshd_client_config(&server, "UserKnownHostsFile /dev/null\nStrictHostKeyChecking no");
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+}
+
+static void test_changed_host_key(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    other_key("ed25519", "other");
+    sshd_shell("cd %s && echo '# first line' >changed && "
+               "echo \"[127.0.0.1]:%d $(cut -d' ' -f1,2 other.pub)\" >>changed",
+               server.dir, server.port);
+    /* Off does not make a changed key pass: libssh's own check would. */
+    snprintf(lines, sizeof lines, "UserKnownHostsFile %s/changed\nStrictHostKeyChecking no",
+             server.dir);
+    sshd_client_config(&server, lines);
+    client_connect(&c);
+    expect_failure(&c, "host key", EXIT_REFUSED, "has changed");
+    assert_non_null(strstr(c.why.text, "/changed:2 has ssh-ed25519 SHA256:"));
+    assert_non_null(strstr(c.why.hint, "ssh-keygen -R '[127.0.0.1]:"));
+    client_clear(&c);
+    sshd_shell("cd %s && cat known_hosts >>changed", server.dir);
+    client_connect(&c);
+    expect_open(&c); /* one of several keys is the right one */
+    client_clear(&c);
+    sshd_shell("cd %s && sed 's/^/@revoked /' known_hosts >>changed", server.dir);
+    client_connect(&c);
+    expect_failure(&c, "host key", EXIT_REFUSED, "revoked");
+    client_clear(&c);
+}
+
+static void test_known_by_other_names(void **state)
+{
+    static const char *const names[] = { "127.0.0.1", "node", "node,elsewhere", "*.0.0.1" };
+    struct client            c;
+    char                     lines[256];
+    size_t                   i;
+
+    NEEDS_SSHD();
+    snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names", server.dir);
+    sshd_client_config(&server, lines);
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        sshd_shell("cd %s && printf '%s ' >names && cut -d' ' -f1,2 host_key.pub >>names",
+                   server.dir, names[i]);
+        if (strchr(names[i], '*') == NULL)
+            sshd_shell("cd %s && ssh-keygen -q -H -f names >/dev/null 2>&1 && rm names.old",
+                       server.dir);
+        sshd_shell("cd %s && sed -i '1i malformed\\n' names", server.dir);
+        client_connect(&c);
+        expect_open(&c);
+        client_clear(&c);
+    }
+    snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names\nHostKeyAlias farm", server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && printf 'farm ' >names && cut -d' ' -f1,2 host_key.pub >>names",
+               server.dir);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+}
+
+/* ---- logging in ---- */
+
+static void test_key_refused(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    other_key("ed25519", "other");
+    sshd_client_config(&server, "");
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
+               server.dir);
+    client_connect(&c);
+    expect_failure(&c, "authenticate", EXIT_REFUSED, "/other; the server offers publickey)");
+    assert_non_null(strstr(c.why.hint, "ssh-copy-id"));
+    client_clear(&c);
+    /* A refused key does not keep the next one from being tried. */
+    snprintf(lines, sizeof lines, "IdentityFile %s/other\nIdentityFile %s/absent", server.dir,
+             server.dir);
+    sshd_client_config(&server, lines);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+}
+
+static void test_key_encrypted(void **state)
+{
+    struct client c;
+
+    NEEDS_SSHD();
+    sshd_shell("cd %s && rm -f locked* && ssh-keygen -q -t ed25519 -N secret -f locked && "
+               "sed -i 's|IdentityFile .*|IdentityFile %s/locked|' ssh_config",
+               server.dir, server.dir);
+    client_connect(&c);
+    expect_failure(&c, "authenticate", EXIT_REFUSED, "/locked is encrypted");
+    assert_non_null(strstr(c.why.hint, "ssh-add"));
+    client_clear(&c);
+}
+
+static void test_rsa_and_ecdsa(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    other_key("rsa", "rsa");
+    other_key("ecdsa", "ecdsa");
+    sshd_shell("cd %s && cp id.pub id.pub.orig && cat rsa.pub >>id.pub", server.dir);
+    snprintf(lines, sizeof lines, "IdentityFile %s/ecdsa\nIdentityFile %s/rsa\n", server.dir,
+             server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+    sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
+}
+
+static void test_certificate(void **state)
+{
+    struct client c;
+
+    NEEDS_SSHD();
+    other_key("ed25519", "ca");
+    other_key("ed25519", "signed");
+    sshd_shell("cd %s && ssh-keygen -q -s ca -I muster -n $(id -un) signed.pub && "
+               "cp id.pub id.pub.orig && echo \"cert-authority $(cat ca.pub)\" >id.pub && "
+               "sed -i 's|IdentityFile .*|IdentityFile %s/signed|' ssh_config",
+               server.dir, server.dir);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+    sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
+}
+
+static void test_ssh_agent(void **state)
+{
+    struct client c;
+    char          lines[256];
+
+    NEEDS_SSHD();
+    sshd_shell("cd %s && ssh-agent -a $PWD/agent.sock >agent.env && . ./agent.env >/dev/null && "
+               "ssh-add -q id", server.dir);
+    snprintf(lines, sizeof lines, "IdentityAgent %s/agent.sock", server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile none|' ssh_config", server.dir);
+    client_connect(&c);
+    expect_open(&c);
+    client_clear(&c);
+    sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
+
+    /* One that accepts and never answers must not hang us. */
+    {
+        struct conn_target target = node_target();
+        int64_t            begin = clock_now_ns();
+
+        sshd_shell("cd %s && sed -i 's|agent.sock|dead.sock|' ssh_config && "
+                   "python3 -c 'import socket,sys,time; s=socket.socket(socket.AF_UNIX); "
+                   "s.bind(\"dead.sock\"); s.listen(9); print(1,flush=True); time.sleep(20)' "
+                   ">listening & p=$!; i=0; while [ ! -s %s/listening ] && [ $i -lt 500 ]; do "
+                   "i=$((i+1)); sleep 0.01; done; echo $p >%s/listener",
+                   server.dir, server.dir, server.dir);
+        client_start(&c, &target);
+        expect_failure(&c, "authenticate", EXIT_REFUSED, "does not answer");
+        assert_true(clock_now_ns() - begin < 10 * NS_PER_S);
+        client_clear(&c);
+        sshd_shell("kill $(cat %s/listener)", server.dir);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_nothing_listens),
+        TEST(test_name_not_known),
+        TEST(test_no_such_config),
+        TEST(test_every_address),
+        TEST(test_free_while_resolving),
+        TEST(test_closed_before_banner),
+        TEST(test_no_banner),
+        TEST(test_proxy),
+        TEST(test_unknown_host_key),
+        TEST(test_changed_host_key),
+        TEST(test_known_by_other_names),
+        TEST(test_key_refused),
+        TEST(test_key_encrypted),
+        TEST(test_rsa_and_ecdsa),
+        TEST(test_certificate),
+        TEST(test_ssh_agent),
+    };
+
+    return cmocka_run_group_tests(tests, client_group_setup, client_group_teardown);
+}
