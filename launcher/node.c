@@ -29,19 +29,15 @@ static const char *const state_names[] = {
     [NODE_ENDED] = "ended",         [NODE_FAILED] = "failed",
 };
 
-static void handle_frame(struct node *node, const struct frame *frame);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static bool can_redial(const struct node *node);
-static void send_frames(struct node *node, struct evbuffer *frames);
-static void send_unsent(struct node *node);
-static void send_ack(struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
                struct event_base *base, const struct node_ops *ops, void *arg)
 {
     *node = (struct node){ .index = index, .plan = plan, .base = base, .ops = ops, .arg = arg };
     node->generation = 1;
-    node->best_rtt_ns = INT64_MAX;
+    roundtrips_init(&node->trips);
     node->ranks_left = plan->ranks;
     node->stage = "waiting";
     replay_init(&node->replay);
@@ -150,6 +146,11 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
               "muster-agent did not send %s in time", awaited);
 }
 
+const char *node_state_name(const struct node *node)
+{
+    return state_names[node->state];
+}
+
 bool node_is_live(const struct node *node)
 {
     return (node->conn != NULL || node->cut_ns != 0) && node->state >= NODE_GREETING &&
@@ -161,14 +162,9 @@ bool node_is_over(const struct node *node)
     return node->state >= NODE_ENDED;
 }
 
-/* Whatever a node claims, nothing it tells of is still to come. */
 int64_t node_local_ns(const struct node *node, int64_t agent_ns)
 {
-    int64_t now_ns = clock_now_ns(), local_ns;
-
-    if (__builtin_add_overflow(agent_ns, node->clock_offset_ns, &local_ns) || local_ns > now_ns)
-        return now_ns;
-    return local_ns > 0 ? local_ns : 0;
+    return roundtrips_local_ns(&node->trips, agent_ns, clock_now_ns());
 }
 
 void node_connect(struct node *node, struct conn *conn)
@@ -206,14 +202,14 @@ static void conn_input(struct evbuffer *in, void *arg)
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
         if (frame.type != FRAME_HELLO)
             replay_take(&node->replay, frame.size);
-        handle_frame(node, &frame);
+        node_take_frame(node, &frame);
         if (node->conn != NULL) /* else in is gone with it */
             frame_drop(in, &frame);
     }
     if (got < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
-        send_ack(node);
+        node_send_ack(node);
 }
 
 static void conn_closed(const struct conn_failure *why, void *arg)
@@ -283,7 +279,7 @@ void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, stru
     node->heard_ns = clock_now_ns();
     node->is_suspect = false;
     node->is_relayed = true;
-    send_unsent(node);
+    node_send_unsent(node);
     conn_input(in, node); /* last: it may free conn, and in with it */
 }
 
@@ -291,205 +287,4 @@ void node_lose(struct node *node)
 {
     node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
               redial_why(node->redial));
-}
-
-/* ---- sending ---- */
-
-static void send_unsent(struct node *node)
-{
-    struct evbuffer *out;
-
-    if (node->conn == NULL)
-        return;
-    out = evbuffer_new();
-    if (out == NULL)
-        xalloc_die();
-    replay_send(&node->replay, out);
-    conn_write(node->conn, out);
-    evbuffer_free(out);
-}
-
-void node_send_plan(struct node *node, struct evbuffer *frames)
-{
-    send_frames(node, frames);
-    node->replay.keeps = node->key.door[0] != '\0';
-}
-
-/* Kept while there is no connection, or sent at once. */
-static void send_frames(struct node *node, struct evbuffer *frames)
-{
-    evbuffer_add_buffer(node->replay.bytes, frames);
-    send_unsent(node);
-}
-
-static void send_ack(struct node *node)
-{
-    replay_put_ack(&node->replay, node->generation);
-    send_unsent(node);
-}
-
-
-static void send_raw(struct node *node, enum frame_type type, const unsigned char *body, size_t size)
-{
-    struct evbuffer *out = evbuffer_new();
-    struct frame     frame = {
-        .type = type, .generation = node->generation, .body = body, .size = size
-    };
-
-    frame_put(out, &frame);
-    send_frames(node, out);
-    evbuffer_free(out);
-}
-
-void node_send(struct node *node, enum frame_type type, json_t *body)
-{
-    struct evbuffer *out = evbuffer_new();
-
-    log_debug("%s: <- %s", node->plan->host, frame_name(type));
-    frame_put_json(out, type, node->generation, 0, body);
-    send_frames(node, out);
-    evbuffer_free(out);
-}
-
-void node_send_empty(struct node *node, enum frame_type type)
-{
-    log_debug("%s: <- %s", node->plan->host, frame_name(type));
-    send_raw(node, type, NULL, 0);
-}
-
-void node_send_u32(struct node *node, enum frame_type type, uint32_t value)
-{
-    unsigned char body[4];
-
-    put_u32(body, value);
-    send_raw(node, type, body, sizeof body);
-}
-
-void node_ping(struct node *node)
-{
-    unsigned char body[8];
-
-    if (replay_kept(&node->replay) > NODE_KEPT_MAX) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
-                  replay_kept(&node->replay) >> 20);
-        return;
-    }
-    if (node->conn == NULL)
-        return;
-    send_ack(node);
-    put_u64(body, (uint64_t)clock_now_ns());
-    send_raw(node, FRAME_PING, body, sizeof body);
-}
-
-/* Cristian's rule: the agent read its clock half a round trip ago, and the
- * shortest round trip seen bounds the error best. */
-static void take_clock(struct node *node, const struct frame *frame)
-{
-    uint64_t sent_ns = get_u64(frame->body), agent_ns = get_u64(frame->body + 8);
-    int64_t  now_ns = clock_now_ns(), rtt_ns;
-
-    if (sent_ns > (uint64_t)now_ns || agent_ns > INT64_MAX) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with times that cannot be");
-        return;
-    }
-    rtt_ns = now_ns - (int64_t)sent_ns;
-    if (rtt_ns >= node->best_rtt_ns)
-        return;
-    node->best_rtt_ns = rtt_ns;
-    node->clock_offset_ns = (int64_t)sent_ns + rtt_ns / 2 - (int64_t)agent_ns;
-}
-
-static void answer_ping(struct node *node, const struct frame *frame)
-{
-    unsigned char body[16];
-
-    if (replay_kept(&node->replay) > NODE_KEPT_MUCH)
-        return; /* it hears from us all the same */
-    memcpy(body, frame->body, 8);
-    put_u64(body + 8, (uint64_t)clock_now_ns());
-    send_raw(node, FRAME_PONG, body, sizeof body);
-}
-
-static void take_hello(struct node *node, const json_t *body)
-{
-    json_int_t now_ns, protocol;
-
-    if (json_unpack((json_t *)body, "{s:I, s:I}", "protocol", &protocol, "now_ns", &now_ns) < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO lacks \"protocol\" or \"now_ns\"");
-        return;
-    }
-    if (protocol != FRAME_PROTOCOL) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, "do --agent and muster come from one build?",
-                  "the agent speaks protocol %" JSON_INTEGER_FORMAT ", not %d", protocol,
-                  FRAME_PROTOCOL);
-        return;
-    }
-    if (now_ns < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO frame with a time that cannot be");
-        return;
-    }
-    node->hello = json_incref((json_t *)body);
-    /* Until the first PONG: the greeting was sent a moment ago. */
-    node->clock_offset_ns = clock_now_ns() - now_ns;
-    node_enter(node, NODE_ANSWERED, 0);
-}
-
-static void take_ack(struct node *node, const struct frame *frame)
-{
-    uint64_t     before = node->replay.begin;
-    struct error err;
-
-    if (replay_take_ack(&node->replay, frame, &err) < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    } else if (node->replay.begin != before) {
-        /* The old connection is alive, in both directions: what we send may wait much
-         * longer for TCP to try again than what comes. */
-        redial_free(node->redial);
-        node->redial = NULL;
-    }
-}
-
-static bool is_raw(enum frame_type type)
-{
-    return type == FRAME_OUTPUT || type == FRAME_PING || type == FRAME_PONG || type == FRAME_ACK;
-}
-
-static void handle_raw(struct node *node, const struct frame *frame)
-{
-    if (frame->type == FRAME_ACK)
-        take_ack(node, frame);
-    else if (frame->type == FRAME_PING && frame->size == 8)
-        answer_ping(node, frame);
-    else if (frame->type == FRAME_PONG && frame->size == 16)
-        take_clock(node, frame);
-    else if (frame->type == FRAME_OUTPUT && frame->generation == node->generation)
-        node->ops->frame(node, frame, NULL, node->arg);
-    else if (frame->type != FRAME_OUTPUT)
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame of %zu bytes",
-                  frame_name(frame->type), frame->size);
-}
-
-static void handle_frame(struct node *node, const struct frame *frame)
-{
-    struct error err;
-    json_t      *body;
-
-    if (is_raw(frame->type)) {
-        handle_raw(node, frame);
-        return;
-    }
-    log_debug("%s: -> %s (%zu bytes)", node->plan->host, frame_name(frame->type), frame->size);
-    body = frame_json(frame, &err);
-    if (body == NULL) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-        return;
-    }
-    if (frame->type == FRAME_HELLO && node->state == NODE_GREETING)
-        take_hello(node, body);
-    else if (frame->type == FRAME_HELLO || node->state < NODE_ANSWERED)
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame while %s",
-                  frame_name(frame->type), state_names[node->state]);
-    else if (frame->generation == node->generation || node->state < NODE_PREPARING)
-        node->ops->frame(node, frame, body, node->arg); /* PLAN tells the agent its generation */
-    json_decref(body);
 }

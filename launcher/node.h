@@ -1,8 +1,8 @@
 /* node.h - one node of the run, as the launcher sees it
  *
- * Owns the connection, speaks doc/PROTOCOL on it, keeps the deadline of the
- * step the node is in and the offset of the agent's clock. What the frames
- * mean for the run is launch.c's business; it gets them through node_ops.
+ * Owns the connection, keeps the deadline of the step the node is in (node.c) and
+ * speaks doc/PROTOCOL on the connection (node_frames.c). What the frames mean for the
+ * run is launch.c's business; it gets them through node_ops.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NODE_H
@@ -19,6 +19,7 @@
 #include "plan.h"
 #include "redial.h"
 #include "replay.h"
+#include "roundtrip.h"
 
 /* What an agent that acknowledges nothing can make us keep: more than any union of
  * PMI's keys. Before that, at the lower bound, its PINGs go without an answer. */
@@ -71,9 +72,8 @@ struct node {
     json_t                 *hello;   /* body of HELLO */
     char                   *containment; /* from READY */
     struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
-    int64_t                 heard_ns;       /* when the last bytes came */
-    int64_t                 clock_offset_ns; /* launcher's clock minus agent's */
-    int64_t                 best_rtt_ns;
+    int64_t                 heard_ns;   /* when the last bytes came */
+    struct roundtrips       trips;
     int64_t                 stop_ns;    /* when STOP was sent; 0: not */
     uint64_t                credit_due; /* bytes written, not yet given back as credit */
     int                     ranks_left; /* EXIT not yet seen */
@@ -97,15 +97,6 @@ void node_clear(struct node *node);
 /* NODE_WAITING -> NODE_CONNECTING. The node takes conn over and starts it. */
 void node_connect(struct node *node, struct conn *conn);
 extern const struct conn_ops node_conn_ops; /* make conn with these, arg = node */
-
-/* Send a control frame; body is released. */
-void node_send(struct node *node, enum frame_type type, json_t *body);
-/* Send BLOBs and PLAN. What follows is kept until the agent has it, if node->key lets
- * us come back. */
-void node_send_plan(struct node *node, struct evbuffer *frames);
-void node_send_empty(struct node *node, enum frame_type type);
-void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
-void node_ping(struct node *node);
 
 /* Move on; sets the deadline of the new state (0: none). */
 void node_enter(struct node *node, enum node_state state, double deadline_s);
@@ -135,8 +126,26 @@ void node_drop(struct node *node);
 /* True while frames can be sent to its agent. */
 bool node_is_live(const struct node *node);
 bool node_is_over(const struct node *node);
+/* "running", for people. */
+const char *node_state_name(const struct node *node);
 
 /* A time of the agent's monotonic clock on ours. */
 int64_t node_local_ns(const struct node *node, int64_t agent_ns);
+
+/* ---- node_frames.c ---- */
+
+/* Send a control frame; body is released. */
+void node_send(struct node *node, enum frame_type type, json_t *body);
+/* Send BLOBs and PLAN. What follows is kept until the agent has it, if node->key lets
+ * us come back. */
+void node_send_plan(struct node *node, struct evbuffer *frames);
+void node_send_empty(struct node *node, enum frame_type type);
+void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
+void node_ping(struct node *node);
+
+/* For node.c: a frame has come; say how much has come; send what had to wait. */
+void node_take_frame(struct node *node, const struct frame *frame);
+void node_send_ack(struct node *node);
+void node_send_unsent(struct node *node);
 
 #endif

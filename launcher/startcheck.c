@@ -220,9 +220,9 @@ static double ahead_s(const struct node *node)
 {
     struct timespec real;
     int64_t         then_ns = hello_int(node, "time_ns"), here_ns;
-    double          ahead, unsure = (double)node->best_rtt_ns / NS_PER_S;
+    double          ahead, unsure = (double)node->trips.best_ns / NS_PER_S;
 
-    if (then_ns <= 0 || node->best_rtt_ns == INT64_MAX)
+    if (then_ns <= 0 || node->trips.best_ns == INT64_MAX)
         return 0;
     clock_gettime(CLOCK_REALTIME, &real);
     here_ns = real.tv_sec * NS_PER_S + real.tv_nsec -
