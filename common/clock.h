@@ -5,6 +5,7 @@
 #define MUSTER_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
 
 #define NS_PER_S 1000000000LL

@@ -178,9 +178,12 @@ static void keep_end(struct run *run)
 /* Everything is over: the last output, the report, the result. */
 static int finish(struct run *run)
 {
-    int status;
+    size_t i;
+    int    status;
 
     run->outcome.end_ns = clock_now_ns();
+    for (i = 0; i < run->plan->nodes; i++)
+        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
     run->outcome.lost_bytes += output_finish(
         run->output, run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S);
     log_sink(NULL, NULL);

@@ -154,11 +154,20 @@ static void handle_raw(struct node *node, const struct frame *frame)
                   frame_name(frame->type), frame->size);
 }
 
+/* A slow node is named, once, and never ended for it. */
 static void take_pong(struct node *node, const struct frame *frame)
 {
+    bool was_slow = node->trips.is_slow;
+
     if (roundtrips_take(&node->trips, get_u64(frame->body), get_u64(frame->body + 8),
-                        clock_now_ns()) < 0)
+                        clock_now_ns()) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with times that cannot be");
+        return;
+    }
+    if (node->trips.is_slow && !was_slow)
+        log_warn("%s: slow: heartbeats take up to %.1f s there and back; is the machine or its "
+                 "line overloaded?", node->plan->host,
+                 (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)

@@ -29,6 +29,7 @@ void outcome_init(struct outcome *outcome, const struct plan *plan)
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
     outcome->node = xcalloc(plan->nodes, sizeof *outcome->node);
     outcome->node_failed_ns = xcalloc(plan->nodes, sizeof *outcome->node_failed_ns);
+    outcome->pace = xcalloc(plan->nodes, sizeof *outcome->pace);
     for (rank = 0; rank < ranks; rank++)
         outcome->node_of[rank] = OUTCOME_NOT_OURS;
     for (n = 0; n < plan->nodes; n++)
@@ -53,6 +54,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->node_of);
     free(outcome->node);
     free(outcome->node_failed_ns);
+    free(outcome->pace);
     free(outcome->cause_text);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
@@ -100,6 +102,17 @@ void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn
         return;
     outcome->node[node] = xmemdup(why, sizeof *why);
     outcome->node_failed_ns[node] = at_ns;
+}
+
+void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips)
+{
+    outcome->pace[node] = (struct node_pace){
+        .count = trips->count,
+        .p50_ns = roundtrips_percentile(trips, 50),
+        .p99_ns = roundtrips_percentile(trips, 99),
+        .most_ns = trips->most_ns,
+        .was_slow = trips->is_slow,
+    };
 }
 
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)

@@ -19,6 +19,7 @@
 #include "conn.h"
 #include "exit_code.h"
 #include "plan.h"
+#include "roundtrip.h"
 
 struct rank_end {
     bool     started, ended;
@@ -33,6 +34,13 @@ struct rank_end {
     bool     after_stop; /* ended after we had told it to */
 };
 
+/* Of a node's heartbeats; the percentiles are those of the last ones. */
+struct node_pace {
+    size_t  count; /* 0: nothing is known */
+    int64_t p50_ns, p99_ns, most_ns;
+    bool    was_slow;
+};
+
 /* What came first, and so ended the run. */
 enum outcome_first { FIRST_NONE, FIRST_RANK, FIRST_NODE, FIRST_CAUSE };
 
@@ -42,6 +50,7 @@ struct outcome {
     size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
     struct conn_failure **node;     /* per node: NULL or why it failed */
     int64_t           *node_failed_ns; /* when, beside each of node[] */
+    struct node_pace  *pace;           /* beside each of node[] */
     int                first_rank;  /* -1: no rank failed */
     int64_t            start_ns, end_ns;
     int                cause;       /* 0, or the exit code of what ended the run other than a
@@ -64,6 +73,7 @@ void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns);
+void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -84,7 +94,8 @@ bool rank_end_is_failure(const struct rank_end *end);
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
 /* outcome_json.c: plan_json plus "exit_status"; "results": per rank its node, pid, start and end
- * (Unix time), code, signal ...; "node_failures"; "first_failure", or null. */
+ * (Unix time), code, signal ...; "node_failures"; "first_failure", or null; "heartbeats": per
+ * node how many seconds they took. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failing nodes as one table (stage, cause, hint), the first failing rank

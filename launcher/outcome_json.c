@@ -61,6 +61,17 @@ static json_t *json_of_node(const struct outcome *outcome, size_t node)
                      "at", unix_time(true, outcome->node_failed_ns[node]));
 }
 
+static json_t *json_of_pace(const struct outcome *outcome, size_t node)
+{
+    const struct node_pace *pace = &outcome->pace[node];
+
+    return json_pack("{s:o, s:I, s:f, s:f, s:f, s:b}", "node",
+                     text_or_null(outcome->plan->node[node].host), "count",
+                     (json_int_t)pace->count, "p50", (double)pace->p50_ns / NS_PER_S, "p99",
+                     (double)pace->p99_ns / NS_PER_S, "max", (double)pace->most_ns / NS_PER_S,
+                     "slow", pace->was_slow);
+}
+
 static json_t *json_of_first(const struct outcome *outcome)
 {
     size_t node;
@@ -83,7 +94,7 @@ static json_t *json_of_first(const struct outcome *outcome)
 json_t *outcome_json(const struct outcome *outcome, bool with_values)
 {
     json_t *json = plan_json(outcome->plan, with_values), *results = json_array();
-    json_t *failures = json_array();
+    json_t *failures = json_array(), *heartbeats = json_array();
     size_t  n;
     int     rank;
 
@@ -93,6 +104,9 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     for (n = 0; n < outcome->plan->nodes; n++)
         if (outcome->node[n] != NULL)
             json_array_append_new(failures, json_of_node(outcome, n));
+    for (n = 0; n < outcome->plan->nodes; n++)
+        if (outcome->pace[n].count > 0)
+            json_array_append_new(heartbeats, json_of_pace(outcome, n));
     json_object_set_new(json, "exit_status", json_integer(outcome_status(outcome)));
     json_object_set_new(json, "lost_bytes", json_integer((json_int_t)outcome->lost_bytes));
     json_object_set_new(json, "start", unix_time(true, outcome->start_ns));
@@ -100,5 +114,6 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "results", results);
     json_object_set_new(json, "node_failures", failures);
     json_object_set_new(json, "first_failure", json_of_first(outcome));
+    json_object_set_new(json, "heartbeats", heartbeats);
     return json;
 }

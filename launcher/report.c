@@ -35,6 +35,7 @@ static void report_first_rank(const struct outcome *outcome, const struct output
 static void report_exec(const struct outcome *outcome, FILE *out);
 static void report_too(const struct outcome *outcome, const struct output *output, FILE *out);
 static void report_after(const struct outcome *outcome, FILE *out);
+static void report_slow(const struct outcome *outcome, FILE *out);
 
 void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out)
 {
@@ -58,6 +59,7 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
             report_nodes(outcome, out);
         report_after(outcome, out);
     }
+    report_slow(outcome, out);
     if (outcome->lost_bytes > 0)
         fprintf(out, "muster: %llu bytes of output were lost\n",
                 (unsigned long long)outcome->lost_bytes);
@@ -373,4 +375,28 @@ static void report_exec(const struct outcome *outcome, FILE *out)
         free(names);
     }
     groups_clear(&groups);
+}
+
+/* That was a warning once, and the run may have gone on for days. */
+static void report_slow(const struct outcome *outcome, FILE *out)
+{
+    struct strlist hosts = { 0 };
+    int64_t        most_ns = 0;
+    char          *names;
+    size_t         n;
+
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        if (!outcome->pace[n].was_slow)
+            continue;
+        strlist_add(&hosts, outcome->plan->node[n].host);
+        if (outcome->pace[n].most_ns > most_ns)
+            most_ns = outcome->pace[n].most_ns;
+    }
+    if (hosts.count > 0) {
+        names = hostrange_fold(&hosts);
+        fprintf(out, "muster: slow: %s (heartbeats took up to %.1f s; --json has each node's)\n",
+                names, (double)most_ns / NS_PER_S);
+        free(names);
+    }
+    strlist_clear(&hosts);
 }

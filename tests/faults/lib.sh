@@ -193,6 +193,23 @@ world_memory() {
     [ ! -e "$dir/memory.swap.max" ] || echo 0 >"$dir/memory.swap.max"
 }
 
+# cpu_group: make a control group beside our own whose CPU time can be limited, and print it.
+cpu_group() {
+    for dir in $group_dirs "/sys/fs/cgroup/cpu$(group_path '\(.*,\)\?cpu\(,.*\)\?')"; do
+        dir=${dir%/}
+        [ "$dir" = "${dir%/muster-test-"$tag"}" ] || dir=${dir%/*}
+        [ ! -e "$dir/cgroup.subtree_control" ] || echo +cpu >"$dir/cgroup.subtree_control"
+        mkdir "$dir/muster-cpu-$tag" || continue
+        if [ -e "$dir/muster-cpu-$tag/cpu.max" ] ||
+            [ -e "$dir/muster-cpu-$tag/cpu.cfs_quota_us" ]; then
+            echo "$dir/muster-cpu-$tag"
+            return
+        fi
+        rmdir "$dir/muster-cpu-$tag"
+    done 2>/dev/null
+    return 1
+}
+
 # time_passes SECONDS: for claims that something does not happen meanwhile.
 time_passes() {
     sleep "$1"

@@ -448,6 +448,35 @@ static void test_part_of_a_world(void **state)
     json_decref(json);
 }
 
+/* Nodes 1 and 2 need 3 and 4 s for each heartbeat. */
+static void test_slow_nodes(void **state)
+{
+    struct fixture   *f = *state;
+    struct roundtrips trips;
+    json_t           *json, *pace;
+    int               n, i;
+
+    for (n = 0; n < NODES; n++) {
+        roundtrips_init(&trips);
+        for (i = 0; i < 5; i++)
+            roundtrips_take(&trips, (uint64_t)i * 10 * NS_PER_S, 0,
+                            i * 10 * NS_PER_S + (n == 1 || n == 2 ? (n + 2) * NS_PER_S : 1000));
+        outcome_node_pace(&f->outcome, (size_t)n, &trips);
+    }
+    start_all(f);
+    end_rest(f, 1, EXIT_CODE(0));
+    assert_int_equal(outcome_status(&f->outcome), 0);
+    expect_report(f, "muster: slow: te[2-3] (heartbeats took up to 4.0 s; --json has each "
+                     "node's)\n");
+    json = outcome_json(&f->outcome, false);
+    pace = json_array_get(json_object_get(json, "heartbeats"), 1);
+    assert_string_equal(json_string_value(json_object_get(pace, "node")), "te2");
+    assert_int_equal(json_integer_value(json_object_get(pace, "count")), 5);
+    assert_true(json_real_value(json_object_get(pace, "p99")) == 3);
+    assert_true(json_is_true(json_object_get(pace, "slow")));
+    json_decref(json);
+}
+
 static void test_json(void **state)
 {
     struct fixture *f = *state;
@@ -503,6 +532,7 @@ int main(void)
         TEST(test_never_zero_by_accident),
         TEST(test_exec),
         TEST(test_part_of_a_world),
+        TEST(test_slow_nodes),
         TEST(test_json),
     };
 
