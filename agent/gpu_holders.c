@@ -7,12 +7,11 @@
 
 #include <dirent.h>
 #include <fnmatch.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "open_files.h"
 #include "process.h"
 #include "xalloc.h"
 
@@ -102,32 +101,20 @@ static int number_of(const char *name, bool is_test)
 
 /* The numbers of the GPUs that it has open; NULL: none. What only watches them
  * (nvidia-persistenced, DCGM) has the device open too, but not the unified memory
- * that every CUDA program opens with it. Only names are read: to look at the files
- * themselves could hang on a dead file server. */
+ * that every CUDA program opens with it. */
 static json_t *held_by(const struct devices *devices, pid_t pid)
 {
-    json_t        *gpus = NULL;
-    bool           held[GPU_MAX] = { false }, has_uvm = !devices->need_uvm;
-    char           path[300], target[PATH_MAX];
-    struct dirent *entry;
-    DIR           *fds;
-    ssize_t        length;
-    size_t         i;
+    json_t           *gpus = NULL;
+    bool              held[GPU_MAX] = { false }, has_uvm = !devices->need_uvm;
+    struct open_files files;
+    size_t            i;
 
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    fds = opendir(path);
-    while (fds != NULL && (entry = readdir(fds)) != NULL) {
-        snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, entry->d_name);
-        length = readlink(path, target, sizeof target - 1);
-        if (length <= 0)
-            continue;
-        target[length] = '\0';
-        has_uvm = has_uvm || strcmp(target, UVM_DEVICE) == 0;
+    for (open_files_begin(&files, pid); open_files_next(&files);) {
+        has_uvm = has_uvm || strcmp(files.name, UVM_DEVICE) == 0;
         for (i = 0; i < devices->count; i++)
-            held[i] = held[i] || strcmp(target, devices->item[i].path) == 0;
+            held[i] = held[i] || strcmp(files.name, devices->item[i].path) == 0;
     }
-    if (fds != NULL)
-        closedir(fds);
+    open_files_end(&files);
     for (i = 0; i < devices->count && has_uvm; i++) {
         if (held[i] && gpus == NULL)
             gpus = json_array();

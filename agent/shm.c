@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "open_files.h"
 #include "process.h"
 #include "xalloc.h"
 
@@ -123,23 +124,11 @@ static bool is_known(const char *name)
 
 static void mark_open(struct files *files, pid_t pid)
 {
-    char           path[300], target[PATH_MAX];
-    struct dirent *entry;
-    DIR           *fds;
-    ssize_t        length;
+    struct open_files open;
 
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    fds = opendir(path);
-    while (fds != NULL && (entry = readdir(fds)) != NULL) {
-        snprintf(path, sizeof path, "/proc/%d/fd/%s", (int)pid, entry->d_name);
-        length = readlink(path, target, sizeof target - 1);
-        if (length <= 0)
-            continue;
-        target[length] = '\0';
-        mark_name(files, target);
-    }
-    if (fds != NULL)
-        closedir(fds);
+    for (open_files_begin(&open, pid); open_files_next(&open);)
+        mark_name(files, open.name);
+    open_files_end(&open);
 }
 
 /* "7f..-7f.. rw-s 00000000 00:17 42          /dev/shm/nccl-x" */
