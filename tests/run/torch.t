@@ -16,6 +16,19 @@ run muster $four "$examples/train_ddp.py"
 is "train_ddp.py: 100 steps of DistributedDataParallel" "$rc" 0
 ok "... and rank 0 prints the loss" grep -qi 'loss' out
 ok "nothing is left" no_leftovers
+cat >loads.py <<'END'
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+data = TensorDataset(torch.arange(1000, dtype=torch.float32))
+loader = DataLoader(data, batch_size=10, num_workers=2, persistent_workers=True)
+for epoch in range(2):
+    total = sum(batch.sum().item() for (batch,) in loader)
+print("total", total)
+END
+run muster $four loads.py
+is "loader processes that share memory with their rank: 0" "$rc" 0
+ok "... every rank got all of it" test "$(grep -c 'total 499500.0' out)" = 4
+ok "... nothing is left" no_leftovers
 cat >dies.py <<'END'
 import os
 import torch.distributed as dist
