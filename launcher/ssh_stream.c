@@ -11,6 +11,7 @@
 
 #include <event2/event.h>
 
+#include "ssh_exit.h"
 #include "xalloc.h"
 
 #define TURN_BYTES   (512 * 1024) /* in and out together */
@@ -152,7 +153,7 @@ static void exit_signal_cb(ssh_session session, ssh_channel channel, const char 
 static int process_packets(struct ssh_stream *s)
 {
     if (ssh_stream_is_eof(s))
-        ssh_channel_get_exit_status(s->channel); /* its -1 is also "not yet" */
+        ssh_exit_status(s->channel); /* its -1 is also "not yet" */
     else if (ssh_channel_poll(s->channel, 1) == SSH_ERROR)
         return -1;
     return s->is_closed || ssh_is_connected(s->session) ? 0 : -1;

@@ -21,6 +21,8 @@
 
 #include <libssh/libssh.h>
 
+#include "ssh_exit.h"
+
 enum state { CONNECTING, AUTHENTICATING, OPENING, REQUESTING, WAITING, DONE, FAILED };
 
 struct node {
@@ -92,7 +94,7 @@ static enum state step(struct node *node, ssh_key key)
         rc = ssh_channel_request_exec(node->channel, "true");
         break;
     case WAITING:
-        status = ssh_channel_get_exit_status(node->channel);
+        status = ssh_exit_status(node->channel);
         if (status < 0 && !ssh_channel_is_closed(node->channel))
             rc = SSH_AGAIN;
         else

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 #include <libssh/libssh.h>
 
+#include "ssh_exit.h"
 #include "sshd.h"
 #include "xalloc.h"
 
@@ -232,7 +233,7 @@ static void test_end_of_file_stops_reading(void **state)
     for (i = 0; i < 100; i++)
         ssh_channel_read_nonblocking(c.channel, text, sizeof text, 0);
     is_stuck = is_readable(&c, 0);
-    while ((status = ssh_channel_get_exit_status(c.channel)) < 0)
+    while ((status = ssh_exit_status(c.channel)) < 0)
         wait_socket(&c);
     assert_int_equal(status, 7);
     client_clear(&c);
