@@ -122,10 +122,9 @@ static bool run_of(pid_t pid, char *run)
     end = environment + (size > 0 ? size : 0);
     for (at = environment; at < end && strncmp(at, RUN_VARIABLE, length) != 0; at += strlen(at) + 1)
         ;
-    if (at < end)
-        snprintf(run, RUN_ID_MAX, "%s", at + length);
+    snprintf(run, RUN_ID_MAX, "%s", at < end ? at + length : "");
     free(environment);
-    return at < end && run[0] != '\0';
+    return run[0] != '\0';
 }
 
 /* The executable says what it is, wherever it was copied to: the same file as ours,
