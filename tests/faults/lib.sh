@@ -55,11 +55,23 @@ world_groups_enter() {
         [ -e "$base/cgroup.procs" ] || continue
         own=$base$(group_path "$controller")
         own=${own%/}
-        mkdir "$own/muster-test-$tag" 2>/dev/null || continue
-        echo $$ >"$own/muster-test-$tag/cgroup.procs" 2>/dev/null ||
-            { rmdir "$own/muster-test-$tag"; continue; }
-        group_dirs="$group_dirs $own/muster-test-$tag"
+        dir=$(group_with_memory "$own")/muster-test-$tag
+        mkdir "$dir" 2>/dev/null || continue
+        echo $$ >"$dir/cgroup.procs" 2>/dev/null || { rmdir "$dir"; continue; }
+        group_dirs="$group_dirs $dir"
+        group_left=$own
     done
+}
+
+# The nearest group, GROUP or one above it, whose new children get a memory controller. In
+# version 2 that is none with processes of its own: not a login session, but the slice it is in.
+group_with_memory() {
+    above=$1
+    while [ -e "$above/cgroup.subtree_control" ]; do
+        ! grep -qw memory "$above/cgroup.subtree_control" || { echo "$above"; return; }
+        above=${above%/*}
+    done
+    echo "$1"
 }
 
 # The group in which this process is, as /proc/self/cgroup has it.
@@ -74,7 +86,7 @@ group_path() {
 world_groups_leave() {
     [ $$ != 1 ] || kill -KILL -1 2>/dev/null
     for dir in $group_dirs; do
-        echo $$ >"${dir%/*}/cgroup.procs"
+        echo $$ >"${dir%/*}/cgroup.procs" || echo $$ >"$group_left/cgroup.procs"
         wait_for 5 group_remove "$dir"
     done 2>/dev/null
     group_dirs=
