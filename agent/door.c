@@ -115,12 +115,11 @@ int door_knock(const char *name, struct error *err)
 int door_request(const json_t *body, const char **name, const char **token, uint64_t *received,
                  struct error *err)
 {
-    json_int_t position = json_integer_value(json_object_get(body, "received"));
+    json_int_t position;
 
-    *name = json_string_value(json_object_get(body, "door"));
-    *token = json_string_value(json_object_get(body, "token"));
-    if (*name == NULL || *token == NULL || (*name)[0] == '\0' || strlen(*name) > DOOR_NAME_MAX ||
-        position < 0)
+    if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "door", name, "token", token, "received",
+                    &position) < 0 ||
+        (*name)[0] == '\0' || strlen(*name) > DOOR_NAME_MAX || position < 0)
         return err_set(err, "ATTACH frame: no \"door\", \"token\" or \"received\", or one that "
                             "cannot be");
     *received = (uint64_t)position;

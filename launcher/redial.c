@@ -224,17 +224,20 @@ static void refused(struct redial *r, const json_t *body)
 static void resumed(struct redial *r, const struct frame *frame, const json_t *body,
                     struct evbuffer *in)
 {
-    json_int_t   received = json_integer_value(json_object_get(body, "received"));
-    json_int_t   theirs = json_integer_value(json_object_get(body, "again"));
     struct node *node = r->node;
     struct conn *conn = r->conn;
+    json_int_t   received, theirs;
     struct error err;
     size_t       ours;
 
-    if (received < 0 || theirs < 0 ||
-        replay_rewind(&node->replay, (uint64_t)received, &ours, &err) < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: %s",
-                  received < 0 || theirs < 0 ? "numbers that cannot be" : err.text);
+    if (json_unpack((json_t *)body, "{s:I, s:I}", "received", &received, "again", &theirs) < 0 ||
+        received < 0 || theirs < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: no \"received\" or "
+                  "\"again\", or numbers that cannot be");
+        return;
+    }
+    if (replay_rewind(&node->replay, (uint64_t)received, &ours, &err) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: %s", err.text);
         return;
     }
     frame_drop(in, frame);

@@ -88,21 +88,27 @@ static const char *say(struct world *world, const void *bytes, size_t size)
                                                                 : answer;
 }
 
-static const char *ask(struct world *world, uint32_t generation, const char *token,
-                       json_int_t received, const char *more)
+static const char *ask_json(struct world *world, uint32_t generation, json_t *body,
+                            const char *more)
 {
     struct evbuffer *out = evbuffer_new();
     const char      *answer;
     size_t           size;
 
-    frame_put_json(out, FRAME_ATTACH, generation, 0,
-                   json_pack("{s:s, s:s, s:I}", "door", world->name, "token", token, "received",
-                             received));
+    frame_put_json(out, FRAME_ATTACH, generation, 0, body);
     evbuffer_add(out, more, strlen(more));
     size = evbuffer_get_length(out);
     answer = say(world, evbuffer_pullup(out, -1), size);
     evbuffer_free(out);
     return answer;
+}
+
+static const char *ask(struct world *world, uint32_t generation, const char *token,
+                       json_int_t received, const char *more)
+{
+    return ask_json(world, generation,
+                    json_pack("{s:s, s:s, s:I}", "door", world->name, "token", token, "received",
+                              received), more);
 }
 
 static void test_lets_the_launcher_in(void **state)
@@ -125,6 +131,8 @@ static void test_turns_others_away_with_the_reason(void **state)
     assert_non_null(strstr(ask(world, 2, TOKEN, 0, ""), "generation 2 was asked for, but 3 runs"));
     assert_non_null(strstr(ask(world, 3, TOKEN, -1, ""), "cannot be"));
     assert_non_null(strstr(ask(world, 3, TOKEN, 0, "x"), "nothing else"));
+    assert_non_null(strstr(ask_json(world, 3, json_pack("{s:s, s:s}", "door", world->name,
+                                                        "token", TOKEN), ""), "received"));
     world->refuses = true;
     assert_non_null(strstr(ask(world, 3, TOKEN, 0, ""), "not now"));
     assert_int_equal(world->came, 0);
