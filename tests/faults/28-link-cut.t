@@ -5,9 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 dead_after=$(lease 3)
 control 4 ./rank
 faulty_start 4 --heartbeat 0.5 --dead-after "$dead_after" --grace 1 ./rank

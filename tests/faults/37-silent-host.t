@@ -5,9 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 control 4 --connect-timeout 2 ./rank
 # It gets our packets, but knows no way back.
 on_node node2 ip route add blackhole "$(ip -4 -o addr show bridge0 | sed 's/.*inet \([^/]*\).*/\1/')/32"

@@ -5,9 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 control 4 ./rank
 ssh-keygen -q -t ed25519 -N '' -f other
 sed -i "/node2/s|^\([^ ]*\) .*|\1 $(cut -d' ' -f1,2 other.pub)|" "$nodes_dir/known_hosts"

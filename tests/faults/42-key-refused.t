@@ -5,9 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 3
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 control 6 ./rank
 : >nobody
 for node in node1 node3; do

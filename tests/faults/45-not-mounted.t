@@ -5,9 +5,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 mkdir data
 mkdir empty
 cp rank data/train

@@ -4,9 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 2
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 control 4 ./rank
 agent=$(find "$nodes_dir/node2/home" -name muster-agent)
 

@@ -33,9 +33,6 @@ run ./hostile
 cat err
 ended 0
 ok "every rank ran" all_ran 4
-for label in node1:0 node1:1 node2:2 node2:3; do
-    sed -n "s/^$label: //p" out >got
-    ok "$label has every byte" cmp wanted got
-done
+ok "each has every byte" all_got
 ok "nothing was executed" not test -e X
 finish

@@ -106,9 +106,7 @@ if mkdir "$PWD/first" 2>/dev/null; then
 fi
 exec "$top_builddir/agent/muster-agent" "\$@"
 END
-rank_does <<'END'
-exec sleep 100
-END
+ranks_sleep
 control 2 -H node1:1,node2:1 ./rank
 # try CODE SECONDS KIND: muster's peak memory is counted.
 try() {

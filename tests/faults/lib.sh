@@ -266,6 +266,13 @@ rank_does() {
     chmod +x rank
 }
 
+# ranks_sleep: every rank sleeps for longer than any row takes.
+ranks_sleep() {
+    rank_does <<'END'
+exec sleep 100
+END
+}
+
 # ranks_wait: every rank goes on until there is a file go.
 ranks_wait() {
     rank_does <<'END'
@@ -293,6 +300,14 @@ all_counted() {
         wrote=$(sed -n "s/.*rank $rank wrote //p" out)
         [ -n "$wrote" ] && [ "$(sed -n "s/.*rank $rank line //p" out)" = "$(seq "$wrote")" ] ||
             return 1
+    done
+}
+
+# all_got: each of four ranks on two nodes has written just what is in the file wanted.
+all_got() {
+    for label in node1:0 node1:1 node2:2 node2:3; do
+        sed -n "s/^$label: //p" out >got
+        cmp wanted got || { echo "# $label" && return 1; }
     done
 }
 
