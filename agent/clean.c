@@ -20,6 +20,7 @@
 #include "process.h"
 #include "shm.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define RUN_VARIABLE  "MUSTER_RUN_ID="
 #define RUN_ID_MAX    64
@@ -89,7 +90,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
         signal_targets(clean, SIGCONT);
         signal_targets(clean, SIGTERM);
     }
-    event_add(clean->again, &at_once);
+    xevent_add(clean->again, &at_once);
     return clean;
 }
 
@@ -323,7 +324,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     }
     if (now_ns >= clean->kill_at_ns)
         signal_targets(clean, SIGKILL);
-    event_add(clean->again, &pause);
+    xevent_add(clean->again, &pause);
 }
 
 static void finish(struct clean *clean)

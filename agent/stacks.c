@@ -21,6 +21,7 @@
 #include "frame.h"
 #include "process.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define PROCESSES_MAX 16 /* of a rank */
 #define THREADS_MAX   64 /* of a process */
@@ -64,7 +65,7 @@ struct stacks *stacks_begin(struct agent *agent,
     stacks->late = evtimer_new(agent->base, late_cb, stacks);
     if (stacks->late == NULL)
         xalloc_die();
-    event_add(stacks->late, &limit);
+    xevent_add(stacks->late, &limit);
     for (i = 0; i < agent->ranks; i++) {
         struct stack *stack = &stacks->stack[stacks->count];
 
@@ -278,7 +279,7 @@ static void helper_start(struct stack *stack, pid_t python)
                                     readable_cb, stack);
         if (stack->readable == NULL)
             xalloc_die();
-        event_add(stack->readable, NULL);
+        xevent_add(stack->readable, NULL);
     }
     free(path);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "xalloc.h"
+#include "xevent.h"
 
 struct credit {
     const struct output_ops *ops;
@@ -42,8 +43,9 @@ struct credit *credit_new(struct event_base *base, const struct output_ops *ops,
         xalloc_die();
     credit->wake_event = event_new(base, credit->wake_fd, EV_READ | EV_PERSIST, wake_cb,
                                    credit);
-    if (credit->wake_event == NULL || event_add(credit->wake_event, NULL) < 0)
+    if (credit->wake_event == NULL)
         xalloc_die();
+    xevent_add(credit->wake_event, NULL);
     return credit;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "xalloc.h"
+#include "xevent.h"
 
 #define STAGGER_US    250000 /* RFC 8305, section 8 */
 #define ADDRESSES_MAX 16     /* a name with more is somebody's load balancer */
@@ -58,7 +59,7 @@ struct dial *dial_start(struct event_base *base, const struct addrinfo *addresse
     d->arg = arg;
     d->count = sort_addresses(d, addresses);
     d->next = evtimer_new(base, next_cb, d);
-    evtimer_add(d->next, &now);
+    xevent_add(d->next, &now);
     return d;
 }
 
@@ -125,7 +126,7 @@ static void next_cb(evutil_socket_t fd, short what, void *arg)
     (void)what;
     if (d->begun < d->count) {
         begin(&d->attempt[d->begun++]);
-        evtimer_add(d->next, d->attempt[d->begun - 1].error != 0 ? &now : &stagger);
+        xevent_add(d->next, d->attempt[d->begun - 1].error != 0 ? &now : &stagger);
         return;
     }
     for (i = 0; i < d->count; i++)
@@ -152,7 +153,7 @@ static void begin(struct attempt *a)
         return;
     }
     a->connected = event_new(a->dial->base, a->fd, EV_WRITE, connected_cb, a);
-    event_add(a->connected, NULL);
+    xevent_add(a->connected, NULL);
 }
 
 static void connected_cb(evutil_socket_t fd, short what, void *arg)
@@ -167,7 +168,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
         a->error = errno;
     if (a->error != 0) {
         drop(a);
-        evtimer_add(d->next, &now);
+        xevent_add(d->next, &now);
         return;
     }
     a->fd = -1;

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "visible.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define STACKS_S      15.0        /* agents take 10 s at most */
 #define TEXT_MAX      (16u << 20) /* kept of all ranks */
@@ -70,7 +71,7 @@ static void hang_begin(struct run *run)
     hang->late = event_new(run->base, -1, 0, late_cb, hang);
     if (hang->late == NULL)
         xalloc_die();
-    event_add(hang->late, &limit);
+    xevent_add(hang->late, &limit);
     outcome_cause(&run->outcome, EXIT_TIMEOUT,
                   "hang: no output and no CPU time from any rank for %g s (--hang-timeout)",
                   run->options->hang_timeout_s);

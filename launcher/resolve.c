@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "xalloc.h"
+#include "xevent.h"
 
 /* Name service modules run on this stack; nscd and sssd clients want some. */
 #define STACK_BYTES (512 * 1024)
@@ -63,7 +64,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, int por
         return NULL;
     }
     r->answered = event_new(base, r->wake_fd, EV_READ, answered_cb, r);
-    event_add(r->answered, NULL);
+    xevent_add(r->answered, NULL);
 
     look_up(r, AI_NUMERICHOST);
     if (r->error == 0) {
