@@ -18,7 +18,6 @@
 
 static bool make_in(struct cgroup *cgroup, const char *controller);
 static bool write_in(const struct cgroup *cgroup, const char *name, const char *text);
-static bool find_line(char *text, const char *controller, char **path);
 
 bool cgroup_make(struct cgroup *cgroup)
 {
@@ -86,8 +85,10 @@ bool cgroup_own(const char *controller, char *path, int size)
 {
     char text[4096], *inside;
 
-    if (fd_read_file("/proc/self/cgroup", text, sizeof text) <= 0 ||
-        !find_line(text, controller, &inside))
+    if (fd_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+        return false;
+    inside = cgroup_path_in(text, controller);
+    if (inside == NULL)
         return false;
     if (controller[0] != '\0')
         snprintf(path, (size_t)size, "/sys/fs/cgroup/%s%s", controller, inside);
@@ -96,6 +97,30 @@ bool cgroup_own(const char *controller, char *path, int size)
     else
         snprintf(path, (size_t)size, "/sys/fs/cgroup/unified%s", inside);
     return true;
+}
+
+/* In "4:cpu,memory:/a/b" or "0::/a/b", the part behind the second colon. */
+char *cgroup_path_in(char *text, const char *controller)
+{
+    char *line, *next, *names, *path, *name, *rest;
+
+    for (line = text; line != NULL && *line != '\0'; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        names = strchr(line, ':');
+        path = names != NULL ? strchr(names + 1, ':') : NULL;
+        if (path == NULL)
+            continue;
+        *path++ = '\0';
+        names++;
+        if (controller[0] == '\0' && names[0] == '\0')
+            return path;
+        for (name = strtok_r(names, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+            if (strcmp(name, controller) == 0)
+                return path;
+    }
+    return NULL;
 }
 
 static bool make_in(struct cgroup *cgroup, const char *controller)
@@ -126,28 +151,4 @@ static bool write_in(const struct cgroup *cgroup, const char *name, const char *
 
     snprintf(path, sizeof path, "%s/%s", cgroup->path, name);
     return fd_write_file(path, text);
-}
-
-/* In "4:memory:/a/b" or "0::/a/b", the part behind the second colon. */
-static bool find_line(char *text, const char *controller, char **path)
-{
-    char *line, *next, *names, *name, *rest;
-
-    for (line = text; line != NULL && *line != '\0'; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
-        names = strchr(line, ':');
-        *path = names != NULL ? strchr(names + 1, ':') : NULL;
-        if (*path == NULL)
-            continue;
-        *(*path)++ = '\0';
-        names++;
-        if (controller[0] == '\0' && names[0] == '\0')
-            return true;
-        for (name = strtok_r(names, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
-            if (controller[0] != '\0' && strcmp(name, controller) == 0)
-                return true;
-    }
-    return false;
 }

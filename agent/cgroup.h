@@ -29,4 +29,8 @@ void cgroup_remove(struct cgroup *cgroup);
  * ("freezer", "memory") or, controller "", of version 2. False: none. */
 bool cgroup_own(const char *controller, char *path, int size);
 
+/* The same's path below the controller's own directory, from the text of /proc/self/cgroup,
+ * which is cut up. NULL: none. */
+char *cgroup_path_in(char *text, const char *controller);
+
 #endif

@@ -1,0 +1,215 @@
+/* test_agent_process.c - processes as the agent reads them in /proc, whatever they call
+ * themselves
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cgroup.h"
+#include "open_files.h"
+#include "process.h"
+
+/* A child of that name, which goes on until it is killed. */
+static pid_t child_start(const char *name)
+{
+    int   fd[2];
+    char  byte;
+    pid_t pid;
+
+    assert_int_equal(pipe(fd), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, name);
+        close(fd[0]);
+        if (write(fd[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(fd[1]);
+    assert_int_equal(read(fd[0], &byte, 1), 1);
+    close(fd[0]);
+    return pid;
+}
+
+static void child_end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static bool find(pid_t pid, struct process *found)
+{
+    struct processes below;
+    bool             is_there = false;
+    size_t           i;
+
+    processes_below(&below, getpid());
+    for (i = 0; i < below.count; i++) {
+        if (below.item[i].pid != pid)
+            continue;
+        *found = below.item[i];
+        is_there = true;
+    }
+    processes_clear(&below);
+    return is_there;
+}
+
+static void test_any_name(void **state)
+{
+    static const char *const names[] = {
+        "plain", ") Z 1 1 1 1 1", "a b) R 0 (", "((((", "", "\n) Z 1\nUid:\t7", "\xff\x1b[2J",
+    };
+    struct process found;
+    json_t        *about, *short_about;
+    uid_t          uid;
+    size_t         i;
+    pid_t          pid;
+
+    (void)state;
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        pid = child_start(names[i]);
+        if (!find(pid, &found))
+            fail_msg("'%s' was not found", names[i]);
+        assert_int_equal(found.parent, getpid());
+        assert_non_null(strchr("RS", found.state));
+        assert_true(process_uid(pid, &uid) && uid == getuid());
+        assert_false(process_is_dumping(pid));
+        about = process_about(&found);
+        short_about = process_json(pid);
+        assert_int_equal(json_integer_value(json_object_get(about, "uid")), getuid());
+        assert_in_range(json_integer_value(json_object_get(about, "age_s")), 0, 100);
+        assert_true(json_is_string(json_object_get(about, "command")));
+        assert_true(json_is_string(json_object_get(short_about, "name")));
+        json_decref(about);
+        json_decref(short_about);
+        child_end(pid);
+        assert_false(find(pid, &found));
+        assert_false(process_uid(pid, &uid));
+    }
+}
+
+static void test_only_the_process_that_was_listed(void **state)
+{
+    struct process found;
+    pid_t          pid = child_start("one");
+    int            status;
+
+    (void)state;
+    assert_true(find(pid, &found));
+    found.start++; /* as if its number had gone to another one since */
+    process_signal(&found, SIGKILL);
+    found.start--;
+    process_signal(&found, SIGUSR1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGUSR1);
+}
+
+static bool has_open(pid_t pid, const char *name)
+{
+    struct open_files files;
+    bool              found = false;
+
+    for (open_files_begin(&files, pid); open_files_next(&files);)
+        found = found || strcmp(files.name, name) == 0;
+    open_files_end(&files);
+    return found;
+}
+
+static void test_open_files(void **state)
+{
+    char  path[] = "/tmp/muster-test-XXXXXX", gone[64];
+    int   fd = mkstemp(path);
+    pid_t pid;
+
+    (void)state;
+    assert_true(fd >= 0);
+    pid = child_start("holder");
+    assert_true(has_open(pid, path));
+    unlink(path);
+    snprintf(gone, sizeof gone, "%s (deleted)", path);
+    assert_true(has_open(pid, gone));
+    assert_false(has_open(pid, path));
+    child_end(pid);
+    assert_false(has_open(pid, gone)); /* nor is it an error that it has gone */
+    close(fd);
+}
+
+static void test_users(void **state)
+{
+    char name[64];
+
+    (void)state;
+    user_name(0, name, sizeof name);
+    assert_string_equal(name, "root");
+    user_name((uid_t)-3, name, sizeof name);
+    assert_string_equal(name, "uid 4294967293");
+    user_name(0, name, 3);
+    assert_string_equal(name, "ro");
+}
+
+/* /proc/self/cgroup, as machines have it. */
+static void test_cgroup_lines(void **state)
+{
+    static const struct {
+        const char *text, *controller, *path; /* NULL: none */
+    } cases[] = {
+        { "0::/a/b\n", "", "/a/b" },
+        { "0::/\n", "", "/" },
+        { "0::/../../x\n", "", "/../../x" }, /* seen from within another namespace */
+        { "0::/a:b/c\n", "", "/a:b/c" },
+        { "0::/a", "", "/a" },
+        { "0::/a\n", "memory", NULL },
+        { "4:memory:/a\n0::/b\n", "memory", "/a" },
+        { "4:memory:/a\n0::/b\n", "", "/b" },
+        { "3:cpu,cpuacct:/c\n4:memory:/a\n", "cpuacct", "/c" },
+        { "3:cpu,cpuacct:/c\n", "cpu", "/c" },
+        { "3:cpu,cpuacct:/c\n", "cpuset", NULL },
+        { "1:name=systemd:/s\n", "systemd", NULL },
+        { "1:name=systemd:/s\n", "", NULL },
+        { "", "", NULL },
+        { "\n\n:\n::\nno line\n0:", "memory", NULL },
+        { "7:memory\n8:memory:/a\n", "memory", "/a" },
+    };
+    char   text[128], *path;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        path = cgroup_path_in(text, cases[i].controller);
+        if (path == NULL ? cases[i].path != NULL
+                         : cases[i].path == NULL || strcmp(path, cases[i].path) != 0)
+            fail_msg("'%s' in '%s' is '%s'", cases[i].controller, cases[i].text,
+                     path != NULL ? path : "not there");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_name),
+        cmocka_unit_test(test_only_the_process_that_was_listed),
+        cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_cgroup_lines),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
