@@ -71,6 +71,8 @@ struct agent {
     bool               has_begun;  /* GO has come */
     int64_t            stopped_ns; /* when a stop began, by the launcher's word or our own; 0: not */
     bool               pid_file_made;
+    int                master_port;     /* that we have held until GO; 0: none */
+    char               port_taken[128]; /* who has it now and should not; "": nobody */
     bool               guard_gone, is_empty;
     int                left, killed; /* once is_empty */
     struct idle        idle;
@@ -109,6 +111,7 @@ void agent_guard_cb(evutil_socket_t fd, short what, void *arg);
 
 /* ending.c */
 void agent_stop(struct agent *agent, double grace_s);
+void agent_look_at_port(struct agent *agent);
 void agent_rank_over(struct agent *agent); /* one more has ended */
 void agent_empty(struct agent *agent, int left, int killed);
 void agent_guard_lost(struct agent *agent);

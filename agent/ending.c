@@ -13,10 +13,12 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "port.h"
 #include "process.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -48,6 +50,19 @@ void agent_stop(struct agent *agent, double grace_s)
     cancel_waiting(agent);
     if (agent->guard.fd < 0)
         agent_empty(agent, 0, 0); /* nothing was ever started */
+}
+
+/* Between our letting go of MASTER_PORT and rank 0's bind somebody may have taken it: that
+ * is why rank 0 fails, or the others, who meet a stranger there. Asked when rank 0 fails
+ * and when a stop begins, while who has it is still to be seen. */
+void agent_look_at_port(struct agent *agent)
+{
+    char holder[sizeof agent->port_taken];
+
+    if (agent->master_port > 0 && agent->port_taken[0] == '\0' && agent->stopped_ns == 0 &&
+        port_is_taken(agent->master_port, getpid(), agent->rank[0].state >= RANK_ENDED, holder,
+                      sizeof holder))
+        memcpy(agent->port_taken, holder, sizeof holder);
 }
 
 void agent_rank_over(struct agent *agent)
@@ -193,7 +208,7 @@ static bool reap_all(void)
 static json_t *done_body(struct agent *agent)
 {
     struct processes left;
-    json_t          *stuck = json_array();
+    json_t          *stuck = json_array(), *body;
     json_int_t       lost = 0, log_lost = 0, unread = 0;
     size_t           i;
     int              j;
@@ -212,7 +227,11 @@ static json_t *done_body(struct agent *agent)
                 json_array_append_new(stuck, process_json(left.item[i].pid));
         processes_clear(&left);
     }
-    return json_pack("{s:i, s:i, s:I, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
+    body = json_pack("{s:i, s:i, s:I, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
                      "lost_bytes", lost, "log_lost_bytes", log_lost, "unread_bytes", unread,
                      "stuck", stuck);
+    if (agent->port_taken[0] != '\0')
+        json_object_set_new(body, "port_taken",
+                            json_text(agent->port_taken, strlen(agent->port_taken)));
+    return body;
 }

@@ -47,6 +47,8 @@ static void take(struct agent *agent, const struct guard_message *message)
         if (rank->state == RANK_STARTING)
             agent->starting--;
         rank_ended(rank, message);
+        if (rank->index == 0 && message->value != 0)
+            agent_look_at_port(agent);
         agent_start_ranks(agent);
         agent_rank_over(agent);
         break;

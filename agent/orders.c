@@ -270,7 +270,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
     agent->has_begun = true;
     memory_begin(&agent->memory);
     idle_begin(&agent->idle);
-    probe_release_port(agent->probe);
+    agent->master_port = probe_release_port(agent->probe);
     agent_enter(agent, AGENT_RUNNING);
     agent_start_ranks(agent);
     return 0;
@@ -343,6 +343,8 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
     if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
         json_number_value(grace_s) > NODEPLAN_SECONDS_MAX)
         return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
+    if (agent->state == AGENT_RUNNING)
+        agent_look_at_port(agent);
     agent_stop(agent, json_number_value(grace_s));
     return 0;
 }

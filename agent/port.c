@@ -6,26 +6,42 @@
 #include "port.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "fd.h"
+#include "open_files.h"
+#include "process.h"
 
+/* Besides the one that was asked for, these many after it are tried before the kernel
+ * chooses: those are below the range that it takes for outgoing connections, of which one
+ * could have the port before rank 0 does. */
+#define NEIGHBOURS 100
+
+struct holder {
+    unsigned long  inode;   /* of the socket */
+    uid_t          uid;
+    struct process process; /* pid 0: none that we can see */
+};
+
+static bool is_free(int port);
+static int  bind_free(int port);
 static int  bind_all(int port, bool reuse);
 static int  bound_port(int fd);
-static void find_holder(int port, char *holder, size_t size);
-static unsigned long socket_inode(const char *table, int port);
-static bool has_socket(const char *pid, unsigned long inode);
+static bool find_holder(int port, struct holder *holder);
+static bool find_socket(const char *table, int port, struct holder *holder);
+static bool has_socket(pid_t pid, unsigned long inode);
+static void holder_words(const struct holder *holder, char *words, size_t size);
 
 int port_hold(int *port, bool fixed, char *holder, size_t holder_size, struct error *err)
 {
-    int fd = bind_all(*port, false);
+    struct holder found;
+    int           fd = bind_all(*port, false);
 
     holder[0] = '\0';
     /* Only old connections in TIME_WAIT may be in the way, and whoever listens
@@ -33,15 +49,32 @@ int port_hold(int *port, bool fixed, char *holder, size_t holder_size, struct er
     if (fd < 0 && errno == EADDRINUSE && fixed)
         fd = bind_all(*port, true);
     if (fd < 0 && !fixed)
-        fd = bind_all(0, false);
+        fd = bind_free(*port);
     if (fd < 0) {
         err_set(err, "port %d: %s", *port, strerror(errno));
-        if (errno == EADDRINUSE)
-            find_holder(*port, holder, holder_size);
+        if (errno == EADDRINUSE && find_holder(*port, &found))
+            holder_words(&found, holder, holder_size);
         return -1;
     }
     *port = bound_port(fd);
     return fd;
+}
+
+bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t holder_size)
+{
+    struct holder found;
+
+    if (is_free(port))
+        return false;
+    snprintf(holder, holder_size, "a process that cannot be seen");
+    if (!find_holder(port, &found))
+        return nobody_binds && !is_free(port);
+    holder_words(&found, holder, holder_size);
+    if (found.process.pid != 0)
+        return !process_is_below(found.process.pid, run);
+    /* It may have ended meanwhile. One that is ours and may not be looked into could
+     * be the run's. */
+    return (geteuid() == 0 || found.uid != geteuid()) && !is_free(port);
 }
 
 int port_listen(int *port, struct error *err)
@@ -56,6 +89,24 @@ int port_listen(int *port, struct error *err)
     }
     *port = bound_port(fd);
     return fd;
+}
+
+static bool is_free(int port)
+{
+    int fd = bind_all(port, true);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno != EADDRINUSE;
+}
+
+static int bind_free(int port)
+{
+    int fd = -1, next;
+
+    for (next = port + 1; fd < 0 && next <= port + NEIGHBOURS && next <= UINT16_MAX; next++)
+        fd = bind_all(next, false);
+    return fd >= 0 ? fd : bind_all(0, false);
 }
 
 /* On all addresses of both families; without IPv6, of the one there is. */
@@ -105,67 +156,71 @@ static int bound_port(int fd)
                                      : ntohs(((struct sockaddr_in *)&own)->sin_port);
 }
 
-/* The socket's inode from the table of sockets, then whoever has it open. Other
- * users' processes show nothing to us. */
-static void find_holder(int port, char *holder, size_t size)
+/* Who has the port, from the tables of sockets, where those that listen come first.
+ * False: nobody does that they show, which leaves out what is bound and no more. */
+static bool find_holder(int port, struct holder *holder)
 {
-    unsigned long  inode = socket_inode("/proc/net/tcp", port);
-    DIR           *proc;
-    struct dirent *entry;
-    char           path[300], name[64];
+    struct processes all;
+    size_t           i;
 
-    if (inode == 0)
-        inode = socket_inode("/proc/net/tcp6", port);
-    proc = inode != 0 ? opendir("/proc") : NULL;
-    while (proc != NULL && holder[0] == '\0' && (entry = readdir(proc)) != NULL) {
-        if (entry->d_name[strspn(entry->d_name, "0123456789")] != '\0' ||
-            !has_socket(entry->d_name, inode))
-            continue;
-        snprintf(path, sizeof path, "/proc/%s/comm", entry->d_name);
-        fd_read_file(path, name, sizeof name);
-        name[strcspn(name, "\n")] = '\0';
-        snprintf(holder, size, "pid %s (%s)", entry->d_name, name);
-    }
-    if (proc != NULL)
-        closedir(proc);
+    *holder = (struct holder){ 0 };
+    if (!find_socket("/proc/net/tcp", port, holder) &&
+        !find_socket("/proc/net/tcp6", port, holder))
+        return false;
+    processes_all(&all);
+    for (i = 0; i < all.count && holder->process.pid == 0; i++)
+        if (has_socket(all.item[i].pid, holder->inode))
+            holder->process = all.item[i];
+    processes_clear(&all);
+    return true;
 }
 
-/* Lines such as "1: 0100007F:733C 00000000:0000 0A ... uid timeout inode". The
+/* Lines such as "1: 0100007F:733C 00000000:0000 0A 0:0 00:0 0 uid timeout inode". The
  * inode of a connection that nobody has open any more is 0. */
-static unsigned long socket_inode(const char *table, int port)
+static bool find_socket(const char *table, int port, struct holder *holder)
 {
-    FILE         *file = fopen(table, "re");
-    char          line[512];
-    unsigned long inode, found = 0;
-    unsigned      local;
+    FILE    *file = fopen(table, "re");
+    char     line[512];
+    unsigned local, uid;
 
-    while (file != NULL && found == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %*s %*s %*s %*s %*s %*s %lu", &local,
-                   &inode) == 2 && local == (unsigned)port)
-            found = inode;
+    while (file != NULL && holder->inode == 0 && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*s %*s %*s %*s %*s %u %*s %lu", &local, &uid,
+                   &holder->inode) != 3 || local != (unsigned)port)
+            holder->inode = 0;
+        else
+            holder->uid = (uid_t)uid;
+    }
     if (file != NULL)
         fclose(file);
+    return holder->inode != 0;
+}
+
+static bool has_socket(pid_t pid, unsigned long inode)
+{
+    struct open_files files;
+    char              want[64];
+    bool              found = false;
+
+    snprintf(want, sizeof want, "socket:[%lu]", inode);
+    for (open_files_begin(&files, pid); !found && open_files_next(&files);)
+        found = strcmp(files.name, want) == 0;
+    open_files_end(&files);
     return found;
 }
 
-static bool has_socket(const char *pid, unsigned long inode)
+/* "pid 123 (python3) of ann". Of other users' processes only root sees more than whose
+ * they are. */
+static void holder_words(const struct holder *holder, char *words, size_t size)
 {
-    char           path[600], want[64], target[64];
-    DIR           *fds;
-    struct dirent *entry;
-    ssize_t        length;
-    bool           found = false;
+    char user[64], path[64], name[64];
 
-    snprintf(want, sizeof want, "socket:[%lu]", inode);
-    snprintf(path, sizeof path, "/proc/%s/fd", pid);
-    fds = opendir(path);
-    while (fds != NULL && !found && (entry = readdir(fds)) != NULL) {
-        snprintf(path, sizeof path, "/proc/%s/fd/%s", pid, entry->d_name);
-        length = readlink(path, target, sizeof target - 1);
-        target[length > 0 ? length : 0] = '\0';
-        found = strcmp(target, want) == 0;
+    user_name(holder->uid, user, sizeof user);
+    if (holder->process.pid == 0) {
+        snprintf(words, size, "a process of %s", user);
+        return;
     }
-    if (fds != NULL)
-        closedir(fds);
-    return found;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)holder->process.pid);
+    fd_read_file(path, name, sizeof name);
+    name[strcspn(name, "\n")] = '\0';
+    snprintf(words, size, "pid %d (%s) of %s", (int)holder->process.pid, name, user);
 }

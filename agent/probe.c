@@ -42,7 +42,7 @@ struct probe {
     struct event      *late;
     struct call       *call;
     size_t             calls, open;
-    int                held_fd;   /* the port */
+    int                held_fd, held_port;
 };
 
 static int  listen_begin(struct probe *probe, const json_t *body, struct error *err);
@@ -112,11 +112,13 @@ void probe_end(struct probe *probe)
     probe->listen_fd = -1;
 }
 
-void probe_release_port(struct probe *probe)
+int probe_release_port(struct probe *probe)
 {
-    if (probe->held_fd >= 0)
-        close(probe->held_fd);
+    if (probe->held_fd < 0)
+        return 0;
+    close(probe->held_fd);
     probe->held_fd = -1;
+    return probe->held_port;
 }
 
 static int listen_begin(struct probe *probe, const json_t *body, struct error *err)
@@ -313,6 +315,7 @@ static int port_begin(struct probe *probe, const json_t *body, struct error *err
     probe_release_port(probe);
     probe->held_fd = port_hold(&port, json_is_true(json_object_get(body, "fixed")), holder,
                                sizeof holder, &why);
+    probe->held_port = port;
     answer = json_pack("{s:s, s:i}", "op", "port", "port", port);
     if (probe->held_fd < 0)
         json_object_set_new(answer, "error", json_string(why.text));

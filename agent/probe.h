@@ -31,7 +31,7 @@ int  probe_request(struct probe *probe, const json_t *body, struct error *err);
 /* PLAN has come: probing is over; only the port stays held. */
 void probe_end(struct probe *probe);
 
-/* The ranks start now: let the port go. */
-void probe_release_port(struct probe *probe);
+/* The ranks start now: let the port go. Which one that was; 0: none. */
+int  probe_release_port(struct probe *probe);
 
 #endif

@@ -18,6 +18,9 @@
 #include "frame.h"
 #include "xalloc.h"
 
+/* Steps up to a process's ancestor: they are read one by one, and change meanwhile. */
+#define DEPTH_MAX 1000
+
 static bool stat_read(pid_t pid, struct process *process);
 
 void processes_below(struct processes *found, pid_t root)
@@ -43,6 +46,16 @@ void processes_below(struct processes *found, pid_t root)
             all.item[kept++] = all.item[i];
     all.count = kept;
     *found = all;
+}
+
+bool process_is_below(pid_t pid, pid_t root)
+{
+    struct process process;
+    int            steps = 0;
+
+    for (; pid > 1 && pid != root && steps < DEPTH_MAX; steps++)
+        pid = stat_read(pid, &process) ? process.parent : 0;
+    return pid == root;
 }
 
 void processes_clear(struct processes *found)

@@ -30,6 +30,8 @@ struct processes {
 /* All living processes that descend from root, without root and without
  * zombies. Free with processes_clear(). */
 void processes_below(struct processes *found, pid_t root);
+/* True for root and one that descends from it. */
+bool process_is_below(pid_t pid, pid_t root);
 /* All that this /proc shows. */
 void processes_all(struct processes *found);
 void processes_clear(struct processes *found);

@@ -280,6 +280,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
         log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
                   node->plan->host, unread);
     run->outcome.lost_bytes += (lost > 0 ? (uint64_t)lost : 0) + (unread > 0 ? (uint64_t)unread : 0);
+    generation_port_taken(run, node, text_of(body, "port_taken"));
     if (node->ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
                   node->ranks_left);

@@ -27,6 +27,9 @@
  * A connection that breaks while a node runs is nobody's business but node.c's and
  * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
  *
+ * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
+ * other connections and agents, the next generation (generation.c).
+ *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
  * deadline of its own, after which a silent node is declared lost.
  * SPDX-License-Identifier: Apache-2.0
@@ -128,8 +131,10 @@ static void make_nodes(struct run *run)
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
     run->left = xcalloc(run->plan->nodes, sizeof *run->left);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
-    for (i = 0; i < run->plan->nodes; i++)
+    for (i = 0; i < run->plan->nodes; i++) {
         node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
+        run->node[i].generation += (uint32_t)run->plan->generation;
+    }
     run->kvs = kvs_new(run->plan->nodes);
 }
 
@@ -175,11 +180,10 @@ static void keep_end(struct run *run)
     rundir_close(&run->kept);
 }
 
-/* Everything is over: the last output, the report, the result. */
-static int finish(struct run *run)
+/* Everything is over: the last output. */
+static void close_output(struct run *run)
 {
     size_t i;
-    int    status;
 
     run->outcome.end_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
@@ -187,6 +191,13 @@ static int finish(struct run *run)
     run->outcome.lost_bytes += output_finish(
         run->output, run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S);
     log_sink(NULL, NULL);
+}
+
+/* The report and the result. */
+static int finish(struct run *run)
+{
+    int status;
+
     hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
@@ -198,7 +209,20 @@ static int finish(struct run *run)
     return status;
 }
 
-static void run_clear(struct run *run)
+/* One start of all ranks: connect to every node, and so on to the end. */
+static void begin_generation(struct run *run, const bool *shown)
+{
+    run->phase = PHASE_CONNECTING;
+    run->next = run->handshakes = run->unsettled = run->over = 0;
+    outcome_init(&run->outcome, run->plan);
+    run->outcome.is_exec = run_is_exec(run);
+    run->outcome.largest_status = run->options->largest_status;
+    run->outcome.start_ns = clock_now_ns();
+    open_output(run, shown);
+    make_nodes(run);
+}
+
+static void end_generation(struct run *run)
 {
     size_t i;
 
@@ -206,17 +230,50 @@ static void run_clear(struct run *run)
         node_clear(&run->node[i]);
         json_decref(run->left[i]);
     }
-    interrupt_clear(run);
+    event_del(run->stop_limit);
     hang_free(run->hang);
     output_free(run->output);
     kvs_free(run->kvs);
     master_clear(&run->master);
-    agentfile_clear(&run->agent);
     outcome_clear(&run->outcome);
     free(run->node);
     free(run->credit_left);
     free(run->left);
+    run->hang = NULL;
+}
+
+/* What is of the whole run stays: its beginning, and that something was lost. */
+static void begin_again(struct run *run, const bool *shown)
+{
+    uint64_t lost_bytes = run->outcome.lost_bytes;
+    int64_t  start_ns = run->outcome.start_ns;
+
+    end_generation(run);
+    generation_next(run);
+    begin_generation(run, shown);
+    run->outcome.lost_bytes = lost_bytes;
+    run->outcome.start_ns = start_ns;
+}
+
+static void run_clear(struct run *run)
+{
+    end_generation(run);
+    interrupt_clear(run);
+    agentfile_clear(&run->agent);
+    free(run->port_taken);
     event_base_free(run->base);
+}
+
+/* True when it must be done again. */
+static bool run_generation(struct run *run)
+{
+    bool again;
+
+    run_connect(run);
+    event_base_dispatch(run->base);
+    again = generation_starts_again(run);
+    close_output(run);
+    return again;
 }
 
 int launch_run(const struct options *options, struct plan *plan)
@@ -237,16 +294,11 @@ int launch_run(const struct options *options, struct plan *plan)
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
         goto failed;
-    outcome_init(&run.outcome, plan);
-    run.outcome.is_exec = run_is_exec(&run);
-    run.outcome.largest_status = options->largest_status;
-    run.outcome.start_ns = clock_now_ns();
-    open_output(&run, shown);
-    make_nodes(&run);
+    begin_generation(&run, shown);
     keep_begin(&run);
     interrupt_watch(&run);
-    run_connect(&run);
-    event_base_dispatch(run.base);
+    while (run_generation(&run))
+        begin_again(&run, shown);
     status = finish(&run);
     run_clear(&run);
     free(shown);

@@ -277,14 +277,17 @@ static int choose_address(struct run *run)
 
 static void enter_holding(struct run *run)
 {
-    if (choose_address(run) < 0) {
+    const struct plan *plan = run->plan;
+
+    if (plan->generation == 0 && choose_address(run) < 0) {
         run_end(run);
         return;
     }
     send_probe(run, &run->node[0],
                json_pack("{s:s, s:i, s:b}", "op", "port", "port",
-                         run->plan->master_port > 0 ? run->plan->master_port : MASTER_PORT_DEFAULT,
-                         "fixed", run->plan->master_port > 0));
+                         plan->master_port > 0 ? plan->master_port
+                                               : MASTER_PORT_DEFAULT + plan->generation,
+                         "fixed", plan->master_port > 0));
 }
 
 /* Only our part of a run that is started by hand on each node: everybody must
@@ -312,8 +315,9 @@ static void enter_running(struct run *run)
     output_progress(run->output, NULL);
     if (!run_is_exec(run))
         run_check_clocks(run);
-    if (run->options->timeout_s > 0)
+    if (run->options->timeout_s > 0 && !event_pending(run->time_limit, EV_TIMEOUT, NULL))
         xevent_add(run->time_limit, &limit);
+    run->go_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
         if (!node_is_over(&run->node[i]))
             go(&run->node[i]);
@@ -323,8 +327,8 @@ static void enter_phase(struct run *run, enum phase phase)
 {
     if (phase == PHASE_LISTENING && run->options->no_ssh)
         phase = PHASE_PREPARING;
-    if (phase == PHASE_LISTENING && run->plan->nodes == 1)
-        phase = PHASE_HOLDING;
+    if (phase == PHASE_LISTENING && (run->plan->nodes == 1 || run->plan->generation > 0))
+        phase = PHASE_HOLDING; /* the address is known */
     log_info("%s -> %s", phase_names[run->phase], phase_names[phase]);
     run->phase = phase;
     switch (phase) {

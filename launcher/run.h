@@ -1,5 +1,5 @@
-/* run.h - one run while it goes on: what launch.c, phase.c, intake.c and
- * interrupt.c share, and nobody else
+/* run.h - one run while it goes on: what launch.c, phase.c, intake.c, interrupt.c and
+ * those they call share, and nobody else
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H
@@ -55,6 +55,9 @@ struct run {
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
     json_t     **left;        /* by node: CLEANED; NULL: none yet */
 
+    int64_t       go_ns;      /* when the ranks were started */
+    char         *port_taken; /* who has MASTER_PORT in rank 0's place; NULL: nobody */
+
     struct event *signals[8];
     size_t        signal_count;
     struct event *beat, *time_limit, *stop_limit;
@@ -97,6 +100,12 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 /* intake.c: a frame of a node has come (node_ops.frame). */
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops intake_output_ops; /* arg: the run */
+
+/* generation.c: the agent of node 0 says who has taken MASTER_PORT; everything has ended:
+ * must all ranks be started again? Then make the plan that of the next generation. */
+void generation_port_taken(struct run *run, const struct node *node, const char *holder);
+bool generation_starts_again(struct run *run);
+void generation_next(struct run *run);
 
 /* hang.c: --hang-timeout. Look whether all ranks have stood still for so long, with
  * each beat; IDLE and STACKED have come; print what came, before the report. */
