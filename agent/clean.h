@@ -1,10 +1,8 @@
 /* clean.h - what earlier runs of this user have left on this node
  *
- * `muster clean` asks for it. A process is of a run when its environment carries
- * MUSTER_RUN_ID and its user is ours; the run goes on as long as the agent lives
- * that it descends from. An agent is stale when it is stopped or has lost its
- * parent: a healthy one ends by itself then. Nothing is known by its name, and what
- * another user owns is never touched.
+ * `muster clean` asks for it, and so does a run that has lost the agent of this node:
+ * "orphans" are what of that run no agent looks after any more. strays.h tells what is
+ * a process of a run, and when that goes on.
  *
  * The agent that looks has no guard and no namespace, and so sees the whole node.
  * SPDX-License-Identifier: Apache-2.0
@@ -16,8 +14,6 @@
 #include <jansson.h>
 
 #include "err.h"
-
-#define CLEAN_LISTED_MAX 512 /* processes; of more, only these are reported and ended */
 
 struct clean;
 

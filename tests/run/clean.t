@@ -144,10 +144,14 @@ while :; do sleep 0.1; done
 END
 MUSTER_TEST_CONTAIN=none start muster -H node1:2 ./daemon
 wait_for 20 all_ready
-# shellcheck disable=SC2046
-kill -KILL "$pid" $(leftovers | sed -n 's/ .*muster-agent.*//p')
+# Stopped first: a guard that outlives its agent for a moment would end them.
+muster=$(leftovers | sed -n 's/ .*muster-agent.*//p')
+# shellcheck disable=SC2086
+kill -STOP $muster
+# shellcheck disable=SC2086
+kill -KILL "$pid" $muster
 wait "$pid" 2>/dev/null
-wait_for 5 sh -c '! pgrep -f ./daemon >/dev/null'
+wait_for 5 not pgrep -f '[.]/daemon' >/dev/null
 clean
 is "daemons of a run that lost all of muster: 1" "$rc $(grep -c 'left .*sleep 1005' out)" "1 2"
 clean --kill
@@ -170,6 +174,28 @@ kill "$holder"
 # In the middle of a run
 run muster -H node1:1 muster clean --kill -H node1:1
 is "a rank may clean, and spares its own run" "$rc" 0
+script_file nested <<'END'
+#!/bin/sh
+if [ "$RANK" != 0 ]; then
+    : >there
+    while [ ! -e cleaned ]; do sleep 0.05; done
+    echo still there
+    exit
+fi
+while [ ! -e there ]; do sleep 0.05; done
+muster clean --kill --grace 0.5 -H node1:1
+: >cleaned
+END
+chmod 755 "$tmp" "$PWD"
+mkdir -m 777 shared
+cd shared || exit 1
+run muster -H node1:2 ../nested
+is "... also the other ranks of it: 0" "$rc" 0
+ok "... who are still there" grep -q "node1:1: still there" out
+rm -f there cleaned
+HOME=$PWD run setpriv --reuid 65534 --regid 65534 --clear-groups muster -H node1:2 ../nested
+is "... in a user namespace too" "$rc $(grep -c 'node1:1: still there' out)" "0 1"
+cd ..
 
 run muster clean -H node1:1 what
 is "an argument is refused: 2" "$rc" 2
@@ -210,4 +236,23 @@ unset MUSTER_HOSTFILE
 run muster clean --kill --grace 1 -H node1:1,nowhere:1
 is "a node that does not answer: 68" "$rc" 68
 ok "... and the other one is cleaned" is_gone "$stale"
+
+# A run whose SSH session was killed, and which has its launcher back: its agent has lost its
+# parent for good.
+start muster --reconnect 10 -H node1:2 "$PWD/rank"
+wait_for 20 all_ready
+agent=$(pgrep -x muster-agent | sort -n | head -n 1)
+kill -KILL "$(ps -o ppid= -p "$agent" | tr -d ' ')"
+ok "a run is reconnected" wait_for 20 grep -q "node1: reconnected" err
+cp out out.run
+cp err err.run
+ok "... and its agent an orphan" test "$(ps -o ppid= -p "$agent" | tr -d ' ')" = 1
+launcher=$pid
+run muster clean --kill --grace 1 -H node1:1
+is "... it goes on: 0" "$rc" 0
+ok "... and is shown so" grep -Eq '^node1 +running +run' out
+ok "... its agent is there" alive "$agent"
+kill -INT "$launcher"
+wait_for 20 is_gone "$launcher"
+ok "nothing is left" no_leftovers
 finish

@@ -1,0 +1,289 @@
+/* strays.c - see strays.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "strays.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "xalloc.h"
+
+#define RUN_VARIABLE  "MUSTER_RUN_ID="
+#define ENVIRON_MAX   (4u << 20) /* read of one process */
+#define ANCESTORS_MAX 64
+#define KTHREADD      2          /* parent of the kernel's own threads */
+
+static enum stray_what what_is(pid_t pid, char *run, bool *is_spared);
+static bool looks_like_agent(pid_t pid);
+static bool is_agent_file(pid_t pid);
+static bool run_of(pid_t pid, char *run);
+static bool is_ourselves(const struct processes *all, pid_t pid);
+static bool is_known(const struct strays *strays, const struct process *process);
+static void judge(struct strays *strays, size_t first, const struct processes *all);
+static bool is_healthy(const struct stray *agent);
+static bool has_door(const char *run);
+static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor);
+static const struct process *process_of(const struct processes *all, pid_t pid);
+
+void strays_look(struct strays *strays)
+{
+    struct processes all;
+    struct stray     one;
+    size_t           i, known = strays->count;
+    bool             ourselves;
+
+    processes_all(&all);
+    for (i = 0; i < all.count && strays->count < STRAYS_MAX; i++) {
+        one = (struct stray){ .process = all.item[i] };
+        if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
+            one.process.pid == getpid() || is_known(strays, &one.process))
+            continue;
+        one.what = what_is(one.process.pid, one.run, &one.is_spared);
+        ourselves = one.what != STRAY_NONE && is_ourselves(&all, one.process.pid);
+        one.is_spared = one.is_spared || ourselves;
+        if (one.what == STRAY_NONE || (one.what == STRAY_RANK && ourselves) ||
+            (one.about = process_about(&one.process)) == NULL)
+            continue;
+        strays->item = xreallocarray(strays->item, strays->count + 1, sizeof *strays->item);
+        strays->item[strays->count++] = one;
+    }
+    judge(strays, known, &all);
+    processes_clear(&all);
+}
+
+void strays_clear(struct strays *strays)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        json_decref(strays->item[i].about);
+    free(strays->item);
+    *strays = (struct strays){ 0 };
+}
+
+void strays_refresh(struct strays *strays)
+{
+    struct processes      all;
+    const struct process *now;
+    struct stray         *one;
+
+    processes_all(&all);
+    for (one = strays->item; one < strays->item + strays->count; one++) {
+        now = process_of(&all, one->process.pid);
+        one->is_gone = now == NULL || now->start != one->process.start || now->state == 'Z';
+    }
+    processes_clear(&all);
+}
+
+void stray_signal(const struct stray *stray, int signal)
+{
+    char run[STRAY_RUN_ID_MAX];
+    bool is_spared;
+
+    if (!stray->is_spared && !stray->is_gone &&
+        what_is(stray->process.pid, run, &is_spared) == stray->what && !is_spared)
+        process_signal(&stray->process, signal);
+}
+
+/* --- what a process is ------------------------------------------------------ */
+
+/* To us; run is filled for a rank. What only looks like an agent is none that we could
+ * end, but what is below it may have one. */
+static enum stray_what what_is(pid_t pid, char *run, bool *is_spared)
+{
+    uid_t uid;
+    bool  is_ours = process_uid(pid, &uid) && uid == getuid();
+
+    run[0] = '\0';
+    *is_spared = false;
+    if (looks_like_agent(pid)) {
+        *is_spared = !is_ours || !is_agent_file(pid);
+        return STRAY_AGENT;
+    }
+    return is_ours && run_of(pid, run) ? STRAY_RANK : STRAY_NONE;
+}
+
+/* Started in the way the launcher does. */
+static bool looks_like_agent(pid_t pid)
+{
+    char    path[64], line[PATH_MAX + 64];
+    ssize_t size;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    size = fd_read_file(path, line, sizeof line);
+    return size >= (ssize_t)(strlen(line) + 1 + sizeof "--nonce") &&
+           strcmp(line + strlen(line) + 1, "--nonce") == 0;
+}
+
+/* The executable says what it is, wherever it was copied to: the same file as ours,
+ * or one in a directory that is named by a hash. */
+static bool is_agent_file(pid_t pid)
+{
+    char        path[64], exe[PATH_MAX], *folder;
+    struct stat its, ours;
+    ssize_t     size;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (stat(path, &its) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+        its.st_dev == ours.st_dev && its.st_ino == ours.st_ino)
+        return true;
+    size = readlink(path, exe, sizeof exe - 1);
+    exe[size > 0 ? size : 0] = '\0';
+    folder = strrchr(exe, '/');
+    if (folder == NULL || strncmp(folder, "/muster-agent", strlen("/muster-agent")) != 0)
+        return false;
+    *folder = '\0';
+    folder = strrchr(exe, '/');
+    return folder != NULL && strspn(folder + 1, "0123456789abcdef") == 64;
+}
+
+/* The run that its environment names, into run; false when there is none. */
+static bool run_of(pid_t pid, char *run)
+{
+    const size_t length = strlen(RUN_VARIABLE);
+    char         path[64], *environment, *at, *end;
+    ssize_t      size;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    environment = xmalloc(ENVIRON_MAX);
+    size = fd_read_file(path, environment, ENVIRON_MAX);
+    end = environment + (size > 0 ? size : 0);
+    for (at = environment; at < end && strncmp(at, RUN_VARIABLE, length) != 0; at += strlen(at) + 1)
+        ;
+    snprintf(run, STRAY_RUN_ID_MAX, "%s", at < end ? at + length : "");
+    free(environment);
+    return run[0] != '\0';
+}
+
+/* Whoever asked, and whoever called them: they may themselves carry the variable, when
+ * cleaning is what a rank does. */
+static bool is_ourselves(const struct processes *all, pid_t pid)
+{
+    return descends_from(all, getpid(), pid) || descends_from(all, pid, getpid());
+}
+
+static bool is_known(const struct strays *strays, const struct process *process)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].process.pid == process->pid &&
+            strays->item[i].process.start == process->start)
+            return true;
+    return false;
+}
+
+/* --- whether its run goes on ------------------------------------------------ */
+
+static struct stray *agent_of(const struct strays *strays, pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].what == STRAY_AGENT && strays->item[i].process.pid == pid)
+            return &strays->item[i];
+    return NULL;
+}
+
+/* The ranks know the name of their run. Above them is the guard, and above that the agent;
+ * further up there may be those of a run in which all of this is a rank. */
+static void name_agents(const struct strays *strays, const struct stray *rank,
+                        const struct processes *all)
+{
+    const struct process *above = &rank->process;
+    struct stray         *agent = NULL;
+    int                   steps;
+
+    for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
+        agent = agent_of(strays, above->parent);
+        above = process_of(all, above->parent);
+    }
+    for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
+        memcpy(agent->run, rank->run, sizeof agent->run);
+}
+
+/* The agent above a process knows whether its run goes on. The guard is an agent to the
+ * eye, but below another one: where that is sick, it is no sign of life. */
+static void judge(struct strays *strays, size_t first, const struct processes *all)
+{
+    struct stray *begin = strays->item, *end = begin + strays->count, *one, *agent;
+    bool          has_sick;
+
+    for (one = begin + first; one < end; one++)
+        if (one->what == STRAY_RANK)
+            name_agents(strays, one, all);
+    for (one = begin + first; one < end; one++) {
+        has_sick = false;
+        for (agent = begin; agent < end; agent++) {
+            if (agent->what != STRAY_AGENT ||
+                !descends_from(all, one->process.pid, agent->process.pid))
+                continue;
+            one->has_agent = true;
+            one->is_leaving = one->is_leaving || agent->process.parent <= 1;
+            has_sick = has_sick || !is_healthy(agent);
+        }
+        one->is_running = one->has_agent && !has_sick;
+    }
+}
+
+/* An agent that runs has a launcher, or is about to end. In a container the launcher
+ * may be process 1 itself. */
+static bool is_healthy(const struct stray *agent)
+{
+    char    exe[PATH_MAX], *name;
+    ssize_t size;
+
+    if (agent->process.state == 'T')
+        return false;
+    if (agent->process.parent > 1 || agent->is_spared)
+        return true;
+    size = readlink("/proc/1/exe", exe, sizeof exe - 1);
+    exe[size > 0 ? size : 0] = '\0';
+    name = strrchr(exe, '/');
+    return (name != NULL && strcmp(name, "/muster") == 0) || has_door(agent->run);
+}
+
+/* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
+ * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open. */
+static bool has_door(const char *run)
+{
+    char  line[512], name[STRAY_RUN_ID_MAX + 16];
+    FILE *sockets = run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
+    bool  found = false;
+
+    snprintf(name, sizeof name, " @muster-%s-", run);
+    while (sockets != NULL && !found && fgets(line, sizeof line, sockets) != NULL)
+        found = strstr(line, name) != NULL;
+    if (sockets != NULL)
+        fclose(sockets);
+    return found;
+}
+
+static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor)
+{
+    const struct process *process;
+    int                   steps = 0;
+
+    for (; pid > 1 && pid != ancestor && steps < ANCESTORS_MAX; steps++) {
+        process = process_of(all, pid);
+        pid = process != NULL ? process->parent : 0;
+    }
+    return pid == ancestor;
+}
+
+static const struct process *process_of(const struct processes *all, pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < all->count; i++)
+        if (all->item[i].pid == pid)
+            return &all->item[i];
+    return NULL;
+}

@@ -1,0 +1,57 @@
+/* strays.h - processes on this node that are, or once were, of a run of this user
+ *
+ * A process is of a run when its environment carries MUSTER_RUN_ID and its user is ours;
+ * the run goes on as long as the agent lives that it descends from. An agent is sick when
+ * it is stopped, or has lost its parent and keeps no door open for a launcher to come
+ * back: a healthy one ends by itself then. Nothing is known by its name, and what another
+ * user owns is never among them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_STRAYS_H
+#define MUSTER_STRAYS_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "process.h"
+
+#define STRAYS_MAX       512 /* of more, only these are looked at */
+#define STRAY_RUN_ID_MAX 64
+
+enum stray_what {
+    STRAY_NONE,
+    STRAY_RANK,
+    STRAY_AGENT, /* or a guard, which looks the same and is below one */
+};
+
+struct stray {
+    struct process  process;
+    enum stray_what what;
+    char            run[STRAY_RUN_ID_MAX]; /* "": not known */
+    bool            has_agent;  /* it is one, or below one, though perhaps a sick one */
+    bool            is_running; /* of a run that goes on */
+    bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
+    bool            is_spared;  /* we descend from it, or may not know: never to be touched */
+    bool            is_gone;
+    json_t         *about;
+};
+
+struct strays {
+    struct stray *item;
+    size_t        count;
+};
+
+/* Add what was not there the last time. We ourselves, what we descend from and our own
+ * descendants are left out; agents among them are there as spared. */
+void strays_look(struct strays *strays);
+void strays_clear(struct strays *strays);
+
+/* Look whether they are still there; new ones are not seen. */
+void strays_refresh(struct strays *strays);
+
+/* Number and start time make it the same process (process_signal holds it while it
+ * looks); what it is to us is asked again, since it may have become another program. */
+void stray_signal(const struct stray *stray, int signal);
+
+#endif
