@@ -37,11 +37,12 @@ struct clean {
 static bool is_target(const struct clean *clean, const struct stray *stray);
 static bool is_awaited(const struct clean *clean, const struct stray *stray);
 static void signal_targets(struct clean *clean, int signal);
+static void ask_to_end(struct clean *clean);
 static void again_cb(evutil_socket_t fd, short what, void *arg);
 static void finish(struct clean *clean);
 static bool is_told(const struct clean *clean, const struct stray *stray);
 static json_t *list_shm(const struct clean *clean);
-static json_t *json_of(const struct clean *clean, const struct stray *stray);
+static json_t *json_of(const struct stray *stray);
 
 struct clean *clean_begin(struct event_base *base, const json_t *body,
                           void (*done)(json_t *body, void *arg), void *arg, struct error *err)
@@ -66,12 +67,9 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     if (clean->again == NULL)
         xalloc_die();
     strays_look(&clean->strays);
-    if (clean->kill) {
-        clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
-        clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(STUCK_S * NS_PER_S);
-        signal_targets(clean, SIGCONT);
-        signal_targets(clean, SIGTERM);
-    }
+    clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
+    clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(STUCK_S * NS_PER_S);
+    ask_to_end(clean);
     xevent_add(clean->again, &at_once);
     return clean;
 }
@@ -116,6 +114,16 @@ static void signal_targets(struct clean *clean, int signal)
             stray_signal(&clean->strays.item[i], signal);
 }
 
+/* Orphans are not asked: the kernel may be about to end them, as it does with all that had
+ * the guard for the first process of their namespace. */
+static void ask_to_end(struct clean *clean)
+{
+    if (!clean->kill || clean->orphans)
+        return;
+    signal_targets(clean, SIGCONT);
+    signal_targets(clean, SIGTERM);
+}
+
 /* Those that are known. */
 static bool all_gone(struct clean *clean)
 {
@@ -137,7 +145,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (clean->kill && all_gone(clean)) {
         strays_look(&clean->strays); /* what they have started meanwhile */
-        signal_targets(clean, SIGTERM);
+        ask_to_end(clean);
     }
     if (!clean->kill || all_gone(clean) || now_ns >= clean->give_up_at_ns) {
         finish(clean);
@@ -157,7 +165,7 @@ static void finish(struct clean *clean)
 
     for (i = 0; i < clean->strays.count; i++)
         if (is_told(clean, &clean->strays.item[i]))
-            json_array_append_new(processes, json_of(clean, &clean->strays.item[i]));
+            json_array_append_new(processes, json_of(&clean->strays.item[i]));
     clean->done(json_pack("{s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
                           "gpu_holders", clean->orphans ? json_array() : gpu_holders(NULL)),
                 clean->arg);
@@ -167,10 +175,10 @@ static void finish(struct clean *clean)
 static bool is_told(const struct clean *clean, const struct stray *stray)
 {
     if (stray->is_spared || !is_of_run(clean, stray) ||
-        (stray->what == STRAY_AGENT && stray->is_running && stray->run[0] == '\0'))
+        (stray->what == STRAY_AGENT && stray->is_running && stray->run[0] == '\0') ||
+        (stray->is_gone && !stray->is_signalled))
         return false;
-    return !clean->orphans || is_target(clean, stray) ||
-           (is_awaited(clean, stray) && !stray->is_gone);
+    return !clean->orphans || is_awaited(clean, stray);
 }
 
 /* Files do not tell whose run they are of. */
@@ -187,13 +195,13 @@ static json_t *list_shm(const struct clean *clean)
     return list;
 }
 
-static json_t *json_of(const struct clean *clean, const struct stray *stray)
+static json_t *json_of(const struct stray *stray)
 {
     json_t *body = json_incref(stray->about);
 
     json_object_set_new(body, "agent", json_boolean(stray->what == STRAY_AGENT));
     json_object_set_new(body, "run", json_text(stray->run, strlen(stray->run)));
     json_object_set_new(body, "running", json_boolean(stray->is_running));
-    json_object_set_new(body, "gone", json_boolean(is_target(clean, stray) && stray->is_gone));
+    json_object_set_new(body, "gone", json_boolean(stray->is_signalled && stray->is_gone));
     return body;
 }

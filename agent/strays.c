@@ -82,14 +82,16 @@ void strays_refresh(struct strays *strays)
     processes_clear(&all);
 }
 
-void stray_signal(const struct stray *stray, int signal)
+void stray_signal(struct stray *stray, int signal)
 {
     char run[STRAY_RUN_ID_MAX];
     bool is_spared;
 
-    if (!stray->is_spared && !stray->is_gone &&
-        what_is(stray->process.pid, run, &is_spared) == stray->what && !is_spared)
-        process_signal(&stray->process, signal);
+    if (stray->is_spared || stray->is_gone ||
+        what_is(stray->process.pid, run, &is_spared) != stray->what || is_spared)
+        return;
+    process_signal(&stray->process, signal);
+    stray->is_signalled = true;
 }
 
 /* --- what a process is ------------------------------------------------------ */

@@ -33,6 +33,7 @@ struct stray {
     bool            is_running; /* of a run that goes on */
     bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
     bool            is_spared;  /* we descend from it, or may not know: never to be touched */
+    bool            is_signalled; /* by us */
     bool            is_gone;
     json_t         *about;
 };
@@ -52,6 +53,6 @@ void strays_refresh(struct strays *strays);
 
 /* Number and start time make it the same process (process_signal holds it while it
  * looks); what it is to us is asked again, since it may have become another program. */
-void stray_signal(const struct stray *stray, int signal);
+void stray_signal(struct stray *stray, int signal);
 
 #endif

@@ -27,6 +27,9 @@
  * A connection that breaks while a node runs is nobody's business but node.c's and
  * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
  *
+ * A node whose agent is gone, though its machine is not, is over only when another agent
+ * has looked what it had left (sweep.h).
+ *
  * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
  * other connections and agents, the next generation (generation.c).
  *
@@ -130,6 +133,7 @@ static void make_nodes(struct run *run)
     run->credit = credit_of_each(run->plan->nodes);
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
     run->left = xcalloc(run->plan->nodes, sizeof *run->left);
+    run->sweep = xcalloc(run->plan->nodes, sizeof *run->sweep);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++) {
         node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
@@ -227,6 +231,7 @@ static void end_generation(struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++) {
+        sweep_free(run->sweep[i]);
         node_clear(&run->node[i]);
         json_decref(run->left[i]);
     }
@@ -239,6 +244,7 @@ static void end_generation(struct run *run)
     free(run->node);
     free(run->credit_left);
     free(run->left);
+    free(run->sweep);
     run->hang = NULL;
 }
 

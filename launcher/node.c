@@ -232,6 +232,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
         redial_start(node);
         return;
     }
+    node->lost_agent = node->state == NODE_RUNNING && !failure.is_cut;
     fail_with(node, &failure);
 }
 

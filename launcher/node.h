@@ -80,6 +80,7 @@ struct node {
     double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
     bool                    is_relayed; /* behind conn is a second agent */
+    bool                    lost_agent; /* that ended while it had ranks; its machine answers */
     bool                    owes_answer; /* the run's phase waits for it */
     bool                    owes_stacks; /* it was asked where its ranks are */
 

@@ -29,6 +29,7 @@ void outcome_init(struct outcome *outcome, const struct plan *plan)
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
     outcome->node = xcalloc(plan->nodes, sizeof *outcome->node);
     outcome->node_failed_ns = xcalloc(plan->nodes, sizeof *outcome->node_failed_ns);
+    outcome->swept = xcalloc(plan->nodes, sizeof *outcome->swept);
     outcome->pace = xcalloc(plan->nodes, sizeof *outcome->pace);
     for (rank = 0; rank < ranks; rank++)
         outcome->node_of[rank] = OUTCOME_NOT_OURS;
@@ -48,12 +49,15 @@ void outcome_clear(struct outcome *outcome)
         free(outcome->rank[rank].error);
         free(outcome->rank[rank].oom);
     }
-    for (n = 0; n < outcome->plan->nodes; n++)
+    for (n = 0; n < outcome->plan->nodes; n++) {
         free(outcome->node[n]);
+        free(outcome->swept[n].text);
+    }
     free(outcome->rank);
     free(outcome->node_of);
     free(outcome->node);
     free(outcome->node_failed_ns);
+    free(outcome->swept);
     free(outcome->pace);
     free(outcome->cause_text);
     *outcome = (struct outcome){ .first_rank = -1 };
@@ -113,6 +117,13 @@ void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundt
         .most_ns = trips->most_ns,
         .was_slow = trips->is_slow,
     };
+}
+
+void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+                        const char *text)
+{
+    free(outcome->swept[node].text);
+    outcome->swept[node] = (struct node_swept){ ended, left, xstrdup(text) };
 }
 
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)

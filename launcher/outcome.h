@@ -44,12 +44,19 @@ struct node_pace {
 /* What came first, and so ended the run. */
 enum outcome_first { FIRST_NONE, FIRST_RANK, FIRST_NODE, FIRST_CAUSE };
 
+/* What was found on a node whose agent was gone. */
+struct node_swept {
+    int   ended, left; /* processes; -1: not known */
+    char *text;        /* NULL: it was not looked for */
+};
+
 struct outcome {
     const struct plan *plan;
     struct rank_end   *rank;        /* world_size of them; those not in plan->node[] stay 0 */
     size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
     struct conn_failure **node;     /* per node: NULL or why it failed */
     int64_t           *node_failed_ns; /* when, beside each of node[] */
+    struct node_swept *swept;       /* per node */
     struct node_pace  *pace;           /* beside each of node[] */
     int                first_rank;  /* -1: no rank failed */
     int64_t            start_ns, end_ns;
@@ -74,6 +81,8 @@ void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns);
 void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips);
+void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+                        const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -49,16 +49,27 @@ static json_t *json_of_rank(const struct outcome *outcome, int rank)
                      "text", text_or_null(words));
 }
 
+static json_t *json_of_swept(const struct node_swept *swept)
+{
+    if (swept->text == NULL)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o}", "ended",
+                     swept->ended >= 0 ? json_integer(swept->ended) : json_null(), "left",
+                     swept->left >= 0 ? json_integer(swept->left) : json_null(), "text",
+                     text_or_null(swept->text));
+}
+
 static json_t *json_of_node(const struct outcome *outcome, size_t node)
 {
     const struct conn_failure *why = outcome->node[node];
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o}", "node",
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o}", "node",
                      text_or_null(outcome->plan->node[node].host), "stage",
                      text_or_null(why->stage), "text", text_or_null(why->text), "hint",
                      why->hint[0] != '\0' ? text_or_null(why->hint) : json_null(),
                      "exit_code", why->exit_code,
-                     "at", unix_time(true, outcome->node_failed_ns[node]));
+                     "at", unix_time(true, outcome->node_failed_ns[node]), "swept",
+                     json_of_swept(&outcome->swept[node]));
 }
 
 static json_t *json_of_pace(const struct outcome *outcome, size_t node)

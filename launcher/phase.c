@@ -170,14 +170,31 @@ static void node_stage(struct node *node, void *arg)
     show_progress(arg);
 }
 
+/* The node counts as over from here on: not before what it had left is gone. */
+static void sweep_over(struct node *node, int ended, int left, const char *text, void *arg)
+{
+    struct run *run = arg;
+
+    log_info("%s: %s", node->plan->host, text);
+    outcome_node_swept(&run->outcome, node->index, ended, left, text);
+    sweep_free(run->sweep[node->index]);
+    run->sweep[node->index] = NULL;
+    if (++run->over == run->plan->nodes)
+        event_base_loopbreak(run->base);
+}
+
 /* A node that failed while it owed the phase an answer has thereby given it. */
 static void node_over(struct node *node, void *arg)
 {
+    static const struct sweep_ops sweep_ops = { sweep_over };
     struct run *run = arg;
     bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
                          node->heard_ns == 0;
 
-    run->over++;
+    if (node->state == NODE_FAILED && node->lost_agent)
+        run->sweep[node->index] = sweep_start(node, run->plan->run_id, &sweep_ops, run);
+    else
+        run->over++;
     if (node->state == NODE_FAILED)
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
     if (was_handshake)

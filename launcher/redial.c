@@ -218,6 +218,7 @@ static void refused(struct redial *r, const json_t *body)
     const char *text = json_string_value(json_object_get(body, "text"));
 
     snprintf(r->why, sizeof r->why, "%s", text != NULL ? text : "refused");
+    r->node->lost_agent = true;
     node_lose(r->node);
 }
 

@@ -82,10 +82,10 @@ static char *node_names(const struct outcome *outcome, const struct group *group
     return names;
 }
 
-/* Rows of the table: nodes that failed alike; hints likewise. The keys are safe to
- * print, and of a row stage and cause with a newline between them. */
+/* Rows of the table: nodes that failed alike; hints and what was swept likewise. The keys
+ * are safe to print, and of a row stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
-                        struct groups *hints)
+                        struct groups *hints, struct groups *sweeps)
 {
     size_t n;
 
@@ -103,6 +103,11 @@ static void group_nodes(const struct outcome *outcome, struct groups *rows,
         if (why->hint[0] != '\0') {
             text = visible_text(why->hint, strlen(why->hint));
             groups_add(hints, text, (int)n);
+            free(text);
+        }
+        if (outcome->swept[n].text != NULL) {
+            text = visible_text(outcome->swept[n].text, strlen(outcome->swept[n].text));
+            groups_add(sweeps, text, (int)n);
             free(text);
         }
     }
@@ -139,6 +144,20 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     free(names);
 }
 
+/* "  hint: te[1-3]: ..." */
+static void print_notes(const struct outcome *outcome, const char *what,
+                        const struct groups *notes, FILE *out)
+{
+    size_t i;
+
+    for (i = 0; i < notes->count; i++) {
+        char *names = node_names(outcome, &notes->group[i]);
+
+        fprintf(out, "  %s: %s: %s\n", what, names, notes->group[i].key);
+        free(names);
+    }
+}
+
 static bool any_started(const struct outcome *outcome)
 {
     int rank;
@@ -151,10 +170,10 @@ static bool any_started(const struct outcome *outcome)
 
 static void report_nodes(const struct outcome *outcome, FILE *out)
 {
-    struct groups rows = { 0 }, hints = { 0 };
+    struct groups rows = { 0 }, hints = { 0 }, sweeps = { 0 };
     size_t        i, failed = 0;
 
-    group_nodes(outcome, &rows, &hints);
+    group_nodes(outcome, &rows, &hints, &sweeps);
     for (i = 0; i < rows.count; i++)
         failed += rows.group[i].count;
     if (failed > 0) {
@@ -163,14 +182,11 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
                 any_started(outcome) ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
-    for (i = 0; i < hints.count; i++) {
-        char *names = node_names(outcome, &hints.group[i]);
-
-        fprintf(out, "  hint: %s: %s\n", names, hints.group[i].key);
-        free(names);
-    }
+    print_notes(outcome, "swept", &sweeps, out);
+    print_notes(outcome, "hint", &hints, out);
     groups_clear(&rows);
     groups_clear(&hints);
+    groups_clear(&sweeps);
 }
 
 /* --- ranks ------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include "output.h"
 #include "plan.h"
 #include "rundir.h"
+#include "sweep.h"
 
 /* Beyond the grace, before an agent that ends its ranks is lost: it reports at KILL + 10 s
  * what survives that, and its word must reach us. */
@@ -54,6 +55,7 @@ struct run {
     uint32_t     credit;     /* of a node */
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
     json_t     **left;        /* by node: CLEANED; NULL: none yet */
+    struct sweep **sweep;     /* by node: is going on; NULL: none */
 
     int64_t       go_ns;      /* when the ranks were started */
     char         *port_taken; /* who has MASTER_PORT in rank 0's place; NULL: nobody */

@@ -1,14 +1,63 @@
 #!/bin/sh
 # Row 18: SIGKILL to all of muster's processes on a node at once. A PID namespace takes everything
-# with it; without one the ranks themselves still go, since the kernel kills them with their parent.
+# with it; without one the ranks themselves still go, since the kernel kills them with their parent,
+# and what they have started is swept by another agent before muster returns.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 machinery_ranks
 machinery_dies pidns,userns 100 'echo $agent; guard_of $agent'
 ok "pidns: nothing is left" clean
+says "swept: node1: nothing of the run was left"
 
-# What each rank started by itself has nobody any more that could know of it.
+# Stopped first: one that outlives the other for a moment would end everything.
+all_at_once='guard=$(guard_of $agent); kill -STOP $agent $guard; echo $agent $guard'
+machinery_dies subreaper 10000 "$all_at_once"
+ok "subreaper: nothing is left" clean
+# Two daemons, and the two sleeps of the ranks' shells.
+says "swept: node1: 4 of the run's processes had to be ended: pid [0-9]+ \((escape|sleep) .*, pid"
+ok "... --json has it" json_says end.json \
+    "[(n['node'], n['swept']['ended'], n['swept']['left']) for n in d['node_failures']] == [('node1', 4, 0)]"
+ok "... the other node's ranks were told, and ended in order" json_says end.json \
+    "all(r['signal'] == 15 and r['after_stop'] for r in d['results'] if r['node'] == 'node2')"
+
+# The same over SSH, and a process of another run of ours, which has its agent.
+if [ -n "$world" ] && need_sshd >/dev/null; then
+    world_nodes 2
+    rm -f escaped-*
+    for node in node1 node2; do
+        echo "export MUSTER_TEST_CONTAIN=subreaper" >"$nodes_dir/$node/home/.bashrc"
+    done
+    start muster -H node2:1 sleep 100
+    other=$pid
+    ok "another run" wait_for 20 pgrep -x sleep >/dev/null
+    sleep=$(pgrep -x sleep)
+    faulty_start 4 --grace 2 ./rank
+    ok "over SSH: every rank has a daemon" wait_for 10 all_escaped
+    # shellcheck disable=SC2086
+    victims=$(for process in $(run_on node1); do
+        [ "$(name_of $process)" != muster-agent ] || echo "$process"
+    done)
+    since=$(now_ms)
+    # shellcheck disable=SC2086
+    kill -STOP $victims
+    # shellcheck disable=SC2086
+    kill -KILL $victims
+    finish_within "over SSH: muster returns" 10
+    is "over SSH: exit status" "$rc" 69
+    says "swept: node1: 4 of the run's processes had to be ended"
+    ok "... and nothing else" test -e "/proc/$sleep"
+    kill -INT "$other"
+    wait_for 20 is_gone "$other"
+    ok "over SSH: nothing is left" clean
+    unset MUSTER_HOSTFILE MUSTER_SSH_CONFIG
+    MUSTER_TRANSPORT="exec"
+    export MUSTER_TRANSPORT
+else
+    skip "over SSH" "needs root and sshd"
+fi
+
+# Ranks that have started nothing.
 rank_does <<'END'
 exec sleep 60
 END

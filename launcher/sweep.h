@@ -1,0 +1,32 @@
+/* sweep.h - what a node still runs when its agent is gone
+ *
+ * Who kills the agent may have killed the guard too, and where no PID namespace was to be
+ * had, what the ranks had started is then nobody's. The machine still answers: one more
+ * agent is sent there, which finds by name of the run, user and start what no agent looks
+ * after any more, ends it, and says so.
+ *
+ * It goes on beside the stopping of the other nodes, and holds the run up for SWEEP_S at
+ * most. A node that has fallen silent is not swept: it does not answer.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SWEEP_H
+#define MUSTER_SWEEP_H
+
+#include "node.h"
+
+#define SWEEP_S 10.0
+
+struct sweep;
+
+struct sweep_ops {
+    /* It is over, once; free it now. ended, left: processes, -1 where nothing could be
+     * learned; text says it for people. */
+    void (*over)(struct node *node, int ended, int left, const char *text, void *arg);
+};
+
+/* Sweep a node that is NODE_FAILED, of what that run has left there. */
+struct sweep *sweep_start(struct node *node, const char *run_id, const struct sweep_ops *ops,
+                          void *arg);
+void          sweep_free(struct sweep *sweep);
+
+#endif
