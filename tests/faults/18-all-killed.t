@@ -32,20 +32,24 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     other=$pid
     ok "another run" wait_for 20 pgrep -x sleep >/dev/null
     sleep=$(pgrep -x sleep)
-    faulty_start 4 --grace 2 ./rank
-    ok "over SSH: every rank has a daemon" wait_for 10 all_escaped
-    # shellcheck disable=SC2086
-    victims=$(for process in $(run_on node1); do
-        [ "$(name_of $process)" != muster-agent ] || echo "$process"
-    done)
-    since=$(now_ms)
-    # shellcheck disable=SC2086
-    kill -STOP $victims
-    # shellcheck disable=SC2086
-    kill -KILL $victims
-    finish_within "over SSH: muster returns" 10
-    is "over SSH: exit status" "$rc" 69
-    says "swept: node1: 4 of the run's processes had to be ended"
+    # With the SSH session the connection is cut, and made again: nobody is there any more.
+    for names in muster-agent "sshd muster-agent"; do
+        rm -f escaped-*
+        faulty_start 4 --grace 2 ./rank
+        ok "over SSH, $names: every rank has a daemon" wait_for 10 all_escaped
+        session=$(pgrep -P "$(cat "$nodes_dir/node1/pid")" | head -n 1)
+        victims=$(for process in $(below "$session"); do
+            case " $names " in *" $(name_of "$process") "*) echo "$process" ;; esac
+        done)
+        since=$(now_ms)
+        # shellcheck disable=SC2086
+        kill -STOP $victims
+        # shellcheck disable=SC2086
+        kill -KILL $victims
+        finish_within "over SSH: muster returns" 10
+        is "over SSH: exit status" "$rc" 69
+        says "swept: node1: 4 of the run's processes had to be ended"
+    done
     ok "... and nothing else" test -e "/proc/$sleep"
     kill -INT "$other"
     wait_for 20 is_gone "$other"
