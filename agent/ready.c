@@ -2,7 +2,9 @@
  *
  * Whoever has the GPUs or has filled /dev/shm is looked for among all processes.
  * That is only done for a run that could be disturbed by it: never for `muster
- * exec`, not without GPUs, not while there is room.
+ * exec`, not without GPUs, not while there is room. What an earlier run has left is
+ * only told: somebody may have meant it to stay, or a batch system have passed our
+ * variables on.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,10 +17,14 @@
 #include "agent.h"
 #include "gpu_holders.h"
 #include "shm.h"
+#include "strays.h"
+
+#define LEFT_MAX 16 /* processes told of */
 
 /* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
 #define SHM_SCARCE (64 << 20)
 
+static json_t *left_here(const struct agent *agent);
 static json_t *holders_of_ours(const struct agent *agent);
 static bool    gpus_of(const struct nodeplan_rank *rank, bool *wanted);
 
@@ -33,11 +39,33 @@ json_t *ready_body(const struct agent *agent)
     if (agent->plan.is_exec)
         return body;
     json_object_set_new(body, "gpu_holders", holders_of_ours(agent));
+    json_object_set_new(body, "left", left_here(agent));
     free_bytes = shm_free();
     if (agent->ranks > 1 && free_bytes < SHM_SCARCE)
         json_object_set_new(body, "shm", json_pack("{s:I, s:o}", "free", (json_int_t)free_bytes,
                                                    "stale", shm_stale(false)));
     return body;
+}
+
+/* Of other runs of this user, with no agent that could still end it. */
+static json_t *left_here(const struct agent *agent)
+{
+    struct strays strays = { 0 };
+    json_t       *left = json_array();
+    size_t        i;
+
+    strays_look(&strays);
+    for (i = 0; i < strays.count && json_array_size(left) < LEFT_MAX; i++) {
+        struct stray *stray = &strays.item[i];
+
+        if (stray->what != STRAY_RANK || stray->has_agent ||
+            strcmp(stray->run, agent->plan.run_id) == 0)
+            continue;
+        json_object_set_new(stray->about, "run", json_text(stray->run, strlen(stray->run)));
+        json_array_append(left, stray->about);
+    }
+    strays_clear(&strays);
+    return left;
 }
 
 static json_t *holders_of_ours(const struct agent *agent)

@@ -27,6 +27,7 @@ static bool    is_twice(const struct run *run, struct node *node);
 static bool    is_contained(const char *words);
 static bool    check_gpus(const struct run *run, struct node *node, const json_t *holders);
 static void    check_shm(const struct node *node, const json_t *shm);
+static void    check_left(const struct node *node, const json_t *left);
 static int64_t hello_int(const struct node *node, const char *key);
 
 /* --- when all have answered ------------------------------------------------- */
@@ -129,6 +130,7 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready)
         return false;
     }
     check_shm(node, json_object_get(ready, "shm"));
+    check_left(node, json_object_get(ready, "left"));
     return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
 }
 
@@ -210,6 +212,22 @@ static void check_shm(const struct node *node, const json_t *shm)
                  json_array_size(stale) == 1 ? "file is" : "files are", (double)bytes / MIB,
                  user != NULL ? user : "?");
     }
+}
+
+/* Of runs that lost all of muster on that node, or that outlived a KILL. */
+static void check_left(const struct node *node, const json_t *left)
+{
+    const json_t *first = json_array_get(left, 0);
+    const char   *run = json_string_value(json_object_get(first, "run"));
+    const char   *command = json_string_value(json_object_get(first, "command"));
+    size_t        count = json_array_size(left);
+
+    if (count > 0)
+        log_warn("%s: %zu %s still there, the first one pid %" JSON_INTEGER_FORMAT
+                 " of run %s: %s: muster clean --kill ends what is yours", node->plan->host, count,
+                 count == 1 ? "process of an earlier run is" : "processes of earlier runs are",
+                 json_integer_value(json_object_get(first, "pid")), run != NULL ? run : "?",
+                 command != NULL ? command : "?");
 }
 
 /* --- when all are ready ----------------------------------------------------- */

@@ -108,6 +108,8 @@ launcher=$pid
 wait_for 20 all_ready
 cp out out.run
 cp err err.run
+run muster -H node1:1 true
+is "a run beside one that goes on has nothing to say" "$rc $(cat err)" "0 "
 run muster clean --kill --grace 1 -H node1:2
 is "a run that goes on is not touched: 0" "$rc" 0
 ok "... but shown" grep -Eq '^node1 +running +run .* [2-9][0-9]* processes' out
@@ -152,6 +154,10 @@ kill -STOP $muster
 kill -KILL "$pid" $muster
 wait "$pid" 2>/dev/null
 wait_for 5 not pgrep -f '[.]/daemon' >/dev/null
+run muster -H node1:1 true
+is "the next run is not kept from starting: 0" "$rc" 0
+ok "... but told of them" grep -Eq \
+    "warning: node1: [2-9] processes of earlier runs are still there.* pid [0-9]+ of run [0-9a-f-]+: sleep 1005: muster clean" err
 clean
 is "daemons of a run that lost all of muster: 1" "$rc $(grep -c 'left .*sleep 1005' out)" "1 2"
 clean --kill
