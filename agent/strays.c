@@ -239,17 +239,14 @@ static void judge(struct strays *strays, size_t first, const struct processes *a
  * may be process 1 itself. */
 static bool is_healthy(const struct stray *agent)
 {
-    char    exe[PATH_MAX], *name;
-    ssize_t size;
+    char name[32];
 
     if (agent->process.state == 'T')
         return false;
     if (agent->process.parent > 1 || agent->is_spared)
         return true;
-    size = readlink("/proc/1/exe", exe, sizeof exe - 1);
-    exe[size > 0 ? size : 0] = '\0';
-    name = strrchr(exe, '/');
-    return (name != NULL && strcmp(name, "/muster") == 0) || has_door(agent->run);
+    fd_read_file("/proc/1/comm", name, sizeof name);
+    return strcmp(name, "muster\n") == 0 || has_door(agent->run);
 }
 
 /* An agent whose SSH session has died is an orphan for the rest of the run, which goes on

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
@@ -45,6 +46,9 @@ int main(int argc, char **argv)
     struct error   err;
     int            exit_code = EXIT_USAGE;
 
+    /* Keys and what is in the ranks' environment would be in a core file. What we execute
+     * is not bound by this. */
+    prctl(PR_SET_DUMPABLE, 0);
     open_standard_fds();
     xalloc_libraries();
     log_init("muster", LOG_WARN);

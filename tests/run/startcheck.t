@@ -33,55 +33,6 @@ else
     skip "strong containment passes" "there is none on this machine"
 fi
 
-# GPUs in use: a file stands for one, a process of ours for somebody's.
-mkdir dev
-: >dev/nvidia0
-: >dev/nvidia1
-MUSTER_TEST_GPU_GLOB="$PWD/dev/nvidia[0-9]*"
-export MUSTER_TEST_GPU_GLOB
-run muster $two true
-is "idle GPUs: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
-sleep 1000 <dev/nvidia0 &
-holder=$!
-test_pids="$test_pids $holder"
-wait_for 5 sh -c "tr '\\0' ' ' </proc/$holder/cmdline | grep -q 'sleep 1000'"
-run muster -H node1:1 true
-is "a GPU in use: 0" "$rc" 0
-ok "... a warning: pid, user, command" \
-    grep -Eq "warning: node1: GPU 0 is in use by pid $holder of $(id -un), for .*: sleep 1000" err
-run muster exec -H node1:1 true
-is "muster exec does not look" "$(cat err)" ""
-run muster --require-idle-gpus -H node1:2 ./trace
-is "--require-idle-gpus: 73" "$rc" 73
-ok "... who, in the table" grep -Eq "node1 +gpus +GPU 0 is in use by pid $holder" err
-ok "... nothing was started" nothing_started
-run muster --require-idle-gpus -H node1:2 -i node1:1 true
-is "another GPU is idle: 0" "$rc" 0
-kill "$holder"
-unset MUSTER_TEST_GPU_GLOB
-
-# /dev/shm
-if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
-    cat >in_small_shm <<'END'
-mount -t tmpfs -o size=1m tmpfs /dev/shm
-echo x >/dev/shm/nccl-stale
-echo x >/dev/shm/mine
-sleep 1000 9>/dev/shm/nccl-held &
-holder=$!
-muster -H node1:2 true
-status=$?
-kill $holder
-exit $status
-END
-    run unshare --mount sh ./in_small_shm
-    is "/dev/shm nearly full: 0" "$rc" 0
-    ok "... a warning" grep -q 'warning: node1: /dev/shm has only 1 MiB free' err
-    ok "... with what nobody uses any more" grep -q 'node1: of crashed programs 1 file is left' err
-else
-    skip "/dev/shm nearly full" "needs root and mount namespaces"
-fi
-
 # Over SSH
 use_sshd 1
 sed 's/^Host node1$/Host also/; s/^Host node1 /Host also /' "$nodes_dir/ssh_config" >alias
