@@ -6,16 +6,19 @@
 #include "cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fd.h"
 
+static int  lock(const char *path);
 static bool make_in(struct cgroup *cgroup, const char *controller);
 static bool write_in(const struct cgroup *cgroup, const char *name, const char *text);
 
@@ -76,9 +79,21 @@ void cgroup_remove(struct cgroup *cgroup)
 
     if (cgroup->path[0] == '\0')
         return;
+    if (cgroup->lock_fd > 0)
+        close(cgroup->lock_fd);
+    cgroup->lock_fd = 0;
     while (rmdir(cgroup->path) < 0 && errno == EBUSY && --tries > 0)
         nanosleep(&moment, NULL);
     cgroup->path[0] = '\0';
+}
+
+bool cgroup_is_in_use(const char *path)
+{
+    int fd = lock(path);
+
+    if (fd > 0)
+        close(fd);
+    return fd == 0;
 }
 
 bool cgroup_own(const char *controller, char *path, int size)
@@ -123,18 +138,31 @@ char *cgroup_path_in(char *text, const char *controller)
     return NULL;
 }
 
+/* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
+ * name a lock means the same in every PID namespace. */
+static int lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd > 0 ? fd : 0;
+    close(fd);
+    return 0;
+}
+
 static bool make_in(struct cgroup *cgroup, const char *controller)
 {
     char own[400], procs[600];
 
     if (!cgroup_own(controller, own, sizeof own))
         return false;
-    snprintf(cgroup->path, sizeof cgroup->path, "%s%smuster-%d", own,
+    snprintf(cgroup->path, sizeof cgroup->path, "%s%s" CGROUP_PREFIX "%d", own,
              own[strlen(own) - 1] == '/' ? "" : "/", (int)getpid());
     if (mkdir(cgroup->path, 0755) < 0) {
         cgroup->path[0] = '\0';
         return false;
     }
+    cgroup->lock_fd = lock(cgroup->path);
     /* It can be made where nothing may be moved into it (a session scope that
      * is ours by owner only): then it is of no use. */
     snprintf(procs, sizeof procs, "%s/cgroup.procs", own);

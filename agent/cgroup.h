@@ -10,9 +10,12 @@
 
 #include <stdbool.h>
 
+#define CGROUP_PREFIX "muster-" /* of its name; the rest is the number of its maker */
+
 struct cgroup {
     char path[512]; /* "": there is none */
     bool is_v1;
+    int  lock_fd;   /* held for as long as its maker lives: it is in use; 0: none */
 };
 
 /* Create it. False, with path "", where that cannot be. */
@@ -24,6 +27,9 @@ void cgroup_enter(const struct cgroup *cgroup);
 void cgroup_kill(const struct cgroup *cgroup);
 bool cgroup_is_empty(const struct cgroup *cgroup);
 void cgroup_remove(struct cgroup *cgroup);
+
+/* True for a directory that somebody made here who still lives. */
+bool cgroup_is_in_use(const char *path);
 
 /* The directory of this process's own cgroup for a version-1 controller
  * ("freezer", "memory") or, controller "", of version 2. False: none. */

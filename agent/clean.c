@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "frame.h"
 #include "gpu_holders.h"
+#include "litter.h"
 #include "shm.h"
 #include "strays.h"
 #include "xalloc.h"
@@ -166,7 +167,10 @@ static void finish(struct clean *clean)
     for (i = 0; i < clean->strays.count; i++)
         if (is_told(clean, &clean->strays.item[i]))
             json_array_append_new(processes, json_of(&clean->strays.item[i]));
-    clean->done(json_pack("{s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
+    if (clean->orphans)
+        litter_remove_groups(); /* they were in one */
+    clean->done(json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
+                          "litter", clean->run != NULL ? json_array() : litter_list(clean->kill),
                           "gpu_holders", clean->orphans ? json_array() : gpu_holders(NULL)),
                 clean->arg);
 }

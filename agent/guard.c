@@ -48,6 +48,7 @@ int guard_start(struct guard *guard, bool use_pidns, struct error *err)
     if (guard_receive(guard, &message) == 1 && message.type == GUARD_READY) {
         guard->contain = message.contain;
         guard->contain.inside = false;
+        guard->contain.cgroup.lock_fd = 0; /* the guard's own */
         return 0;
     }
     close(guard->fd);

@@ -26,7 +26,7 @@ static bool is_agent_file(pid_t pid);
 static bool run_of(pid_t pid, char *run);
 static bool is_ourselves(const struct processes *all, pid_t pid);
 static bool is_known(const struct strays *strays, const struct process *process);
-static void judge(struct strays *strays, size_t first, const struct processes *all);
+static void judge(struct strays *strays, const struct processes *all);
 static bool is_healthy(const struct stray *agent);
 static bool has_door(const char *run);
 static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor);
@@ -36,7 +36,7 @@ void strays_look(struct strays *strays)
 {
     struct processes all;
     struct stray     one;
-    size_t           i, known = strays->count;
+    size_t           i;
     bool             ourselves;
 
     processes_all(&all);
@@ -54,7 +54,7 @@ void strays_look(struct strays *strays)
         strays->item = xreallocarray(strays->item, strays->count + 1, sizeof *strays->item);
         strays->item[strays->count++] = one;
     }
-    judge(strays, known, &all);
+    judge(strays, &all);
     processes_clear(&all);
 }
 
@@ -78,7 +78,10 @@ void strays_refresh(struct strays *strays)
     for (one = strays->item; one < strays->item + strays->count; one++) {
         now = process_of(&all, one->process.pid);
         one->is_gone = now == NULL || now->start != one->process.start || now->state == 'Z';
+        if (!one->is_gone)
+            one->process = *now;
     }
+    judge(strays, &all);
     processes_clear(&all);
 }
 
@@ -213,18 +216,20 @@ static void name_agents(const struct strays *strays, const struct stray *rank,
 
 /* The agent above a process knows whether its run goes on. The guard is an agent to the
  * eye, but below another one: where that is sick, it is no sign of life. */
-static void judge(struct strays *strays, size_t first, const struct processes *all)
+static void judge(struct strays *strays, const struct processes *all)
 {
     struct stray *begin = strays->item, *end = begin + strays->count, *one, *agent;
     bool          has_sick;
 
-    for (one = begin + first; one < end; one++)
-        if (one->what == STRAY_RANK)
+    for (one = begin; one < end; one++)
+        if (one->what == STRAY_RANK && !one->is_gone)
             name_agents(strays, one, all);
-    for (one = begin + first; one < end; one++) {
-        has_sick = false;
+    for (one = begin; one < end; one++) {
+        if (one->is_gone)
+            continue;
+        one->has_agent = one->is_leaving = has_sick = false;
         for (agent = begin; agent < end; agent++) {
-            if (agent->what != STRAY_AGENT ||
+            if (agent->what != STRAY_AGENT || agent->is_gone ||
                 !descends_from(all, one->process.pid, agent->process.pid))
                 continue;
             one->has_agent = true;

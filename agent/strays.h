@@ -48,7 +48,7 @@ struct strays {
 void strays_look(struct strays *strays);
 void strays_clear(struct strays *strays);
 
-/* Look whether they are still there; new ones are not seen. */
+/* Look whether they are still there, and whose they are by now; new ones are not seen. */
 void strays_refresh(struct strays *strays);
 
 /* Number and start time make it the same process (process_signal holds it while it

@@ -2,6 +2,7 @@
  *
  *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
  *     te1  removed  file     -     me   -    -                     /dev/shm/nccl-x (64 MiB)
+ *     te1  removed  group    -     -    -    -                     /sys/fs/cgroup/muster-712
  *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
  *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
  *
@@ -36,6 +37,11 @@ struct table {
     size_t rows;
 };
 
+/* The arrays of CLEANED. The last one is not ours to end. */
+static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders" };
+#define KINDS      (sizeof kinds / sizeof *kinds)
+#define KINDS_OURS (KINDS - 1)
+
 static void list_node(const struct run *run, size_t node, struct table *table);
 static bool is_left(const struct run *run, const json_t *item);
 static void table_print(const struct table *table, FILE *out);
@@ -55,13 +61,15 @@ void run_clean_ask(struct run *run, struct node *node)
 
 void run_clean_take(struct run *run, struct node *node, const json_t *body)
 {
+    size_t i;
+
     if (!run_is_clean(run) || node->state != NODE_PROBING) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: nobody has asked");
         return;
     }
-    if (json_array_size(json_object_get(body, "processes")) > ITEMS_MAX ||
-        json_array_size(json_object_get(body, "shm")) > ITEMS_MAX ||
-        json_array_size(json_object_get(body, "gpu_holders")) > ITEMS_MAX) {
+    for (i = 0; i < KINDS; i++) {
+        if (json_array_size(json_object_get(body, kinds[i])) <= ITEMS_MAX)
+            continue;
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: more than %d items",
                   ITEMS_MAX);
         return;
@@ -82,16 +90,13 @@ void run_clean_leave(struct run *run, struct node *node)
 static bool any_left(const struct run *run)
 {
     const json_t *item;
-    size_t        n, i;
+    size_t        n, i, kind;
 
-    for (n = 0; n < run->plan->nodes; n++) {
-        json_array_foreach(json_object_get(run->left[n], "processes"), i, item)
-            if (is_left(run, item))
-                return true;
-        json_array_foreach(json_object_get(run->left[n], "shm"), i, item)
-            if (is_left(run, item))
-                return true;
-    }
+    for (n = 0; n < run->plan->nodes; n++)
+        for (kind = 0; kind < KINDS_OURS; kind++)
+            json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
+                if (is_left(run, item))
+                    return true;
     return false;
 }
 
@@ -100,14 +105,14 @@ static void print_clean(const struct run *run, FILE *out)
 {
     struct strlist hosts = { 0 };
     char          *names;
-    size_t         n;
+    size_t         n, kind, items;
 
-    for (n = 0; n < run->plan->nodes; n++)
-        if (run->left[n] != NULL && json_array_size(json_object_get(run->left[n], "processes")) +
-                                            json_array_size(json_object_get(run->left[n], "shm")) +
-                                            json_array_size(json_object_get(run->left[n],
-                                                                            "gpu_holders")) == 0)
+    for (n = 0; n < run->plan->nodes; n++) {
+        for (items = 0, kind = 0; kind < KINDS; kind++)
+            items += json_array_size(json_object_get(run->left[n], kinds[kind]));
+        if (run->left[n] != NULL && items == 0)
             strlist_add(&hosts, run->plan->node[n].host);
+    }
     if (hosts.count > 0) {
         names = hostrange_fold(&hosts);
         fprintf(out, "%s: nothing is left\n", names);
@@ -283,6 +288,9 @@ static void list_node(const struct run *run, size_t node, struct table *table)
                             (double)json_integer_value(json_object_get(item, "size")) / MIB));
         free(name);
     }
+    json_array_foreach(json_object_get(left, "litter"), i, item)
+        table_add(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                  safe_of(item, "what"), item, safe_of(item, "path"));
     json_array_foreach(json_object_get(left, "gpu_holders"), i, item)
         if (!is_listed(processes, json_object_get(item, "pid")))
             table_add(table, host, xstrdup("in use"), gpus_of(item), item,

@@ -12,6 +12,8 @@ says "swept: node1: nothing of the run was left"
 
 # Stopped first: one that outlives the other for a moment would end everything.
 all_at_once='guard=$(guard_of $agent); kill -STOP $agent $guard; echo $agent $guard'
+machinery_dies cgroup,subreaper 10000 "$all_at_once"
+ok "cgroup: nothing is left, nor the group itself" clean
 machinery_dies subreaper 10000 "$all_at_once"
 ok "subreaper: nothing is left" clean
 # Two daemons, and the two sleeps of the ranks' shells.

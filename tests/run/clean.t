@@ -6,6 +6,7 @@
 # It looks at all processes of a machine: this script has one of its own.
 own_namespaces
 mount -t tmpfs tmpfs /dev/shm
+mount -t tmpfs tmpfs /sys/fs/cgroup # others may leave something there
 
 clean() {
     run muster clean -H node1:2 --grace 1 "$@"
@@ -176,6 +177,56 @@ is "a GPU that somebody uses is no leftover: 0" "$rc" 0
 ok "... but shown" row "$holder" "in use +gpu 0"
 ok "... and not ended" alive "$holder"
 kill "$holder"
+
+# What muster itself has left: files, and control groups, where they can be made
+cache=$HOME/.cache/muster/$(printf '%064d' 0)
+mkdir -p "$cache"
+part=$cache/.$(printf '%032d' 7)
+sending=$cache/.$(printf '%032d' 8)
+echo x >"$part"
+echo x >"$sending"
+echo x >"$cache/muster-agent"
+touch -d '1 hour ago' "$part" "$cache/muster-agent"
+clean
+is "a part of an agent: 1" "$rc $(grep -c "^node1  left  file .*$part" out)" "1 1"
+clean --kill
+is "--kill: 0" "$rc" 0
+ok "... the part is gone" not test -e "$part"
+ok "... what is being sent, or used, is not" test -e "$sending" -a -e "$cache/muster-agent"
+
+umount /sys/fs/cgroup
+groups=
+for controller in unified freezer; do
+    place=/sys/fs/cgroup/$controller
+    [ -e "$place/cgroup.procs" ] || place=/sys/fs/cgroup
+    mkdir "$place/test-$tag" 2>/dev/null && groups="$groups $place/test-$tag"
+done
+if [ -n "$groups" ]; then
+    for group in $groups; do
+        mkdir "$group/muster-4711" "$group/muster-4712" "$group/muster-4713" "$group/muster-x"
+        sleep 1008 &
+        member=$!
+        test_pids="$test_pids $member"
+        echo "$member" >"$group/muster-4712/cgroup.procs"
+        flock "$group/muster-4713" sleep 1009 &
+        test_pids="$test_pids $!"
+        wait_for 5 not flock -n "$group/muster-4713" true
+    done
+    clean --kill
+    for group in $groups; do
+        ok "a dead run's control group goes" grep -Eq "^node1  removed  group .* $group/muster-4711" out
+        is "... not one that is in use" "$(ls -d "$group"/muster-* | sed 's/.*-//' | tr '\n' ' ')" \
+            "4712 4713 x "
+    done
+    pkill -f 'sleep 100[89]'
+    for group in $groups; do
+        wait_for 5 rmdir "$group/muster-4712" 2>/dev/null
+        rmdir "$group"/muster-* "$group"
+    done
+else
+    skip "a dead run's control group goes" "no control groups to be had"
+fi
+mount -t tmpfs tmpfs /sys/fs/cgroup
 
 # In the middle of a run
 run muster -H node1:1 muster clean --kill -H node1:1
