@@ -13,7 +13,6 @@
 
 #include "err.h"
 
-#define PROBE_TOKEN_BYTES  16
 #define PROBE_ADDRESSES_MAX 256
 #define PROBE_TIMEOUT_MAX_MS 60000
 
