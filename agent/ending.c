@@ -48,6 +48,7 @@ void agent_stop(struct agent *agent, double grace_s)
     else if (agent->guard.fd >= 0)
         guard_stop(&agent->guard, grace_s);
     cancel_waiting(agent);
+    probe_end(agent->probe);
     if (agent->guard.fd < 0)
         agent_empty(agent, 0, 0); /* nothing was ever started */
 }

@@ -33,7 +33,7 @@ static const struct {
 } frames[FRAME_TYPE_COUNT] = {
     [FRAME_PING] = { take_ping, false, AGENT_WAITING, AGENT_DONE },
     [FRAME_PONG] = { take_pong, false, AGENT_WAITING, AGENT_DONE },
-    [FRAME_PROBE] = { take_probe, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_PROBE] = { take_probe, true, AGENT_WAITING, AGENT_RUNNING },
     [FRAME_BLOB] = { take_blob, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_PLAN] = { take_plan, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_GO] = { take_go, false, AGENT_READY, AGENT_READY },
@@ -132,6 +132,9 @@ static int take_probe(struct agent *agent, const struct frame *frame, const json
                       struct error *err)
 {
     (void)frame;
+    /* What is about MASTER_PORT belongs to the start. */
+    if (agent->state != AGENT_WAITING && json_object_get(body, "port") != NULL)
+        return err_set(err, "PROBE frame with a port at the wrong time");
     return probe_request(agent->probe, body, err);
 }
 

@@ -5,12 +5,14 @@
 
 #include "probe.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "calls.h"
+#include "clock.h"
 #include "frame.h"
 #include "port.h"
 #include "xalloc.h"
@@ -23,15 +25,21 @@ struct probe {
     unsigned char      token[CALL_TOKEN_BYTES];
     int                listen_fd;
     struct event      *caller;    /* somebody calls */
+    struct event      *late;      /* listening is over */
     struct calls      *calls;     /* NULL: none are under way */
     int                held_fd, held_port;
 };
 
 static int  listen_begin(struct probe *probe, const json_t *body, struct error *err);
 static int  connect_begin(struct probe *probe, const json_t *body, struct error *err);
+static int  peers_begin(struct probe *probe, const json_t *body, struct error *err);
 static int  port_begin(struct probe *probe, const json_t *body, struct error *err);
+static void listen_end(struct probe *probe);
+static void calls_end(struct probe *probe);
 static void caller_cb(evutil_socket_t fd, short what, void *arg);
+static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void reached_cb(struct calls *calls, void *arg);
+static void peers_cb(struct calls *calls, void *arg);
 static int  read_token(struct probe *probe, const json_t *body, struct error *err);
 
 struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, void *arg),
@@ -57,6 +65,8 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
 {
     const char *op = json_string_value(json_object_get(body, "op"));
 
+    if (op != NULL && strcmp(op, "peers") == 0)
+        return peers_begin(probe, body, err); /* the others call us meanwhile */
     probe_end(probe);
     if (op != NULL && strcmp(op, "listen") == 0)
         return listen_begin(probe, body, err);
@@ -69,14 +79,26 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
 
 void probe_end(struct probe *probe)
 {
+    listen_end(probe);
+    calls_end(probe);
+}
+
+static void listen_end(struct probe *probe)
+{
     if (probe->caller != NULL)
         event_free(probe->caller);
+    if (probe->late != NULL)
+        event_free(probe->late);
     if (probe->listen_fd >= 0)
         close(probe->listen_fd);
-    calls_free(probe->calls);
-    probe->caller = NULL;
-    probe->calls = NULL;
+    probe->caller = probe->late = NULL;
     probe->listen_fd = -1;
+}
+
+static void calls_end(struct probe *probe)
+{
+    calls_free(probe->calls);
+    probe->calls = NULL;
 }
 
 int probe_release_port(struct probe *probe)
@@ -90,11 +112,15 @@ int probe_release_port(struct probe *probe)
 
 static int listen_begin(struct probe *probe, const json_t *body, struct error *err)
 {
-    struct error why;
-    int          port;
+    json_int_t     timeout_ms = json_integer_value(json_object_get(body, "timeout_ms"));
+    struct timeval limit;
+    struct error   why;
+    int            port;
 
     if (read_token(probe, body, err) < 0)
         return -1;
+    if (timeout_ms < 0 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
+        return err_set(err, "PROBE frame: \"timeout_ms\" is wrong");
     probe->listen_fd = port_listen(&port, &why);
     if (probe->listen_fd < 0) {
         probe->answer(json_pack("{s:s, s:s}", "op", "listen", "error", why.text), probe->arg);
@@ -102,9 +128,13 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
     }
     probe->caller = event_new(probe->base, probe->listen_fd, EV_READ | EV_PERSIST, caller_cb,
                               probe);
-    if (probe->caller == NULL)
+    probe->late = evtimer_new(probe->base, late_cb, probe);
+    if (probe->caller == NULL || probe->late == NULL)
         xalloc_die();
     xevent_add(probe->caller, NULL);
+    limit = clock_interval((double)timeout_ms / 1000);
+    if (timeout_ms > 0)
+        xevent_add(probe->late, &limit);
     probe->answer(json_pack("{s:s, s:i}", "op", "listen", "port", port), probe->arg);
     return 0;
 }
@@ -120,6 +150,12 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     /* 16 bytes always fit the buffer of a fresh connection. */
     send(caller, probe->token, sizeof probe->token, MSG_NOSIGNAL);
     close(caller);
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    listen_end(arg);
 }
 
 static int connect_begin(struct probe *probe, const json_t *body, struct error *err)
@@ -157,6 +193,52 @@ static void reached_cb(struct calls *calls, void *arg)
                                                      "if", calls->call[i].interface));
     probe_end(probe);
     probe->answer(json_pack("{s:s, s:o}", "op", "connect", "reached", reached), probe->arg);
+}
+
+static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
+{
+    const char *address = json_string_value(json_object_get(peer, "addr"));
+    json_int_t  port = json_integer_value(json_object_get(peer, "port"));
+    json_int_t  node = json_integer_value(json_object_get(peer, "node"));
+
+    if (address == NULL || port < 1 || port > 65535 || node < 0 || node > INT_MAX)
+        return err_set(err, "PROBE frame: a peer without \"addr\", \"port\" or \"node\"");
+    calls_add(probe->calls, address, (int)port, (int)node);
+    return 0;
+}
+
+static int peers_begin(struct probe *probe, const json_t *body, struct error *err)
+{
+    const json_t *list = json_object_get(body, "peers"), *peer;
+    json_int_t    timeout_ms = json_integer_value(json_object_get(body, "timeout_ms"));
+    size_t        i;
+
+    if (read_token(probe, body, err) < 0)
+        return -1;
+    if (!json_is_array(list) || json_array_size(list) > PROBE_ADDRESSES_MAX || timeout_ms < 1 ||
+        timeout_ms > PROBE_TIMEOUT_MAX_MS)
+        return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is wrong");
+    calls_end(probe);
+    probe->calls = calls_new(probe->base, probe->token, peers_cb, probe);
+    json_array_foreach(list, i, peer)
+        if (add_peer(probe, peer, err) < 0)
+            return -1;
+    calls_begin(probe->calls, (int)timeout_ms);
+    return 0;
+}
+
+static void peers_cb(struct calls *calls, void *arg)
+{
+    struct probe *probe = arg;
+    json_t       *unreached = json_array();
+    size_t        i;
+
+    for (i = 0; i < calls->count; i++)
+        if (!calls->call[i].reached)
+            json_array_append_new(unreached, json_pack("{s:i, s:s}", "node", calls->call[i].node,
+                                                       "why", calls->call[i].why));
+    calls_end(probe);
+    probe->answer(json_pack("{s:s, s:o}", "op", "peers", "unreached", unreached), probe->arg);
 }
 
 static int port_begin(struct probe *probe, const json_t *body, struct error *err)

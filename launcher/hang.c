@@ -2,7 +2,8 @@
  *
  * Agents say with each heartbeat how long their ranks have done nothing. When all of
  * them have done nothing for long enough, that is why the run ends, whatever follows.
- * Before it is stopped every agent is asked where its ranks are.
+ * Before it is stopped every agent is asked where its ranks are, and whether it reaches
+ * the other nodes (peers.c).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,6 +16,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "log.h"
+#include "peers.h"
 #include "visible.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -29,11 +31,15 @@ struct hang {
     struct event *late;
     struct buffer text;    /* safe to print, whole lines */
     size_t        awaited; /* nodes that have not told all */
+    struct peers *peers;
     bool          is_over; /* the run was stopped */
 };
 
 static void hang_begin(struct run *run);
+static void hang_maybe_end(void *arg);
 static void hang_end(struct hang *hang);
+static void keep(const struct hang *hang);
+static void report_stacks(const struct hang *hang, FILE *out);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 
 /* A node whose ranks have all ended has nothing to say. */
@@ -84,6 +90,7 @@ static void hang_begin(struct run *run)
         run->node[i].owes_stacks = true;
         node_send_empty(&run->node[i], FRAME_STACKS);
     }
+    hang->peers = peers_begin(run, hang_maybe_end, hang);
 }
 
 static void add_stack(struct hang *hang, const struct node *node, uint32_t rank, const char *text)
@@ -117,7 +124,21 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
     if (!json_is_true(json_object_get(body, "end")))
         return;
     node->owes_stacks = false;
-    if (--hang->awaited == 0)
+    hang->awaited--;
+    hang_maybe_end(hang);
+}
+
+void hang_take_probed(struct run *run, struct node *node, const json_t *body)
+{
+    if (run->hang != NULL)
+        peers_take(run->hang->peers, node, body);
+}
+
+static void hang_maybe_end(void *arg)
+{
+    struct hang *hang = arg;
+
+    if (hang->awaited == 0 && peers_are_known(hang->peers))
         hang_end(hang);
 }
 
@@ -132,27 +153,53 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
 static void hang_end(struct hang *hang)
 {
-    struct error err;
-
     if (hang->is_over)
         return;
     hang->is_over = true;
     event_del(hang->late);
-    if (hang->run->kept.path != NULL &&
-        rundir_stacks(&hang->run->kept, hang->text.bytes, hang->text.size, &err) < 0)
-        log_warn("%s: %s", hang->run->kept.path, err.text);
+    hang->run->outcome.unreached = json_incref(peers_json(hang->peers));
+    if (hang->run->kept.path != NULL)
+        keep(hang);
     run_end(hang->run);
+}
+
+static void keep(const struct hang *hang)
+{
+    const struct strlist *lines = peers_lines(hang->peers);
+    struct buffer         all = { 0 };
+    struct error          err;
+    size_t                i;
+
+    for (i = 0; i < lines->count; i++) {
+        buffer_add_text(&all, lines->item[i]);
+        buffer_add_text(&all, "\n");
+    }
+    buffer_add(&all, hang->text.bytes, hang->text.size);
+    if (rundir_stacks(&hang->run->kept, all.bytes, all.size, &err) < 0)
+        log_warn("%s: %s", hang->run->kept.path, err.text);
+    buffer_clear(&all);
 }
 
 /* In front of the report, which must stay the last thing on the screen. */
 void hang_report(const struct run *run, FILE *out)
 {
-    const struct hang *hang = run->hang;
-    const char        *at, *end, *newline;
-    int                lines = 0;
+    const struct strlist *lines;
+    size_t                i;
 
-    if (hang == NULL || hang->text.size == 0)
+    if (run->hang == NULL)
         return;
+    if (run->hang->text.size > 0)
+        report_stacks(run->hang, out);
+    lines = peers_lines(run->hang->peers);
+    for (i = 0; i < lines->count; i++)
+        fprintf(out, "muster: %s\n", lines->item[i]);
+}
+
+static void report_stacks(const struct hang *hang, FILE *out)
+{
+    const char *at, *end, *newline;
+    int         lines = 0;
+
     at = hang->text.bytes;
     end = at + hang->text.size;
     for (; at < end && lines < LINES_MAX; at = newline + 1, lines++) {
@@ -161,8 +208,9 @@ void hang_report(const struct run *run, FILE *out)
     }
     if (at < end)
         fprintf(out, LINE_WORDS "... and more\n");
-    if (run->kept.path != NULL)
-        fprintf(out, "muster: where the ranks were is kept in %s/stacks.txt\n", run->kept.path);
+    if (hang->run->kept.path != NULL)
+        fprintf(out, "muster: where the ranks were is kept in %s/stacks.txt\n",
+                hang->run->kept.path);
 }
 
 void hang_free(struct hang *hang)
@@ -170,6 +218,7 @@ void hang_free(struct hang *hang)
     if (hang == NULL)
         return;
     event_free(hang->late);
+    peers_free(hang->peers);
     buffer_clear(&hang->text);
     free(hang);
 }

@@ -63,8 +63,10 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
     const char  *why = text_of(body, "error"), *holder = text_of(body, "holder");
     int          port = small_int_of(body, "port", 0, UINT16_MAX);
 
-    if (node->state != NODE_PROBING)
+    if (node->state != NODE_PROBING) {
+        hang_take_probed(run, node, body);
         return;
+    }
     if (why[0] != '\0') {
         node_fail(node, run->phase == PHASE_HOLDING ? "master port" : "probe", EXIT_CREATE,
                   run->phase == PHASE_HOLDING ? "without --master_port muster takes a free one" : "",

@@ -60,6 +60,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->swept);
     free(outcome->pace);
     free(outcome->cause_text);
+    json_decref(outcome->unreached);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
 

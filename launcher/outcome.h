@@ -65,6 +65,7 @@ struct outcome {
     int64_t            cause_ns;
     char              *cause_text;
     uint64_t           lost_bytes;
+    json_t            *unreached;   /* peers.h's; NULL: nobody has asked */
     bool               largest_status, is_exec;
 };
 
@@ -102,9 +103,10 @@ bool rank_end_is_failure(const struct rank_end *end);
 /* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
-/* outcome_json.c: plan_json plus "generation"; "exit_status"; "results": per rank its node,
- * pid, start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null;
- * "heartbeats": per node how many seconds they took. */
+/* outcome_json.c: plan_json plus "generation"; "exit_status"; "results": per rank its node, pid,
+ * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null; "heartbeats": per
+ * node how many seconds they took; "unreached": after a hang, which nodes do not reach
+ * which. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failing nodes as one table (stage, cause, hint), the first failing rank

@@ -109,11 +109,12 @@ void generation_port_taken(struct run *run, const struct node *node, const char 
 bool generation_starts_again(struct run *run);
 void generation_next(struct run *run);
 
-/* hang.c: --hang-timeout. Look whether all ranks have stood still for so long, with
- * each beat; IDLE and STACKED have come; print what came, before the report. */
+/* hang.c: --hang-timeout. Look whether all ranks have stood still for so long, with each
+ * beat; IDLE, STACKED and PROBED have come; print what came, before the report. */
 void hang_look(struct run *run);
 void hang_take_idle(struct node *node, const json_t *body);
 void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body);
+void hang_take_probed(struct run *run, struct node *node, const json_t *body);
 void hang_report(const struct run *run, FILE *out);
 void hang_free(struct hang *hang);
 

@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (Agent, complete, DEADLINE_S, main, plan_error, PYTHON, python,
@@ -193,6 +194,61 @@ def test_probe():
     for agent in (one, two):
         agent.send('STOP', {'grace_s': 0})
         agent.finish()
+
+
+def refuses(port):
+    try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_peers_while_ranks_run():
+    token, agents, ports = 'ab' * 16, [Agent(), Agent()], []
+    for agent in agents:
+        agent.run(['sleep', '1000'])
+        agent.wait('STARTED')
+        agent.send('PROBE', {'op': 'listen', 'token': token, 'timeout_ms': 60000})
+        ports.append(agent.wait('PROBED').body['port'])
+    closed = socket.socket()
+    closed.bind(('127.0.0.1', 0))  # and does not listen
+    for agent, port in zip(agents, reversed(ports)):
+        agent.send('PROBE', {'op': 'peers', 'token': token, 'timeout_ms': 500, 'peers': [
+            {'node': 0, 'addr': '127.0.0.1', 'port': port},
+            {'node': 1, 'addr': '127.0.0.1', 'port': closed.getsockname()[1]},
+            {'node': 2, 'addr': '192.0.2.1', 'port': port},
+            {'node': 3, 'addr': 'no address', 'port': port}]})
+    for agent in agents:
+        answer = agent.wait('PROBED').body
+        whys = {entry['node']: entry['why'] for entry in answer['unreached']}
+        assert answer['op'] == 'peers' and sorted(whys) == [1, 2, 3], answer
+        assert whys[1] == 'Connection refused', whys
+    assert not refuses(ports[0])
+    agents[0].send('STOP', {'grace_s': 10})
+    agents[0].finish()
+    assert refuses(ports[0])
+    agents[1].send('PROBE', {'op': 'listen', 'token': token, 'timeout_ms': 1})
+    port = agents[1].wait('PROBED').body['port']
+    assert refuses(ports[1])
+    end = time.monotonic() + DEADLINE_S
+    while not refuses(port):
+        assert time.monotonic() < end, 'it listens for too long'
+    agents[1].send('STOP', {'grace_s': 0})
+    agents[1].finish()
+
+
+def test_probes_of_the_start_end_a_run():
+    agent = Agent()
+    agent.run(['sleep', '1000'])
+    agent.wait('STARTED')
+    agent.send('PROBE', {'op': 'port', 'port': 29500, 'fixed': False})
+    try:
+        while agent.take() is not None:
+            pass
+        raise AssertionError('no end')
+    except (EOFError, ConnectionError):
+        assert agent.process.wait(DEADLINE_S) == 1
 
 
 def test_port_is_held_until_go():
