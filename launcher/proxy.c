@@ -52,7 +52,7 @@ int proxy_start(struct proxy *proxy, const char *command, int *fd, struct error 
 }
 
 /* Not waited for: it may take its time to die, and a zombie that stays until
- * we exit costs nothing. */
+ * the end of the run (launch.c) costs nothing. */
 void proxy_stop(struct proxy *proxy)
 {
     if (proxy->pid > 0 && waitpid(proxy->pid, NULL, WNOHANG) == 0) {

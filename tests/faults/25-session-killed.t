@@ -16,12 +16,7 @@ for process in $(below "$session"); do
     [ "$(name_of "$process")" != sshd ] || kill -KILL "$process"
 done
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
-all_have() {
-    for rank in 0 1 2 3; do
-        grep -q "rank $rank line $1\$" out || return 1
-    done
-}
-ok "every rank goes on" wait_for 10 all_have 100
+ok "every rank goes on" wait_for 10 all_count_to 4 100
 : >go
 finish_run 20
 ended 0

@@ -6,10 +6,7 @@
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 world_nodes 3
-rank_does <<'END'
-while [ ! -e go ]; do sleep 0.05; done
-END
-rm -f go
+ranks_wait
 control 6 ./rank
 # By routes: an error at once.
 part() {

@@ -293,6 +293,13 @@ echo "rank $RANK wrote $i"
 END
 }
 
+# all_count_to N LINE: the first N ranks of ranks_count have come so far.
+all_count_to() {
+    for rank in $(seq 0 $(($1 - 1))); do
+        grep -q "rank $rank line $2\$" out || return 1
+    done
+}
+
 # all_counted N: the first N ranks of ranks_count have ended, and of each every line has come,
 # once and in order.
 all_counted() {
