@@ -10,6 +10,10 @@ machinery_dies pidns,userns 100 'echo $agent; guard_of $agent'
 ok "pidns: nothing is left" clean
 says "swept: node1: nothing of the run was left"
 
+sleeps() {
+    pgrep -x sleep >/dev/null
+}
+
 # Stopped first: one that outlives the other for a moment would end everything.
 all_at_once='guard=$(guard_of $agent); kill -STOP $agent $guard; echo $agent $guard'
 machinery_dies cgroup,subreaper 10000 "$all_at_once"
@@ -32,7 +36,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     done
     start muster -H node2:1 sleep 100
     other=$pid
-    ok "another run" wait_for 20 pgrep -x sleep >/dev/null
+    ok "another run" wait_for 20 sleeps
     sleep=$(pgrep -x sleep)
     # With the SSH session the connection is cut, and made again: nobody is there any more.
     for names in muster-agent "sshd muster-agent"; do
