@@ -81,16 +81,19 @@ static int ask(const char *path, struct error *err)
     return count;
 }
 
+/* A refusal is five bytes long, and nothing follows. */
 static int exchange(int fd, struct error *err)
 {
-    unsigned char request[5] = { 0, 0, 0, 1, REQUEST_IDENTITIES }, answer[9];
+    unsigned char request[5] = { 0, 0, 0, 1, REQUEST_IDENTITIES }, head[5], count[4];
     uint32_t      size;
 
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
-        recv(fd, answer, sizeof answer, MSG_WAITALL) != sizeof answer)
+        recv(fd, head, sizeof head, MSG_WAITALL) != sizeof head)
         return err_set(err, "it does not answer");
-    size = get_u32(answer);
-    if (answer[4] != IDENTITIES_ANSWER || size < 5 || size > ANSWER_BYTES_MAX)
+    size = get_u32(head);
+    if (head[4] != IDENTITIES_ANSWER || size < 5 || size > ANSWER_BYTES_MAX)
         return err_set(err, "it is locked, or no ssh agent");
-    return (int)(get_u32(answer + 5) & 0x7fffffff);
+    if (recv(fd, count, sizeof count, MSG_WAITALL) != sizeof count)
+        return err_set(err, "it does not answer to the end");
+    return (int)(get_u32(count) & 0x7fffffff);
 }
