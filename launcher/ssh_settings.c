@@ -10,6 +10,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -72,13 +73,23 @@ void ssh_settings_clear(struct ssh_settings *s)
     free(s->local_user);
 }
 
+/* A folder among what Include finds is nothing to read, as in ssh. */
+static bool is_there(const char *path)
+{
+    struct stat about;
+
+    if (stat(path, &about) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return !S_ISDIR(about.st_mode);
+}
+
 int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
                       struct error *err)
 {
     char *text;
     int   rc;
 
-    if (!must_exist && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (!must_exist && !is_there(path))
         return 0;
     text = file_read(path, CONFIG_BYTES_MAX, &(size_t){ 0 }, err);
     if (text == NULL)

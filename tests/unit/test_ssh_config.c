@@ -237,6 +237,7 @@ static void test_include(void **state)
     sshd_file(&dir, "never", 0600, "HostName never\n");
     sshd_file(&dir, "part1", 0600, "User one\nHost other\n User other\n Port 6\n");
     sshd_file(&dir, "part2", 0600, "HostName two\n");
+    sshd_shell("mkdir %s/part3", dir.dir); /* which ssh passes over, too */
     assert_int_equal(ssh_config_read(&config, &target, &err), 0);
     assert_string_equal(config.hostname, "two");
     assert_string_equal(config.user, "one");
