@@ -68,10 +68,25 @@ def test_venv_script():
     assert b'_' not in env
     error = plan_error(['true'], venv_script='/no/activate')
     assert '/no/activate' in error['text'] and 'No such file' in error['text'], error
-    with open(script, 'w', encoding='ascii') as file:
-        file.write('echo it broke >&2\nexit 3\n')
-    error = plan_error(['true'], venv_script=script)
-    assert 'status 3' in error['text'] and 'it broke' in error['text'], error
+
+
+# What comes back is what the script has made of `env`.
+def test_venv_script_fails():
+    folder = os.path.join(SCRATCH, 'fake')
+    os.mkdir(folder)
+    other_env = f'PATH={folder}:$PATH; printf "#!/bin/sh\\n%s" "$fake" >{folder}/env; ' \
+        f'chmod +x {folder}/env\n'
+    script = os.path.join(SCRATCH, 'activate')
+    for text, *wanted in (
+            ('echo it broke >&2\nexit 3\n', 'status 3', 'it broke'),
+            ('kill -KILL $$\n', 'killed by SIGKILL'),
+            ('exit 0\n', 'no environment came back (0 bytes)'),
+            ("fake='printf A=1'\n" + other_env, 'no environment came back (3 bytes)'),
+            ("fake='exec yes'\n" + other_env, 'killed by SIGPIPE')):
+        with open(script, 'w', encoding='ascii') as file:
+            file.write(text)
+        error = plan_error(['true'], venv_script=script)
+        assert all(words in error['text'] for words in wanted), (text, error)
 
 
 def test_malformed_plans_end_the_link():
