@@ -12,21 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static void (*on_failure)(void);
-
 void xalloc_die(void)
 {
     static const char text[] = "muster: out of memory\n";
 
-    if (on_failure != NULL)
-        on_failure();
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(70);
-}
-
-void xalloc_on_failure(void (*handler)(void))
-{
-    on_failure = handler;
 }
 
 void *xmalloc(size_t size)

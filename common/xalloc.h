@@ -1,6 +1,6 @@
 /* xalloc.h - allocation that does not fail
  *
- * These end the process with a message when memory is out, so the rest of
+ * These end the process with a message and 70 when memory is out, so the rest of
  * the program has no allocation error paths. Free with free().
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,10 +8,6 @@
 #define MUSTER_XALLOC_H
 
 #include <stddef.h>
-
-/* What a process does when memory is out; the default prints to stderr and
- * exits 70. Must not return. */
-void xalloc_on_failure(void (*handler)(void));
 
 /* End the process as a failed allocation does: for libraries that return NULL. */
 void xalloc_die(void) __attribute__((noreturn));

@@ -24,11 +24,6 @@ void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg)
     conn->arg = arg;
 }
 
-size_t conn_queued(const struct conn *conn)
-{
-    return conn->kind->queued(conn);
-}
-
 void conn_free(struct conn *conn)
 {
     if (conn != NULL)

@@ -70,8 +70,6 @@ void conn_start(struct conn *conn);
 /* Queue all bytes of from for the agent (they move, from is empty after).
  * Only after open. */
 void conn_write(struct conn *conn, struct evbuffer *from);
-/* Bytes queued and not yet handed to the network. */
-size_t conn_queued(const struct conn *conn);
 
 /* Another one listens from now on. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
@@ -81,10 +79,9 @@ void conn_free(struct conn *conn);
 
 /* What both kinds are made of. */
 struct conn_kind {
-    void   (*start)(struct conn *conn);
-    void   (*write)(struct conn *conn, struct evbuffer *from);
-    size_t (*queued)(const struct conn *conn);
-    void   (*free)(struct conn *conn);
+    void (*start)(struct conn *conn);
+    void (*write)(struct conn *conn, struct evbuffer *from);
+    void (*free)(struct conn *conn);
 };
 
 struct conn {

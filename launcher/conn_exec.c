@@ -50,13 +50,11 @@ struct conn_exec {
 static void reap_cb(evutil_socket_t fd, short what, void *arg);
 static void exec_start(struct conn *conn);
 static void exec_write(struct conn *conn, struct evbuffer *from);
-static size_t exec_queued(const struct conn *conn);
 static void exec_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = exec_start,
     .write = exec_write,
-    .queued = exec_queued,
     .free = exec_free,
 };
 
@@ -297,11 +295,6 @@ static void exec_write(struct conn *conn, struct evbuffer *from)
     evbuffer_add_buffer(c->out, from);
     if (c->writable != NULL)
         xevent_add(c->writable, NULL);
-}
-
-static size_t exec_queued(const struct conn *conn)
-{
-    return evbuffer_get_length(((const struct conn_exec *)conn)->out);
 }
 
 static void drop_event(struct event **event)

@@ -42,15 +42,13 @@ struct conn_ssh {
     struct event *again; /* a fresh turn, soon */
 };
 
-static void   ssh_start(struct conn *conn);
-static void   ssh_write(struct conn *conn, struct evbuffer *from);
-static size_t ssh_queued(const struct conn *conn);
-static void   ssh_conn_free(struct conn *conn);
+static void ssh_start(struct conn *conn);
+static void ssh_write(struct conn *conn, struct evbuffer *from);
+static void ssh_conn_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = ssh_start,
     .write = ssh_write,
-    .queued = ssh_queued,
     .free = ssh_conn_free,
 };
 
@@ -115,13 +113,6 @@ static void ssh_write(struct conn *conn, struct evbuffer *from)
     }
     evbuffer_add_buffer(c->remote->stream.out, from);
     run_again(c);
-}
-
-static size_t ssh_queued(const struct conn *conn)
-{
-    const struct conn_ssh *c = (const struct conn_ssh *)conn;
-
-    return c->remote != NULL ? evbuffer_get_length(c->remote->stream.out) : 0;
 }
 
 static void ssh_conn_free(struct conn *conn)

@@ -16,7 +16,9 @@
 
 #define DEVICE_MOST 4095
 
-int local_gpus(void)
+/* By their device files. MUSTER_TEST_GPU_GLOB replaces the pattern, so that tests have
+ * some. */
+static int local_gpus(void)
 {
     const char *pattern = getenv("MUSTER_TEST_GPU_GLOB");
     glob_t      found;

@@ -17,8 +17,4 @@
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
                 char **include, struct error *err);
 
-/* GPUs of this machine by their device files. MUSTER_TEST_GPU_GLOB replaces the
- * pattern, so that tests have some. */
-int local_gpus(void);
-
 #endif

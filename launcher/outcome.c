@@ -184,15 +184,6 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
     return first;
 }
 
-bool outcome_has_failed(const struct outcome *outcome)
-{
-    size_t node;
-
-    if (outcome->is_exec)
-        return outcome->cause != 0;
-    return outcome_first(outcome, &node) != FIRST_NONE;
-}
-
 int outcome_status(const struct outcome *outcome)
 {
     size_t node;

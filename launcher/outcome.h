@@ -87,10 +87,6 @@ void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int lef
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* True when something happened that must end the run; for exec, whose ranks are
- * independent, only a cause. */
-bool outcome_has_failed(const struct outcome *outcome);
-
 /* The first of all that happened. Before any rank was started a cause goes before
  * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);
