@@ -46,12 +46,14 @@ struct fake {
     struct event    *turn;
     struct evbuffer *to_agent, *to_launcher;
     bool             is_open, is_hostile, is_turned, says_done, is_done;
+    bool             is_second; /* of a node that was lost: its agent shall sweep */
     size_t           sent; /* of the hostile bytes */
 };
 
 static struct input   input;
 static struct options options[2]; /* [is_exec] */
 static bool           done[2];    /* by node: it said DONE and left in order */
+static struct node   *nodes[2];
 
 int    LLVMFuzzerInitialize(int *argc, char ***argv);
 int    LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -216,7 +218,8 @@ static void fake_free(struct conn *conn)
     struct fake *fake = (struct fake *)conn;
 
     must(fake->is_hostile || !fake->is_open || fake->is_done, "the honest node was dropped");
-    done[fake->node->index] = fake->is_done;
+    if (!fake->is_second)
+        done[fake->node->index] = fake->is_done;
     event_free(fake->turn);
     evbuffer_free(fake->to_agent);
     evbuffer_free(fake->to_launcher);
@@ -229,9 +232,12 @@ struct conn *conn_exec_new(struct event_base *base, const struct conn_target *ta
     static const struct conn_kind kind = { fake_start, fake_write, fake_free };
     struct fake *fake = xcalloc(1, sizeof *fake);
 
-    (void)target, (void)agent;
+    (void)agent;
     fake->conn = (struct conn){ .kind = &kind, .ops = ops, .arg = arg };
-    fake->node = arg;
+    fake->is_second = ops != &node_conn_ops;
+    if (!fake->is_second)
+        nodes[((struct node *)arg)->index] = arg;
+    fake->node = nodes[strcmp(target->host, "node1") != 0];
     fake->is_hostile = (fake->node->index == 0) == input.hostile_is_first;
     fake->turn = event_new(base, -1, 0, turn_cb, fake);
     fake->to_agent = evbuffer_new();
@@ -275,10 +281,11 @@ static void turn_cb(evutil_socket_t fd, short what, void *arg)
     must(output_waiting(run->output) <= RUN_BYTES_MAX, "more output held than promised");
     if (!fake->is_open) {
         fake->is_open = true;
-        fake->is_turned = fake->is_hostile && input.from == AT_OPEN;
+        fake->is_turned = fake->is_hostile && !fake->is_second && input.from == AT_OPEN;
         if (!fake->is_turned)
             say_hello(fake);
-        fake->is_turned = fake->is_turned || (fake->is_hostile && input.from == AT_HELLO);
+        fake->is_turned = fake->is_turned || fake->is_second ||
+                          (fake->is_hostile && input.from == AT_HELLO);
         wake(fake);
         fake->conn.ops->open(fake->conn.arg);
         return;
