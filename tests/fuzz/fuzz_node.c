@@ -37,6 +37,8 @@ struct input {
     unsigned        times;
     const uint8_t  *bytes;
     size_t          size;
+    const uint8_t  *later; /* for the agent that comes when the first one was lost */
+    size_t          later_size;
 };
 
 /* A connection and the agent behind it. */
@@ -61,6 +63,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
 
 static bool input_read(const uint8_t *data, size_t size);
+static size_t frames_size(const uint8_t *bytes, size_t size, int count);
 static void options_make(struct options *made, const char *command);
 static void plan_of(struct plan *plan, const struct options *chosen);
 static void turn_cb(evutil_socket_t fd, short what, void *arg);
@@ -116,12 +119,27 @@ static bool input_read(const uint8_t *data, size_t size)
         .bytes = data + HEAD_BYTES,
         .size = size - HEAD_BYTES,
     };
+    if (data[2] >= 32) {
+        input.size = frames_size(input.bytes, input.size, data[2] / 32);
+        input.later = input.bytes + input.size;
+        input.later_size = size - HEAD_BYTES - input.size;
+    }
     /* muster exec asks no probes, and stops nobody because another has failed. */
     if (input.is_exec && input.from == AT_PROBE)
         input.from = AT_PLAN;
     if (input.is_exec && input.from == AT_STOP)
         input.from = AT_GO;
     return true;
+}
+
+/* Of the first so many frames, or of all there are. */
+static size_t frames_size(const uint8_t *bytes, size_t size, int count)
+{
+    size_t at = 0;
+
+    while (count-- > 0 && at + FRAME_HEADER_BYTES <= size)
+        at += FRAME_HEADER_BYTES + get_u32(bytes + at);
+    return at < size ? at : size;
 }
 
 /* Mutate within a frame and set its size again, else hardly any input would
@@ -311,15 +329,17 @@ static bool hostile_step(struct fake *fake)
 {
     static const struct conn_failure why = { .stage = "running", .exit_code = EXIT_LOST,
                                              .text = "gone" };
-    size_t at = input.size > 0 ? fake->sent % input.size : 0, some = input.size - at;
+    const uint8_t *bytes = fake->is_second ? input.later : input.bytes;
+    size_t         size = fake->is_second ? input.later_size : input.size;
+    size_t         at = size > 0 ? fake->sent % size : 0, some = size - at;
 
-    if (fake->sent >= input.size * input.times) {
+    if (fake->sent >= size * input.times) {
         fake->is_done = fake->node->state == NODE_DONE;
         fake->conn.ops->closed(input.ends_badly ? &why : NULL, fake->conn.arg);
         return true;
     }
     some = some < input.chunk ? some : input.chunk;
-    evbuffer_add(fake->to_launcher, input.bytes + at, some);
+    evbuffer_add(fake->to_launcher, bytes + at, some);
     fake->sent += some;
     evbuffer_drain(fake->to_agent, evbuffer_get_length(fake->to_agent));
     return false;
