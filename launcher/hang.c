@@ -157,7 +157,7 @@ static void hang_end(struct hang *hang)
         return;
     hang->is_over = true;
     event_del(hang->late);
-    hang->run->outcome.unreached = json_incref(peers_json(hang->peers));
+    hang->run->outcome.unreached = peers_json(hang->peers);
     if (hang->run->kept.path != NULL)
         keep(hang);
     run_end(hang->run);

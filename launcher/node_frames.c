@@ -165,8 +165,8 @@ static void take_pong(struct node *node, const struct frame *frame)
         return;
     }
     if (node->trips.is_slow && !was_slow)
-        log_warn("%s: slow: heartbeats take up to %.1f s there and back; is the machine or its "
-                 "line overloaded?", node->plan->host,
+        log_warn("%s: slow: heartbeats take up to %.1f s there and back; is it, the line or "
+                 "this machine overloaded?", node->plan->host,
                  (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
 }
 

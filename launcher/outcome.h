@@ -65,7 +65,7 @@ struct outcome {
     int64_t            cause_ns;
     char              *cause_text;
     uint64_t           lost_bytes;
-    json_t            *unreached;   /* peers.h's; NULL: nobody has asked */
+    json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
     bool               largest_status, is_exec;
 };
 

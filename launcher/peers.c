@@ -11,45 +11,35 @@
 #include <string.h>
 
 #include "clock.h"
-#include "log.h"
+#include "gap.h"
 #include "run.h"
 #include "visible.h"
 #include "xalloc.h"
 #include "xevent.h"
 
-#define LISTEN_S  2.0 /* for the ports */
-#define CALL_MS   2000
-#define CALL_S    3.0 /* for the answers to calls of CALL_MS; together PEERS_S */
-#define LINES_MAX 16
-#define WHY_MAX   100 /* bytes of what a node gives as its reason */
+#define LISTEN_S 2.0 /* for the ports */
+#define CALL_MS  2000
+#define CALL_S   3.0 /* for the answers to calls of CALL_MS; together PEERS_S */
+#define WHY_MAX  100 /* bytes of what a node gives as its reason */
 
-/* A node that is asked, in the order of the plan. */
+/* A node that is asked. */
 struct peer {
     struct node *node;
-    const char  *addr; /* from HELLO */
     int          port; /* 0: it does not listen */
     bool         owes; /* an answer */
 };
 
-/* from does not reach to. */
-struct gap {
-    const struct peer *from, *to;
-    char              *why;  /* safe to print */
-    bool               told; /* with its reverse */
-};
-
 struct peers {
-    struct run    *run;
-    struct event  *late;
-    struct peer   *peer;
-    size_t         count, awaited;
-    bool           is_calling, is_known;
-    struct gap    *gap;
-    size_t         gaps;
-    struct strlist lines;
-    json_t        *json;
-    void         (*done)(void *arg);
-    void          *arg;
+    struct run      *run;
+    struct event    *late;
+    struct peer     *peer;
+    struct gap_node *who; /* beside each peer */
+    size_t           count, awaited;
+    bool             is_calling, is_known;
+    struct gaps      gaps;
+    struct strlist   lines;
+    void           (*done)(void *arg);
+    void            *arg;
 };
 
 static void add_peer(struct peers *peers, struct node *node);
@@ -58,12 +48,10 @@ static void await(struct peers *peers, struct peer *peer, json_t *body);
 static void answered(struct peers *peers);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void call_all(struct peers *peers);
-static bool calls(const struct peers *peers, size_t from, size_t to);
+static json_t *calls_of(const struct peers *peers, size_t from);
 static int  take_port(struct peers *peers, struct peer *peer, const json_t *body);
 static int  take_gaps(struct peers *peers, size_t from, const json_t *body);
 static void finish(struct peers *peers);
-static void tell_all(struct peers *peers);
-static json_t *json_of_gap(const struct gap *gap);
 
 struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
 {
@@ -71,13 +59,15 @@ struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
     struct peers  *peers = xcalloc(1, sizeof *peers);
     size_t         i;
 
-    *peers = (struct peers){ .run = run, .done = done, .arg = arg, .json = json_array() };
+    *peers = (struct peers){ .run = run, .done = done, .arg = arg };
     peers->peer = xcalloc(run->plan->nodes, sizeof *peers->peer);
+    peers->who = xcalloc(run->plan->nodes, sizeof *peers->who);
     peers->late = event_new(run->base, -1, 0, late_cb, peers);
     if (peers->late == NULL)
         xalloc_die();
     for (i = 0; i < run->plan->nodes; i++)
         add_peer(peers, &run->node[i]);
+    peers->gaps = (struct gaps){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],
               json_pack("{s:s, s:s, s:i}", "op", "listen", "token", run->token, "timeout_ms",
@@ -90,17 +80,13 @@ struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
 
 void peers_free(struct peers *peers)
 {
-    size_t i;
-
     if (peers == NULL)
         return;
-    for (i = 0; i < peers->gaps; i++)
-        free(peers->gap[i].why);
-    free(peers->gap);
-    free(peers->peer);
-    event_free(peers->late);
+    gaps_clear(&peers->gaps);
     strlist_clear(&peers->lines);
-    json_decref(peers->json);
+    event_free(peers->late);
+    free(peers->peer);
+    free(peers->who);
     free(peers);
 }
 
@@ -116,7 +102,7 @@ const struct strlist *peers_lines(const struct peers *peers)
 
 json_t *peers_json(const struct peers *peers)
 {
-    return peers->json;
+    return gaps_json(&peers->gaps);
 }
 
 /* ---- asking ---- */
@@ -126,8 +112,10 @@ static void add_peer(struct peers *peers, struct node *node)
 {
     const char *addr = address_of(peers->run, node);
 
-    if (node->state == NODE_RUNNING && node->conn != NULL && node->ranks_left > 0 && addr != NULL)
-        peers->peer[peers->count++] = (struct peer){ .node = node, .addr = addr };
+    if (node->state != NODE_RUNNING || node->conn == NULL || node->ranks_left == 0 || addr == NULL)
+        return;
+    peers->who[peers->count] = (struct gap_node){ .host = node->plan->host, .addr = addr };
+    peers->peer[peers->count++] = (struct peer){ .node = node };
 }
 
 static bool is_address(const char *text)
@@ -198,40 +186,33 @@ static void answered(struct peers *peers)
 static void call_all(struct peers *peers)
 {
     struct timeval limit = clock_interval(CALL_S);
-    size_t         from, to;
+    size_t         i;
 
     peers->is_calling = true;
     xevent_add(peers->late, &limit);
-    for (from = 0; from < peers->count; from++)
-        if (peers->peer[from].node->conn == NULL)
-            peers->peer[from].port = 0; /* it was lost meanwhile */
-    for (from = 0; from < peers->count; from++) {
-        json_t *list = json_array();
-
-        for (to = 0; to < peers->count; to++)
-            if (calls(peers, from, to))
-                json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", (int)to, "addr",
-                                                      peers->peer[to].addr, "port",
-                                                      peers->peer[to].port));
-        if (json_array_size(list) > 0)
-            await(peers, &peers->peer[from],
+    for (i = 0; i < peers->count; i++)
+        if (peers->peer[i].node->conn == NULL)
+            peers->peer[i].port = 0; /* it was lost meanwhile */
+    for (i = 0; i < peers->count; i++)
+        if (peers->peer[i].port > 0)
+            await(peers, &peers->peer[i],
                   json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->run->token,
-                            "timeout_ms", CALL_MS, "peers", list));
-        else
-            json_decref(list);
-    }
+                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
     if (peers->awaited == 0)
         finish(peers);
 }
 
-static bool calls(const struct peers *peers, size_t from, size_t to)
+static json_t *calls_of(const struct peers *peers, size_t from)
 {
-    size_t last = peers->count - 1;
+    json_t *list = json_array();
+    size_t  to;
 
-    if (from == to || peers->peer[from].port == 0 || peers->peer[to].port == 0)
-        return false;
-    return peers->count <= PEERS_ALL || to == 0 || to == (from < last ? from + 1 : 0) ||
-           from == (to < last ? to + 1 : 0);
+    for (to = 0; to < peers->count; to++)
+        if (peers->peer[to].port > 0 && gaps_tries(&peers->gaps, from, to))
+            json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", (int)to, "addr",
+                                                  peers->who[to].addr, "port",
+                                                  peers->peer[to].port));
+    return list;
 }
 
 /* ---- answers ---- */
@@ -240,6 +221,7 @@ static bool calls(const struct peers *peers, size_t from, size_t to)
 void peers_take(struct peers *peers, struct node *node, const json_t *body)
 {
     size_t i;
+    int    rc;
 
     for (i = 0; i < peers->count && peers->peer[i].node != node; i++)
         ;
@@ -247,10 +229,11 @@ void peers_take(struct peers *peers, struct node *node, const json_t *body)
         return;
     peers->peer[i].owes = false;
     peers->awaited--;
-    if ((peers->is_calling ? take_gaps(peers, i, body) : take_port(peers, &peers->peer[i], body)) < 0)
+    rc = peers->is_calling ? take_gaps(peers, i, body) : take_port(peers, &peers->peer[i], body);
+    if (rc < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PROBED frame: not what was asked for");
     if (peers->awaited == 0)
-        answered(peers);
+        answered(peers); /* last: see finish */
 }
 
 static int take_port(struct peers *peers, struct peer *peer, const json_t *body)
@@ -271,16 +254,6 @@ static int take_port(struct peers *peers, struct peer *peer, const json_t *body)
     return 0;
 }
 
-static bool has_gap(const struct peers *peers, size_t from, size_t to)
-{
-    size_t i;
-
-    for (i = 0; i < peers->gaps; i++)
-        if (peers->gap[i].from == &peers->peer[from] && peers->gap[i].to == &peers->peer[to])
-            return true;
-    return false;
-}
-
 static int take_gaps(struct peers *peers, size_t from, const json_t *body)
 {
     const json_t *list = json_object_get(body, "unreached"), *entry;
@@ -292,98 +265,17 @@ static int take_gaps(struct peers *peers, size_t from, const json_t *body)
         const char *why = json_string_value(json_object_get(entry, "why"));
         json_int_t  to = json_integer_value(json_object_get(entry, "node"));
 
-        if (why == NULL || to < 0 || (size_t)to >= peers->count ||
-            !calls(peers, from, (size_t)to) || has_gap(peers, from, (size_t)to))
+        if (why == NULL || to < 0 || gaps_add(&peers->gaps, from, (size_t)to, why) < 0)
             return -1;
-        peers->gap = xreallocarray(peers->gap, peers->gaps + 1, sizeof *peers->gap);
-        peers->gap[peers->gaps++] = (struct gap){ .from = &peers->peer[from],
-                                                  .to = &peers->peer[to],
-                                                  .why = visible_text(why, strnlen(why, WHY_MAX)) };
     }
     return 0;
 }
 
-/* ---- the result ---- */
-
-/* In the order of the plan. */
-static int by_nodes(const void *one, const void *other)
-{
-    const struct gap *a = one, *b = other;
-
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (a->to > b->to) - (a->to < b->to);
-}
-
 static void finish(struct peers *peers)
 {
-    size_t i;
-
     event_del(peers->late);
     peers->is_known = true;
-    if (peers->gaps > 1)
-        qsort(peers->gap, peers->gaps, sizeof *peers->gap, by_nodes);
-    for (i = 0; i < peers->gaps; i++)
-        json_array_append_new(peers->json, json_of_gap(&peers->gap[i]));
     if (peers->count > 1)
-        tell_all(peers);
+        gaps_tell(&peers->gaps, &peers->lines);
     peers->done(peers->arg); /* last: it may free peers */
-}
-
-static json_t *json_of_gap(const struct gap *gap)
-{
-    const char *from = gap->from->node->plan->host, *to = gap->to->node->plan->host;
-
-    return json_pack("{s:o, s:o, s:s, s:s, s:o}", "from", json_text(from, strlen(from)), "to",
-                     json_text(to, strlen(to)), "from_addr", gap->from->addr, "to_addr",
-                     gap->to->addr, "why", json_text(gap->why, strlen(gap->why)));
-}
-
-static struct gap *reverse_of(struct peers *peers, const struct gap *gap)
-{
-    size_t i;
-
-    for (i = 0; i < peers->gaps; i++)
-        if (peers->gap[i].from == gap->to && peers->gap[i].to == gap->from)
-            return &peers->gap[i];
-    return NULL;
-}
-
-/* Of a pair one is told of, and which way it tried. */
-static void tell(struct peers *peers, const struct gap *gap, bool both)
-{
-    const char *from = gap->from->node->plan->host, *to = gap->to->node->plan->host;
-    const char *here = gap->from->addr, *there = gap->to->addr;
-
-    if (both)
-        strlist_addf(&peers->lines, "%s and %s do not reach each other (%s -> %s: %s)", from, to,
-                     here, there, gap->why);
-    else
-        strlist_addf(&peers->lines, "%s does not reach %s (%s -> %s: %s)", from, to, here, there,
-                     gap->why);
-}
-
-static void tell_all(struct peers *peers)
-{
-    size_t i, more = 0;
-
-    for (i = 0; i < peers->gaps; i++) {
-        struct gap *gap = &peers->gap[i], *back = reverse_of(peers, gap);
-
-        if (gap->told)
-            continue;
-        if (back != NULL)
-            back->told = true;
-        if (peers->lines.count < LINES_MAX)
-            tell(peers, gap, back != NULL);
-        else
-            more++;
-    }
-    if (more > 0)
-        strlist_addf(&peers->lines, "and %zu more pairs of nodes (--json has all)", more);
-    if (peers->lines.count == 0)
-        strlist_addf(&peers->lines, "the %zu nodes reach each other", peers->count);
-    if (peers->count > PEERS_ALL)
-        strlist_addf(&peers->lines, "not all pairs were tried: each node its neighbours and %s",
-                     peers->peer[0].node->plan->host);
 }
