@@ -46,12 +46,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
 #include "nonce.h"
+#include "proxy.h"
 #include "run.h"
 #include "view.h"
 #include "xalloc.h"
@@ -64,7 +64,7 @@
 
 #define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
 #define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
-#define CHILDREN_S       1.0  /* for our own children to go at the end */
+#define PROXIES_S        1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
@@ -228,19 +228,6 @@ static void begin_generation(struct run *run, const bool *shown)
     make_nodes(run);
 }
 
-/* ssh of a ProxyJump, and agents on this machine that were never asked to start: their
- * connections are closed, so they go, and nobody shall find them after us. */
-static void await_children(void)
-{
-    const struct timespec pause = { .tv_nsec = NS_PER_S / 500 };
-    int64_t               until_ns = clock_now_ns() + (int64_t)(CHILDREN_S * NS_PER_S);
-    pid_t                 pid;
-
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0 || (pid == 0 && clock_now_ns() < until_ns))
-        if (pid == 0)
-            nanosleep(&pause, NULL);
-}
-
 static void end_generation(struct run *run)
 {
     size_t i;
@@ -251,7 +238,7 @@ static void end_generation(struct run *run)
         json_decref(run->left[i]);
     }
     if (run->interrupts < 3)
-        await_children();
+        proxy_await(PROXIES_S);
     event_del(run->stop_limit);
     hang_free(run->hang);
     output_free(run->output);
