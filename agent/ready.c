@@ -11,15 +11,18 @@
 
 #include "ready.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent.h"
 #include "gpu_holders.h"
 #include "shm.h"
 #include "strays.h"
 
-#define LEFT_MAX 16 /* processes told of */
+#define LEFT_MAX   16 /* processes told of */
+#define LEFT_OLD_S 10 /* younger ones may be about to end: their run has just died */
 
 /* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
 #define SHM_SCARCE (64 << 20)
@@ -47,6 +50,25 @@ json_t *ready_body(const struct agent *agent)
     return body;
 }
 
+/* What a container runs is its own affair: it has a network of its own. */
+static bool shares_network(pid_t pid)
+{
+    struct stat its, ours;
+    char        path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &its) == 0 && stat("/proc/self/ns/net", &ours) == 0 &&
+           its.st_ino == ours.st_ino;
+}
+
+static bool is_left(const struct agent *agent, const struct stray *stray)
+{
+    return stray->what == STRAY_RANK && !stray->has_agent &&
+           strcmp(stray->run, agent->plan.run_id) != 0 &&
+           json_integer_value(json_object_get(stray->about, "age_s")) >= LEFT_OLD_S &&
+           shares_network(stray->process.pid);
+}
+
 /* Of other runs of this user, with no agent that could still end it. */
 static json_t *left_here(const struct agent *agent)
 {
@@ -58,8 +80,7 @@ static json_t *left_here(const struct agent *agent)
     for (i = 0; i < strays.count && json_array_size(left) < LEFT_MAX; i++) {
         struct stray *stray = &strays.item[i];
 
-        if (stray->what != STRAY_RANK || stray->has_agent ||
-            strcmp(stray->run, agent->plan.run_id) == 0)
+        if (!is_left(agent, stray))
             continue;
         json_object_set_new(stray->about, "run", json_text(stray->run, strlen(stray->run)));
         json_array_append(left, stray->about);

@@ -155,10 +155,6 @@ kill -STOP $muster
 kill -KILL "$pid" $muster
 wait "$pid" 2>/dev/null
 wait_for 5 not pgrep -f '[.]/daemon' >/dev/null
-run muster -H node1:1 true
-is "the next run is not kept from starting: 0" "$rc" 0
-ok "... but told of them" grep -Eq \
-    "warning: node1: [2-9] processes of earlier runs are still there.* pid [0-9]+ of run [0-9a-f-]+: sleep 1005: muster clean" err
 clean
 is "daemons of a run that lost all of muster: 1" "$rc $(grep -c 'left .*sleep 1005' out)" "1 2"
 clean --kill
