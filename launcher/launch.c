@@ -49,6 +49,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "json_give.h"
 #include "log.h"
 #include "nonce.h"
 #include "proxy.h"
@@ -146,22 +147,9 @@ static void make_nodes(struct run *run)
 
 static int write_json(const struct run *run, int status)
 {
-    const char *path = run->options->json;
-    json_t     *result = run_is_clean(run) ? run_clean_json(run, status)
-                                           : outcome_json(&run->outcome, log_wants(LOG_INFO));
-    int         rc;
-
-    if (strcmp(path, "-") == 0) {
-        rc = json_dumpf(result, stdout, JSON_INDENT(2));
-        if (putchar('\n') == EOF || fflush(stdout) != 0)
-            rc = -1;
-    } else {
-        rc = json_dump_file(result, path, JSON_INDENT(2));
-    }
-    json_decref(result);
-    if (rc < 0)
-        log_error("--json %s: %s", path, strerror(errno));
-    return rc;
+    return json_give(run->options->json,
+                     run_is_clean(run) ? run_clean_json(run, status)
+                                       : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
 /* For the day after. A run that cannot be kept is a run all the same. */

@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "frame.h"
 #include "hostrange.h"
-#include "visible.h"
+#include "table.h"
 #include "xalloc.h"
 
 #define EXIT_LEFT  1    /* something of ours was found, and is there still */
@@ -29,13 +29,6 @@
 #define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
-#define GAP        2    /* blanks between two of them */
-
-/* Texts, safe to print. */
-struct table {
-    char  *(*row)[COLUMNS];
-    size_t rows;
-};
 
 /* The arrays of CLEANED. The last one is not ours to end. */
 static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders" };
@@ -44,8 +37,6 @@ static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders"
 
 static void list_node(const struct run *run, size_t node, struct table *table);
 static bool is_left(const struct run *run, const json_t *item);
-static void table_print(const struct table *table, FILE *out);
-static void table_clear(struct table *table);
 
 void run_clean_ask(struct run *run, struct node *node)
 {
@@ -123,7 +114,7 @@ static void print_clean(const struct run *run, FILE *out)
 
 int run_clean_report(const struct run *run, int status)
 {
-    struct table table = { 0 };
+    struct table table = { .columns = COLUMNS };
     const char  *json = run->options->json;
     size_t       n;
 
@@ -157,43 +148,28 @@ json_t *run_clean_json(const struct run *run, int status)
 
 /* --- rows ------------------------------------------------------------------- */
 
-static char *safe(const char *text)
-{
-    return visible_text(text, strlen(text));
-}
-
 static char *safe_of(const json_t *item, const char *key)
 {
     const char *text = json_string_value(json_object_get(item, key));
 
-    return safe(text != NULL && text[0] != '\0' ? text : "-");
+    return table_text(text != NULL && text[0] != '\0' ? text : "-");
 }
 
-/* "-", "59 s", "3 h", "12 d": enough to tell today's from last week's. */
 static char *age_of(const json_t *item)
 {
     const json_t *age = json_object_get(item, "age_s");
-    long long     seconds = json_integer_value(age);
 
-    if (!json_is_integer(age))
-        return xstrdup("-");
-    if (seconds >= 2 * 86400)
-        return xasprintf("%lld d", seconds / 86400);
-    if (seconds >= 2 * 3600)
-        return xasprintf("%lld h", seconds / 3600);
-    return seconds >= 120 ? xasprintf("%lld min", seconds / 60) : xasprintf("%lld s", seconds);
+    return json_is_integer(age) ? table_age(json_integer_value(age)) : xstrdup("-");
 }
 
 /* state, what and text are taken over. */
-static void table_add(struct table *table, const char *host, char *state, char *what,
-                      const json_t *item, char *text)
+static void add_row(struct table *table, const char *host, char *state, char *what,
+                    const json_t *item, char *text)
 {
     const json_t *pid = json_object_get(item, "pid");
-    char        **row;
+    char        **row = table_add(table);
 
-    table->row = xreallocarray(table->row, table->rows + 1, sizeof *table->row);
-    row = table->row[table->rows++];
-    row[0] = safe(host);
+    row[0] = table_text(host);
     row[1] = state;
     row[2] = what;
     row[3] = json_is_integer(pid) ? xasprintf("%lld", (long long)json_integer_value(pid))
@@ -236,8 +212,8 @@ static void list_running(const char *host, const json_t *processes, size_t first
             return;
         count++;
     }
-    table_add(table, host, xstrdup("running"), xstrdup("run"), item,
-              xasprintf("%zu processes", count));
+    add_row(table, host, xstrdup("running"), xstrdup("run"), item,
+            xasprintf("%zu processes", count));
 }
 
 static bool is_listed(const json_t *processes, const json_t *pid)
@@ -276,51 +252,23 @@ static void list_node(const struct run *run, size_t node, struct table *table)
         if (goes_on(item) && !is_left(run, item))
             list_running(host, processes, i, table);
         else
-            table_add(table, host, xstrdup(is_true(item, "gone") ? "ended" : "left"),
-                      xstrdup(is_true(item, "agent") ? "agent" : "process"), item,
-                      safe_of(item, "command"));
+            add_row(table, host, xstrdup(is_true(item, "gone") ? "ended" : "left"),
+                    xstrdup(is_true(item, "agent") ? "agent" : "process"), item,
+                    safe_of(item, "command"));
     }
     json_array_foreach(json_object_get(left, "shm"), i, item) {
         name = safe_of(item, "name");
-        table_add(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
-                  xstrdup("file"), item,
-                  xasprintf("/dev/shm/%s (%.0f MiB)", name,
-                            (double)json_integer_value(json_object_get(item, "size")) / MIB));
+        add_row(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                xstrdup("file"), item,
+                xasprintf("/dev/shm/%s (%.0f MiB)", name,
+                          (double)json_integer_value(json_object_get(item, "size")) / MIB));
         free(name);
     }
     json_array_foreach(json_object_get(left, "litter"), i, item)
-        table_add(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
-                  safe_of(item, "what"), item, safe_of(item, "path"));
+        add_row(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                safe_of(item, "what"), item, safe_of(item, "path"));
     json_array_foreach(json_object_get(left, "gpu_holders"), i, item)
         if (!is_listed(processes, json_object_get(item, "pid")))
-            table_add(table, host, xstrdup("in use"), gpus_of(item), item,
-                      safe_of(item, "command"));
-}
-
-static void table_print(const struct table *table, FILE *out)
-{
-    int    width[COLUMNS] = { 0 };
-    size_t i;
-    int    c;
-
-    for (i = 0; i < table->rows; i++)
-        for (c = 0; c < COLUMNS; c++)
-            if ((int)strlen(table->row[i][c]) > width[c])
-                width[c] = (int)strlen(table->row[i][c]);
-    for (i = 0; i < table->rows; i++) {
-        for (c = 0; c < COLUMNS - 1; c++)
-            fprintf(out, "%-*s", width[c] + GAP, table->row[i][c]);
-        fprintf(out, "%s\n", table->row[i][c]);
-    }
-}
-
-static void table_clear(struct table *table)
-{
-    size_t i;
-    int    c;
-
-    for (i = 0; i < table->rows; i++)
-        for (c = 0; c < COLUMNS; c++)
-            free(table->row[i][c]);
-    free(table->row);
+            add_row(table, host, xstrdup("in use"), gpus_of(item), item,
+                    safe_of(item, "command"));
 }

@@ -18,6 +18,7 @@
 #include <openssl/crypto.h>
 
 #include "hostfile.h"
+#include "json_give.h"
 #include "launch.h"
 #include "local.h"
 #include "log.h"
@@ -178,21 +179,9 @@ static int find_hosts(const struct options *options, struct hostlist *hosts, cha
 /* --dry-run: the plan for people, or as JSON where --json says. */
 static int print_plan(const struct options *options, const struct plan *plan)
 {
-    json_t *body;
-    int     rc;
-
     if (options->json == NULL || strcmp(options->json, "-") != 0)
         plan_print(plan, stdout);
     if (options->json == NULL)
         return 0;
-    body = plan_json(plan, log_wants(LOG_INFO));
-    rc = strcmp(options->json, "-") == 0 ? json_dumpf(body, stdout, JSON_INDENT(2))
-                                         : json_dump_file(body, options->json, JSON_INDENT(2));
-    json_decref(body);
-    if (strcmp(options->json, "-") == 0)
-        putchar('\n');
-    if (rc == 0)
-        return 0;
-    log_error("--json %s: %s", options->json, strerror(errno));
-    return EXIT_CREATE;
+    return json_give(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0 ? EXIT_CREATE : 0;
 }
