@@ -140,6 +140,14 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     }
 }
 
+/* By nohup(1): the end of a terminal is nothing to us. */
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void interrupt_watch(struct run *run)
 {
     static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGQUIT, SIGUSR1, SIGUSR2 };
@@ -148,8 +156,11 @@ void interrupt_watch(struct run *run)
 
     signal(SIGPIPE, SIG_IGN);
     for (i = 0; i < sizeof watched / sizeof *watched; i++) {
-        struct event *event = evsignal_new(run->base, watched[i], signal_cb, run);
+        struct event *event;
 
+        if (watched[i] == SIGHUP && is_ignored(SIGHUP))
+            continue;
+        event = evsignal_new(run->base, watched[i], signal_cb, run);
         xevent_add(event, NULL);
         run->signals[run->signal_count++] = event;
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 24: the terminal goes away: SIGHUP, and then errors from what was a terminal. The run is
-# stopped, with 129.
+# stopped, with 129. Under nohup(1) it goes on.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -32,4 +32,24 @@ ok "every rank ran" all_ran 4
 ended 129
 ok "muster returned within 2 s" test "$took" -le 2000
 ok "every rank got TERM" json_says end.json 'all(r["signal"] == 15 for r in d["results"])'
+
+# ---- nohup ----
+script_file nohup_rank <<'END'
+#!/bin/sh
+echo "ready $RANK"
+until [ -e closed ]; do sleep 0.05; done
+echo "after $RANK"
+END
+script_file deaf <<'END'
+#!/bin/sh
+trap '' HUP
+exec "$@" >nohup.out 2>&1
+END
+start ./deaf muster -H node1:2,node2:2 ./nohup_rank
+ok "under nohup every rank runs" wait_for 10 sh -c 'test "$(grep -c ready nohup.out)" = 4'
+kill -HUP "$pid"
+: >closed
+finish_run 20
+ended 0
+is "... to its end" "$(grep -c after nohup.out)" 4
 finish
