@@ -262,7 +262,7 @@ test_setup() {
         echo "Bail out! $top_builddir/launcher/muster is missing: run make first"
         exit 1
     }
-    tmp=$(mktemp -d "${TMPDIR:-/tmp}/muster-$test_name.XXXXXX")
+    tmp=$(mktemp -d "${TMPDIR:-/tmp}/muster-$test_name.XXXXXX") || exit 1
     tag=$(od -An -N8 -tx1 /dev/urandom | tr -d ' ')
     nodes_dir=$tmp/nodes
     nodes_tag=$tag
