@@ -157,17 +157,18 @@ static void keep_begin(struct run *run)
 {
     struct error err;
 
-    if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, &err) < 0)
+    if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, run->options, &err) < 0)
         log_info("nothing of this run is kept: %s", err.text);
     else if (!run_is_exec(run))
         log_info("this run is kept in %s", run->kept.path);
 }
 
-static void keep_end(struct run *run)
+static void keep_end(struct run *run, int status)
 {
     json_t      *result = outcome_json(&run->outcome, false);
     struct error err;
 
+    json_object_set_new(result, "exit_status", json_integer(status));
     if (rundir_result(&run->kept, result, &err) < 0)
         log_warn("%s: %s", run->kept.path, err.text);
     json_decref(result);
@@ -199,7 +200,7 @@ static int finish(struct run *run)
         status = run_clean_report(run, status);
     if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
-    keep_end(run);
+    keep_end(run, status);
     return status;
 }
 

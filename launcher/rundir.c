@@ -5,27 +5,29 @@
 
 #include "rundir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "frame.h"
 #include "log.h"
 #include "xalloc.h"
 
-static const char *const files[] = { "plan.json", "log", "result.json", "stacks.txt" };
+#define RESULT_EACH   1024 /* bytes about a rank */
+#define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
 
 static int  make_path(const char *path, struct error *err);
+static int  write_plan(const struct rundir *dir, const struct plan *plan,
+                       const struct options *options, struct error *err);
+static void reserve_result(const struct rundir *dir, const struct plan *plan);
 static int  write_json(int dir_fd, const char *name, const json_t *body, struct error *err);
-static void remove_old(const char *runs);
 
-/* $XDG_STATE_HOME/muster/runs; NULL without a home. */
-static char *runs_path(void)
+char *rundir_all(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
@@ -36,11 +38,12 @@ static char *runs_path(void)
     return NULL;
 }
 
-int rundir_open(struct rundir *dir, const struct plan *plan, struct error *err)
+int rundir_open(struct rundir *dir, const struct plan *plan, const struct options *options,
+                struct error *err)
 {
-    char   *runs = runs_path();
-    json_t *body;
-    int     rc = -1;
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    char        *runs = rundir_all();
+    int          rc = -1;
 
     *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
     if (runs == NULL)
@@ -51,16 +54,15 @@ int rundir_open(struct rundir *dir, const struct plan *plan, struct error *err)
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->fd >= 0)
         dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    if (dir->log_fd < 0 || flock(dir->log_fd, LOCK_EX | LOCK_NB) < 0) {
+    if (dir->log_fd < 0 || fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
         err_set(err, "%s: %s", dir->path, strerror(errno));
         goto out;
     }
-    body = plan_json(plan, false);
-    rc = write_json(dir->fd, "plan.json", body, err);
-    json_decref(body);
+    rc = write_plan(dir, plan, options, err);
     if (rc == 0) {
+        reserve_result(dir, plan);
         log_copy(dir->log_fd);
-        remove_old(runs);
+        rundir_remove_old(runs, plan->run_id);
     }
 out:
     free(runs);
@@ -71,7 +73,12 @@ out:
 
 int rundir_result(const struct rundir *dir, const json_t *result, struct error *err)
 {
-    return dir->path == NULL ? 0 : write_json(dir->fd, "result.json", result, err);
+    if (dir->path == NULL)
+        return 0;
+    if (write_json(dir->fd, "result.json", result, err) < 0)
+        return -1;
+    unlinkat(dir->fd, "status.json", 0);
+    return 0;
 }
 
 int rundir_stacks(const struct rundir *dir, const char *text, size_t size, struct error *err)
@@ -117,63 +124,123 @@ static int make_path(const char *path, struct error *err)
     return rc;
 }
 
-static int write_json(int dir_fd, const char *name, const json_t *body, struct error *err)
+/* The plan, and who carries it out: muster stop and attach need to know. */
+static int write_plan(const struct rundir *dir, const struct plan *plan,
+                      const struct options *options, struct error *err)
 {
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int rc = fd < 0 ? -1 : json_dumpfd(body, fd, JSON_INDENT(2));
+    json_t *body = plan_json(plan, false);
+    char    host[RUNDIR_HOST_SIZE];
+    int     rc;
 
-    if (rc < 0)
-        err_set(err, "%s: %s", name, strerror(errno));
-    if (fd >= 0)
-        close(fd);
+    rundir_host(host);
+    json_object_set_new(body, "launcher",
+                        json_pack("{s:o, s:I, s:f}", "host", json_text(host, strlen(host)),
+                                  "start", (json_int_t)time(NULL), "grace_s", options->grace_s));
+    rc = write_json(dir->fd, "plan.json", body, err);
+    json_decref(body);
     return rc;
 }
 
-/* Run ids begin with their date: 20261120-073000-a1b2. */
-static int is_run_id(const struct dirent *entry)
+/* When a run's own output has filled the disk there must still be room to say how it ended:
+ * the plan again, and so much about each rank. */
+static void reserve_result(const struct rundir *dir, const struct plan *plan)
 {
-    return strlen(entry->d_name) == 20 && strspn(entry->d_name, "0123456789-abcdef") == 20;
-}
+    struct stat about;
+    int fd = openat(dir->fd, "result.json" RUNDIR_NEW, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-/* A run that still goes on holds the lock of its log. */
-static bool is_over(int dir_fd)
-{
-    int  fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool over = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    return over;
-}
-
-/* Only what we wrote; somebody's own files keep the directory alive. */
-static void remove_run(int runs_fd, const char *name)
-{
-    int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    size_t i;
-
-    if (dir_fd < 0)
+    if (fd < 0)
         return;
-    if (is_over(dir_fd)) {
-        for (i = 0; i < sizeof files / sizeof *files; i++)
-            unlinkat(dir_fd, files[i], 0);
-        unlinkat(runs_fd, name, AT_REMOVEDIR);
-    }
-    close(dir_fd);
+    if (fstatat(dir->fd, "plan.json", &about, 0) == 0)
+        (void)!fallocate(fd, 0, 0, about.st_size + (off_t)RESULT_EACH * plan->world_size);
+    close(fd);
 }
 
-static void remove_old(const char *runs)
+static int write_json(int dir_fd, const char *name, const json_t *body, struct error *err)
 {
-    struct dirent **entry = NULL;
-    int             i, count = scandir(runs, &entry, is_run_id, alphasort);
-    int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *text = json_dumps(body, JSON_INDENT(2));
+    int   rc = 0;
 
-    for (i = 0; i < count; i++) {
-        if (i < count - RUNDIR_KEPT && runs_fd >= 0)
-            remove_run(runs_fd, entry[i]->d_name);
-        free(entry[i]);
+    if (text == NULL)
+        xalloc_die();
+    if (rundir_write(dir_fd, name, text, strlen(text)) < 0)
+        rc = err_set(err, "%s: %s", name, strerror(errno));
+    free(text);
+    return rc;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    ssize_t n;
+
+    for (; size > 0; text += n, size -= (size_t)n) {
+        n = write(fd, text, size);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        n = n < 0 ? 0 : n;
     }
-    free(entry);
-    if (runs_fd >= 0)
-        close(runs_fd);
+    return 0;
+}
+
+/* Whoever looks sees the old one or the new one. */
+int rundir_write(int dir_fd, const char *name, const char *text, size_t size)
+{
+    char new_name[RUNDIR_NAME_SIZE];
+    int  fd, rc, error;
+
+    snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
+    fd = openat(dir_fd, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    rc = write_all(fd, text, size);
+    if (close(fd) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = renameat(dir_fd, new_name, dir_fd, name);
+    if (rc == 0)
+        return 0;
+    error = errno;
+    unlinkat(dir_fd, new_name, 0);
+    errno = error;
+    return -1;
+}
+
+json_t *rundir_read(int dir_fd, const char *name)
+{
+    int         fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat about;
+    json_t     *body = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_SIZE_MAX)
+        body = json_loadfd(fd, 0, NULL);
+    close(fd);
+    return body;
+}
+
+void rundir_host(char name[RUNDIR_HOST_SIZE])
+{
+    if (gethostname(name, RUNDIR_HOST_SIZE) < 0)
+        name[0] = '\0';
+    name[RUNDIR_HOST_SIZE - 1] = '\0';
+}
+
+/* Run ids begin with their date: 20261120-073000-a1b2. */
+bool rundir_is_id(const char *name)
+{
+    return strlen(name) == 20 && strspn(name, "0123456789-abcdef") == 20;
+}
+
+pid_t rundir_launcher(int dir_fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int   fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    pid_t holder = 0;
+
+    if (fd < 0)
+        return 0;
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        holder = lock.l_pid > 0 ? lock.l_pid : -1;
+    close(fd);
+    return holder;
 }
