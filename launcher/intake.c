@@ -88,6 +88,14 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
     node_enter(node, NODE_PROBED, 0);
 }
 
+static void take_started(struct run *run, struct node *node, const struct frame *frame,
+                         const json_t *body)
+{
+    outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
+                         node_local_ns(node, int_of(body, "at_ns", 0)));
+    live_rank_started(run, frame->rank);
+}
+
 static void take_output(struct run *run, struct node *node, const struct frame *frame)
 {
     int64_t *left = &run->credit_left[node->index];
@@ -106,6 +114,7 @@ static void take_output(struct run *run, struct node *node, const struct frame *
         return;
     }
     output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
+    live_rank_said(run, frame->rank);
 }
 
 /* Bytes have left our memory: the agent may send as many again. In lots, so
@@ -334,8 +343,7 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
             node_enter(node, NODE_READY, 0);
         break;
     case FRAME_STARTED:
-        outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
-                             node_local_ns(node, int_of(body, "at_ns", 0)));
+        take_started(run, node, frame, body);
         break;
     case FRAME_OUTPUT:
         take_output(run, node, frame);

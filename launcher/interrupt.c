@@ -91,6 +91,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
             node_ping(node);
     }
     hang_look(run);
+    live_beat(run);
 }
 
 static void pass_on(struct run *run, int signal)

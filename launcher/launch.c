@@ -159,8 +159,10 @@ static void keep_begin(struct run *run)
 
     if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, run->options, &err) < 0)
         log_info("nothing of this run is kept: %s", err.text);
-    else if (!run_is_exec(run))
+    else if (!run_is_exec(run)) {
         log_info("this run is kept in %s", run->kept.path);
+        live_begin(run);
+    }
 }
 
 static void keep_end(struct run *run, int status)
@@ -168,6 +170,7 @@ static void keep_end(struct run *run, int status)
     json_t      *result = outcome_json(&run->outcome, false);
     struct error err;
 
+    live_end(run);
     json_object_set_new(result, "exit_status", json_integer(status));
     if (rundir_result(&run->kept, result, &err) < 0)
         log_warn("%s: %s", run->kept.path, err.text);

@@ -25,6 +25,11 @@ static void owe(struct run *run, struct node *node);
 static void settle(struct run *run, struct node *node);
 static void enter_phase(struct run *run, enum phase phase);
 
+const char *run_phase_name(const struct run *run)
+{
+    return phase_names[run->phase];
+}
+
 /* By fork, without SSH? */
 static bool is_forked(const struct run *run, const struct node *node)
 {

@@ -40,6 +40,7 @@ struct run {
     struct agentfile      agent;
     struct outcome        outcome;
     struct rundir         kept;  /* path NULL: none */
+    struct live          *live;  /* NULL: nothing is kept */
     struct output        *output;
     struct kvs           *kvs;
     struct master         master;
@@ -92,6 +93,9 @@ void run_stop_nodes(struct run *run, double grace_s);
 
 extern const struct node_ops run_node_ops; /* arg: the run */
 
+/* The phase as the log has it. */
+const char *run_phase_name(const struct run *run);
+
 /* startcheck.c: what speaks against a start; nodes fail by it, or it is warned
  * about. When all have answered; when one is ready (false: it has failed); before
  * GO. */
@@ -117,6 +121,14 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
 void hang_take_probed(struct run *run, struct node *node, const json_t *body);
 void hang_report(const struct run *run, FILE *out);
 void hang_free(struct hang *hang);
+
+/* live.c: how it stands, for muster status. A rank has started, or said something; with
+ * each beat what has changed is written. */
+void live_begin(struct run *run);
+void live_rank_started(struct run *run, uint32_t rank);
+void live_rank_said(struct run *run, uint32_t rank);
+void live_beat(struct run *run);
+void live_end(struct run *run);
 
 /* leftovers.c: `muster clean`. Ask a node, take its answer, let it go; print all
  * answers and return the exit status, where status is that of the nodes. */
