@@ -10,6 +10,7 @@
 
 #include "xalloc.h"
 
+static enum command command_of(const char *word);
 static int  read_long(struct settings *settings, char ***words, size_t skip, struct error *err);
 static int  read_letters(struct settings *settings, char ***words, struct error *err);
 static const char *next_value(const struct option_row *row, const char *typed, char ***words,
@@ -25,12 +26,7 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
     bool   was_eaten = false;
     int    rc;
 
-    if (*words != NULL && strcmp(*words, "exec") == 0)
-        options->command = COMMAND_EXEC;
-    else if (*words != NULL && strcmp(*words, "check") == 0)
-        options->command = COMMAND_CHECK;
-    else if (*words != NULL && strcmp(*words, "clean") == 0)
-        options->command = COMMAND_CLEAN;
+    options->command = command_of(*words);
     if (options->command != COMMAND_RUN)
         words++;
 
@@ -46,6 +42,17 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
             return -1;
     }
     return words_take(options, words, was_eaten, err);
+}
+
+/* COMMAND_RUN where word is no name of another. */
+static enum command command_of(const char *word)
+{
+    int command;
+
+    for (command = COMMANDS - 1; command > COMMAND_RUN; command--)
+        if (word != NULL && strcmp(word, command_names[command]) == 0)
+            break;
+    return command;
 }
 
 /* "--name", "--name=value", "--name value"; also -np, which is called so by
@@ -140,9 +147,7 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
     bool has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
 
     if (has_script && *words != NULL) {
-        if (options->command == COMMAND_RUN && !was_eaten &&
-            (strcmp(*words, "exec") == 0 || strcmp(*words, "check") == 0 ||
-             strcmp(*words, "clean") == 0))
+        if (options->command == COMMAND_RUN && !was_eaten && command_of(*words) != COMMAND_RUN)
             return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
                            "(a script of that name is ./%s)", *words, *words, *words);
         options->script = xstrdup(*words++);
@@ -150,6 +155,8 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
             strcmp(*words, "--") == 0)
             words++;
     }
+    if (command_is_about_kept(options->command) && *words != NULL)
+        options->run = xstrdup(*words++);
     for (; *words != NULL; words++)
         strlist_add(&options->args, *words);
     return 0;

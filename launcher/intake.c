@@ -88,12 +88,25 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
     node_enter(node, NODE_PROBED, 0);
 }
 
+/* With --no_ssh others start some of them. */
+static bool all_have_started(const struct outcome *outcome)
+{
+    int rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++)
+        if (outcome->node_of[rank] != OUTCOME_NOT_OURS && !outcome->rank[rank].started)
+            return false;
+    return true;
+}
+
 static void take_started(struct run *run, struct node *node, const struct frame *frame,
                          const json_t *body)
 {
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
                          node_local_ns(node, int_of(body, "at_ns", 0)));
     live_rank_started(run, frame->rank);
+    if (run->detach != NULL && all_have_started(&run->outcome))
+        detach_started(run->detach);
 }
 
 static void take_output(struct run *run, struct node *node, const struct frame *frame)

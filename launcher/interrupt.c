@@ -141,7 +141,7 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     }
 }
 
-/* By nohup(1): the end of a terminal is nothing to us. */
+/* By nohup(1) or --detach: the end of a terminal is nothing to us. */
 static bool is_ignored(int number)
 {
     struct sigaction action;

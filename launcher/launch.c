@@ -152,17 +152,23 @@ static int write_json(const struct run *run, int status)
                                        : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
-/* For the day after. A run that cannot be kept is a run all the same. */
-static void keep_begin(struct run *run)
+/* For the day after. A run that cannot be kept is a run all the same, unless its output
+ * has no other place to go to. */
+static int keep_begin(struct run *run, struct error *err)
 {
-    struct error err;
+    struct error why;
 
-    if (!run_is_exec(run) && rundir_open(&run->kept, run->plan, run->options, &err) < 0)
-        log_info("nothing of this run is kept: %s", err.text);
-    else if (!run_is_exec(run)) {
-        log_info("this run is kept in %s", run->kept.path);
-        live_begin(run);
+    if (run_is_exec(run))
+        return 0;
+    if (rundir_open(&run->kept, run->plan, run->options, &why) < 0) {
+        if (run->detach != NULL)
+            return err_set(err, "--detach needs a place for the output: %s", why.text);
+        log_info("nothing of this run is kept: %s", why.text);
+        return 0;
     }
+    log_info("this run is kept in %s", run->kept.path);
+    live_begin(run);
+    return run->detach != NULL ? detach_leave(run->detach, &run->kept, err) : 0;
 }
 
 static void keep_end(struct run *run, int status)
@@ -175,7 +181,6 @@ static void keep_end(struct run *run, int status)
     if (rundir_result(&run->kept, result, &err) < 0)
         log_warn("%s: %s", run->kept.path, err.text);
     json_decref(result);
-    rundir_close(&run->kept);
 }
 
 /* Everything is over: the last output. */
@@ -260,6 +265,7 @@ static void begin_again(struct run *run, const bool *shown)
 static void run_clear(struct run *run)
 {
     end_generation(run);
+    rundir_close(&run->kept); /* from here on it looks over to others */
     interrupt_clear(run);
     agentfile_clear(&run->agent);
     free(run->port_taken);
@@ -278,9 +284,14 @@ static bool run_generation(struct run *run)
     return again;
 }
 
-int launch_run(const struct options *options, struct plan *plan)
+double launch_end_s(double grace_s)
 {
-    struct run   run = { .options = options, .plan = plan };
+    return grace_s + STOP_SURE_S + FINISH_S;
+}
+
+int launch_run(const struct options *options, struct plan *plan, struct detach *detach)
+{
+    struct run   run = { .options = options, .plan = plan, .detach = detach };
     struct error err;
     bool        *shown;
     int          status;
@@ -291,13 +302,12 @@ int launch_run(const struct options *options, struct plan *plan)
     }
     status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 ||
-        agentfile_open(&run.agent, options->agent, &err) < 0)
+        agentfile_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
         goto failed;
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
         goto failed;
     begin_generation(&run, shown);
-    keep_begin(&run);
     interrupt_watch(&run);
     while (run_generation(&run))
         begin_again(&run, shown);
@@ -307,6 +317,8 @@ int launch_run(const struct options *options, struct plan *plan)
     return status;
 failed:
     log_error("%s", err.text);
+    live_end(&run);
+    rundir_close(&run.kept);
     agentfile_clear(&run.agent);
     free(shown);
     return status;

@@ -14,10 +14,12 @@
 
 #include "run.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "xalloc.h"
@@ -42,7 +44,7 @@ void live_begin(struct run *run)
 {
     run->live = xcalloc(1, sizeof *run->live);
     run->live->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->live->rank);
-    run->live->dir_fd = run->kept.fd;
+    run->live->dir_fd = fcntl(run->kept.fd, F_DUPFD_CLOEXEC, 0);
 }
 
 void live_rank_started(struct run *run, uint32_t rank)
@@ -88,6 +90,7 @@ void live_end(struct run *run)
     until.tv_sec += END_S;
     if (live->is_writing && pthread_timedjoin_np(live->writer, NULL, &until) != 0)
         return;
+    close(live->dir_fd);
     free(live->text);
     free(live->rank);
     free(live);
@@ -125,20 +128,21 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
     else if (node->cut_ns != 0)
         snprintf(text, STATE_SIZE, "cut off");
     else
-        snprintf(text, STATE_SIZE, node->is_suspect ? "silent node" : "running");
+        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
 }
 
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
 {
     const struct live_rank *live = &run->live->rank[rank];
+    const struct rank_end  *end = &run->outcome.rank[rank];
     const char             *host = node->plan->host;
     char                    state[STATE_SIZE];
 
     rank_words(run, node, rank, state);
     return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
-                     json_text(host, strlen(host)), "pid", run->outcome.rank[rank].pid, "state",
-                     json_text(state, strlen(state)), "started_ns", (json_int_t)live->started_ns,
-                     "said_ns", (json_int_t)live->said_ns);
+                     json_text(host, strlen(host)), "pid", end->pid, "state",
+                     json_text(state, strlen(state)), "started_ns", (json_int_t)(end->started ? live->started_ns : 0),
+                     "said_ns", (json_int_t)(end->started ? live->said_ns : 0));
 }
 
 static char *make_text(const struct run *run)

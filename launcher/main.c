@@ -17,8 +17,10 @@
 
 #include <openssl/crypto.h>
 
+#include "detach.h"
 #include "hostfile.h"
 #include "json_give.h"
+#include "kept.h"
 #include "launch.h"
 #include "local.h"
 #include "log.h"
@@ -31,6 +33,7 @@
 
 static void set_crypto_memory(void);
 static void open_standard_fds(void);
+static int run_command(const struct options *options);
 static int run(const struct options *options);
 static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
                       struct error *err);
@@ -56,7 +59,7 @@ int main(int argc, char **argv)
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
         log_init("muster", options.log_level);
-        exit_code = run(&options);
+        exit_code = run_command(&options);
         break;
     case OPTIONS_HELP:
         options_help(stdout);
@@ -119,6 +122,20 @@ static void open_standard_fds(void)
             _exit(EXIT_INTERNAL);
 }
 
+static int run_command(const struct options *options)
+{
+    switch (options->command) {
+    case COMMAND_ATTACH:
+        return kept_attach(options);
+    case COMMAND_STATUS:
+        return kept_status(options);
+    case COMMAND_STOP:
+        return kept_stop(options);
+    default:
+        return run(options);
+    }
+}
+
 /* Each step needs the one before; the first that fails is the exit status. */
 static int run(const struct options *options)
 {
@@ -148,7 +165,12 @@ static int run(const struct options *options)
     status = EXIT_USAGE;
     if (plan_make(&plan, options, &selection, &program, environ, &err) < 0)
         goto failed;
-    status = options->dry_run ? print_plan(options, &plan) : launch_run(options, &plan);
+    if (options->dry_run)
+        status = print_plan(options, &plan);
+    else if (options->detach)
+        status = detach_run(options, &plan);
+    else
+        status = launch_run(options, &plan, NULL);
     goto out;
 failed:
     log_error("%s", err.text);

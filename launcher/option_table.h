@@ -20,12 +20,15 @@ enum option_flags {
     OPTION_REFUSED = 16,  /* not in --help: DeepSpeed's, and the answer is no */
 };
 
-/* Which commands an option may be given to on the command line; 0 is all. */
+/* Which commands an option may be given to on the command line; 0 is all that connect to
+ * nodes. */
 enum option_commands {
     FOR_RUN = 1 << COMMAND_RUN,
     FOR_EXEC = 1 << COMMAND_EXEC,
     FOR_CHECK = 1 << COMMAND_CHECK,
     FOR_CLEAN = 1 << COMMAND_CLEAN,
+    FOR_STATUS = 1 << COMMAND_STATUS,
+    FOR_ANY = (1 << COMMANDS) - 1,
 };
 
 struct option_row;

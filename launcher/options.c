@@ -20,6 +20,12 @@
 #define ENV_PREFIX     "MUSTER_"
 #define ENV_NAME_BYTES 64 /* holds every name that the table gives rise to */
 
+const char *const command_names[COMMANDS] = {
+    [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_ATTACH] = "attach", [COMMAND_STATUS] = "status",
+    [COMMAND_STOP] = "stop",
+};
+
 static int  options_asked(const struct settings *settings);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
@@ -126,8 +132,11 @@ static int options_asked(const struct settings *settings)
 /* -1 with the reason when row has no place in this command. */
 static int check_command(const struct option_row *row, enum command command, struct error *err)
 {
-    if (row->commands == 0 || (row->commands & 1u << command))
+    if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
         return 0;
+    if (command_is_about_kept(command))
+        return err_set(err, "has no meaning with muster %s, which starts nothing",
+                       command_names[command]);
     if (command != COMMAND_CLEAN && (row->commands & FOR_CLEAN) != 0)
         return err_set(err, "is an option of muster clean");
     if (command == COMMAND_EXEC)
@@ -301,6 +310,9 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
+    if (command_is_about_kept(options->command) && options->args.count > 0)
+        return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
+                       command_names[options->command], options->args.item[0]);
     if (options->command != COMMAND_EXEC)
         options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
     if (options->module && options->no_python)

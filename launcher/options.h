@@ -21,7 +21,19 @@ enum command {
     COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
     COMMAND_CLEAN, /* muster clean [options]: what earlier runs have left */
+    /* about a run of this machine that is kept; nothing is started */
+    COMMAND_ATTACH, /* muster attach [options] [run]: its output */
+    COMMAND_STATUS, /* muster status [options] [run] */
+    COMMAND_STOP,   /* muster stop [options] [run] */
 };
+#define COMMANDS (COMMAND_STOP + 1)
+
+extern const char *const command_names[COMMANDS];
+
+static inline bool command_is_about_kept(enum command command)
+{
+    return command >= COMMAND_ATTACH;
+}
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
@@ -84,10 +96,10 @@ struct options {
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     double reconnect_s; /* 0: a broken connection ends the run */
     bool   save_pid, strict_containment;
+    bool   detach;
 
-    /* clean */
-    bool  kill;
-    char *run; /* NULL: all but those that go on */
+    bool  kill; /* clean */
+    char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
 
     enum log_level log_level;
     bool           quiet;

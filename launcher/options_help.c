@@ -19,13 +19,14 @@ static const char usage[] =
     "       muster exec [OPTIONS] [--] COMMAND...  one command a host, as pdsh\n"
     "       muster check [OPTIONS] [-- ARGS...]    do the nodes reach each other, how fast?\n"
     "       muster clean [OPTIONS] [--kill]        what have earlier runs left?\n"
+    "       muster status|attach|stop [RUN]        a run that goes on, as with --detach\n"
     "\n"
     "Options end at the script. --NAME=VALUE or --NAME VALUE; unique prefixes; '-' is '_'.\n";
 
 static const char ending[] =
     "\n"
-    "TIME: 90, 1.5, 30s, 10m, 2h. All but --dry-run and this last group may also stand in\n"
-    "muster.conf(5), or in the environment as MUSTER_FANOUT=128. See muster(1).\n";
+    "TIME: 90, 1.5, 30s, 10m, 2h. All but --dry-run, --detach and this last group may also\n"
+    "stand in muster.conf(5), or in the environment as MUSTER_FANOUT=128. See muster(1).\n";
 
 static void print_row(FILE *out, const struct option_row *row)
 {

@@ -233,17 +233,13 @@ static json_t *json_node(const struct plan *plan, size_t index, bool with_values
 
 json_t *plan_json(const struct plan *plan, bool with_values)
 {
-    static const char *const modes[] = {
-        [COMMAND_RUN] = "run", [COMMAND_EXEC] = "exec", [COMMAND_CHECK] = "check",
-        [COMMAND_CLEAN] = "clean",
-    };
     json_t *nodes = json_array(), *body;
     size_t  i;
 
     for (i = 0; i < plan->nodes; i++)
         json_array_append_new(nodes, json_node(plan, i, with_values));
     body = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "run_id", plan->run_id, "mode",
-                     modes[plan->command], "world_size", plan->world_size, "node_count",
+                     command_names[plan->command], "world_size", plan->world_size, "node_count",
                      plan->node_count, "master_addr", json_word(plan->master_addr), "master_port",
                      plan->master_port > 0 ? json_integer(plan->master_port) : json_null(),
                      "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);

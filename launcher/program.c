@@ -49,6 +49,9 @@ int program_find(const struct options *options, char *const *here, const char *c
         rc = find_check(here, program, exit_code, err);
         break;
     case COMMAND_CLEAN:
+    case COMMAND_ATTACH:
+    case COMMAND_STATUS:
+    case COMMAND_STOP:
         break;
     case COMMAND_RUN:
         rc = find_script(options, here, cwd, program, exit_code, err);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agentfile.h"
+#include "detach.h"
 #include "kvs.h"
 #include "master.h"
 #include "node.h"
@@ -41,6 +42,7 @@ struct run {
     struct outcome        outcome;
     struct rundir         kept;  /* path NULL: none */
     struct live          *live;  /* NULL: nothing is kept */
+    struct detach        *detach; /* NULL: it keeps its terminal */
     struct output        *output;
     struct kvs           *kvs;
     struct master         master;

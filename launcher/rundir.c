@@ -134,8 +134,9 @@ static int write_plan(const struct rundir *dir, const struct plan *plan,
 
     rundir_host(host);
     json_object_set_new(body, "launcher",
-                        json_pack("{s:o, s:I, s:f}", "host", json_text(host, strlen(host)),
-                                  "start", (json_int_t)time(NULL), "grace_s", options->grace_s));
+                        json_pack("{s:o, s:I, s:b, s:f}", "host", json_text(host, strlen(host)),
+                                  "start", (json_int_t)time(NULL), "detached",
+                                  (int)options->detach, "grace_s", options->grace_s));
     rc = write_json(dir->fd, "plan.json", body, err);
     json_decref(body);
     return rc;

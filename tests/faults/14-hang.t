@@ -86,5 +86,19 @@ fi
 
 run muster --heartbeat 0.2 --timeout 2 --grace 1 -H node1:1 sleep 1005
 ok "without the option nobody asks" not grep -q hang err
+
+# Who looks can see which rank has fallen silent.
+start muster --heartbeat 0.2 $four sh -c \
+    '[ $RANK != 1 ] || exec sleep 1006; while :; do echo more; sleep 0.1; done'
+silent() {
+    muster status --json state.json >state &&
+        id=$(json state.json 'd["runs"][0]["run_id"]') &&
+        muster status --json state.json "$id" >state &&
+        json_says state.json '[r["silent_s"] > 2 for r in d["ranks"]] == [False, True, False, False]'
+}
+ok "status shows how long each rank has been silent" wait_for 20 silent
+ok "... in seconds" grep -Eq '^1 +node1 +[0-9]+ +running +[2-9] s$' state
+run muster stop "$id"
+is "the run is stopped" "$rc" 0
 }
 finish

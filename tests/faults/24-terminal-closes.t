@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 24: the terminal goes away: SIGHUP, and then errors from what was a terminal. The run is
-# stopped, with 129. Under nohup(1) it goes on.
+# stopped, with 129. With --detach or under nohup(1) it goes on, and no byte is missing.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -52,4 +52,39 @@ kill -HUP "$pid"
 finish_run 20
 ended 0
 is "... to its end" "$(grep -c after nohup.out)" 4
+rm closed
+
+# ---- --detach ----
+rank_does <<'END'
+echo "ready $RANK"
+until [ -e closed ]; do sleep 0.05; done
+seq 1000000 1300000
+END
+# What muster says on a terminal of its own, until nobody has that open any more.
+script_file terminal <<'END'
+#!/usr/bin/env python3
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+try:
+    while True:
+        sys.stdout.buffer.write(os.read(terminal, 65536))
+except OSError:
+    pass
+os.close(terminal)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+ran_reset
+run ./terminal muster --detach --env FAULT=yes -H node1:2,node2:2 ./rank
+is "detached: 0, and the terminal is free" "$rc" 0
+ok "... every rank ran" all_ran 4
+id=$(sed -n 's/ goes on: .*//p' out)
+ok "... and goes on" sh -c "muster status --json - $id | grep -q '\"exit_status\": null'"
+: >closed
+run muster attach "$id"
+ended 0
+is "attach gets the rest, to the last byte" "$(for rank in 0 1 2 3; do
+    sed -n "s/^node[12]:$rank: \(ready $rank\|[0-9]*\)\$/\1/p" out | sed "s/^ready .*/ready/" | cksum
+done | sort -u)" "$({ echo ready; seq 1000000 1300000; } | cksum)"
 finish

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Row 52: the disk with the per-rank files is full. The training goes on, one line says so, the
-# lost bytes are counted, and the run is no success.
+# lost bytes are counted, and the run is no success. So with the disk that has the output of a
+# detached run.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -25,4 +26,48 @@ rm -f logs/*
 faulty --enable_each_rank_log "$PWD/logs" -H node1:1,node2:1 ./rank
 ended 6
 umount logs
+
+mkdir state
+mount -t tmpfs -o size=1m tmpfs state
+sed -i '$d' rank
+rm -f finished-*
+ran_reset
+XDG_STATE_HOME=$PWD/state
+export XDG_STATE_HOME
+run muster --detach --env FAULT=yes -H node1:1,node2:1 ./rank
+id=$(sed -n '$s/ .*//p' out)
+run muster attach "$id"
+ok "detached: both ranks went on to their end" test -e finished-0 -a -e finished-1
+is "... all that there was room for is shown" "$(stat -c %s out)" \
+    "$(stat -c %s "state/muster/runs/$id/stdout")"
+ok "... and there was room to say how much was lost" json_says "state/muster/runs/$id/result.json" \
+    '4e6 < d["lost_bytes"] < 6.2e6'
+ended 74
+umount state
+
+# A home that stands still: status.json waits for it, the run does not.
+truncate -s 8M disk
+if command -v fsfreeze >/dev/null && mkfs.ext4 -q disk 2>/dev/null &&
+    mount -o loop disk state 2>/dev/null; then
+    (sleep 60; fsfreeze -u state) 2>/dev/null & # whatever happens below, it may not stay so
+    test_pids="$test_pids $!"
+    rank_does <<'END'
+until [ -e thawed ]; do echo "$(date +%s)"; sleep 0.1; done
+END
+    faulty_start 2 --heartbeat 0.2 --dead-after 2 -H node1:1,node2:1 ./rank
+    ok "status.json is written" wait_for 10 sh -c 'test -e state/muster/runs/*/status.json'
+    fsfreeze -f state
+    time_passes 5
+    lines_before=$(wc -l <out)
+    ok "5 s with a home that stands still: the ranks go on" \
+        wait_for 5 sh -c "test \$(wc -l <out) -gt $lines_before"
+    fsfreeze -u state
+    : >thawed
+    finish_run 20
+    ended 0
+    is "... and nobody complains" "$(cat err)" ""
+    umount state
+else
+    skip "5 s with a home that stands still: the ranks go on" "no loop device, fsfreeze or mkfs.ext4"
+fi
 finish

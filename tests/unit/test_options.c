@@ -241,6 +241,31 @@ static void commands(void **state)
     REFUSE("--master_port", "exec", "--master_port=1", "x");
 }
 
+static void commands_about_kept_runs(void **state)
+{
+    (void)state;
+    ACCEPT("status");
+    assert_int_equal(options.command, COMMAND_STATUS);
+    assert_null(options.run);
+    ACCEPT("status", "-v", "--json=f", "a1b2");
+    assert_string_equal(options.run, "a1b2");
+    ACCEPT("attach", "-q");
+    assert_int_equal(options.command, COMMAND_ATTACH);
+    ACCEPT("stop", "a1b2");
+    assert_int_equal(options.command, COMMAND_STOP);
+    ACCEPT("--detach", "./stop");
+    assert_true(options.detach && options.command == COMMAND_RUN);
+    ACCEPT("check", "--detach");
+    REFUSE("'stop' comes before the options", "-q", "stop");
+    REFUSE("muster stop takes one run", "stop", "a", "b");
+    REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
+    REFUSE("--json: has no meaning with muster attach", "attach", "--json=f");
+    REFUSE("--hosts: has no meaning with muster status, which starts nothing", "status",
+           "--hosts=a");
+    REFUSE("--detach: has no meaning with muster exec", "exec", "--detach", "x");
+    REFUSE("--detach: has no meaning with muster clean", "clean", "--detach");
+}
+
 static void prefixes(void **state)
 {
     (void)state;
@@ -606,6 +631,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(hosts_or_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_end_at_the_script, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_about_kept_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),

@@ -1,0 +1,27 @@
+/* follow.h - show what a detached run writes, from its beginning
+ *
+ * Reads the files stdout and stderr of a run directory; nothing that happens here is felt
+ * by the run. On a terminal the text looks as muster itself would have shown it there.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_FOLLOW_H
+#define MUSTER_FOLLOW_H
+
+#include <sys/types.h>
+
+enum follow_end {
+    FOLLOW_OVER,        /* the launcher has ended; all it has written was shown */
+    FOLLOW_STARTED,
+    FOLLOW_INTERRUPTED, /* by INT or TERM */
+    FOLLOW_UNREAD,      /* stdout or stderr cannot be written; it was said */
+};
+
+struct follow_terms {
+    int   dir_fd;
+    int   started_fd; /* a byte here is enough to have seen; -1: only the end is */
+    pid_t launcher;   /* a child, which gets INT and TERM instead of us; 0: none */
+};
+
+enum follow_end follow_run(const struct follow_terms *terms);
+
+#endif

@@ -1,0 +1,143 @@
+/* kept.c - see kept.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kept.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rundir.h"
+#include "xalloc.h"
+
+static int  is_run(const struct dirent *entry);
+static void add_run(struct kept_list *list, int runs_fd, const char *id);
+
+int kept_read(struct kept_list *list, struct error *err)
+{
+    char           *runs = rundir_all();
+    struct dirent **entry = NULL;
+    int             i, count, runs_fd, rc = 0;
+
+    *list = (struct kept_list){ 0 };
+    if (runs == NULL)
+        return err_set(err, "runs are kept below HOME or XDG_STATE_HOME, and neither is set");
+    runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    count = runs_fd >= 0 ? scandir(runs, &entry, is_run, alphasort) : -1;
+    if (count < 0 && errno != ENOENT)
+        rc = err_set(err, "%s: %s", runs, strerror(errno));
+    for (i = count - 1; i >= 0; i--) {
+        add_run(list, runs_fd, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+    if (runs_fd >= 0)
+        close(runs_fd);
+    free(runs);
+    return rc;
+}
+
+void kept_clear(struct kept_list *list)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++) {
+        free(list->run[i].id);
+        close(list->run[i].dir_fd);
+        json_decref(list->run[i].plan);
+        json_decref(list->run[i].result);
+    }
+    free(list->run);
+    *list = (struct kept_list){ 0 };
+}
+
+struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err)
+{
+    struct kept *found = NULL;
+    size_t       i;
+
+    for (i = 0; i < list->count; i++) {
+        if (strstr(list->run[i].id, word) == NULL)
+            continue;
+        if (found != NULL) {
+            err_set(err, "'%.100s' may be %s or %s", word, list->run[i].id, found->id);
+            return NULL;
+        }
+        found = &list->run[i];
+    }
+    if (found == NULL)
+        err_set(err, "no run '%.100s' is kept; muster status shows those that are", word);
+    return found;
+}
+
+const json_t *kept_launcher(const struct kept *run, const char *key)
+{
+    return json_object_get(json_object_get(run->plan, "launcher"), key);
+}
+
+const char *kept_host(const struct kept *run)
+{
+    const char *host = json_string_value(kept_launcher(run, "host"));
+
+    return host != NULL ? host : "another machine";
+}
+
+int kept_open(const char *id, struct error *err)
+{
+    char *runs = rundir_all(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
+    int   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        err_set(err, "%s: %s", path, strerror(errno));
+    free(path);
+    free(runs);
+    return fd;
+}
+
+static int is_run(const struct dirent *entry)
+{
+    return rundir_is_id(entry->d_name);
+}
+
+/* Its lock first: the result is written before that goes. */
+static void look_at(struct kept *run)
+{
+    char        here[RUNDIR_HOST_SIZE];
+    const char *there;
+
+    run->launcher = rundir_launcher(run->dir_fd);
+    run->result = rundir_read(run->dir_fd, "result.json");
+    run->plan = rundir_read(run->dir_fd, "plan.json");
+    rundir_host(here);
+    there = json_string_value(kept_launcher(run, "host"));
+    if (there != NULL && strcmp(there, here) != 0)
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_ELSEWHERE;
+    else if (run->launcher != 0)
+        run->state = KEPT_GOING;
+    else
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_DIED;
+}
+
+/* One that goes away meanwhile is none, nor is what another user has put there. */
+static void add_run(struct kept_list *list, int runs_fd, const char *id)
+{
+    struct kept run = { .dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
+    struct stat about;
+
+    if (run.dir_fd < 0)
+        return;
+    if (fstat(run.dir_fd, &about) < 0 || about.st_uid != geteuid()) {
+        close(run.dir_fd);
+        return;
+    }
+    run.id = xstrdup(id);
+    look_at(&run);
+    list->run = xreallocarray(list->run, list->count + 1, sizeof *list->run);
+    list->run[list->count++] = run;
+}

@@ -1,0 +1,61 @@
+/* kept.h - the runs that are kept (rundir.h), for muster attach, status and stop
+ *
+ * Whether one goes on is told by its launcher's lock, so a run that is dead never looks
+ * alive. A home may be shared: what another machine has launched and not ended is elsewhere.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_KEPT_H
+#define MUSTER_KEPT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+#include "err.h"
+#include "options.h"
+
+enum kept_state {
+    KEPT_GOING,
+    KEPT_ENDED,     /* there is a result */
+    KEPT_DIED,      /* there is none, and no launcher */
+    KEPT_ELSEWHERE, /* only the machine that launched it knows */
+};
+
+struct kept {
+    char           *id;
+    int             dir_fd;
+    enum kept_state state;
+    pid_t           launcher; /* KEPT_GOING; -1: not to be seen from here */
+    json_t         *plan, *result; /* plan.json, result.json; NULL: there is none */
+};
+
+struct kept_list {
+    struct kept *run; /* the newest first */
+    size_t       count;
+};
+
+/* All of them; none is no error. -1 with err. */
+int  kept_read(struct kept_list *list, struct error *err);
+void kept_clear(struct kept_list *list);
+
+/* The one that word is the id of, or a part of the id that no other has. NULL with err. */
+struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err);
+
+/* Of the launcher, by plan.json: "host", "start", "detached", "grace_s"; NULL: unknown. */
+const json_t *kept_launcher(const struct kept *run, const char *key);
+const char   *kept_host(const struct kept *run); /* "another machine", if unknown */
+
+/* The directory of a run; -1 with err. */
+int kept_open(const char *id, struct error *err);
+
+/* Rows for people: one a run. */
+void kept_print(const struct kept_list *list, FILE *out);
+
+/* muster attach, status, stop; each returns its exit status. */
+int kept_attach(const struct options *options);
+int kept_status(const struct options *options);
+int kept_stop(const struct options *options);
+
+#endif

@@ -1,0 +1,93 @@
+/* kept_attach.c - muster attach: what a detached run says, as if it had never been away
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "kept.h"
+
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "follow.h"
+#include "log.h"
+#include "rundir.h"
+
+static struct kept *choose(const struct kept_list *list, const char *word, struct error *err);
+static int          show(const struct kept *run);
+
+int kept_attach(const struct options *options)
+{
+    struct kept_list list;
+    struct kept     *run;
+    struct error     err;
+    int              status = EXIT_USAGE;
+
+    if (kept_read(&list, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_CREATE;
+    }
+    run = choose(&list, options->run, &err);
+    if (run != NULL)
+        status = show(run);
+    else
+        log_error("%s", err.text);
+    if (run == NULL && options->run == NULL)
+        kept_print(&list, stderr);
+    kept_clear(&list);
+    return status;
+}
+
+static bool is_detached(const struct kept *run)
+{
+    return json_is_true(kept_launcher(run, "detached"));
+}
+
+static struct kept *choose(const struct kept_list *list, const char *word, struct error *err)
+{
+    struct kept *run;
+    size_t       i;
+
+    if (word == NULL) {
+        for (i = 0; i < list->count; i++)
+            if (list->run[i].state == KEPT_GOING && is_detached(&list->run[i]))
+                return &list->run[i];
+        err_set(err, "no run goes on that was started with --detach%s",
+                list->count > 0 ? "; there are" : "");
+        return NULL;
+    }
+    run = kept_find(list, word, err);
+    if (run == NULL)
+        return NULL;
+    if (!is_detached(run))
+        err_set(err, "%s was not started with --detach: its output is where muster's was", run->id);
+    else if (run->state == KEPT_ELSEWHERE)
+        err_set(err, "%s is a run of %s: muster attach there", run->id, kept_host(run));
+    else
+        return run;
+    return NULL;
+}
+
+static int show(const struct kept *run)
+{
+    struct follow_terms terms = { .dir_fd = run->dir_fd, .started_fd = -1 };
+    json_t             *result;
+    int                 status = EXIT_LOST;
+
+    switch (follow_run(&terms)) {
+    case FOLLOW_INTERRUPTED:
+        fprintf(stderr, "muster: %s goes on: muster attach or stop %s\n", run->id, run->id);
+        return EXIT_INTERRUPTED;
+    case FOLLOW_UNREAD:
+        return EXIT_OUTPUT;
+    default:
+        break;
+    }
+    result = rundir_read(run->dir_fd, "result.json");
+    if (result != NULL)
+        status = (int)json_integer_value(json_object_get(result, "exit_status"));
+    else
+        log_error("%s: muster itself died before it could say how the run ended; "
+                  "its nodes clean up by themselves", run->id);
+    json_decref(result);
+    return status;
+}
