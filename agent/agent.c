@@ -137,8 +137,10 @@ static void close_all(struct agent *agent)
     strlist_clear(&agent->environment);
     door_close(agent->door);
     link_close(&agent->link);
-    if (agent->guard_news != NULL)
+    if (agent->guard_news != NULL) {
         event_free(agent->guard_news);
+        event_free(agent->guard_watch);
+    }
     event_free(agent->heartbeat);
     event_free(agent->on_term);
     event_free(agent->on_hup);

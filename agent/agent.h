@@ -51,7 +51,7 @@ struct agent {
     struct event_base *base;
     struct link        link;
     struct guard       guard; /* once PLAN has come; fd -1: none yet */
-    struct event      *guard_news, *heartbeat, *on_term, *on_hup;
+    struct event      *guard_news, *guard_watch, *heartbeat, *on_term, *on_hup;
     struct probe      *probe;
     struct venv       *venv;
     struct blobs       blobs;
@@ -70,6 +70,7 @@ struct agent {
     int                turn;       /* whose output goes next */
     bool               has_begun;  /* GO has come */
     int64_t            stopped_ns; /* when a stop began, by the launcher's word or our own; 0: not */
+    int64_t            kill_ns;    /* when the guard is to KILL what is left; 0: not yet known */
     bool               pid_file_made;
     int                master_port;     /* that we have held until GO; 0: none */
     char               port_taken[128]; /* who has it now and should not; "": nobody */
@@ -106,8 +107,8 @@ void agent_start_ranks(struct agent *agent);
 /* The answer of a probe. */
 void agent_probed(json_t *body, void *arg);
 
-/* news.c: an event callback, arg is the agent. */
-void agent_guard_cb(evutil_socket_t fd, short what, void *arg);
+/* news.c: watch the guard that was just started; event callbacks, arg is the agent. */
+void agent_watch_guard(struct agent *agent);
 
 /* ending.c */
 void agent_stop(struct agent *agent, double grace_s);

@@ -29,6 +29,7 @@
  * it. */
 #define LINGER_S 2
 
+static void order_stop(struct agent *agent, double grace_s);
 static bool all_is_told(const struct agent *agent);
 static void cancel_waiting(struct agent *agent);
 static void linger_begin(struct agent *agent);
@@ -46,7 +47,7 @@ void agent_stop(struct agent *agent, double grace_s)
     if (agent->guard_gone)
         stop_begin(&agent->stop, 0);
     else if (agent->guard.fd >= 0)
-        guard_stop(&agent->guard, grace_s);
+        order_stop(agent, grace_s);
     cancel_waiting(agent);
     probe_end(agent->probe);
     if (agent->guard.fd < 0)
@@ -73,7 +74,17 @@ void agent_rank_over(struct agent *agent)
         return;
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
-    guard_stop(&agent->guard, LEFTOVER_GRACE_S);
+    order_stop(agent, LEFTOVER_GRACE_S);
+}
+
+/* Of several graces the one that is over first counts. */
+static void order_stop(struct agent *agent, double grace_s)
+{
+    int64_t kill_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
+
+    if (agent->kill_ns == 0 || kill_ns < agent->kill_ns)
+        agent->kill_ns = kill_ns;
+    guard_stop(&agent->guard, grace_s);
 }
 
 void agent_empty(struct agent *agent, int left, int killed)
@@ -85,8 +96,10 @@ void agent_empty(struct agent *agent, int left, int killed)
     agent->is_empty = true;
     agent->left = left;
     agent->killed = killed;
-    if (agent->guard_news != NULL)
+    if (agent->guard_news != NULL) {
         event_del(agent->guard_news);
+        event_del(agent->guard_watch);
+    }
     for (i = 0; i < agent->ranks && left > 0; i++) { /* these never close */
         rank_give_up(&agent->rank[i]);
         if (agent->rank[i].state < RANK_ENDED)
@@ -103,8 +116,10 @@ void agent_guard_lost(struct agent *agent)
 
     event_del(agent->guard_news);
     agent->guard_gone = true;
-    failure_set(&failure, 69, "", "muster's guard process was killed; everything that it had"
-                " started on this node is being ended");
+    failure_set(&failure, 69, "", "muster's guard process %s; everything that it had started on"
+                " this node is being ended",
+                agent->guard.was_silent ? "stood still (stopped, or held by a debugger?)"
+                                        : "was killed");
     stop_init(&agent->stop, &agent->guard.contain, getpid());
     agent->again = evtimer_new(agent->base, again_cb, agent);
     if (agent->again == NULL)

@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 /* It has but to open two descriptors. Nobody hears the launcher meanwhile. */
 #define START_MS 5000
 
@@ -49,6 +51,7 @@ int guard_start(struct guard *guard, bool use_pidns, struct error *err)
         guard->contain = message.contain;
         guard->contain.inside = false;
         guard->contain.cgroup.lock_fd = 0; /* the guard's own */
+        guard->watched_ns = clock_now_ns();
         return 0;
     }
     close(guard->fd);
@@ -74,9 +77,27 @@ int guard_signal(struct guard *guard, int id, int signal)
 
 int guard_stop(struct guard *guard, double grace_s)
 {
-    const struct guard_message message = { .type = GUARD_STOP, .grace_s = grace_s };
+    const struct guard_message message = { .type = GUARD_STOP, .seconds = grace_s };
 
     return send_message(guard, &message, NULL, 0);
+}
+
+/* One that is late itself has not read what the other said meanwhile, and judges
+ * nobody. */
+void guard_watch(struct guard *guard, double lease_s, double patience_s)
+{
+    const struct guard_message message = { .type = GUARD_ALIVE, .seconds = lease_s };
+    int64_t                    now = clock_now_ns();
+
+    if (now - guard->watched_ns > (int64_t)(2 * GUARD_BEAT_S * NS_PER_S))
+        guard->heard_ns = now;
+    guard->watched_ns = now;
+    if (now - guard->heard_ns > (int64_t)(patience_s * NS_PER_S)) {
+        guard->was_silent = true;
+        kill(guard->pid, SIGKILL); /* it is not reaped before its socket has closed */
+    } else {
+        send_message(guard, &message, NULL, 0);
+    }
 }
 
 int guard_receive(struct guard *guard, struct guard_message *message)
@@ -98,6 +119,7 @@ int guard_receive(struct guard *guard, struct guard_message *message)
         return 0;
     if (got != (ssize_t)sizeof *message)
         return -1;
+    guard->heard_ns = clock_now_ns();
     for (item = CMSG_FIRSTHDR(&header); item != NULL; item = CMSG_NXTHDR(&header, item)) {
         if (item->cmsg_level != SOL_SOCKET || item->cmsg_type != SCM_CREDENTIALS)
             continue;
@@ -129,8 +151,9 @@ static int send_message(struct guard *guard, const struct guard_message *message
         item->cmsg_len = CMSG_LEN((size_t)count * sizeof *fds);
         memcpy(CMSG_DATA(item), fds, (size_t)count * sizeof *fds);
     }
+    /* It reads at once, unless it is stopped; we must not come to stand still too. */
     do
-        sent = sendmsg(guard->fd, &header, MSG_NOSIGNAL);
+        sent = sendmsg(guard->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));
     return sent < 0 ? -1 : 0;
 }

@@ -2,7 +2,7 @@
  *
  * One poll() loop over the agent's socket, SIGCHLD and the pipes of children
  * that are between fork and exec. It hears no signal but KILL: only the
- * agent's word, or its death, ends the ranks.
+ * agent's word, its death or its silence ends the ranks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -29,6 +29,11 @@
 
 #define AGENT_FD 3 /* the socket to the agent */
 
+/* The loop goes round as often at least, to see whether the agent is silent. */
+#define TURN_MS 1000
+/* An agent that does not take our words for so long is gone, too. */
+#define UNREAD_S 10
+
 struct child {
     int                  id;
     pid_t                pid;
@@ -40,6 +45,8 @@ struct child {
 struct keeper {
     int                 agent_fd, signal_fd;
     bool                agent_gone;
+    int64_t             agent_due_ns; /* it must be heard by then; 0: it may be silent */
+    int64_t             turn_ns;      /* when the loop went round last */
     struct containment *contain;
     struct stop         stop;
     struct child       *child; /* all that were ever started here */
@@ -52,6 +59,7 @@ struct keeper {
 static void set_up(struct keeper *k, int fd, struct containment *contain);
 static void wait_for_something(struct keeper *k, int timeout_ms);
 static void hear_agent(struct keeper *k);
+static void watch_agent(struct keeper *k);
 static void obey(struct keeper *k, const struct guard_message *message, const int *fds);
 static void child_start(struct keeper *k, int id, const int *fds);
 static void child_exec_seen(struct keeper *k, struct child *child);
@@ -72,6 +80,9 @@ void guard_loop(int fd, struct containment *contain)
         wait_for_something(&k, timeout_ms);
         if (k.poll[0].revents != 0)
             hear_agent(&k);
+        else
+            watch_agent(&k);
+        k.turn_ns = clock_now_ns();
         empty = nothing_left(&k);
         if (k.agent_gone)
             stop_begin(&k.stop, 0);
@@ -87,6 +98,7 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
 {
     static const int     deaf_to[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE,
                                        SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+    static const struct timeval unread = { .tv_sec = UNREAD_S };
     struct guard_message ready = { .type = GUARD_READY };
     sigset_t             child;
     size_t               i;
@@ -101,6 +113,7 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
     if (fd != AGENT_FD && dup3(fd, AGENT_FD, O_CLOEXEC) < 0)
         _exit(1);
     fd_close_from(AGENT_FD + 1);
+    setsockopt(AGENT_FD, SOL_SOCKET, SO_SNDTIMEO, &unread, sizeof unread);
     for (i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
         signal(deaf_to[i], SIG_IGN);
     sigemptyset(&child);
@@ -124,6 +137,8 @@ static void wait_for_something(struct keeper *k, int timeout_ms)
 {
     int i, count = 2;
 
+    if (timeout_ms < 0 || timeout_ms > TURN_MS)
+        timeout_ms = TURN_MS;
     k->poll[0] = (struct pollfd){ .fd = k->agent_gone ? -1 : k->agent_fd, .events = POLLIN };
     k->poll[1] = (struct pollfd){ .fd = k->signal_fd, .events = POLLIN };
     for (i = 0; i < k->children; i++)
@@ -167,6 +182,29 @@ static void hear_agent(struct keeper *k)
             close(fds[i]);
 }
 
+/* Nothing has come from the agent. If we did not run ourselves, it may not have run
+ * either (the machine was suspended, both were frozen). */
+static void watch_agent(struct keeper *k)
+{
+    int64_t now = clock_now_ns(), slept = now - k->turn_ns;
+
+    if (k->agent_due_ns == 0)
+        return;
+    if (slept > 2 * TURN_MS * (NS_PER_S / 1000))
+        k->agent_due_ns += slept;
+    else if (now > k->agent_due_ns)
+        k->agent_gone = true;
+}
+
+/* Heard: it has until then to be heard again, and shall hear us. */
+static void answer_agent(struct keeper *k, double seconds)
+{
+    struct guard_message alive = { .type = GUARD_ALIVE, .value = k->stop.dumping };
+
+    k->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
+    tell(k, &alive, 0);
+}
+
 static void obey(struct keeper *k, const struct guard_message *message, const int *fds)
 {
     switch (message->type) {
@@ -183,7 +221,10 @@ static void obey(struct keeper *k, const struct guard_message *message, const in
         }
         if (k->running == 0)
             k->outlived = contain_count(k->contain, getpid());
-        stop_begin(&k->stop, message->grace_s);
+        stop_begin(&k->stop, message->seconds);
+        break;
+    case GUARD_ALIVE:
+        answer_agent(k, message->seconds);
         break;
     }
 }
@@ -323,6 +364,8 @@ static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
     struct cmsghdr *item;
     ssize_t         sent;
 
+    if (k->agent_gone)
+        return;
     message->pid = (int32_t)pid;
     if (pid > 0 && k->contain->pidns) {
         header.msg_control = control.bytes;

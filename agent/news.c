@@ -5,9 +5,62 @@
 
 #include "agent.h"
 
+#include "clock.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* Agent and guard may be silent for the lease, but not for less than some beats: no
+ * network is between them, yet a loaded machine is. */
+#define LEASE_LEAST_S   5.0
+/* Once KILL is due there is nothing to lose by killing the guard. */
+#define KILL_PATIENCE_S 3.0
+
+static void news_cb(evutil_socket_t fd, short what, void *arg);
+static void watch_cb(evutil_socket_t fd, short what, void *arg);
+static void tell_dumping(struct agent *agent, int processes);
 static void take(struct agent *agent, const struct guard_message *message);
 
-void agent_guard_cb(evutil_socket_t fd, short what, void *arg)
+void agent_watch_guard(struct agent *agent)
+{
+    const struct timeval beat = clock_interval(GUARD_BEAT_S);
+
+    agent->guard_news = event_new(agent->base, agent->guard.fd, EV_READ | EV_PERSIST, news_cb,
+                                  agent);
+    agent->guard_watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
+    if (agent->guard_news == NULL || agent->guard_watch == NULL)
+        xalloc_die();
+    event_priority_set(agent->guard_news, 0);
+    event_priority_set(agent->guard_watch, 0);
+    xevent_add(agent->guard_news, NULL);
+    xevent_add(agent->guard_watch, &beat);
+    watch_cb(-1, EV_TIMEOUT, agent);
+}
+
+/* The guard, or we in its place. */
+static void watch_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+    double        lease_s = agent->plan.lease_s > LEASE_LEAST_S ? agent->plan.lease_s
+                                                                : LEASE_LEAST_S;
+    bool          kill_is_due = agent->kill_ns != 0 && clock_now_ns() > agent->kill_ns;
+
+    (void)fd, (void)what;
+    if (!agent->guard_gone)
+        guard_watch(&agent->guard, lease_s, kill_is_due ? KILL_PATIENCE_S : lease_s);
+    else
+        tell_dumping(agent, agent->stop.dumping);
+}
+
+/* The launcher would else take us for lost, when DONE does not come. */
+static void tell_dumping(struct agent *agent, int processes)
+{
+    if (processes == 0)
+        return;
+    agent_send(agent, FRAME_DUMPING, 0, json_pack("{s:i}", "processes", processes));
+    link_flush(&agent->link);
+}
+
+static void news_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent        *agent = arg;
     struct guard_message message;
@@ -51,6 +104,9 @@ static void take(struct agent *agent, const struct guard_message *message)
             agent_look_at_port(agent);
         agent_start_ranks(agent);
         agent_rank_over(agent);
+        break;
+    case GUARD_ALIVE:
+        tell_dumping(agent, message->value);
         break;
     case GUARD_EMPTY:
         agent_empty(agent, message->left, message->killed);

@@ -194,12 +194,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
     if (guard_start(&agent->guard, !agent->plan.is_exec, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
     raise_descriptor_limit();
-    agent->guard_news = event_new(agent->base, agent->guard.fd, EV_READ | EV_PERSIST,
-                                  agent_guard_cb, agent);
-    if (agent->guard_news == NULL)
-        xalloc_die();
-    event_priority_set(agent->guard_news, 0);
-    xevent_add(agent->guard_news, NULL);
+    agent_watch_guard(agent);
     return 0;
 }
 

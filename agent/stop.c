@@ -14,7 +14,7 @@
 #define PAUSE_FIRST_MS 2
 #define PAUSE_MOST_MS  100
 
-static bool is_stuck(const struct stop *stop, int64_t now);
+static bool is_stuck(struct stop *stop, int64_t now);
 static int  until(int64_t at, int64_t now);
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root)
@@ -60,20 +60,20 @@ int stop_step(struct stop *stop)
     return until(stop->again_at_ns, now);
 }
 
-static bool is_stuck(const struct stop *stop, int64_t now)
+static bool is_stuck(struct stop *stop, int64_t now)
 {
     int64_t          waited = now - stop->killing_since_ns;
     struct processes left;
-    bool             dumping = false;
     size_t           i;
 
     if (waited < STOP_STUCK_S * NS_PER_S)
         return false;
+    stop->dumping = 0;
     processes_below(&left, stop->root);
     for (i = 0; i < left.count; i++)
-        dumping = dumping || process_is_dumping(left.item[i].pid);
+        stop->dumping += process_is_dumping(left.item[i].pid);
     processes_clear(&left);
-    return !dumping || waited > STOP_CORE_S * NS_PER_S;
+    return stop->dumping == 0 || waited > STOP_CORE_S * NS_PER_S;
 }
 
 static int until(int64_t at, int64_t now)

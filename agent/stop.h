@@ -31,6 +31,7 @@ struct stop {
     int64_t killing_since_ns; /* 0: not yet */
     int64_t again_at_ns;
     int     pause_ms;
+    int     dumping; /* so many have kept KILL waiting long, to write their core files */
 };
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root);

@@ -21,6 +21,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_DONE] = "DONE",     [FRAME_CLEAN] = "CLEAN",     [FRAME_CLEANED] = "CLEANED",
     [FRAME_IDLE] = "IDLE",     [FRAME_STACKS] = "STACKS",   [FRAME_STACKED] = "STACKED",
     [FRAME_ACK] = "ACK",       [FRAME_ATTACH] = "ATTACH",   [FRAME_RESUMED] = "RESUMED",
+    [FRAME_DUMPING] = "DUMPING",
 };
 
 const char *frame_name(enum frame_type type)

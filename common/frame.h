@@ -53,6 +53,7 @@ enum frame_type {
     FRAME_ACK,       /* both  u64: so many bytes of your stream have come (replay.h) */
     FRAME_ATTACH,    /* L>A json: go on with a run over this connection (redial.c, door.c) */
     FRAME_RESUMED,   /* A>L json: done; both go on where the other is */
+    FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
     FRAME_TYPE_COUNT
 };
 

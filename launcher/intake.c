@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "log.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define LEAVE_S   5.0 /* for the agent's exit after DONE */
 #define STUCK_MAX 16  /* processes named that survive SIGKILL; a node may send any number */
@@ -264,6 +265,25 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
         run_end(run);
 }
 
+/* DONE is late. A node that says so for ever is given up in the end, and the limit comes
+ * no sooner than it would have. */
+static void take_dumping(struct run *run, struct node *node, const json_t *body)
+{
+    const struct timeval more = clock_interval(STOP_SURE_S);
+    double               stopping_s = (double)(clock_now_ns() - node->stop_ns) / NS_PER_S;
+    struct timeval       limit, later;
+
+    if (!node->is_dumping)
+        log_warn("%s: waiting for the core files of %" PRId64 " processes", node->plan->host,
+                 int_of(body, "processes", 0));
+    node->is_dumping = true;
+    evutil_gettimeofday(&later, NULL);
+    evutil_timeradd(&later, &more, &later);
+    if (node->stop_ns != 0 && stopping_s < run->options->grace_s + STOP_CORE_S &&
+        evtimer_pending(run->stop_limit, &limit) && evutil_timercmp(&limit, &later, <))
+        xevent_add(run->stop_limit, &more);
+}
+
 static void tell_stuck(const struct node *node, const json_t *list)
 {
     const json_t *stuck;
@@ -372,6 +392,9 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         break;
     case FRAME_ERROR:
         take_error(run, node, frame, body);
+        break;
+    case FRAME_DUMPING:
+        take_dumping(run, node, body);
         break;
     case FRAME_DONE:
         take_done(run, node, frame, body);

@@ -83,6 +83,7 @@ struct node {
     bool                    lost_agent; /* that ended while it had ranks; its machine answers */
     bool                    owes_answer; /* the run's phase waits for it */
     bool                    owes_stacks; /* it was asked where its ranks are */
+    bool                    is_dumping;  /* it has said that core files are being written */
 
     uint32_t               generation;
     struct event_base     *base;

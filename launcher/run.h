@@ -22,6 +22,8 @@
 /* Beyond the grace, before an agent that ends its ranks is lost: it reports at KILL + 10 s
  * what survives that, and its word must reach us. */
 #define STOP_SURE_S 15.0
+/* The same where processes that were killed write their core files: an agent waits 600 s. */
+#define STOP_CORE_S 620.0
 
 /* In order; launch.c tells what happens in each. */
 enum phase {

@@ -198,7 +198,7 @@ static void frames_refused(void **state)
         { { 0, 0x10, 0, 1, FRAME_OUTPUT },
           "frame of 1048577 bytes, more than the 1048576 allowed" },
         { { 0, 0, 0, 0, 0 }, "frame of unknown type 0" },
-        { { 0, 0, 0, 0, FRAME_TYPE_COUNT }, "frame of unknown type 28" },
+        { { 0, 0, 0, 0, FRAME_TYPE_COUNT }, "frame of unknown type 29" },
         { { 0, 0, 0, 0, FRAME_OUTPUT, 3 }, "OUTPUT frame with a malformed header" },
         { { 0, 0, 0, 0, FRAME_PLAN, 0, 1 }, "PLAN frame with a malformed header" },
     };
