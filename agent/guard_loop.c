@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -64,6 +65,7 @@ static void obey(struct keeper *k, const struct guard_message *message, const in
 static void child_start(struct keeper *k, int id, const int *fds);
 static void child_exec_seen(struct keeper *k, struct child *child);
 static bool nothing_left(struct keeper *k);
+static void let_go(const siginfo_t *stopped);
 static void child_ended(struct keeper *k, pid_t pid);
 static void signal_ranks(struct keeper *k, int id, int signal_number);
 static void tell(struct keeper *k, struct guard_message *message, pid_t pid);
@@ -312,9 +314,22 @@ static bool nothing_left(struct keeper *k)
         rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
         if (rc < 0 || info.si_pid == 0)
             break;
-        child_ended(k, info.si_pid);
+        if (info.si_code == CLD_TRAPPED)
+            let_go(&info);
+        else
+            child_ended(k, info.si_pid);
     }
     return rc < 0 && errno == ECHILD && cgroup_is_empty(&k->contain->cgroup);
+}
+
+/* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. It gets
+ * the signal that stopped it, and no more attention. */
+static void let_go(const siginfo_t *stopped)
+{
+    int signal_number = stopped->si_status & 0x7f;
+
+    ptrace(PTRACE_DETACH, stopped->si_pid, NULL,
+           (void *)(intptr_t)(signal_number == SIGTRAP ? 0 : signal_number));
 }
 
 /* It is still a zombie here, so that its pid can be named in STARTED when it

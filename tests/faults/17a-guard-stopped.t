@@ -29,7 +29,7 @@ since=$(now_ms)
 finish_within "Ctrl-C: muster returns" 8
 ended 130
 
-# PTRACE_ATTACH, by its number. What the tracer held stays stopped.
+# PTRACE_ATTACH and PTRACE_TRACEME, by their numbers. What the tracer held stays stopped.
 cat >attach.py <<'END'
 import ctypes, os, time
 if os.environ.get("FAULT") and os.environ["RANK"] == "1":
@@ -45,4 +45,14 @@ else
     says "node1 +running +muster's guard process stood still"
 fi
 
+cat >traceme.py <<'END'
+import ctypes, os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print("heard", flush=True))
+assert ctypes.CDLL(None).ptrace(0, 0, 0, 0) == 0
+os.kill(os.getpid(), signal.SIGUSR1)
+os._exit(8)
+END
+faulty --no_local_rank -H node1:1 traceme.py
+ended 8
+is "a rank that wants to be traced by its guard gets its signals" "$(cat out)" heard
 finish
