@@ -23,12 +23,15 @@
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
 #define EXIT_LOST 69
+/* In which the launcher must be heard after we were suspended for longer than the lease. */
+#define BEATS_LEFT 3.0
 
 static void open_all(struct agent *agent, const char *nonce);
 static void close_all(struct agent *agent);
 static void room_cb(void *arg);
 static void lost_cb(const struct error *err, void *arg);
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg);
+static void notice_suspension(struct agent *agent);
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg);
 
 int agent_run(const char *nonce)
@@ -103,6 +106,7 @@ static void open_all(struct agent *agent, const char *nonce)
     event_priority_set(agent->heartbeat, 0);
     xevent_add(agent->on_term, NULL);
     xevent_add(agent->on_hup, NULL);
+    agent->plan.heartbeat_s = HEARTBEAT_FIRST_S;
     agent->plan.lease_s = LEASE_FIRST_S;
     agent->probe = probe_new(agent->base, agent_probed, agent);
     dprintf(STDOUT_FILENO, "%s\n", nonce); /* no frame, and the pipe is still empty */
@@ -191,6 +195,22 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     agent_fail(agent, "run", &failure);
 }
 
+/* While the machine was suspended CLOCK_MONOTONIC stood still, and with it the lease. A
+ * launcher that slept on the same machine is heard at once; another one has given us up. */
+static void notice_suspension(struct agent *agent)
+{
+    double  lease_s = agent->plan.lease_s, left_s = BEATS_LEFT * agent->plan.heartbeat_s;
+    int64_t now = clock_now_ns(), boot = clock_boot_ns();
+    int64_t slept = (boot - agent->beat_boot_ns) - (now - agent->beat_ns);
+    int64_t heard = now - (int64_t)((lease_s - left_s) * NS_PER_S);
+
+    if (agent->beat_ns != 0 && slept > (int64_t)(lease_s * NS_PER_S) &&
+        heard < agent->link.heard_ns)
+        agent->link.heard_ns = heard;
+    agent->beat_ns = now;
+    agent->beat_boot_ns = boot;
+}
+
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
@@ -200,6 +220,7 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
     struct error  why;
 
     (void)fd, (void)what;
+    notice_suspension(agent);
     if (clock_now_ns() - agent->link.heard_ns > (int64_t)(agent->plan.lease_s * NS_PER_S)) {
         err_set(&why, "nothing was heard for %g s", agent->plan.lease_s);
         link_lose(&agent->link, why.text);

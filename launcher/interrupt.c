@@ -66,19 +66,30 @@ static void check_silence(struct run *run, struct node *node, int64_t now_ns)
     }
 }
 
-/* A beat that comes late says that we ourselves did not run (stopped, swapped
- * out): what the nodes sent meanwhile is still unread, so nobody is judged. */
+/* It says so once: the next look is at a sleep of its own. */
+bool interrupt_slept(struct run *run)
+{
+    int64_t now_ns = clock_boot_ns();
+    double  late_s = (double)(now_ns - run->last_beat_ns) / NS_PER_S - run->options->heartbeat_s;
+
+    run->last_beat_ns = now_ns;
+    if (late_s >= run->options->dead_after_s)
+        log_warn("muster itself did not run for %.0f s (stopped, or this machine suspended?);"
+                 " its nodes end the run after %g s", late_s, run->options->dead_after_s);
+    return late_s > run->options->heartbeat_s;
+}
+
+/* A beat that comes late says that we ourselves did not run: what the nodes sent
+ * meanwhile is still unread, so nobody is judged. */
 static void beat_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct run *run = arg;
     int64_t     now_ns = clock_now_ns();
-    bool        we_slept = (double)(now_ns - run->last_beat_ns) / NS_PER_S >
-                    2 * run->options->heartbeat_s;
+    bool        we_slept = interrupt_slept(run);
     size_t      i;
 
     (void)fd;
     (void)what;
-    run->last_beat_ns = now_ns;
     for (i = 0; i < run->plan->nodes; i++) {
         struct node *node = &run->node[i];
 
@@ -168,7 +179,7 @@ void interrupt_watch(struct run *run)
     run->time_limit = event_new(run->base, -1, 0, time_limit_cb, run);
     run->stop_limit = event_new(run->base, -1, 0, stop_limit_cb, run);
     run->beat = event_new(run->base, -1, EV_PERSIST, beat_cb, run);
-    run->last_beat_ns = clock_now_ns();
+    run->last_beat_ns = clock_boot_ns();
     xevent_add(run->beat, &beat);
 }
 

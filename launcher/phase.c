@@ -200,8 +200,10 @@ static void node_over(struct node *node, void *arg)
         run->sweep[node->index] = sweep_start(node, run->plan->run_id, &sweep_ops, run);
     else
         run->over++;
-    if (node->state == NODE_FAILED)
+    if (node->state == NODE_FAILED) {
+        interrupt_slept(run); /* it may be our own fault */
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
+    }
     if (was_handshake)
         handshake_ended(run);
     if (run->over == run->plan->nodes)

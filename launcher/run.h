@@ -68,7 +68,7 @@ struct run {
     struct event *signals[8];
     size_t        signal_count;
     struct event *beat, *time_limit, *stop_limit;
-    int64_t       last_beat_ns;
+    int64_t       last_beat_ns; /* by clock_boot_ns() */
     struct hang  *hang; /* NULL: none was seen */
     int           interrupts;
 };
@@ -144,6 +144,8 @@ json_t *run_clean_json(const struct run *run, int status);
 
 /* interrupt.c: signals, heartbeats and time limits. */
 void interrupt_watch(struct run *run);
+/* We ourselves did not run for a while (stopped, suspended); said where it matters. */
+bool interrupt_slept(struct run *run);
 void interrupt_clear(struct run *run);
 
 #endif

@@ -3,7 +3,8 @@
  *     CLOCK_AHEAD=FILE INJECT_IN=muster LD_PRELOAD=clock.so muster ...
  *
  * Its CLOCK_REALTIME is so many seconds ahead as FILE says, and jumps when FILE
- * changes. Other clocks are as they are.
+ * changes. With BOOT_AHEAD=FILE so is, in all programs, CLOCK_BOOTTIME, as when
+ * the machine was suspended for so long. Other clocks are as they are.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,10 +28,10 @@ __attribute__((constructor)) static void begin(void)
         path = getenv("CLOCK_AHEAD");
 }
 
-static long ahead_s(void)
+static long ahead_s(const char *file)
 {
     char    text[32] = "";
-    int     fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int     fd = file != NULL ? open(file, O_RDONLY | O_CLOEXEC) : -1;
     ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
 
     if (fd >= 0)
@@ -46,7 +47,9 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     int saved = errno, rc = (int)syscall(SYS_clock_gettime, clock, now);
 
     if (rc == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
-        now->tv_sec += ahead_s();
+        now->tv_sec += ahead_s(path);
+    if (rc == 0 && clock == CLOCK_BOOTTIME)
+        now->tv_sec += ahead_s(getenv("BOOT_AHEAD"));
     errno = rc == 0 ? saved : errno;
     return rc;
 }
