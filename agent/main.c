@@ -111,6 +111,7 @@ static void detach(void)
     while (fd >= 0 && fd <= 2);
     close(fd);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a rank's file that is too large is as a full disk */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     fd_write_file("/proc/self/oom_score_adj", "-500");

@@ -163,10 +163,14 @@ static bool is_ignored(int number)
 void interrupt_watch(struct run *run)
 {
     static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGQUIT, SIGUSR1, SIGUSR2 };
+    /* What cannot be written is an error, no death; and a terminal that does not let
+     * the background write (stty tostop) must not stop us. */
+    static const int unwanted[] = { SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN };
     struct timeval   beat = clock_interval(run->options->heartbeat_s);
     size_t           i;
 
-    signal(SIGPIPE, SIG_IGN);
+    for (i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
+        signal(unwanted[i], SIG_IGN);
     for (i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct event *event;
 

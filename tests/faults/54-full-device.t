@@ -21,4 +21,17 @@ says 'stdout: No space left on device'
 sed -i '$a [ "$RANK" != 1 ] || exit 3' rank
 run sh -c 'exec muster --env FAULT=yes -H node1:2,node2:2 ./rank >/dev/full'
 ended 3
+# Neither is a limit of the size of files a death: muster's by SIGXFSZ, or an agent's.
+printf '#!/bin/sh\nyes | head -n 100000\n' >rank
+limited() {
+    ran_reset
+    run sh -c 'ulimit -f 64; exec muster "$@" >limited' sh --env FAULT=yes \
+        -H node1:1,node2:1 "$@"
+}
+limited ./rank
+ended 74
+says 'stdout: File too large' '[0-9]+ bytes of output were lost'
+limited --enable_each_rank_log "$PWD/logs" ./rank
+ended 74
+says '[0-9]+ bytes could not be written to the log files' '[0-9]+ bytes of output were lost'
 finish
