@@ -8,11 +8,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "clock.h"
 #include "logfile.h"
 #include "ready.h"
+#include "room.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -56,7 +56,6 @@ static void cleaned_cb(json_t *body, void *arg);
 static void stacked_cb(uint32_t rank, json_t *body, void *arg);
 static void abort_cb(int local, int code, void *arg);
 static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
-static void raise_descriptor_limit(void);
 
 int agent_frame(const struct frame *frame, void *arg, struct error *err)
 {
@@ -193,7 +192,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 
     if (guard_start(&agent->guard, !agent->plan.is_exec, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
-    raise_descriptor_limit();
+    room_raise();
     agent_watch_guard(agent);
     return 0;
 }
@@ -231,6 +230,8 @@ static int prepare_all(struct agent *agent, struct failure *failure)
 {
     int i, threads;
 
+    if (room_check(&agent->plan, failure) < 0)
+        return -1;
     if (prepare_binding(&agent->plan, &agent->environment, &agent->binding, &threads, failure) < 0)
         return -1;
     for (i = 0; i < agent->ranks; i++) {
@@ -388,16 +389,4 @@ static int take_ack(struct agent *agent, const struct frame *frame, const json_t
 {
     (void)body;
     return replay_take_ack(&agent->link.replay, frame, err);
-}
-
-/* Four descriptors a rank. The ranks keep the limit they would have had: the
- * guard has been forked. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
 }

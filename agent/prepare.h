@@ -1,7 +1,8 @@
 /* prepare.h - everything that could go wrong is looked at before a rank starts
  *
  * READY means: the working directory can be entered, the program is there and
- * can be executed, the cores are enough, the log files are open. What fails
+ * can be executed, the cores, descriptors and processes are enough, the log files
+ * are open. What fails
  * says so with the exit status that muster shall take.
  * SPDX-License-Identifier: Apache-2.0
  */

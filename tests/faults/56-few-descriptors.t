@@ -1,6 +1,7 @@
 #!/bin/sh
 # Row 56: fewer file descriptors than 32 nodes need. The soft limit is raised; a hard one is found
-# before anything starts, with the number that it takes.
+# before anything starts, with the number that it takes. So it is on a node, for its descriptors
+# and its processes.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -24,4 +25,32 @@ ok "no rank was started" all_ran 0
 enough=$(sed -n 's/.*need \([0-9]*\) file.*/\1/p' err)
 run sh -c "ulimit -n $enough; exec muster -H '$hosts' --env FAULT=yes ./rank"
 is "with as many as it says" "$rc $(sort -u out | wc -l)" "0 32"
+
+# too_many LIMIT COMMAND...: 100 ranks on one node do not fit, with that limit.
+too_many() {
+    ran_reset
+    limit=$1
+    shift
+    run "$@" muster --cwd "$PWD" --env FAULT=yes -H node1:100 ./rank
+    ended 73
+    says 'node1 +prepare +100 ranks' "$limit"
+    ok "... and no rank was started" all_ran 0
+}
+
+too_many '100 ranks need [0-9]+ file descriptors, but the limit is 200' prlimit --nofile=200:200
+pids=/sys/fs/cgroup/pids$(group_path pids)
+if mkdir "$pids/muster-test-$tag" 2>/dev/null && echo 60 >"$pids/muster-test-$tag/pids.max"; then
+    too_many 'control group .*and may have 60' \
+        sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$pids/muster-test-$tag"
+    wait_for 5 rmdir "$pids/muster-test-$tag" 2>/dev/null
+else
+    skip "a control group with few processes" "needs root and the pids controller of version 1"
+fi
+if need_user >/dev/null && chmod 711 "$tmp" "${tmp%/*}" && chmod 777 . &&
+    setpriv --reuid 65534 test -x "$top_builddir/agent/muster-agent"; then
+    too_many 'this user has [0-9]+ processes and threads, and may have 60' \
+        setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD" prlimit --nproc=60:60
+else
+    skip "a user with few processes" "needs root, setpriv and a build that others can read"
+fi
 finish
