@@ -6,10 +6,25 @@
 #include "json_give.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
+
+int json_try(const char *path, struct error *err)
+{
+    int fd;
+
+    if (path == NULL || strcmp(path, "-") == 0)
+        return 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_set(err, "--json %s: %s", path, strerror(errno));
+    close(fd);
+    return 0;
+}
 
 int json_give(const char *path, json_t *body)
 {

@@ -301,7 +301,7 @@ int launch_run(const struct options *options, struct plan *plan, struct detach *
         return EXIT_USAGE;
     }
     status = EXIT_CREATE;
-    if (raise_descriptors(plan->nodes, &err) < 0 ||
+    if (raise_descriptors(plan->nodes, &err) < 0 || json_try(options->json, &err) < 0 ||
         agentfile_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
         goto failed;
     status = EXIT_INTERNAL;

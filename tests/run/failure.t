@@ -64,6 +64,9 @@ is "not executable: 126" "$rc" 126
 run muster -H node1:1 --cwd /no/such/place true
 ok "no such directory: not 0" test "$rc" != 0
 ok "... is named" grep -q /no/such/place err
+run muster --json /no/such/place/end.json $four sh -c ': >ran'
+is "no such directory for --json: 73" "$rc" 73
+ok "... before anything is started" not test -e ran
 
 run muster --timeout 1 --grace 1 $four sleep 60
 is "--timeout: 124" "$rc" 124
