@@ -67,6 +67,7 @@ struct outcome {
     uint64_t           lost_bytes;
     json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
     bool               largest_status, is_exec;
+    bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
 };
 
 #define OUTCOME_NOT_OURS ((size_t)-1)

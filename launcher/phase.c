@@ -126,8 +126,9 @@ static void prepare(struct run *run, struct node *node)
     evbuffer_free(frames);
 }
 
-static void go(struct node *node)
+static void go(struct run *run, struct node *node)
 {
+    run->outcome.has_begun = true;
     node_send_empty(node, FRAME_GO);
     node_enter(node, NODE_RUNNING, 0);
 }
@@ -159,7 +160,7 @@ static void node_changed(struct node *node, void *arg)
         break;
     case NODE_READY:
         if (run_is_exec(run) && run->phase != PHASE_STOPPING)
-            go(node);
+            go(run, node);
         else
             settle(run, node);
         break;
@@ -344,7 +345,7 @@ static void enter_running(struct run *run)
     run->go_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
         if (!node_is_over(&run->node[i]))
-            go(&run->node[i]);
+            go(run, &run->node[i]);
 }
 
 static void enter_phase(struct run *run, enum phase phase)

@@ -165,7 +165,7 @@ static bool any_started(const struct outcome *outcome)
     for (rank = 0; rank < outcome->plan->world_size; rank++)
         if (outcome->rank[rank].started)
             return true;
-    return false;
+    return outcome->has_begun;
 }
 
 static void report_nodes(const struct outcome *outcome, FILE *out)

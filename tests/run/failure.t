@@ -52,6 +52,9 @@ ok "all fail: one of their codes" sh -c "[ $rc -ge 5 ] && [ $rc -le 8 ]"
 run muster $four true
 is "all well: 0" "$rc" 0
 is "... and not a word" "$(cat out err)" ""
+run env MUSTER_TEST_CONTAIN=subreaper muster $four sh -c 'test $RANK != 2 || kill -KILL $PPID; exec sleep 60'
+ok "a rank that kills what started it, at once: nobody says that nothing was started" \
+    sh -c "[ $rc = 69 ] && grep -q '1 of 2 nodes failed:' err"
 run muster $four sh -c 'test $RANK = 0 || exec sleep 0.3'
 is "a rank may end early" "$rc" 0
 
