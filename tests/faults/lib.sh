@@ -103,8 +103,10 @@ if [ "${faults_world:-}" = yes ]; then
     world=own
     world_enter
 elif can_have_world; then
+    # A terminal that closes ends us, inside; should unshare go first, nobody would clean up.
+    trap '' HUP
     faults_world=yes exec unshare --pid --fork --kill-child --mount --mount-proc --net --ipc \
-        sh "$0" "$@"
+        env --default-signal=HUP sh "$0" "$@"
 fi
 
 # tests/run/lib.sh empties the environment.

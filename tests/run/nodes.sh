@@ -64,8 +64,9 @@ nodes_stop() {
 # Returns in that second life only.
 enter_namespaces() {
     if [ "${nodes_in_namespaces:-}" != yes ]; then
-        nodes_in_namespaces=yes exec \
-            unshare --pid --fork --kill-child --mount --mount-proc --net sh "$@"
+        trap '' HUP # else unshare goes first, and nobody cleans up
+        nodes_in_namespaces=yes exec unshare --pid --fork --kill-child --mount --mount-proc --net \
+            env --default-signal=HUP sh "$@"
     fi
     unset nodes_in_namespaces
     mount -t tmpfs tmpfs /run
