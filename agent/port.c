@@ -8,10 +8,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "fd.h"
@@ -30,7 +32,9 @@ struct holder {
 };
 
 static bool is_free(int port);
-static int  bind_free(int port);
+static void hold_fixed(struct held_port *held, int port);
+static void hold_free(struct held_port *held, int port);
+static int  claim(int port);
 static int  bind_all(int port, bool reuse);
 static int  bound_port(int fd);
 static bool find_holder(int port, struct holder *holder);
@@ -38,26 +42,42 @@ static bool find_socket(const char *table, int port, struct holder *holder);
 static bool has_socket(pid_t pid, unsigned long inode);
 static void holder_words(const struct holder *holder, char *words, size_t size);
 
-int port_hold(int *port, bool fixed, char *holder, size_t holder_size, struct error *err)
+int port_hold(struct held_port *held, int port, bool fixed, char *holder, size_t holder_size,
+              struct error *err)
 {
     struct holder found;
-    int           fd = bind_all(*port, false);
 
+    *held = (struct held_port){ .fd = -1, .claim_fd = -1 };
     holder[0] = '\0';
-    /* Only old connections in TIME_WAIT may be in the way, and whoever listens
-     * on MASTER_PORT sets SO_REUSEADDR. */
-    if (fd < 0 && errno == EADDRINUSE && fixed)
-        fd = bind_all(*port, true);
-    if (fd < 0 && !fixed)
-        fd = bind_free(*port);
-    if (fd < 0) {
-        err_set(err, "port %d: %s", *port, strerror(errno));
-        if (errno == EADDRINUSE && find_holder(*port, &found))
+    if (fixed)
+        hold_fixed(held, port);
+    else
+        hold_free(held, port);
+    if (held->fd < 0) {
+        err_set(err, "port %d: %s", port, strerror(errno));
+        if (errno == EADDRINUSE && find_holder(port, &found))
             holder_words(&found, holder, holder_size);
         return -1;
     }
-    *port = bound_port(fd);
-    return fd;
+    held->port = bound_port(held->fd);
+    if (held->claim_fd < 0)
+        held->claim_fd = claim(held->port);
+    return 0;
+}
+
+void port_let_go(struct held_port *held)
+{
+    if (held->fd >= 0)
+        close(held->fd);
+    held->fd = -1;
+}
+
+void port_forget(struct held_port *held)
+{
+    port_let_go(held);
+    if (held->claim_fd >= 0)
+        close(held->claim_fd);
+    held->claim_fd = -1;
 }
 
 bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t holder_size)
@@ -100,13 +120,48 @@ static bool is_free(int port)
     return fd >= 0 || errno != EADDRINUSE;
 }
 
-static int bind_free(int port)
+/* The user's choice, even if another run has it too: that one may never bind it. Only old
+ * connections in TIME_WAIT may be in the way, and whoever listens on MASTER_PORT sets
+ * SO_REUSEADDR. */
+static void hold_fixed(struct held_port *held, int port)
 {
-    int fd = -1, next;
+    held->fd = bind_all(port, false);
+    if (held->fd < 0 && errno == EADDRINUSE)
+        held->fd = bind_all(port, true);
+}
 
-    for (next = port + 1; fd < 0 && next <= port + NEIGHBOURS && next <= UINT16_MAX; next++)
-        fd = bind_all(next, false);
-    return fd >= 0 ? fd : bind_all(0, false);
+static void hold_free(struct held_port *held, int port)
+{
+    int next;
+
+    for (next = port; next <= port + NEIGHBOURS && next <= UINT16_MAX; next++) {
+        held->claim_fd = claim(next);
+        if (held->claim_fd < 0 && errno == EADDRINUSE)
+            continue;
+        held->fd = bind_all(next, false);
+        if (held->fd >= 0)
+            return;
+        port_forget(held);
+    }
+    held->fd = bind_all(0, false);
+}
+
+/* The name is seen where the port is: in this network namespace, by every user. */
+static int claim(int port)
+{
+    struct sockaddr_un name = { .sun_family = AF_UNIX };
+    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), length, why;
+
+    if (fd < 0)
+        return -1;
+    length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "muster-port-%d", port);
+    if (bind(fd, (struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0)
+        return fd;
+    why = errno;
+    close(fd);
+    errno = why;
+    return -1;
 }
 
 /* On all addresses of both families; without IPv6, of the one there is. */

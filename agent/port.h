@@ -13,10 +13,22 @@
 
 #include "err.h"
 
-/* Bind port, or, unless fixed, another one that is free. Returns the
- * descriptor (close it to release), with *port what it became; -1 with err,
- * and in holder "pid 123 (python3) of ann", or "" when that cannot be seen. */
-int port_hold(int *port, bool fixed, char *holder, size_t holder_size, struct error *err);
+/* Between the ranks' start and rank 0's own bind it is free for seconds. At least another
+ * run of muster on this machine does not choose it then: claim_fd is bound to an abstract
+ * Unix socket with the port in its name, as long as the agent lives. */
+struct held_port {
+    int port;
+    int fd;       /* -1: let go of */
+    int claim_fd; /* -1: none */
+};
+
+/* Bind port, or, unless fixed, another one that is free; held->port tells which. -1 with
+ * err, and in holder "pid 123 (python3) of ann", or "" when that cannot be seen. */
+int port_hold(struct held_port *held, int port, bool fixed, char *holder, size_t holder_size,
+              struct error *err);
+/* Now rank 0 may bind it. */
+void port_let_go(struct held_port *held);
+void port_forget(struct held_port *held);
 
 /* Let go of, it may have been taken before the run could: true when somebody has it who
  * is neither run nor descends from it; holder says who. Whoever has only bound it shows nowhere, and

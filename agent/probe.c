@@ -27,7 +27,7 @@ struct probe {
     struct event      *caller;    /* somebody calls */
     struct event      *late;      /* listening is over */
     struct calls      *calls;     /* NULL: none are under way */
-    int                held_fd, held_port;
+    struct held_port   held;
 };
 
 static int  listen_begin(struct probe *probe, const json_t *body, struct error *err);
@@ -48,7 +48,7 @@ struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, vo
     struct probe *probe = xcalloc(1, sizeof *probe);
 
     *probe = (struct probe){ .base = base, .answer = answer, .arg = arg,
-                             .listen_fd = -1, .held_fd = -1 };
+                             .listen_fd = -1, .held = { .fd = -1, .claim_fd = -1 } };
     return probe;
 }
 
@@ -57,7 +57,7 @@ void probe_free(struct probe *probe)
     if (probe == NULL)
         return;
     probe_end(probe);
-    probe_release_port(probe);
+    port_forget(&probe->held);
     free(probe);
 }
 
@@ -103,11 +103,10 @@ static void calls_end(struct probe *probe)
 
 int probe_release_port(struct probe *probe)
 {
-    if (probe->held_fd < 0)
+    if (probe->held.fd < 0)
         return 0;
-    close(probe->held_fd);
-    probe->held_fd = -1;
-    return probe->held_port;
+    port_let_go(&probe->held);
+    return probe->held.port;
 }
 
 static int listen_begin(struct probe *probe, const json_t *body, struct error *err)
@@ -243,23 +242,22 @@ static void peers_cb(struct calls *calls, void *arg)
 
 static int port_begin(struct probe *probe, const json_t *body, struct error *err)
 {
-    json_int_t   wanted = json_integer_value(json_object_get(body, "port"));
-    int          port = (int)wanted;
+    json_int_t   port = json_integer_value(json_object_get(body, "port"));
+    bool         fixed = json_is_true(json_object_get(body, "fixed"));
     char         holder[128];
     struct error why;
     json_t      *answer;
 
-    if (wanted < 1 || wanted > 65535)
+    if (port < 1 || port > 65535)
         return err_set(err, "PROBE frame: \"port\" is missing, or none from 1 to 65535");
-    probe_release_port(probe);
-    probe->held_fd = port_hold(&port, json_is_true(json_object_get(body, "fixed")), holder,
-                               sizeof holder, &why);
-    probe->held_port = port;
-    answer = json_pack("{s:s, s:i}", "op", "port", "port", port);
-    if (probe->held_fd < 0)
-        json_object_set_new(answer, "error", json_string(why.text));
-    if (probe->held_fd < 0 && holder[0] != '\0')
-        json_object_set_new(answer, "holder", json_text(holder, strlen(holder)));
+    port_forget(&probe->held);
+    if (port_hold(&probe->held, (int)port, fixed, holder, sizeof holder, &why) == 0) {
+        answer = json_pack("{s:s, s:i}", "op", "port", "port", probe->held.port);
+    } else {
+        answer = json_pack("{s:s, s:I, s:s}", "op", "port", "port", port, "error", why.text);
+        if (holder[0] != '\0')
+            json_object_set_new(answer, "holder", json_text(holder, strlen(holder)));
+    }
     probe->answer(answer, probe->arg);
     return 0;
 }

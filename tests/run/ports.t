@@ -34,6 +34,17 @@ END
 run muster --label none -H node1:1,node2:1 bind.py
 is "rank 0 can bind MASTER_PORT" "$(cat out)" "bound"
 
+# Rank 0 takes its time to bind it; meanwhile another run must not choose the same.
+start muster --label none -H node1:1,node2:1 sh -c 'echo $MASTER_PORT; exec sleep 100'
+first=$pid
+ok "a run that has not bound its port yet" wait_for 20 lines out 2
+mv out first.out
+run muster --label none -H node1:1,node2:1 sh -c 'echo $MASTER_PORT'
+is "another run beside it" "$rc" 0
+ok "... has another port" test "$(sort -u out)" != "$(sort -u first.out)"
+kill -INT "$first"
+wait_for 20 is_gone "$first"
+
 cat >hold.py <<'END'
 import socket, sys, time
 s = socket.socket()
