@@ -66,9 +66,12 @@ int rank_start(struct rank *rank, struct error *err)
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
     if (fds[SPAWN_FD_SPEC] < 0)
         goto out;
+    /* The end of a guard is told by agent_guard_lost(), which this is soon followed by. */
     rc = guard_spawn(&agent->guard, rank->index, fds);
+    if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
+        rc = 0;
     if (rc < 0)
-        err_set(err, "the guard is gone");
+        err_set(err, "the guard cannot be told to start a rank: %s", strerror(errno));
     rank->state = RANK_STARTING;
 out:
     for (i = 0; i < SPAWN_FDS; i++)
