@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agentfile.h"
+#include "children.h"
 #include "clock.h"
 #include "conn.h"
 #include "err.h"
@@ -304,8 +305,7 @@ static void drop_event(struct event **event)
     *event = NULL;
 }
 
-/* A still living agent sees its socket end and cleans up by itself; it is not
- * waited for here, init reaps it when we have gone. */
+/* A still living agent sees its socket end and cleans up by itself. */
 static void exec_free(struct conn *conn)
 {
     struct conn_exec *c = (struct conn_exec *)conn;
@@ -319,6 +319,8 @@ static void exec_free(struct conn *conn)
         close(c->fd);
     if (c->err_fd >= 0)
         close(c->err_fd);
+    if (c->pid > 0)
+        children_leaving(c->pid);
     evbuffer_free(c->in);
     evbuffer_free(c->out);
     free(c->agent_path);

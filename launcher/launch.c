@@ -48,11 +48,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "clock.h"
 #include "json_give.h"
 #include "log.h"
 #include "nonce.h"
-#include "proxy.h"
 #include "run.h"
 #include "view.h"
 #include "xalloc.h"
@@ -65,7 +65,7 @@
 
 #define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
 #define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
-#define PROXIES_S        1.0  /* for our own children to go at the end */
+#define CHILDREN_S       1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
@@ -235,7 +235,7 @@ static void end_generation(struct run *run)
         json_decref(run->left[i]);
     }
     if (run->interrupts < 3)
-        proxy_await(PROXIES_S);
+        children_await(CHILDREN_S);
     event_del(run->stop_limit);
     hang_free(run->hang);
     output_free(run->output);

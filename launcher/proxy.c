@@ -9,25 +9,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "children.h"
 #include "printable.h"
 #include "xalloc.h"
 
 #define COMPLAINT_MAX 4096
 
-/* Told to end, and not waited for yet. Children are the process's, and so is this. */
-static pid_t *leaving;
-static size_t leaving_count;
-
-static bool is_gone(pid_t pid);
-static int  spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd);
+static int spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd);
 
 int proxy_start(struct proxy *proxy, const char *command, int *fd, struct error *err)
 {
@@ -60,39 +53,13 @@ int proxy_start(struct proxy *proxy, const char *command, int *fd, struct error 
 
 void proxy_stop(struct proxy *proxy)
 {
-    if (proxy->pid > 0 && !is_gone(proxy->pid)) {
+    if (proxy->pid > 0 && !child_is_gone(proxy->pid)) {
         kill(proxy->pid, SIGTERM);
-        leaving = xreallocarray(leaving, leaving_count + 1, sizeof *leaving);
-        leaving[leaving_count++] = proxy->pid;
+        children_leaving(proxy->pid);
     }
     if (proxy->err_fd >= 0)
         close(proxy->err_fd);
     *proxy = (struct proxy){ .err_fd = -1 };
-}
-
-void proxy_await(double limit_s)
-{
-    const struct timespec pause = { .tv_nsec = NS_PER_S / 500 };
-    int64_t               until_ns = clock_now_ns() + (int64_t)(limit_s * NS_PER_S);
-
-    while (leaving_count > 0) {
-        if (is_gone(leaving[leaving_count - 1]))
-            leaving_count--;
-        else if (clock_now_ns() < until_ns)
-            nanosleep(&pause, NULL);
-        else
-            break;
-    }
-    free(leaving);
-    leaving = NULL;
-    leaving_count = 0;
-}
-
-static bool is_gone(pid_t pid)
-{
-    siginfo_t info = { 0 };
-
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) < 0 || info.si_pid == pid;
 }
 
 void proxy_complaint(struct proxy *proxy, char *text, size_t size)

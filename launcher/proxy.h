@@ -19,10 +19,8 @@ struct proxy {
 
 /* *fd is the socket, non-blocking, the caller's to close. */
 int  proxy_start(struct proxy *proxy, const char *command, int *fd, struct error *err);
-/* It may take its time to die: see proxy_await. */
+/* It may take its time to die: see children.h. */
 void proxy_stop(struct proxy *proxy);
-/* Until all that were stopped are gone, so long at most: nobody shall find them after us. */
-void proxy_await(double limit_s);
 
 /* What it last said on stderr, made printable, into text: "" when nothing. */
 void proxy_complaint(struct proxy *proxy, char *text, size_t size);
