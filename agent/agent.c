@@ -25,6 +25,10 @@
 #define EXIT_LOST 69
 /* In which the launcher must be heard after we were suspended for longer than the lease. */
 #define BEATS_LEFT 3.0
+/* At a session's end: for the launcher to log in again and hear why. */
+#define HEAR_WHY_S 5.0
+/* Ranks may have been told so long before us, when the node is busy. */
+#define TOLD_BEFORE_S 1.0
 
 static void open_all(struct agent *agent, const char *nonce);
 static void close_all(struct agent *agent);
@@ -96,13 +100,15 @@ static void open_all(struct agent *agent, const char *nonce)
     event_config_free(config);
     if (agent->base == NULL)
         xalloc_die();
-    event_base_priority_init(agent->base, 2);
+    event_base_priority_init(agent->base, 4); /* what has none given gets 2 */
     agent->guard.fd = agent->relay_fd = -1;
     agent->on_term = evsignal_new(agent->base, SIGTERM, session_end_cb, agent);
     agent->on_hup = evsignal_new(agent->base, SIGHUP, session_end_cb, agent);
     agent->heartbeat = event_new(agent->base, -1, EV_PERSIST, heartbeat_cb, agent);
     if (agent->on_term == NULL || agent->on_hup == NULL || agent->heartbeat == NULL)
         xalloc_die();
+    event_priority_set(agent->on_term, 0);
+    event_priority_set(agent->on_hup, 0);
     event_priority_set(agent->heartbeat, 0);
     xevent_add(agent->on_term, NULL);
     xevent_add(agent->on_hup, NULL);
@@ -180,6 +186,9 @@ static void lost_cb(const struct error *err, void *arg)
     agent_maybe_done(agent);
 }
 
+/* Everything in the session gets the signal at once. The ranks too: that they end is no
+ * failure of theirs, and is told after this, since signals go first. And sshd: the
+ * launcher hears of it over a new connection. */
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
 {
     struct agent  *agent = arg;
@@ -192,6 +201,11 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
                 " KillUserProcesses=no in logind.conf",
                 "muster's agent was killed by session end (SIG%s)",
                 sigabbrev_np((int)signal_number));
+    agent->stopped_ns = clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S);
+    if (agent->plan.reconnect_s < HEAR_WHY_S)
+        agent->plan.reconnect_s = HEAR_WHY_S;
+    if (agent->link.is_cut)
+        agent_cut(agent);
     agent_fail(agent, "run", &failure);
 }
 

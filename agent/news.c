@@ -29,7 +29,7 @@ void agent_watch_guard(struct agent *agent)
     agent->guard_watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
     if (agent->guard_news == NULL || agent->guard_watch == NULL)
         xalloc_die();
-    event_priority_set(agent->guard_news, 0);
+    event_priority_set(agent->guard_news, 1); /* behind signals to us: see session_end_cb */
     event_priority_set(agent->guard_watch, 0);
     xevent_add(agent->guard_news, NULL);
     xevent_add(agent->guard_watch, &beat);

@@ -41,7 +41,7 @@ int stream_open(struct stream *stream, struct event_base *base, enum frame_strea
     stream->event = event_new(base, pair[0], EV_READ | EV_PERSIST, readable_cb, stream);
     if (stream->waiting == NULL || stream->event == NULL)
         xalloc_die();
-    event_priority_set(stream->event, 1); /* behind the launcher's and the guard's words */
+    event_priority_set(stream->event, 2); /* behind the launcher's and the guard's words */
     return pair[1];
 }
 
