@@ -39,7 +39,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     ok "another run" wait_for 20 sleeps
     sleep=$(pgrep -x sleep)
     # With the SSH session the connection is cut, and made again: nobody is there any more.
-    for names in muster-agent "sshd muster-agent"; do
+    for names in muster-agent "sshd sshd-session muster-agent"; do
         rm -f escaped-*
         faulty_start 4 --grace 2 ./rank
         ok "over SSH, $names: every rank has a daemon" wait_for 10 all_escaped

@@ -13,7 +13,7 @@ faulty_start 4 --grace 1 --reconnect 10 ./rank
 session=$(pgrep -P "$(cat "$nodes_dir/node1/pid")" | head -n 1)
 ok "there is a session to kill" test -n "$session"
 for process in $(below "$session"); do
-    [ "$(name_of "$process")" != sshd ] || kill -KILL "$process"
+    case $(name_of "$process") in sshd | sshd-session) kill -KILL "$process" ;; esac
 done
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
 ok "every rank goes on" wait_for 10 all_count_to 4 100

@@ -19,6 +19,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 nodes_pids=
+# A pattern for the names of the processes behind a connection: since OpenSSH 9.8 the second.
+nodes_session='sshd(-session)?'
 
 sshd_nodes() {
     nodes_prepare

@@ -10,7 +10,7 @@ use_sshd 2
 break_connection() {
     for child in $(pgrep -P "$(cat "$nodes_dir/$1/pid")"); do
         # shellcheck disable=SC2046
-        kill -KILL $(pgrep -P "$child" -x sshd) "$child" 2>/dev/null
+        kill -KILL $(pgrep -P "$child" -x "$nodes_session") "$child" 2>/dev/null
     done
 }
 
@@ -22,7 +22,7 @@ has_grown() {
 # The sshd that moves the bytes: for an ordinary user it has a monitor above it.
 session_of() {
     monitor=$(pgrep -P "$(cat "$nodes_dir/$1/pid")" | head -n 1)
-    pgrep -P "$monitor" -x sshd || echo "$monitor"
+    pgrep -P "$monitor" -x "$nodes_session" || echo "$monitor"
 }
 
 # The agents that have ranks: each has a guard, an agent between has none.
