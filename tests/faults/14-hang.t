@@ -38,16 +38,21 @@ ok "nothing is left" no_leftovers
 
 hang 2 $four sh -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done'
 is "ranks that write go on: 0" "$rc" 0
+mkfifo done
+exec 9<>done # what is written stays there, whoever reads when
 script_file busy <<END
 #!$python3
 import os, time
-end = time.monotonic() + (4 if os.environ['RANK'] == '3' else 1000)
+end = time.monotonic() + 4
 while os.environ['RANK'] == '3' and time.monotonic() < end:
     pass
-if os.environ['RANK'] != '3':
-    time.sleep(4.5)
+if os.environ['RANK'] == '3':
+    os.write(os.open('done', os.O_WRONLY), b'012')
+else:
+    os.read(os.open('done', os.O_RDONLY), 1)
 END
 hang 2 $four ./busy
+exec 9>&-
 is "one rank that computes is enough: 0" "$rc" 0
 hang 2 -H node1:1 sh -c "(exec $python3 -c 'import time; end = time.monotonic() + 4
 while time.monotonic() < end: pass') & wait"
