@@ -13,6 +13,7 @@ agent_alone() {
 }
 
 agent_is_stopped() {
+    layers_missing "$1" && return
     layers "$1"
     rm -f go
     faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after 4 -H node1:2,node2:2 ./rank
