@@ -48,7 +48,6 @@ struct conn_exec {
     size_t           noise_size;
 };
 
-static void reap_cb(evutil_socket_t fd, short what, void *arg);
 static void exec_start(struct conn *conn);
 static void exec_write(struct conn *conn, struct evbuffer *from);
 static void exec_free(struct conn *conn);
@@ -58,6 +57,19 @@ static const struct conn_kind kind = {
     .write = exec_write,
     .free = exec_free,
 };
+
+static void failed_cb(evutil_socket_t fd, short what, void *arg);
+static void late_cb(evutil_socket_t fd, short what, void *arg);
+static int  spawn(struct conn_exec *c);
+static void become_agent(const struct conn_exec *c, int fd, int err_fd);
+static void writable_cb(evutil_socket_t fd, short what, void *arg);
+static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static int  take_nonce(struct conn_exec *c);
+static void grumble_cb(evutil_socket_t fd, short what, void *arg);
+static void agent_ended(struct conn_exec *c);
+static void reap_cb(evutil_socket_t fd, short what, void *arg);
+static void end(struct conn_exec *c, int exit_code, const char *text);
+static void drop_event(struct event **event);
 
 struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
                            const struct agentfile *agent, const struct conn_ops *ops, void *arg)
@@ -74,27 +86,168 @@ struct conn *conn_exec_new(struct event_base *base, const struct conn_target *ta
     return &c->conn;
 }
 
-/* The last call into ops: whoever gets it may free c. */
-static void end(struct conn_exec *c, int exit_code, const char *text)
+static void exec_start(struct conn *conn)
 {
-    struct conn_failure why = { .stage = c->is_open ? "running" : "agent",
-                                .exit_code = exit_code };
+    struct conn_exec *c = (struct conn_exec *)conn;
+    struct timeval    limit = clock_interval(c->timeout_s);
 
-    if (c->readable != NULL)
-        event_del(c->readable);
-    if (c->writable != NULL)
-        event_del(c->writable);
-    if (c->late != NULL)
-        event_del(c->late);
-    if (text == NULL) {
-        c->conn.ops->closed(NULL, c->conn.arg);
+    if (spawn(c) < 0) {
+        /* From a fresh turn of the loop: closed() may free us. */
+        snprintf(c->noise, sizeof c->noise, "%s", strerror(errno));
+        c->noise_size = strlen(c->noise);
+        limit = (struct timeval){ 0 };
+        c->late = event_new(c->base, -1, 0, failed_cb, c);
+        xevent_add(c->late, &limit);
         return;
     }
-    while (c->noise_size > 0 && c->noise[c->noise_size - 1] == '\n')
-        c->noise_size--;
-    snprintf(why.text, sizeof why.text, "%s%s%.*s", text, c->noise_size > 0 ? ": " : "",
-             (int)c->noise_size, c->noise);
-    c->conn.ops->closed(&why, c->conn.arg);
+    c->late = event_new(c->base, -1, 0, late_cb, c);
+    xevent_add(c->late, &limit);
+    c->readable = event_new(c->base, c->fd, EV_READ | EV_PERSIST, readable_cb, c);
+    c->writable = event_new(c->base, c->fd, EV_WRITE, writable_cb, c);
+    c->grumble = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, grumble_cb, c);
+    c->reap = event_new(c->base, -1, 0, reap_cb, c);
+    xevent_add(c->readable, NULL);
+    xevent_add(c->grumble, NULL);
+}
+
+static void failed_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    end(arg, EXIT_INTERNAL, "cannot start muster-agent");
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    end(arg, EXIT_WAITED, "muster-agent did not answer in time");
+}
+
+static int spawn(struct conn_exec *c)
+{
+    int pair[2], err_pipe[2];
+
+    if (nonce_make(c->nonce) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    if (pipe2(err_pipe, O_CLOEXEC) < 0) {
+        close(pair[0]);
+        close(pair[1]);
+        return -1;
+    }
+    c->pid = fork();
+    if (c->pid == 0)
+        become_agent(c, pair[1], err_pipe[1]);
+    close(pair[1]);
+    close(err_pipe[1]);
+    c->fd = pair[0];
+    c->err_fd = err_pipe[0];
+    evutil_make_socket_nonblocking(c->fd);
+    evutil_make_socket_nonblocking(c->err_fd);
+    return c->pid < 0 ? -1 : 0;
+}
+
+/* Only async-signal-safe calls: the launcher has a second thread. */
+static void become_agent(const struct conn_exec *c, int fd, int err_fd)
+{
+    char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
+    sigset_t none;
+    int      i;
+
+    setsid();
+    for (i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
+        dup2(err_fd, STDERR_FILENO) >= 0)
+        execv(c->agent_path, argv);
+    dprintf(STDERR_FILENO, "%s: %s", c->agent_path, strerrordesc_np(errno));
+    _exit(126);
+}
+
+static void exec_write(struct conn *conn, struct evbuffer *from)
+{
+    struct conn_exec *c = (struct conn_exec *)conn;
+
+    evbuffer_add_buffer(c->out, from);
+    if (c->writable != NULL)
+        xevent_add(c->writable, NULL);
+}
+
+static void writable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_exec *c = arg;
+
+    (void)what;
+    /* An error here is the agent's death, and reading will tell of it. An agent that
+     * lives all the same must not wait for what will never come. */
+    if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
+        evbuffer_drain(c->out, evbuffer_get_length(c->out));
+        shutdown(fd, SHUT_WR);
+    }
+    if (evbuffer_get_length(c->out) > 0)
+        xevent_add(c->writable, NULL);
+}
+
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_exec *c = arg;
+    int               n = evbuffer_read(c->in, fd, 256 * 1024);
+
+    (void)what;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        agent_ended(c);
+        return;
+    }
+    if (!c->is_open) {
+        n = take_nonce(c);
+        if (n < 0)
+            end(c, EXIT_PROTOCOL, "muster-agent does not begin with the nonce it was given");
+        if (n <= 0)
+            return;
+        c->is_open = true;
+        event_del(c->late);
+        c->conn.ops->stage("open", c->conn.arg);
+        c->conn.ops->open(c->conn.arg);
+    }
+    if (evbuffer_get_length(c->in) > 0)
+        c->conn.ops->input(c->in, c->conn.arg);
+}
+
+/* Nothing but the nonce is expected in front: no login shell is involved. */
+static int take_nonce(struct conn_exec *c)
+{
+    char head[FRAME_NONCE_CHARS + 1];
+
+    if (evbuffer_copyout(c->in, head, sizeof head) < (ev_ssize_t)sizeof head)
+        return 0;
+    if (memcmp(head, c->nonce, FRAME_NONCE_CHARS) != 0 || head[FRAME_NONCE_CHARS] != '\n')
+        return -1;
+    evbuffer_drain(c->in, sizeof head);
+    return 1;
+}
+
+static void grumble_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_exec *c = arg;
+    char              text[STDERR_KEPT];
+    ssize_t           n = read(fd, text, sizeof text);
+    size_t            keep;
+
+    (void)what;
+    if (n <= 0) {
+        if (n == 0 || errno != EAGAIN)
+            event_del(c->grumble);
+        return;
+    }
+    keep = c->noise_size + (size_t)n > sizeof c->noise ? sizeof c->noise - (size_t)n : c->noise_size;
+    memmove(c->noise, c->noise + c->noise_size - keep, keep);
+    memcpy(c->noise + keep, text, (size_t)n);
+    c->noise_size = keep + (size_t)n;
 }
 
 /* The socket has ended, so the agent ends too: wait for it, but not for ever. */
@@ -134,175 +287,27 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     end(c, c->is_open ? EXIT_LOST : EXIT_INTERNAL, text);
 }
 
-/* Nothing but the nonce is expected in front: no login shell is involved. */
-static int take_nonce(struct conn_exec *c)
+/* The last call into ops: whoever gets it may free c. */
+static void end(struct conn_exec *c, int exit_code, const char *text)
 {
-    char head[FRAME_NONCE_CHARS + 1];
+    struct conn_failure why = { .stage = c->is_open ? "running" : "agent",
+                                .exit_code = exit_code };
 
-    if (evbuffer_copyout(c->in, head, sizeof head) < (ev_ssize_t)sizeof head)
-        return 0;
-    if (memcmp(head, c->nonce, FRAME_NONCE_CHARS) != 0 || head[FRAME_NONCE_CHARS] != '\n')
-        return -1;
-    evbuffer_drain(c->in, sizeof head);
-    return 1;
-}
-
-static void readable_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct conn_exec *c = arg;
-    int               n = evbuffer_read(c->in, fd, 256 * 1024);
-
-    (void)what;
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n <= 0) {
-        agent_ended(c);
-        return;
-    }
-    if (!c->is_open) {
-        n = take_nonce(c);
-        if (n < 0)
-            end(c, EXIT_PROTOCOL, "muster-agent does not begin with the nonce it was given");
-        if (n <= 0)
-            return;
-        c->is_open = true;
-        event_del(c->late);
-        c->conn.ops->stage("open", c->conn.arg);
-        c->conn.ops->open(c->conn.arg);
-    }
-    if (evbuffer_get_length(c->in) > 0)
-        c->conn.ops->input(c->in, c->conn.arg);
-}
-
-static void writable_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct conn_exec *c = arg;
-
-    (void)what;
-    /* An error here is the agent's death, and reading will tell of it. An agent that
-     * lives all the same must not wait for what will never come. */
-    if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
-        evbuffer_drain(c->out, evbuffer_get_length(c->out));
-        shutdown(fd, SHUT_WR);
-    }
-    if (evbuffer_get_length(c->out) > 0)
-        xevent_add(c->writable, NULL);
-}
-
-static void grumble_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct conn_exec *c = arg;
-    char              text[STDERR_KEPT];
-    ssize_t           n = read(fd, text, sizeof text);
-    size_t            keep;
-
-    (void)what;
-    if (n <= 0) {
-        if (n == 0 || errno != EAGAIN)
-            event_del(c->grumble);
-        return;
-    }
-    keep = c->noise_size + (size_t)n > sizeof c->noise ? sizeof c->noise - (size_t)n : c->noise_size;
-    memmove(c->noise, c->noise + c->noise_size - keep, keep);
-    memcpy(c->noise + keep, text, (size_t)n);
-    c->noise_size = keep + (size_t)n;
-}
-
-static void late_cb(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    end(arg, EXIT_WAITED, "muster-agent did not answer in time");
-}
-
-/* Only async-signal-safe calls: the launcher has a second thread. */
-static void become_agent(const struct conn_exec *c, int fd, int err_fd)
-{
-    char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
-    sigset_t none;
-    int      i;
-
-    setsid();
-    for (i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
-        dup2(err_fd, STDERR_FILENO) >= 0)
-        execv(c->agent_path, argv);
-    dprintf(STDERR_FILENO, "%s: %s", c->agent_path, strerrordesc_np(errno));
-    _exit(126);
-}
-
-static int spawn(struct conn_exec *c)
-{
-    int pair[2], err_pipe[2];
-
-    if (nonce_make(c->nonce) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return -1;
-    if (pipe2(err_pipe, O_CLOEXEC) < 0) {
-        close(pair[0]);
-        close(pair[1]);
-        return -1;
-    }
-    c->pid = fork();
-    if (c->pid == 0)
-        become_agent(c, pair[1], err_pipe[1]);
-    close(pair[1]);
-    close(err_pipe[1]);
-    c->fd = pair[0];
-    c->err_fd = err_pipe[0];
-    evutil_make_socket_nonblocking(c->fd);
-    evutil_make_socket_nonblocking(c->err_fd);
-    return c->pid < 0 ? -1 : 0;
-}
-
-static void failed_cb(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    end(arg, EXIT_INTERNAL, "cannot start muster-agent");
-}
-
-static void exec_start(struct conn *conn)
-{
-    struct conn_exec *c = (struct conn_exec *)conn;
-    struct timeval    limit = clock_interval(c->timeout_s);
-
-    if (spawn(c) < 0) {
-        /* From a fresh turn of the loop: closed() may free us. */
-        snprintf(c->noise, sizeof c->noise, "%s", strerror(errno));
-        c->noise_size = strlen(c->noise);
-        limit = (struct timeval){ 0 };
-        c->late = event_new(c->base, -1, 0, failed_cb, c);
-        xevent_add(c->late, &limit);
-        return;
-    }
-    c->late = event_new(c->base, -1, 0, late_cb, c);
-    xevent_add(c->late, &limit);
-    c->readable = event_new(c->base, c->fd, EV_READ | EV_PERSIST, readable_cb, c);
-    c->writable = event_new(c->base, c->fd, EV_WRITE, writable_cb, c);
-    c->grumble = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, grumble_cb, c);
-    c->reap = event_new(c->base, -1, 0, reap_cb, c);
-    xevent_add(c->readable, NULL);
-    xevent_add(c->grumble, NULL);
-}
-
-static void exec_write(struct conn *conn, struct evbuffer *from)
-{
-    struct conn_exec *c = (struct conn_exec *)conn;
-
-    evbuffer_add_buffer(c->out, from);
+    if (c->readable != NULL)
+        event_del(c->readable);
     if (c->writable != NULL)
-        xevent_add(c->writable, NULL);
-}
-
-static void drop_event(struct event **event)
-{
-    if (*event != NULL)
-        event_free(*event);
-    *event = NULL;
+        event_del(c->writable);
+    if (c->late != NULL)
+        event_del(c->late);
+    if (text == NULL) {
+        c->conn.ops->closed(NULL, c->conn.arg);
+        return;
+    }
+    while (c->noise_size > 0 && c->noise[c->noise_size - 1] == '\n')
+        c->noise_size--;
+    snprintf(why.text, sizeof why.text, "%s%s%.*s", text, c->noise_size > 0 ? ": " : "",
+             (int)c->noise_size, c->noise);
+    c->conn.ops->closed(&why, c->conn.arg);
 }
 
 /* A still living agent sees its socket end and cleans up by itself. */
@@ -325,4 +330,11 @@ static void exec_free(struct conn *conn)
     evbuffer_free(c->out);
     free(c->agent_path);
     free(c);
+}
+
+static void drop_event(struct event **event)
+{
+    if (*event != NULL)
+        event_free(*event);
+    *event = NULL;
 }
