@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
 #include "xalloc.h"
 
 static const char *const names[FRAME_TYPE_COUNT] = {
@@ -142,36 +143,16 @@ json_t *frame_json(const struct frame *frame, struct error *err)
     return body;
 }
 
-/* Length of the UTF-8 character at text, 0 when it is none. */
-static size_t utf8_length(const unsigned char *text, size_t size)
-{
-    size_t length, i;
-
-    if (text[0] == 0)
-        return 0;
-    if (text[0] < 0x80)
-        return 1;
-    length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (text[0] < 0xc2 || text[0] > 0xf4 || length > size)
-        return 0;
-    for (i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-        (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 json_t *json_text(const char *bytes, size_t size)
 {
-    char   *text = xmemdup(bytes, size);
-    size_t  at = 0, length;
-    json_t *made;
+    char    *text = xmemdup(bytes, size);
+    size_t   at = 0, length;
+    uint32_t code;
+    json_t  *made;
 
     while (at < size) {
-        length = utf8_length((const unsigned char *)text + at, size - at);
-        if (length == 0) {
+        length = utf8_decode(text + at, size - at, &code);
+        if (length == 0 || code == 0) {
             text[at] = '?';
             length = 1;
         }

@@ -8,25 +8,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "utf8.h"
+
 #define CUT  "..."
 #define LINE " | "
 
 /* Length of the UTF-8 character at bytes that a terminal merely shows; 0 for
  * anything else, C1 controls (U+0080 to U+009F) included. */
-static size_t shown_length(const unsigned char *bytes, size_t count)
+static size_t shown_length(const char *bytes, size_t count)
 {
-    size_t length, i;
+    uint32_t code;
+    size_t   length = utf8_decode(bytes, count, &code);
 
-    if (bytes[0] < 0x80)
-        return bytes[0] >= 0x20 && bytes[0] != 0x7f;
-    length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
-    if (bytes[0] < 0xc2 || bytes[0] > 0xf4 || length > count ||
-        (bytes[0] == 0xc2 && bytes[1] < 0xa0))
-        return 0;
-    for (i = 1; i < length; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    return length;
+    return length > 0 && code >= ' ' && (code < 0x7f || code >= 0xa0) ? length : 0;
 }
 
 static bool is_space(char c)
@@ -63,7 +57,7 @@ void printable_tail(const char *bytes, size_t count, char *text, size_t size)
             put += strlen(LINE);
             has_break = false;
         }
-        length = shown_length((const unsigned char *)bytes + at, count - at);
+        length = shown_length(bytes + at, count - at);
         if (length == 0) {
             text[put++] = bytes[at] == '\t' ? ' ' : '?';
             at++;

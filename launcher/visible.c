@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 #define SGR_MAX    64 /* longer than any colour that programs send */
 #define TAB_STOP   8
 #define GLYPH_MAX  8 /* bytes that stand for one character: \u009b */
@@ -90,36 +92,6 @@ static size_t colour(const char *text, size_t size, bool *is_on)
     return n + 1;
 }
 
-/* Decode one character. Its size, or 0 when the bytes are not UTF-8: stray or
- * missing continuation, overlong, a surrogate, beyond U+10FFFF. */
-static size_t decode(const unsigned char *text, size_t size, uint32_t *code)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t length, i;
-
-    if (text[0] < 0x80)
-        length = 1;
-    else if (text[0] >= 0xc2 && text[0] < 0xe0)
-        length = 2;
-    else if (text[0] >= 0xe0 && text[0] < 0xf0)
-        length = 3;
-    else if (text[0] >= 0xf0 && text[0] < 0xf5)
-        length = 4;
-    else
-        return 0;
-    if (length > size)
-        return 0;
-    *code = length == 1 ? text[0] : text[0] & (0x7fu >> length);
-    for (i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        *code = *code << 6 | (text[i] & 0x3f);
-    }
-    if (*code < least[length] || (*code >= 0xd800 && *code < 0xe000) || *code > 0x10ffff)
-        return 0;
-    return length;
-}
-
 /* Rough, and rather too wide than too narrow: a line that is cut early is no
  * harm, one that wraps cannot be erased. */
 static size_t columns_of(uint32_t code)
@@ -129,13 +101,12 @@ static size_t columns_of(uint32_t code)
 
 static void next_glyph(const char *text, size_t size, size_t column, struct glyph *glyph)
 {
-    const unsigned char *byte = (const unsigned char *)text;
-    uint32_t             code;
-    int                  n = 0;
+    uint32_t code;
+    int      n = 0;
 
-    *glyph = (struct glyph){ .taken = decode(byte, size, &code) };
+    *glyph = (struct glyph){ .taken = utf8_decode(text, size, &code) };
     if (glyph->taken == 0) {
-        n = snprintf(glyph->shown, sizeof glyph->shown, "\\x%02x", byte[0]);
+        n = snprintf(glyph->shown, sizeof glyph->shown, "\\x%02x", (unsigned char)text[0]);
         glyph->taken = 1;
     } else if (code == '\t') {
         glyph->columns = TAB_STOP - column % TAB_STOP;
