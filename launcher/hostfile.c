@@ -342,17 +342,13 @@ static int finish(struct parser *p, int rc)
     return rc;
 }
 
-/* "hosts:3:7: text", and nothing in it that a terminal would obey. */
+/* "hosts:3:7: text" */
 static void place(const struct parser *p, const char *at, struct error *text,
                   const char *format, va_list ap)
 {
     struct error what;
-    size_t       i;
 
     vsnprintf(what.text, sizeof what.text, format, ap);
-    for (i = 0; what.text[i] != '\0'; i++)
-        if ((unsigned char)what.text[i] < ' ' || what.text[i] == 0x7f)
-            what.text[i] = '?';
     if (p->number > 0)
         err_set(text, "%s:%d:%td: %s", p->name, p->number, at - p->line + 1, what.text);
     else

@@ -1,7 +1,7 @@
 /* options.h - every setting of muster, from one table
  *
  * Defaults < /etc/muster/muster.conf < ~/.config/muster/muster.conf < --config
- * < environment MUSTER_NAME < argv. The table in options.c drives the parser,
+ * < environment MUSTER_NAME < argv. The table in option_table.c drives the parser,
  * the conf reader (conf.c), --help and the test that compares the manual page.
  * SPDX-License-Identifier: Apache-2.0
  */
