@@ -41,7 +41,7 @@ static void check_accepted(const struct options *options)
     bool        *shown = NULL;
     int          rc;
 
-    expect(options->command == COMMAND_CHECK || options->command == COMMAND_CLEAN ||
+    expect((options->command != COMMAND_RUN && options->command != COMMAND_EXEC) ||
            options->script != NULL);
     expect(options->ssh_port >= 0 && options->ssh_port <= 65535);
     expect(options->master_port >= 0 && options->master_port <= 65535);
