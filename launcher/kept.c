@@ -100,6 +100,18 @@ int kept_open(const char *id, struct error *err)
     return fd;
 }
 
+json_t *kept_result(int dir_fd)
+{
+    json_t       *result = rundir_read(dir_fd, "result.json");
+    const json_t *status = json_object_get(result, "exit_status");
+
+    if (json_is_integer(status) && json_integer_value(status) >= 0 &&
+        json_integer_value(status) <= 255)
+        return result;
+    json_decref(result);
+    return NULL;
+}
+
 static int is_run(const struct dirent *entry)
 {
     return rundir_is_id(entry->d_name);
@@ -112,7 +124,7 @@ static void look_at(struct kept *run)
     const char *there;
 
     run->launcher = rundir_launcher(run->dir_fd);
-    run->result = rundir_read(run->dir_fd, "result.json");
+    run->result = kept_result(run->dir_fd);
     run->plan = rundir_read(run->dir_fd, "plan.json");
     rundir_host(here);
     there = json_string_value(kept_launcher(run, "host"));
@@ -127,9 +139,10 @@ static void look_at(struct kept *run)
 /* One that goes away meanwhile is none, nor is what another user has put there. */
 static void add_run(struct kept_list *list, int runs_fd, const char *id)
 {
-    struct kept run = { .dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
+    struct kept run = { .dir_fd = -1 };
     struct stat about;
 
+    run.dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (run.dir_fd < 0)
         return;
     if (fstat(run.dir_fd, &about) < 0 || about.st_uid != geteuid()) {

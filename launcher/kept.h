@@ -28,7 +28,7 @@ struct kept {
     int             dir_fd;
     enum kept_state state;
     pid_t           launcher; /* KEPT_GOING; -1: not to be seen from here */
-    json_t         *plan, *result; /* plan.json, result.json; NULL: there is none */
+    json_t         *plan, *result; /* plan.json, kept_result(); NULL: there is none */
 };
 
 struct kept_list {
@@ -49,6 +49,10 @@ const char   *kept_host(const struct kept *run); /* "another machine", if unknow
 
 /* The directory of a run; -1 with err. */
 int kept_open(const char *id, struct error *err);
+
+/* result.json of a run in that directory, with an exit status; NULL: there is none, or what
+ * is there makes no sense. */
+json_t *kept_result(int dir_fd);
 
 /* Rows for people: one a run. */
 void kept_print(const struct kept_list *list, FILE *out);

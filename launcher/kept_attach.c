@@ -10,7 +10,6 @@
 #include "exit_code.h"
 #include "follow.h"
 #include "log.h"
-#include "rundir.h"
 
 static struct kept *choose(const struct kept_list *list, const char *word, struct error *err);
 static int          show(const struct kept *run);
@@ -82,7 +81,7 @@ static int show(const struct kept *run)
     default:
         break;
     }
-    result = rundir_read(run->dir_fd, "result.json");
+    result = kept_result(run->dir_fd);
     if (result != NULL)
         status = (int)json_integer_value(json_object_get(result, "exit_status"));
     else

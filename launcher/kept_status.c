@@ -119,7 +119,8 @@ static json_t *command_of(const struct kept *run)
     json_array_foreach(json_object_get(run->plan, "command"), i, word) {
         if (i > 0)
             buffer_add_text(&text, " ");
-        buffer_add_text(&text, json_string_value(word));
+        if (json_is_string(word))
+            buffer_add_text(&text, json_string_value(word));
     }
     buffer_add(&text, "", 1);
     made = json_string(text.bytes);
@@ -155,7 +156,7 @@ static json_t *silence_of(const json_t *rank, bool is_going)
     json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
     int64_t    since_ns = said_ns > started_ns ? said_ns : started_ns;
 
-    if (!is_going || since_ns == 0)
+    if (!is_going || since_ns <= 0)
         return json_null();
     return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
 }

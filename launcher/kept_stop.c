@@ -110,10 +110,10 @@ static int stop(const struct kept *run, struct error *err)
 static bool is_over_in(const struct kept *run, double seconds)
 {
     const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
-    int64_t               until_ns = clock_now_ns() + (int64_t)(seconds * 1e9);
+    int64_t               since_ns = clock_now_ns();
 
     while (rundir_launcher(run->dir_fd) != 0) {
-        if (clock_now_ns() > until_ns)
+        if ((double)(clock_now_ns() - since_ns) / NS_PER_S > seconds)
             return false;
         nanosleep(&pause, NULL);
     }
