@@ -55,7 +55,7 @@ world_groups_enter() {
         [ -e "$base/cgroup.procs" ] || continue
         own=$base$(group_path "$controller")
         own=${own%/}
-        dir=$(group_with_memory "$own")/muster-test-$tag
+        dir=$(group_with memory "$own")/muster-test-$tag
         mkdir "$dir" 2>/dev/null || continue
         echo $$ >"$dir/cgroup.procs" 2>/dev/null || { rmdir "$dir"; continue; }
         group_dirs="$group_dirs $dir"
@@ -63,15 +63,16 @@ world_groups_enter() {
     done
 }
 
-# The nearest group, GROUP or one above it, whose new children get a memory controller. In
-# version 2 that is none with processes of its own: not a login session, but the slice it is in.
-group_with_memory() {
-    above=$1
+# group_with CONTROLLER GROUP: the nearest group, GROUP or one above it, whose new children get
+# that controller. In version 2 that is none with processes of its own: not a login session, but
+# the slice it is in.
+group_with() {
+    above=$2
     while [ -e "$above/cgroup.subtree_control" ]; do
-        ! grep -qw memory "$above/cgroup.subtree_control" || { echo "$above"; return; }
+        ! grep -qw "$1" "$above/cgroup.subtree_control" || { echo "$above"; return; }
         above=${above%/*}
     done
-    echo "$1"
+    echo "$2"
 }
 
 # The group in which this process is, as /proc/self/cgroup has it.
@@ -207,19 +208,17 @@ world_memory() {
     [ ! -e "$dir/memory.swap.max" ] || echo 0 >"$dir/memory.swap.max"
 }
 
-# cpu_group: make a control group beside our own whose CPU time can be limited, and print it.
+# cpu_group: make a control group whose CPU time can be limited, and print it.
 cpu_group() {
-    for dir in $group_dirs "/sys/fs/cgroup/cpu$(group_path '\(.*,\)\?cpu\(,.*\)\?')"; do
-        dir=${dir%/}
-        [ "$dir" = "${dir%/muster-test-"$tag"}" ] || dir=${dir%/*}
-        [ ! -e "$dir/cgroup.subtree_control" ] || echo +cpu >"$dir/cgroup.subtree_control"
-        mkdir "$dir/muster-cpu-$tag" || continue
-        if [ -e "$dir/muster-cpu-$tag/cpu.max" ] ||
-            [ -e "$dir/muster-cpu-$tag/cpu.cfs_quota_us" ]; then
-            echo "$dir/muster-cpu-$tag"
+    for dir in "$(group_with cpu "/sys/fs/cgroup$(group_path "")")" \
+        "/sys/fs/cgroup/cpu$(group_path '\(.*,\)\?cpu\(,.*\)\?')"; do
+        dir=${dir%/}/muster-cpu-$tag
+        mkdir "$dir" || continue
+        if [ -e "$dir/cpu.max" ] || [ -e "$dir/cpu.cfs_quota_us" ]; then
+            echo "$dir"
             return
         fi
-        rmdir "$dir/muster-cpu-$tag"
+        rmdir "$dir"
     done 2>/dev/null
     return 1
 }
