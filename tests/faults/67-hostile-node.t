@@ -10,7 +10,7 @@ cat >fake.py <<'END'
 #!/usr/bin/env python3
 import json, os, socket, struct, sys, time
 TYPES = ('- HELLO PROBE PROBED BLOB PLAN READY GO STARTED OUTPUT CREDIT EXIT KVS ABORT '
-         'SIGNAL STOP PING PONG ERROR DONE').split()
+         'SIGNAL STOP PING PONG ERROR DONE CLEAN CLEANED IDLE STACKS STACKED ACK').split()
 kind = os.environ['FAKE']
 pipe = socket.socket(fileno=os.dup(0))
 current = 0  # generation
@@ -41,7 +41,9 @@ def wait_for(name):
             probe(json.loads(body))
 
 def probe(ask):
-    if ask['op'] == 'connect':
+    if ask['op'] == 'peers':
+        send('PROBED', {'op': 'peers', 'unreached': [{'node': 7, 'why': '\x1b[2J'}] * 9})
+    elif ask['op'] == 'connect':
         send('PROBED', {'op': 'connect',
                         'reached': [{'addr': a, 'if': 'lo'} for a in ask['addresses']]})
     else:
@@ -87,6 +89,9 @@ else:
         send('200')
     elif kind == 'early-done':
         send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0})
+    elif kind == 'false-pairs':
+        send('IDLE', {'idle_s': 1e6})
+        wait_for('STOP')
     elif kind == 'flood':
         flood('OUTPUT', b'x' * (1 << 20), rank=rank, stream=1)
     elif kind == 'old-generation':
@@ -108,21 +113,25 @@ exec "$top_builddir/agent/muster-agent" "\$@"
 END
 ranks_sleep
 control 2 -H node1:1,node2:1 ./rank
-# try CODE SECONDS KIND: muster's peak memory is counted.
+# try CODE SECONDS KIND OPTIONS...: muster's peak memory is counted.
 try() {
+    code=$1
+    limit=$2
+    kind=$3
+    shift 3
     rm -rf first
     rm -f peak
     ran_reset
     began=$(now_ms)
-    run env FAKE="$3" python3 -c '
+    run env FAKE="$kind" python3 -c '
 import os, resource, subprocess, sys
 rc = subprocess.call(sys.argv[1:])
 open("peak", "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(rc if rc >= 0 else 128 - rc)' muster --json end.json --agent ./agent --grace 1 \
-        --master_addr 127.0.0.1 --env FAULT=yes -H node1:1,node2:1 ./rank
+        --master_addr 127.0.0.1 --env FAULT=yes -H node1:1,node2:1 "$@" ./rank
     now_ms >ended_ms
-    is "$3: exit status" "$rc" "$1"
-    within "... muster returns" "$2" "$began"
+    is "$kind: exit status" "$rc" "$code"
+    within "... muster returns" "$limit" "$began"
     ok "... the node is named" grep -Eq 'node[12]' err
     at_most "... memory" 98304 "$(cat peak)"
     ok "... and nothing of it goes to the terminal" not grep -q "$(printf '[\033\007]')" err
@@ -135,6 +144,9 @@ done
 # More output than it has credit for. As long as muster writes it as fast as it comes, nobody can
 # tell; what counts is the memory.
 try 76 20 flood
+# What it says of the others when all stand still; the hang came first.
+try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
+ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err
 # Frames of another generation are as if they had not come.
 try 5 2 old-generation
 finish
