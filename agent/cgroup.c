@@ -18,17 +18,22 @@
 
 #include "fd.h"
 
+#define RUN_ID_MAX 40
+
 static int  lock(const char *path);
-static bool make_in(struct cgroup *cgroup, const char *controller);
+static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
+static bool name_in(const char *path, char *run_id, size_t size);
 static bool write_in(const struct cgroup *cgroup, const char *name, const char *text);
 
-bool cgroup_make(struct cgroup *cgroup)
+bool cgroup_make(struct cgroup *cgroup, const char *run_id)
 {
     *cgroup = (struct cgroup){ 0 };
-    if (make_in(cgroup, ""))
+    if (run_id[strspn(run_id, CGROUP_LETTERS)] != '\0' || strlen(run_id) > RUN_ID_MAX)
+        run_id = "0"; /* no name for a directory */
+    if (make_in(cgroup, "", run_id))
         return true;
     cgroup->is_v1 = true;
-    return make_in(cgroup, "freezer");
+    return make_in(cgroup, "freezer", run_id);
 }
 
 void cgroup_enter(const struct cgroup *cgroup)
@@ -87,6 +92,23 @@ void cgroup_remove(struct cgroup *cgroup)
     cgroup->path[0] = '\0';
 }
 
+bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
+{
+    static const char *const controllers[] = { "", "freezer" };
+    char   file[64], text[4096];
+    char  *path;
+    size_t i;
+
+    snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
+    for (i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+        fd_read_file(file, text, sizeof text);
+        path = cgroup_path_in(text, controllers[i]);
+        if (path != NULL && name_in(path, run_id, size))
+            return true;
+    }
+    return false;
+}
+
 bool cgroup_is_in_use(const char *path)
 {
     int fd = lock(path);
@@ -138,6 +160,26 @@ char *cgroup_path_in(char *text, const char *controller)
     return NULL;
 }
 
+/* Out of ".../muster-20261120-073000-a1b2-4711/...": all but the last number. */
+static bool name_in(const char *path, char *run_id, size_t size)
+{
+    const char *name = path;
+    size_t      length, prefix = strlen(CGROUP_PREFIX);
+
+    while ((name = strchr(name, '/')) != NULL) {
+        name++;
+        length = strncmp(name, CGROUP_PREFIX, prefix) == 0
+                     ? strspn(name + prefix, CGROUP_LETTERS) : 0;
+        if (length == 0 || (name[prefix + length] != '/' && name[prefix + length] != '\0'))
+            continue;
+        while (length > 0 && name[prefix + length] != '-')
+            length--;
+        snprintf(run_id, size, "%.*s", (int)length, name + prefix);
+        return length > 0;
+    }
+    return false;
+}
+
 /* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
  * name a lock means the same in every PID namespace. */
 static int lock(const char *path)
@@ -150,14 +192,14 @@ static int lock(const char *path)
     return 0;
 }
 
-static bool make_in(struct cgroup *cgroup, const char *controller)
+static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id)
 {
     char own[400], procs[600];
 
     if (!cgroup_own(controller, own, sizeof own))
         return false;
-    snprintf(cgroup->path, sizeof cgroup->path, "%s%s" CGROUP_PREFIX "%d", own,
-             own[strlen(own) - 1] == '/' ? "" : "/", (int)getpid());
+    snprintf(cgroup->path, sizeof cgroup->path, "%s%s" CGROUP_PREFIX "%s-%d", own,
+             own[strlen(own) - 1] == '/' ? "" : "/", run_id, (int)getpid());
     if (mkdir(cgroup->path, 0755) < 0) {
         cgroup->path[0] = '\0';
         return false;

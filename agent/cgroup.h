@@ -9,8 +9,11 @@
 #define MUSTER_CGROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
-#define CGROUP_PREFIX "muster-" /* of its name; the rest is the number of its maker */
+#define CGROUP_PREFIX  "muster-" /* of its name; then the run's, and the number of its maker */
+#define CGROUP_LETTERS "0123456789abcdef-"
 
 struct cgroup {
     char path[512]; /* "": there is none */
@@ -18,8 +21,8 @@ struct cgroup {
     int  lock_fd;   /* held for as long as its maker lives: it is in use; 0: none */
 };
 
-/* Create it. False, with path "", where that cannot be. */
-bool cgroup_make(struct cgroup *cgroup);
+/* Create it, for that run. False, with path "", where that cannot be. */
+bool cgroup_make(struct cgroup *cgroup, const char *run_id);
 
 /* The calling process joins. */
 void cgroup_enter(const struct cgroup *cgroup);
@@ -27,6 +30,10 @@ void cgroup_enter(const struct cgroup *cgroup);
 void cgroup_kill(const struct cgroup *cgroup);
 bool cgroup_is_empty(const struct cgroup *cgroup);
 void cgroup_remove(struct cgroup *cgroup);
+
+/* The run in whose cgroup a process is, into run_id: nobody gets out of that by changing
+ * its environment, its parent or its name. False: none. */
+bool cgroup_run_of(pid_t pid, char *run_id, size_t size);
 
 /* True for a directory that somebody made here who still lives. */
 bool cgroup_is_in_use(const char *path);

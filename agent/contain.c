@@ -49,13 +49,13 @@ pid_t contain_fork(struct containment *contain, bool use_pidns)
     return fork();
 }
 
-void contain_reap_here(struct containment *contain)
+void contain_reap_here(struct containment *contain, const char *run_id)
 {
     if (contain->pidns)
         return;
     contain->subreaper = layer_allowed("subreaper") && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
     if (layer_allowed("cgroup"))
-        cgroup_make(&contain->cgroup);
+        cgroup_make(&contain->cgroup, run_id);
 }
 
 void contain_words(const struct containment *contain, char *words, size_t size)

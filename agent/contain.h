@@ -37,8 +37,8 @@ struct containment {
 pid_t contain_fork(struct containment *contain, bool use_pidns);
 
 /* In the guard when it has no namespace: become the subreaper, make the
- * cgroup. */
-void contain_reap_here(struct containment *contain);
+ * cgroup, which has the run in its name. */
+void contain_reap_here(struct containment *contain, const char *run_id);
 
 /* "userns+pidns+lease", for people. */
 void contain_words(const struct containment *contain, char *words, size_t size);

@@ -22,7 +22,7 @@
 static int send_message(struct guard *guard, const struct guard_message *message,
                         const int *fds, int count);
 
-int guard_start(struct guard *guard, bool use_pidns, struct error *err)
+int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err)
 {
     struct guard_message message;
     struct pollfd        wait;
@@ -34,7 +34,7 @@ int guard_start(struct guard *guard, bool use_pidns, struct error *err)
     setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     guard->pid = contain_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
-        guard_loop(pair[1], &guard->contain);
+        guard_loop(pair[1], &guard->contain, run_id);
     close(pair[1]);
     if (guard->pid < 0) {
         close(pair[0]);

@@ -63,7 +63,7 @@ struct guard {
 /* Fork it and wait until it is there. use_pidns: not for commands that look
  * after the node itself (ps, pkill, sudo): they must see it as it is. -1 with
  * err. */
-int guard_start(struct guard *guard, bool use_pidns, struct error *err);
+int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err);
 
 /* Ask. The descriptors stay the caller's. -1 when the guard is gone; its end
  * is then also seen by guard_receive. */
@@ -79,6 +79,7 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s);
 int guard_receive(struct guard *guard, struct guard_message *message);
 
 /* The guard itself (guard_loop.c). Does not return. */
-void guard_loop(int fd, struct containment *contain) __attribute__((noreturn));
+void guard_loop(int fd, struct containment *contain, const char *run_id)
+    __attribute__((noreturn));
 
 #endif

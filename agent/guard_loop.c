@@ -57,7 +57,7 @@ struct keeper {
     struct pollfd      *poll;
 };
 
-static void set_up(struct keeper *k, int fd, struct containment *contain);
+static void set_up(struct keeper *k, int fd, struct containment *contain, const char *run_id);
 static void wait_for_something(struct keeper *k, int timeout_ms);
 static void hear_agent(struct keeper *k);
 static void watch_agent(struct keeper *k);
@@ -71,13 +71,13 @@ static void signal_ranks(struct keeper *k, int id, int signal_number);
 static void tell(struct keeper *k, struct guard_message *message, pid_t pid);
 static void finish(struct keeper *k, int left) __attribute__((noreturn));
 
-void guard_loop(int fd, struct containment *contain)
+void guard_loop(int fd, struct containment *contain, const char *run_id)
 {
     struct keeper k;
     int           timeout_ms = 0; /* the agent may be gone already */
     bool          empty;
 
-    set_up(&k, fd, contain);
+    set_up(&k, fd, contain, run_id);
     for (;;) {
         wait_for_something(&k, timeout_ms);
         if (k.poll[0].revents != 0)
@@ -96,7 +96,7 @@ void guard_loop(int fd, struct containment *contain)
     }
 }
 
-static void set_up(struct keeper *k, int fd, struct containment *contain)
+static void set_up(struct keeper *k, int fd, struct containment *contain, const char *run_id)
 {
     static const int     deaf_to[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE,
                                        SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
@@ -128,7 +128,7 @@ static void set_up(struct keeper *k, int fd, struct containment *contain)
      * with the guard. Otherwise it has to live on and clear up. */
     if (contain->pidns)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-    contain_reap_here(contain);
+    contain_reap_here(contain, run_id);
     stop_init(&k->stop, contain, getpid());
     k->poll = xcalloc(2, sizeof *k->poll);
     ready.contain = *contain;

@@ -19,8 +19,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-#define DIGITS      "0123456789"
-#define HEX         DIGITS "abcdef"
+#define HEX         "0123456789abcdef"
 #define GROUPS_DEEP 16    /* folders below each other, of control groups */
 #define GROUPS_MOST 50000
 #define PART_OLD_S  60    /* a copy that is being sent grows all the time */
@@ -101,7 +100,7 @@ static void add_group(struct litter *litter, const char *path, const char *name)
     struct stat  about;
 
     if (strncmp(name, CGROUP_PREFIX, length) == 0 &&
-        is_name(name + length, DIGITS, strlen(name) - length) &&
+        is_name(name + length, CGROUP_LETTERS, strlen(name) - length) &&
         is_ours(path, S_IFDIR, &about) && !has_processes(path) && !cgroup_is_in_use(path))
         add(litter, "group", path);
 }

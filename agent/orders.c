@@ -190,7 +190,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 {
     struct error why;
 
-    if (guard_start(&agent->guard, !agent->plan.is_exec, &why) < 0)
+    if (guard_start(&agent->guard, agent->plan.run_id, !agent->plan.is_exec, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
     room_raise();
     agent_watch_guard(agent);

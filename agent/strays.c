@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cgroup.h"
 #include "fd.h"
 #include "xalloc.h"
 
@@ -112,7 +113,8 @@ static enum stray_what what_is(pid_t pid, char *run, bool *is_spared)
         *is_spared = !is_ours || !is_agent_file(pid);
         return STRAY_AGENT;
     }
-    return is_ours && run_of(pid, run) ? STRAY_RANK : STRAY_NONE;
+    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, STRAY_RUN_ID_MAX))
+               ? STRAY_RANK : STRAY_NONE;
 }
 
 /* Started in the way the launcher does. */

@@ -19,6 +19,20 @@ sleeps() {
 all_at_once='guard=$(guard_of $agent); kill -STOP $agent $guard; echo $agent $guard'
 machinery_dies cgroup,subreaper 10000 "$all_at_once"
 ok "cgroup: nothing is left, nor the group itself" clean
+if [ -n "$group_dirs" ]; then
+    # Only the control group tells still whose they are.
+    rank_does <<EOF
+"$top_builddir/tests/faults/escape" hidden "$tag" "$PWD/escaped-\$RANK"
+while :; do sleep 60; done
+EOF
+    control 4 -H node1:2,node2:2 ./rank
+    machinery_dies cgroup,subreaper 10000 "$all_at_once"
+    ok "cgroup: no daemon without name and environment is left" clean
+    says "swept: node1: 4 of the run's processes had to be ended"
+    machinery_ranks
+else
+    skip "cgroup: no daemon without name and environment is left" "no control groups here"
+fi
 machinery_dies subreaper 10000 "$all_at_once"
 ok "subreaper: nothing is left" clean
 # Two daemons, and the two sleeps of the ranks' shells.

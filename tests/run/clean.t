@@ -199,24 +199,26 @@ for controller in unified freezer; do
 done
 if [ -n "$groups" ]; then
     for group in $groups; do
-        mkdir "$group/muster-4711" "$group/muster-4712" "$group/muster-4713" "$group/muster-x"
+        mkdir "$group/muster-$old-4711" "$group/muster-$old-4712" "$group/muster-$old-4713" "$group/muster-x"
         sleep 1008 &
         member=$!
         test_pids="$test_pids $member"
-        echo "$member" >"$group/muster-4712/cgroup.procs"
-        flock "$group/muster-4713" sleep 1009 &
+        echo "$member" >"$group/muster-$old-4712/cgroup.procs"
+        flock "$group/muster-$old-4713" sleep 1009 &
         test_pids="$test_pids $!"
-        wait_for 5 not flock -n "$group/muster-4713" true
+        wait_for 5 not flock -n "$group/muster-$old-4713" true
     done
     clean --kill
     for group in $groups; do
-        ok "a dead run's control group goes" grep -Eq "^node1  removed  group .* $group/muster-4711" out
+        ok "a dead run's control group goes" \
+            grep -Eq "^node1  removed  group .* $group/muster-$old-4711" out
         is "... not one that is in use" "$(ls -d "$group"/muster-* | sed 's/.*-//' | tr '\n' ' ')" \
-            "4712 4713 x "
+            "4713 x "
     done
-    pkill -f 'sleep 100[89]'
+    ok "... with what is in it, which nothing else tells of" grep -Eq \
+        "^node1  ended +process +$member .* $old +sleep 1008" out
+    pkill -f 'sleep 1009'
     for group in $groups; do
-        wait_for 5 rmdir "$group/muster-4712" 2>/dev/null
         rmdir "$group"/muster-* "$group"
     done
 else
