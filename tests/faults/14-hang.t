@@ -99,7 +99,7 @@ silent() {
     muster status --json state.json >state &&
         id=$(json state.json 'd["runs"][0]["run_id"]') &&
         muster status --json state.json "$id" >state &&
-        json_says state.json '[r["silent_s"] > 2 for r in d["ranks"]] == [False, True, False, False]'
+        json_says state.json '[(r["silent_s"] or 0) > 2 for r in d["ranks"]] == [False, True, False, False]'
 }
 ok "status shows how long each rank has been silent" wait_for 20 silent
 ok "... in seconds" grep -Eq '^1 +node1 +[0-9]+ +running +[2-9] s$' state

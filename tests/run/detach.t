@@ -42,6 +42,11 @@ launcher() {
     json state.json 'd["pid"]'
 }
 
+# Whoever else runs tests here has runs that end badly.
+complaints() {
+    grep -v 'of earlier runs are still there' err
+}
+
 # The second in which that run was named is over.
 is_later_than() {
     [ "$(date +%Y%m%d-%H%M%S)" != "${1%-*}" ]
@@ -57,7 +62,7 @@ numbers_of() {
 detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
 ok "... and says what the run is called" grep -q "^$id goes on: muster status, attach or stop $id\$" out
-is "... and nothing else of its own" "$(grep -v '^node[12]:[0-3]: begun [0-3]$' err)" ""
+is "... and nothing else of its own" "$(complaints | grep -v '^node[12]:[0-3]: begun [0-3]$')" ""
 ok "its launcher lives" status_says 'd["pid"] > 0'
 pid=$(launcher)
 is "... in a session of its own" "$(ps -o sid= -p "$pid" | tr -d ' ')" "$pid"
@@ -71,7 +76,8 @@ ok "status has every rank" status_says \
     '[(r["rank"], r["node"]) for r in d["ranks"]] == [(i, "node%d" % (i // 2 + 1)) for i in range(4)]'
 ok "... by a pid that is alive" kill -0 "$(json state.json 'd["ranks"][3]["pid"]')"
 ok "... with the seconds since its last byte" wait_for 20 status_says \
-    'd["ranks"][0]["silent_s"] < 1 and all(1 < r["silent_s"] < 60 for r in d["ranks"][1:])'
+    'all(r["silent_s"] for r in d["ranks"]) and d["ranks"][0]["silent_s"] < 1 < min(r["silent_s"]
+    for r in d["ranks"][1:])'
 ok "... also for people" grep -Eq '^3 +node2 +[0-9]+ +running +[0-9]+ s$' state
 ok "without a run it lists all" sh -c "muster status | grep -q '^$id  .* running  *2 *4 *./rank'"
 ok "a part of its name will do" sh -c "muster status ${id##*-} | grep -q '^$id: running'"
@@ -182,10 +188,10 @@ printf '#!/no/such/interpreter\n' | script_file broken
 for arguments in "--cwd=/no/such/directory sleep 1" "./broken" "--agent /no/such/agent sleep 1"; do
     run muster -H node1:1 $arguments
     wanted=$rc
-    sort err >wanted
+    complaints | sort >wanted
     run muster --detach -H node1:1 $arguments
     is "$arguments: exit status" "$rc" "$wanted"
-    ok "... the same errors" sh -c 'sort err | cmp -s - wanted'
+    is "... the same errors" "$(complaints | sort)" "$(cat wanted)"
     is "... and no success" "$(grep -c 'goes on' out)" 0
 done
 script_file slow <<'END'
