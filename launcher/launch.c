@@ -183,6 +183,17 @@ static void keep_end(struct run *run, int status)
     json_decref(result);
 }
 
+/* It has not even begun. */
+static void keep_failed(struct run *run, int status)
+{
+    json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
+
+    live_end(run);
+    rundir_result(&run->kept, result, NULL);
+    json_decref(result);
+    rundir_close(&run->kept);
+}
+
 /* Everything is over: the last output. */
 static void close_output(struct run *run)
 {
@@ -317,8 +328,7 @@ int launch_run(const struct options *options, struct plan *plan, struct detach *
     return status;
 failed:
     log_error("%s", err.text);
-    live_end(&run);
-    rundir_close(&run.kept);
+    keep_failed(&run, status);
     agentfile_clear(&run.agent);
     free(shown);
     return status;
