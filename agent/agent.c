@@ -23,7 +23,7 @@
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
 #define EXIT_LOST 69
-/* In which the launcher must be heard after we were suspended for longer than the lease. */
+/* In which the launcher must be heard after we slept for longer than the lease. */
 #define BEATS_LEFT 3.0
 /* At a session's end: for the launcher to log in again and hear why. */
 #define HEAR_WHY_S 5.0
@@ -35,7 +35,7 @@ static void close_all(struct agent *agent);
 static void room_cb(void *arg);
 static void lost_cb(const struct error *err, void *arg);
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg);
-static void notice_suspension(struct agent *agent);
+static void notice_sleep(struct agent *agent);
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg);
 
 int agent_run(const char *nonce)
@@ -67,6 +67,7 @@ void agent_set_heartbeat(struct agent *agent, double seconds)
 {
     struct timeval every = clock_interval(seconds);
 
+    agent->beat_ns = clock_boot_ns();
     xevent_add(agent->heartbeat, &every);
 }
 
@@ -209,20 +210,18 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     agent_fail(agent, "run", &failure);
 }
 
-/* While the machine was suspended CLOCK_MONOTONIC stood still, and with it the lease. A
- * launcher that slept on the same machine is heard at once; another one has given us up. */
-static void notice_suspension(struct agent *agent)
+/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended,
+ * when CLOCK_MONOTONIC and with it the lease stood still), it says nothing when we last
+ * heard somebody. A launcher that slept as well is heard soon; another has given us up. */
+static void notice_sleep(struct agent *agent)
 {
-    double  lease_s = agent->plan.lease_s, left_s = BEATS_LEFT * agent->plan.heartbeat_s;
-    int64_t now = clock_now_ns(), boot = clock_boot_ns();
-    int64_t slept = (boot - agent->beat_boot_ns) - (now - agent->beat_ns);
-    int64_t heard = now - (int64_t)((lease_s - left_s) * NS_PER_S);
+    double  lease_s = agent->plan.lease_s, beat_s = agent->plan.heartbeat_s;
+    double  silent_s = lease_s > BEATS_LEFT * beat_s ? lease_s - BEATS_LEFT * beat_s : 0;
+    int64_t now = clock_boot_ns();
 
-    if (agent->beat_ns != 0 && slept > (int64_t)(lease_s * NS_PER_S) &&
-        heard < agent->link.heard_ns)
-        agent->link.heard_ns = heard;
+    if ((double)(now - agent->beat_ns) / NS_PER_S - beat_s > lease_s)
+        agent->link.heard_ns = clock_now_ns() - (int64_t)(silent_s * NS_PER_S);
     agent->beat_ns = now;
-    agent->beat_boot_ns = boot;
 }
 
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
@@ -234,7 +233,7 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
     struct error  why;
 
     (void)fd, (void)what;
-    notice_suspension(agent);
+    notice_sleep(agent);
     if (clock_now_ns() - agent->link.heard_ns > (int64_t)(agent->plan.lease_s * NS_PER_S)) {
         err_set(&why, "nothing was heard for %g s", agent->plan.lease_s);
         link_lose(&agent->link, why.text);

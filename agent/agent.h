@@ -52,7 +52,7 @@ struct agent {
     struct link        link;
     struct guard       guard; /* once PLAN has come; fd -1: none yet */
     struct event      *guard_news, *guard_watch, *heartbeat, *on_term, *on_hup;
-    int64_t            beat_ns, beat_boot_ns; /* the last heartbeat, by both clocks */
+    int64_t            beat_ns; /* when the last heartbeat was, by clock_boot_ns() */
     struct probe      *probe;
     struct venv       *venv;
     struct blobs       blobs;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Beside row 50: machines that are suspended for longer than the lease. Where muster slept on the
-# same machine, its run goes on. An agent whose muster was awake has long been given up: it does
-# not wait another lease.
+# same machine, its run goes on, and so it does when all were stopped or frozen. An agent whose
+# muster was awake has long been given up: it does not wait another lease.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -21,6 +21,22 @@ suspendable() {
 }
 
 control 2 -H node1:2 ./rank
+faulty_start 2 --heartbeat 0.5 --dead-after 2 -H node1:2 ./rank
+agent=$(agent_of 0)
+sleepers="$pid $agent $(guard_of "$agent")"
+# shellcheck disable=SC2086
+{
+kill -STOP $sleepers
+time_passes 4
+kill -CONT $sleepers
+}
+time_passes 3
+ok "all were stopped: the run goes on" not is_gone "$pid"
+: >go
+finish_run 20
+ended 0
+says 'muster itself did not run for [34] s'
+
 suspendable
 echo 3600 >suspended
 time_passes 3
@@ -32,8 +48,6 @@ says 'muster itself did not run for 3600 s'
 
 suspendable
 ranks=$(pgrep -P "$(guard_of "$(agent_of 0)")")
-# Of two heartbeats one must have told the agent what time it was.
-time_passes 1
 kill -STOP "$pid"
 echo 3600 >suspended
 since=$(now_ms)
