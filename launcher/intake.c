@@ -280,7 +280,7 @@ static void take_dumping(struct run *run, struct node *node, const json_t *body)
     evutil_gettimeofday(&later, NULL);
     evutil_timeradd(&later, &more, &later);
     if (node->stop_ns != 0 && stopping_s < run->options->grace_s + STOP_CORE_S &&
-        evtimer_pending(run->stop_limit, &limit) && evutil_timercmp(&limit, &later, <))
+        evtimer_pending(run->stop_limit, &limit) && limit.tv_sec < later.tv_sec)
         xevent_add(run->stop_limit, &more);
 }
 

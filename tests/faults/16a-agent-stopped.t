@@ -24,6 +24,8 @@ agent_is_stopped() {
     is "$1: exit status" "$rc" 69
     says 'node1 +running +nothing heard for [4-6] s'
     ok "$1: nothing but the agent is left" wait_for 4 agent_alone "$agent"
+    run muster clean -H node1:1
+    ok "$1: muster clean shows it" grep -Eq "left +agent +$agent " out
     kill -CONT "$agent"
     ok "$1: once it is continued, nothing at all" clean_within 5
 }
