@@ -167,6 +167,7 @@ void interrupt_watch(struct run *run)
      * the background write (stty tostop) must not stop us. */
     static const int unwanted[] = { SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN };
     struct timeval   beat = clock_interval(run->options->heartbeat_s);
+    struct timeval   limit = clock_interval(run->options->timeout_s);
     size_t           i;
 
     for (i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
@@ -185,6 +186,8 @@ void interrupt_watch(struct run *run)
     run->beat = event_new(run->base, -1, EV_PERSIST, beat_cb, run);
     run->last_beat_ns = clock_boot_ns();
     xevent_add(run->beat, &beat);
+    if (run_is_exec(run) && run->options->timeout_s > 0)
+        xevent_add(run->time_limit, &limit); /* nodes have no common start */
 }
 
 /* The run is over and its exit status decided: a last Ctrl-C of an impatient user

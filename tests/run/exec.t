@@ -36,6 +36,9 @@ run muster exec $three
 is "no command: usage" "$rc" 2
 ok "nothing is left" no_leftovers
 }
+run muster exec --timeout 0.5 -H node1 -- sleep 100
+is "--timeout ends it" "$rc" 124
+ok "... and leaves nothing" no_leftovers
 start muster exec -H node1 -- sh -c 'echo ready; exec sleep 100'
 wait_for 10 lines out 1
 kill -INT "$pid"
