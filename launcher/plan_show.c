@@ -16,6 +16,8 @@
 
 #define WIDTH 90
 
+static void print_what(const struct plan *plan, FILE *out);
+static void print_master(const struct plan *plan, FILE *out);
 static void print_where(const struct plan_node *node, FILE *out);
 static void print_ranks(const struct plan *plan, size_t node, FILE *out);
 static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
@@ -23,6 +25,29 @@ static void print_env(const struct strlist *env, const struct strlist *known, co
 static void print_word(const char *word, FILE *out);
 
 void plan_print(const struct plan *plan, FILE *out)
+{
+    const struct plan_node *first = &plan->node[0], *node;
+
+    if (plan->world_size > 0)
+        print_what(plan, out);
+    for (node = first; node < first + plan->nodes; node++) {
+        if (plan->world_size > 0)
+            fputc('\n', out);
+        print_where(node, out);
+        if (node->ranks == 0)
+            continue;
+        print_ranks(plan, (size_t)(node - first), out);
+        if (strcmp(node->rank[0].argv.item[0], first->rank[0].argv.item[0]) != 0) {
+            fputs("  runs ", out);
+            print_word(node->rank[0].argv.item[0], out);
+            fputc('\n', out);
+        }
+        if (node > first)
+            print_env(&node->env, &first->env, "  environment: ", out);
+    }
+}
+
+static void print_what(const struct plan *plan, FILE *out)
 {
     static const struct strlist none;
     const struct plan_node     *first = &plan->node[0];
@@ -46,29 +71,21 @@ void plan_print(const struct plan *plan, FILE *out)
     plan_rank_env(plan, 0, 0, &own);
     print_env(&own, &none, "  ", out);
     strlist_clear(&own);
-    if (plan->command != COMMAND_EXEC) {
-        fputs("master: ", out);
-        if (plan->master_addr != NULL)
-            print_word(plan->master_addr, out);
-        else
-            fputs("an address of the first node that all nodes reach", out);
-        if (plan->master_port > 0)
-            fprintf(out, ", port %d\n", plan->master_port);
-        else
-            fputs(", port 29500 or a free one\n", out);
-    }
-    for (i = 0; i < plan->nodes; i++) {
-        fputc('\n', out);
-        print_where(&plan->node[i], out);
-        print_ranks(plan, i, out);
-        if (strcmp(plan->node[i].rank[0].argv.item[0], first->rank[0].argv.item[0]) != 0) {
-            fputs("  runs ", out);
-            print_word(plan->node[i].rank[0].argv.item[0], out);
-            fputc('\n', out);
-        }
-        if (i > 0)
-            print_env(&plan->node[i].env, &first->env, "  environment: ", out);
-    }
+    if (plan->command != COMMAND_EXEC)
+        print_master(plan, out);
+}
+
+static void print_master(const struct plan *plan, FILE *out)
+{
+    fputs("master: ", out);
+    if (plan->master_addr != NULL)
+        print_word(plan->master_addr, out);
+    else
+        fputs("an address of the first node that all nodes reach", out);
+    if (plan->master_port > 0)
+        fprintf(out, ", port %d\n", plan->master_port);
+    else
+        fputs(", port 29500 or a free one\n", out);
 }
 
 /* "te1: by SSH, user bob, port 2222, in /work" */
@@ -86,7 +103,7 @@ static void print_where(const struct plan_node *node, FILE *out)
     }
     if (node->port > 0 && !node->is_local)
         fprintf(out, ", port %d", node->port);
-    if (node->cwd != NULL) {
+    if (node->cwd != NULL && node->ranks > 0) {
         fputs(", in ", out);
         print_word(node->cwd, out);
     }
