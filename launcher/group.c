@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "hostrange.h"
 #include "xalloc.h"
 
 void groups_add(struct groups *groups, const char *key, int member)
@@ -26,6 +27,21 @@ void groups_add(struct groups *groups, const char *key, int member)
     group = &groups->group[i];
     group->member = xreallocarray(group->member, group->count + 1, sizeof *group->member);
     group->member[group->count++] = member;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+
+    return (left > right) - (left < right);
+}
+
+void groups_sort(struct groups *groups)
+{
+    size_t i;
+
+    for (i = 0; i < groups->count; i++)
+        qsort(groups->group[i].member, groups->group[i].count, sizeof(int), by_number);
 }
 
 void groups_clear(struct groups *groups)
@@ -60,4 +76,17 @@ char *group_ranks(const struct group *group)
     }
     buffer_add(&text, "", 1);
     return text.bytes;
+}
+
+char *group_hosts(const struct group *group, const struct plan *plan)
+{
+    struct strlist hosts = { 0 };
+    char          *names;
+    size_t         i;
+
+    for (i = 0; i < group->count; i++)
+        strlist_add(&hosts, plan->node[group->member[i]].host);
+    names = hostrange_fold(&hosts);
+    strlist_clear(&hosts);
+    return names;
 }

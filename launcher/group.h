@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#include "plan.h"
+
 struct group {
     char  *key;    /* the same for all of them */
     int   *member; /* in the order added: ranks, or node indexes */
@@ -19,9 +21,12 @@ struct groups {
 };
 
 void groups_add(struct groups *groups, const char *key, int member);
+void groups_sort(struct groups *groups); /* the members of each */
 void groups_clear(struct groups *groups);
 
 /* "rank 4", "ranks 0-2,5"; caller frees. */
 char *group_ranks(const struct group *group);
+/* "te[1-3]", of nodes; caller frees. */
+char *group_hosts(const struct group *group, const struct plan *plan);
 
 #endif

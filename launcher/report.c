@@ -68,20 +68,6 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
 
 /* --- nodes ------------------------------------------------------------------ */
 
-/* "te[1-3]"; caller frees. */
-static char *node_names(const struct outcome *outcome, const struct group *group)
-{
-    struct strlist hosts = { 0 };
-    char          *names;
-    size_t         i;
-
-    for (i = 0; i < group->count; i++)
-        strlist_add(&hosts, outcome->plan->node[group->member[i]].host);
-    names = hostrange_fold(&hosts);
-    strlist_clear(&hosts);
-    return names;
-}
-
 /* Rows of the table: nodes that failed alike; hints and what was swept likewise. The keys
  * are safe to print, and of a row stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
@@ -128,7 +114,7 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
         char *cause = strchr(rows->group[i].key, '\n');
 
         *cause = '\0';
-        names[i] = node_names(outcome, &rows->group[i]);
+        names[i] = group_hosts(&rows->group[i], outcome->plan);
         name_width = widest(name_width, names[i]);
         stage_width = widest(stage_width, rows->group[i].key);
     }
@@ -151,7 +137,7 @@ static void print_notes(const struct outcome *outcome, const char *what,
     size_t i;
 
     for (i = 0; i < notes->count; i++) {
-        char *names = node_names(outcome, &notes->group[i]);
+        char *names = group_hosts(&notes->group[i], outcome->plan);
 
         fprintf(out, "  %s: %s: %s\n", what, names, notes->group[i].key);
         free(names);
@@ -179,7 +165,8 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
     if (failed > 0) {
         fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
                 outcome->plan->nodes == 1 ? "node" : "nodes",
-                any_started(outcome) ? ":" : "; nothing was started:");
+                outcome->plan->world_size == 0 || any_started(outcome)
+                    ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
     print_notes(outcome, "swept", &sweeps, out);
@@ -385,7 +372,7 @@ static void report_exec(const struct outcome *outcome, FILE *out)
         free(words);
     }
     for (i = 0; i < groups.count; i++) {
-        char *names = node_names(outcome, &groups.group[i]);
+        char *names = group_hosts(&groups.group[i], outcome->plan);
 
         fprintf(out, "muster: %s: %s\n", names, groups.group[i].key);
         free(names);
