@@ -364,9 +364,6 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         }
         hang_take_stack(run, node, frame->rank, body);
         break;
-    case FRAME_CLEANED:
-        run_clean_take(run, node, body);
-        break;
     case FRAME_READY:
         if (node->state != NODE_PREPARING || node->failure != NULL)
             break; /* it crossed with our STOP */
@@ -400,7 +397,8 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_done(run, node, frame, body);
         break;
     default:
-        bad_frame(node, frame, "agents do not send this");
+        if (run->errand == NULL || !run->errand->frame(run, node, frame, body))
+            bad_frame(node, frame, "nobody has asked for it");
         break;
     }
 }

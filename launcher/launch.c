@@ -135,7 +135,6 @@ static void make_nodes(struct run *run)
 
     run->credit = credit_of_each(run->plan->nodes);
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
-    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
     run->sweep = xcalloc(run->plan->nodes, sizeof *run->sweep);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++) {
@@ -148,8 +147,8 @@ static void make_nodes(struct run *run)
 static int write_json(const struct run *run, int status)
 {
     return json_give(run->options->json,
-                     run_is_clean(run) ? run_clean_json(run, status)
-                                       : outcome_json(&run->outcome, log_wants(LOG_INFO)));
+                     run->errand != NULL ? run->errand->json(run, status)
+                                         : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
 /* For the day after. A run that cannot be kept is a run all the same, unless its output
@@ -215,8 +214,8 @@ static int finish(struct run *run)
     hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
-    if (run_is_clean(run))
-        status = run_clean_report(run, status);
+    if (run->errand != NULL)
+        status = run->errand->report(run, status);
     if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
     keep_end(run, status);
@@ -243,7 +242,6 @@ static void end_generation(struct run *run)
     for (i = 0; i < run->plan->nodes; i++) {
         sweep_free(run->sweep[i]);
         node_clear(&run->node[i]);
-        json_decref(run->left[i]);
     }
     if (run->interrupts < 3)
         children_await(CHILDREN_S);
@@ -255,7 +253,6 @@ static void end_generation(struct run *run)
     outcome_clear(&run->outcome);
     free(run->node);
     free(run->credit_left);
-    free(run->left);
     free(run->sweep);
     run->hang = NULL;
 }
@@ -273,9 +270,21 @@ static void begin_again(struct run *run, const bool *shown)
     run->outcome.start_ns = start_ns;
 }
 
+static const struct errand *errand_of(enum command command)
+{
+    return command == COMMAND_CLEAN ? &errand_clean : NULL;
+}
+
+static void errand_end(struct run *run)
+{
+    if (run->errand != NULL)
+        run->errand->free(run);
+}
+
 static void run_clear(struct run *run)
 {
     end_generation(run);
+    errand_end(run);
     rundir_close(&run->kept); /* from here on it looks over to others */
     interrupt_clear(run);
     agentfile_clear(&run->agent);
@@ -302,7 +311,8 @@ double launch_end_s(double grace_s)
 
 int launch_run(const struct options *options, struct plan *plan, struct detach *detach)
 {
-    struct run   run = { .options = options, .plan = plan, .detach = detach };
+    struct run   run = { .options = options, .plan = plan, .detach = detach,
+                         .errand = errand_of(plan->command) };
     struct error err;
     bool        *shown;
     int          status;
@@ -311,6 +321,8 @@ int launch_run(const struct options *options, struct plan *plan, struct detach *
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
+    if (run.errand != NULL && (status = run.errand->prepare(&run)) != 0)
+        goto out;
     status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 || json_try(options->json, &err) < 0 ||
         agentfile_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
@@ -330,6 +342,8 @@ failed:
     log_error("%s", err.text);
     keep_failed(&run, status);
     agentfile_clear(&run.agent);
+out:
+    errand_end(&run);
     free(shown);
     return status;
 }

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
 #include "frame.h"
 #include "hostrange.h"
 #include "table.h"
@@ -35,10 +34,41 @@ static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders"
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
 
+static int  clean_prepare(struct run *run);
+static void clean_ask(struct run *run, struct node *node);
+static bool clean_take(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body);
+static int  clean_report(const struct run *run, int status);
+static json_t *clean_json(const struct run *run, int status);
+static void clean_free(struct run *run);
 static void list_node(const struct run *run, size_t node, struct table *table);
 static bool is_left(const struct run *run, const json_t *item);
 
-void run_clean_ask(struct run *run, struct node *node)
+const struct errand errand_clean = {
+    .prepare = clean_prepare,
+    .begin = clean_ask,
+    .frame = clean_take,
+    .report = clean_report,
+    .json = clean_json,
+    .free = clean_free,
+};
+
+static int clean_prepare(struct run *run)
+{
+    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
+    return 0;
+}
+
+static void clean_free(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        json_decref(run->left[i]);
+    free(run->left);
+}
+
+static void clean_ask(struct run *run, struct node *node)
 {
     json_t *body = json_pack("{s:b, s:f}", "kill", run->options->kill, "grace_s",
                              run->options->grace_s);
@@ -50,30 +80,23 @@ void run_clean_ask(struct run *run, struct node *node)
     node_send(node, FRAME_CLEAN, body);
 }
 
-void run_clean_take(struct run *run, struct node *node, const json_t *body)
+static bool clean_take(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
 {
     size_t i;
 
-    if (!run_is_clean(run) || node->state != NODE_PROBING) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: nobody has asked");
-        return;
-    }
+    if (frame->type != FRAME_CLEANED || node->state != NODE_PROBING)
+        return false;
     for (i = 0; i < KINDS; i++) {
         if (json_array_size(json_object_get(body, kinds[i])) <= ITEMS_MAX)
             continue;
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: more than %d items",
                   ITEMS_MAX);
-        return;
+        return true;
     }
     run->left[node->index] = json_incref((json_t *)body);
     node_enter(node, NODE_PROBED, 0);
-}
-
-void run_clean_leave(struct run *run, struct node *node)
-{
-    (void)run;
-    node->stop_ns = clock_now_ns();
-    node_send(node, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
+    return true;
 }
 
 /* --- what came of it -------------------------------------------------------- */
@@ -112,7 +135,7 @@ static void print_clean(const struct run *run, FILE *out)
     strlist_clear(&hosts);
 }
 
-int run_clean_report(const struct run *run, int status)
+static int clean_report(const struct run *run, int status)
 {
     struct table table = { .columns = COLUMNS };
     const char  *json = run->options->json;
@@ -128,7 +151,7 @@ int run_clean_report(const struct run *run, int status)
     return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
 }
 
-json_t *run_clean_json(const struct run *run, int status)
+static json_t *clean_json(const struct run *run, int status)
 {
     json_t *nodes = json_array();
     size_t  n;

@@ -64,6 +64,7 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
 
     log_info("%s: %s -> %s", node->plan->host, state_names[node->state], state_names[state]);
     node->state = state;
+    node->awaited = NULL;
     if (state > NODE_RUNNING) {
         redial_free(node->redial);
         node->redial = NULL;
@@ -75,6 +76,14 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
         node->ops->over(node, node->arg);
     else
         node->ops->changed(node, node->arg);
+}
+
+void node_expect(struct node *node, const char *awaited, double deadline_s)
+{
+    struct timeval limit = clock_interval(deadline_s);
+
+    node->awaited = awaited;
+    xevent_add(node->late, &limit);
 }
 
 static void fail_with(struct node *node, const struct conn_failure *why)
@@ -128,7 +137,8 @@ void node_drop(struct node *node)
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct node *node = arg;
-    const char  *awaited = node->state == NODE_GREETING    ? "its greeting"
+    const char  *awaited = node->awaited != NULL            ? node->awaited
+                           : node->state == NODE_GREETING  ? "its greeting"
                            : node->state == NODE_PROBING   ? "the answer to a probe"
                            : node->state == NODE_PREPARING ? "word that it is ready"
                                                            : "its end";

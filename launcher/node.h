@@ -88,6 +88,7 @@ struct node {
     uint32_t               generation;
     struct event_base     *base;
     struct event          *late;
+    const char            *awaited; /* by node_expect(); NULL: what the state says */
     const struct node_ops *ops;
     void                  *arg;
 };
@@ -102,6 +103,8 @@ extern const struct conn_ops node_conn_ops; /* make conn with these, arg = node 
 
 /* Move on; sets the deadline of the new state (0: none). */
 void node_enter(struct node *node, enum node_state state, double deadline_s);
+/* Another deadline for the state it is in, and what is to come by then. */
+void node_expect(struct node *node, const char *awaited, double deadline_s);
 
 /* The node is lost or broke the rules: end the connection, NODE_FAILED. */
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,

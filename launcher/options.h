@@ -40,6 +40,12 @@ enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
 
+/* These look after the nodes, and start nothing. */
+static inline bool command_is_errand(enum command command)
+{
+    return command == COMMAND_CLEAN;
+}
+
 struct options {
     enum command command;
 

@@ -133,6 +133,14 @@ static void go(struct run *run, struct node *node)
     node_enter(node, NODE_RUNNING, 0);
 }
 
+/* Its errand is done. */
+static void leave(struct run *run, struct node *node)
+{
+    node_expect(node, "its end", run->options->grace_s + STOP_SURE_S);
+    node->stop_ns = clock_now_ns();
+    node_send(node, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
+}
+
 static void node_changed(struct node *node, void *arg)
 {
     struct run *run = arg;
@@ -146,16 +154,16 @@ static void node_changed(struct node *node, void *arg)
         handshake_ended(run);
         break;
     case NODE_ANSWERED:
-        if (run_is_clean(run) && run->phase != PHASE_STOPPING)
-            run_clean_ask(run, node);
+        if (run->errand != NULL && run->phase != PHASE_STOPPING)
+            run->errand->begin(run, node);
         else if (run_is_exec(run) && run->phase != PHASE_STOPPING)
             prepare(run, node);
         else
             settle(run, node);
         break;
     case NODE_PROBED:
-        if (run_is_clean(run))
-            run_clean_leave(run, node);
+        if (run->errand != NULL)
+            leave(run, node);
         settle(run, node);
         break;
     case NODE_READY:

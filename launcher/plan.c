@@ -262,8 +262,8 @@ static int add_node(struct plan *plan, const struct selected *selected,
     const struct host    *host = selected->host;
     struct plan_node     *node = &plan->node[plan->nodes];
     bool                  is_exec = options->command == COMMAND_EXEC;
-    int                   ranks = options->command == COMMAND_CLEAN ? 0
-                                  : is_exec                         ? 1 : selected->slots;
+    int                   ranks = command_is_errand(options->command) ? 0
+                                  : is_exec                           ? 1 : selected->slots;
     int                   first = plan->world_size;
     int                   node_rank = (int)(selected - common->selection->node);
 
@@ -300,7 +300,7 @@ static int check_env(const struct plan *plan, const struct options *options, str
     size_t                   i;
     int                      rc = 0;
 
-    if (plan->command == COMMAND_CLEAN)
+    if (command_is_errand(plan->command))
         return 0;
     plan_rank_env(plan, 0, 0, &own);
     for (i = 0; i < 2 && plan->command != COMMAND_EXEC; i++)

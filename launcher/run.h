@@ -36,9 +36,30 @@ enum phase {
     PHASE_STOPPING,
 };
 
+struct run;
+
+/* What `muster clean` does: it starts no ranks. Nodes do not wait for
+ * each other: each is asked once it has answered, says what there is to say, enters
+ * NODE_PROBED and is told to STOP. */
+struct errand {
+    /* Before any node is connected. 0, or the exit status, and what is wrong was said. */
+    int (*prepare)(struct run *run);
+    void (*begin)(struct run *run, struct node *node);
+    /* A frame has come; body as in node_ops. False: it has no place here. */
+    bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
+                  const json_t *body);
+    /* Print what came of it, and give the exit status, where status is that of the nodes. */
+    int (*report)(const struct run *run, int status);
+    json_t *(*json)(const struct run *run, int status);
+    void (*free)(struct run *run);
+};
+
+extern const struct errand errand_clean; /* leftovers.c */
+
 struct run {
     const struct options *options;
     struct plan          *plan;
+    const struct errand  *errand; /* NULL: there are ranks */
     struct event_base    *base;
     struct agentfile      agent;
     struct outcome        outcome;
@@ -59,7 +80,7 @@ struct run {
     size_t       over;       /* ENDED or FAILED */
     uint32_t     credit;     /* of a node */
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
-    json_t     **left;        /* by node: CLEANED; NULL: none yet */
+    json_t     **left;        /* clean: by node, CLEANED; NULL: none yet */
     struct sweep **sweep;     /* by node: is going on; NULL: none */
 
     int64_t       go_ns;      /* when the ranks were started */
@@ -73,15 +94,10 @@ struct run {
     int           interrupts;
 };
 
-static inline bool run_is_clean(const struct run *run)
-{
-    return run->plan->command == COMMAND_CLEAN;
-}
-
 /* Every node is for itself, and has no ranks of a world. */
 static inline bool run_is_exec(const struct run *run)
 {
-    return run->plan->command == COMMAND_EXEC || run_is_clean(run);
+    return run->plan->command == COMMAND_EXEC || run->errand != NULL;
 }
 
 /* phase.c: connect nodes as far as the window allows; the rest follows from
@@ -133,14 +149,6 @@ void live_rank_started(struct run *run, uint32_t rank);
 void live_rank_said(struct run *run, uint32_t rank);
 void live_beat(struct run *run);
 void live_end(struct run *run);
-
-/* leftovers.c: `muster clean`. Ask a node, take its answer, let it go; print all
- * answers and return the exit status, where status is that of the nodes. */
-void run_clean_ask(struct run *run, struct node *node);
-void run_clean_take(struct run *run, struct node *node, const json_t *body);
-void run_clean_leave(struct run *run, struct node *node);
-int  run_clean_report(const struct run *run, int status);
-json_t *run_clean_json(const struct run *run, int status);
 
 /* interrupt.c: signals, heartbeats and time limits. */
 void interrupt_watch(struct run *run);
