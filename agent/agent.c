@@ -140,6 +140,7 @@ static void close_all(struct agent *agent)
     venv_free(agent->venv);
     probe_free(agent->probe);
     clean_free(agent->clean);
+    receive_free(agent->receive);
     stacks_free(agent->stacks);
     pmi_free(agent->pmi);
     bind_clear(&agent->binding);

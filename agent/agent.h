@@ -6,6 +6,7 @@
  *     ending.c   from "stop" to DONE, also when the guard is gone
  *     pump.c     output of all ranks onto the link
  *     attach.c   the launcher is lost, and comes back
+ *     bcast.c    files come
  *     rank.c     one rank
  *
  * States only go down the list. A stop may come in any of them.
@@ -32,6 +33,7 @@
 #include "prepare.h"
 #include "probe.h"
 #include "rank.h"
+#include "receive.h"
 #include "stacks.h"
 #include "stop.h"
 #include "strlist.h"
@@ -80,6 +82,7 @@ struct agent {
     struct idle        idle;
     struct stacks     *stacks;     /* being taken; NULL: not */
     struct clean      *clean;      /* `muster clean` has asked; NULL: not */
+    struct receive    *receive;    /* `muster bcast` brings files; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
     struct door       *door;   /* NULL: the launcher cannot come back */
@@ -124,6 +127,9 @@ void agent_maybe_done(struct agent *agent);
 void    agent_open_door(struct agent *agent);
 bool    agent_cut(void *arg);
 frame_f agent_take_attach;
+
+/* bcast.c */
+frame_f agent_take_tree, agent_take_entries, agent_take_file, agent_take_data;
 
 /* pump.c */
 void agent_pump(struct agent *agent);

@@ -45,6 +45,10 @@ static const struct {
     [FRAME_CLEAN] = { take_clean, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },
     [FRAME_ATTACH] = { agent_take_attach, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_TREE] = { agent_take_tree, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_ENTRIES] = { agent_take_entries, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_FILE] = { agent_take_file, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_DATA] = { agent_take_data, false, AGENT_WAITING, AGENT_WAITING },
 };
 
 static int  begin_guard(struct agent *agent, struct failure *failure);

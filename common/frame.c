@@ -23,6 +23,8 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_IDLE] = "IDLE",     [FRAME_STACKS] = "STACKS",   [FRAME_STACKED] = "STACKED",
     [FRAME_ACK] = "ACK",       [FRAME_ATTACH] = "ATTACH",   [FRAME_RESUMED] = "RESUMED",
     [FRAME_DUMPING] = "DUMPING",
+    [FRAME_TREE] = "TREE",     [FRAME_ENTRIES] = "ENTRIES", [FRAME_WANTED] = "WANTED",
+    [FRAME_FILE] = "FILE",     [FRAME_DATA] = "DATA",       [FRAME_FAILED] = "FAILED",
 };
 
 const char *frame_name(enum frame_type type)

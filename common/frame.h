@@ -34,7 +34,8 @@ enum frame_type {
     FRAME_GO,        /* L>A empty: start the ranks */
     FRAME_STARTED,   /* A>L json: this rank runs, its pid */
     FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
-    FRAME_CREDIT,    /* L>A u32: so many more OUTPUT bytes may be sent */
+    FRAME_CREDIT,    /* L>A u32: so many more OUTPUT bytes may be sent;
+                        A>L u32: so many bytes of ENTRIES, FILE and DATA are done with */
     FRAME_EXIT,      /* A>L json: how this rank ended */
     FRAME_KVS,       /* A>L json: PMI puts, all local ranks in barrier;
                         L>A json: the union, barrier over */
@@ -54,6 +55,12 @@ enum frame_type {
     FRAME_ATTACH,    /* L>A json: go on with a run over this connection (redial.c, door.c) */
     FRAME_RESUMED,   /* A>L json: done; both go on where the other is */
     FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
+    FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */
+    FRAME_ENTRIES,   /* L>A raw: some of them (entry.h) */
+    FRAME_WANTED,    /* A>L u32 each: of these the contents must come; answers ENTRIES */
+    FRAME_FILE,      /* L>A raw: u32 number, then its entry: its contents follow */
+    FRAME_DATA,      /* L>A raw: some of them; empty body: the rest does not come */
+    FRAME_FAILED,    /* A>L json: this entry cannot be had here */
     FRAME_TYPE_COUNT
 };
 

@@ -1,0 +1,61 @@
+/* entry.h - a file, directory or symbolic link that muster bcast copies
+ *
+ * A tree travels as entries, each directory before what is in it. In a frame an entry is,
+ * all numbers big-endian:
+ *
+ *     0 type: 'f', 'd', 'l' | 1..3 zero | 4..7 mode | 8..15 size of a file
+ *     16..23 time it was last modified, Unix seconds | 24..27 and nanoseconds
+ *     28..29 bytes of the path | 30..31 bytes of a link's target | path | target
+ *
+ * Both ends keep the rules about names: the sender says what it cannot send before it
+ * begins, and the receiver trusts nobody.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ENTRY_H
+#define MUSTER_ENTRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "err.h"
+
+#define ENTRY_HEADER_BYTES 32
+#define ENTRY_PATH_MAX     4095 /* what Linux takes */
+#define ENTRY_NAME_MAX     255
+#define ENTRY_BYTES_MAX    (ENTRY_HEADER_BYTES + 2 * ENTRY_PATH_MAX)
+
+enum entry_type { ENTRY_FILE = 'f', ENTRY_DIR = 'd', ENTRY_LINK = 'l' };
+
+struct entry {
+    enum entry_type type;
+    uint32_t        mode;   /* 07777 */
+    uint64_t        size;   /* of a file */
+    struct timespec mtime;
+    const char     *path;   /* relative, any bytes but NUL */
+    const char     *target; /* of a link; "" for others */
+};
+
+/* Entries one after another, as a frame has them. entry points into the reader. */
+struct entry_reader {
+    const unsigned char *at;
+    size_t               left;
+    char                 path[ENTRY_PATH_MAX + 1], target[ENTRY_PATH_MAX + 1];
+};
+
+/* 1: *entry is the next one; 0: there is none; -1: the sender breaks the rules. */
+int entry_next(struct entry_reader *reader, struct entry *entry, struct error *err);
+
+/* Write it to at, which has room for ENTRY_BYTES_MAX; the bytes taken. */
+size_t entry_put(unsigned char *at, const struct entry *entry);
+
+/* Why this path cannot be one of a tree, or NULL: it has to be relative, with nothing
+ * empty, "." or ".." in it, and not too long. */
+const char *entry_path_fault(const char *path);
+
+/* The same for the target of the link path: relative, with ".." only in front of
+ * everything else, and not so often that it leaves the tree, which is the first name of
+ * path. Every link is held to that, so no way through several of them leaves it either. */
+const char *entry_target_fault(const char *path, const char *target);
+
+#endif

@@ -1,0 +1,119 @@
+/* fuzz_receive.c - what a sender may say to the agent that receives files
+ *
+ * Input is a row of messages: a byte that says which, two for its size, its body. They come
+ * into a directory that has links to another one beside it, where nothing may ever appear.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "receive.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char world[] = "/dev/shm/fuzz-receive-XXXXXX";
+static char root[64], outside[64];
+
+static int remove_cb(const char *path, const struct stat *what, int kind, struct FTW *at)
+{
+    (void)what, (void)kind, (void)at;
+    return remove(path);
+}
+
+static void leave(void)
+{
+    nftw(world, remove_cb, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void enter(void)
+{
+    if (root[0] != '\0')
+        return;
+    if (mkdtemp(world) == NULL)
+        abort();
+    snprintf(root, sizeof root, "%s/root", world);
+    snprintf(outside, sizeof outside, "%s/outside", world);
+    if (mkdir(outside, 0755) < 0)
+        abort();
+    atexit(leave);
+}
+
+static void plant(const char *name)
+{
+    char path[96];
+
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    if (symlink("../outside", path) < 0)
+        abort();
+}
+
+static void check_outside(void)
+{
+    struct dirent *entry;
+    DIR           *dir = opendir(outside);
+    int            entries = 0;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        entries++;
+    if (entries != 2)
+        abort();
+    closedir(dir);
+}
+
+static void failed_cb(uint32_t number, const char *what, const char *why, bool is_all, void *arg)
+{
+    (void)number, (void)is_all, (void)arg;
+    if (what[0] == '\0' || why[0] == '\0')
+        abort();
+}
+
+static int take(struct receive *receive, int kind, const uint8_t *body, size_t size)
+{
+    struct buffer wanted = { 0 };
+    struct error  err;
+    int           rc = kind % 3 == 0   ? receive_entries(receive, body, size, &wanted, &err)
+                       : kind % 3 == 1 ? receive_file(receive, body, size, &err)
+                                       : receive_data(receive, body, size, &err);
+
+    buffer_clear(&wanted);
+    return rc;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct receive_ops ops = { failed_cb };
+    struct receive *receive = receive_new(&ops, NULL);
+    struct error    err;
+    uint8_t        *body;
+    size_t          part;
+    int             rc = 0;
+
+    enter();
+    if (receive_root(receive, root, &err) < 0)
+        abort();
+    plant("l");
+    plant("a");
+    while (size >= 3 && rc == 0) {
+        part = (size_t)(data[1] << 8 | data[2]);
+        part = part < size - 3 ? part : size - 3;
+        body = malloc(part + 1); /* so that a sanitizer sees what is read behind it */
+        memcpy(body, data + 3, part);
+        rc = take(receive, data[0], body, part);
+        free(body);
+        data += 3 + part;
+        size -= 3 + part;
+    }
+    receive_free(receive);
+    check_outside();
+    nftw(root, remove_cb, 16, FTW_DEPTH | FTW_PHYS);
+    return 0;
+}
