@@ -30,7 +30,13 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
     if (options->command != COMMAND_RUN)
         words++;
 
-    for (; *words != NULL && (*words)[0] == '-' && (*words)[1] != '\0' && !was_eaten; words++) {
+    for (; *words != NULL && !was_eaten; words++) {
+        if ((*words)[0] != '-' || (*words)[1] == '\0') {
+            if (options->command != COMMAND_BCAST)
+                break;
+            strlist_add(&options->args, *words); /* options may follow paths, as with cp */
+            continue;
+        }
         was_eaten = strcmp(*words, "--") == 0;
         if (was_eaten)
             continue;

@@ -248,9 +248,11 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
 static void take_error(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
-    bool was_starting = strcmp(text_of(body, "stage"), "plan") == 0;
-    int  code = small_int_of(body, "code", EXIT_INTERNAL, 255);
-    struct conn_failure why = { .stage = was_starting ? "prepare" : "running",
+    const char *stage = text_of(body, "stage");
+    int         code = small_int_of(body, "code", EXIT_INTERNAL, 255);
+    struct conn_failure why = { .stage = strcmp(stage, "plan") == 0    ? "prepare"
+                                         : strcmp(stage, "bcast") == 0 ? "bcast"
+                                                                       : "running",
                                 .exit_code = code > 0 ? code : EXIT_INTERNAL };
 
     if (node->failure != NULL || node->state == NODE_DONE) {

@@ -17,7 +17,8 @@
  * next phase is STOPPING. No rank starts anywhere before every node is READY.
  *
  * `muster exec` has no common phases: each node is prepared and started as soon
- * as it has answered, and one node's failure does not touch the others.
+ * as it has answered, and one node's failure does not touch the others. Nor have
+ * muster clean and muster bcast, which start nothing: see struct errand in run.h.
  *
  * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
  * signal, or output that cannot be written. All of them come to end_run(),
@@ -272,7 +273,9 @@ static void begin_again(struct run *run, const bool *shown)
 
 static const struct errand *errand_of(enum command command)
 {
-    return command == COMMAND_CLEAN ? &errand_clean : NULL;
+    return command == COMMAND_CLEAN   ? &errand_clean
+           : command == COMMAND_BCAST ? &errand_bcast
+                                      : NULL;
 }
 
 static void errand_end(struct run *run)

@@ -55,7 +55,7 @@ void node_send_ack(struct node *node)
     node_send_unsent(node);
 }
 
-static void send_raw(struct node *node, enum frame_type type, const unsigned char *body, size_t size)
+void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size)
 {
     struct evbuffer *out = evbuffer_new();
     struct frame     frame = {
@@ -80,7 +80,7 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
 void node_send_empty(struct node *node, enum frame_type type)
 {
     log_debug("%s: <- %s", node->plan->host, frame_name(type));
-    send_raw(node, type, NULL, 0);
+    node_send_raw(node, type, NULL, 0);
 }
 
 void node_send_u32(struct node *node, enum frame_type type, uint32_t value)
@@ -88,7 +88,7 @@ void node_send_u32(struct node *node, enum frame_type type, uint32_t value)
     unsigned char body[4];
 
     put_u32(body, value);
-    send_raw(node, type, body, sizeof body);
+    node_send_raw(node, type, body, sizeof body);
 }
 
 void node_ping(struct node *node)
@@ -104,7 +104,7 @@ void node_ping(struct node *node)
         return;
     node_send_ack(node);
     put_u64(body, (uint64_t)clock_now_ns());
-    send_raw(node, FRAME_PING, body, sizeof body);
+    node_send_raw(node, FRAME_PING, body, sizeof body);
 }
 
 /* ---- what comes ---- */
@@ -134,9 +134,15 @@ void node_take_frame(struct node *node, const struct frame *frame)
     json_decref(body);
 }
 
+/* Raw, and the run's business. */
+static bool is_raw_of_run(enum frame_type type)
+{
+    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
+}
+
 static bool is_raw(enum frame_type type)
 {
-    return type == FRAME_OUTPUT || type == FRAME_PING || type == FRAME_PONG || type == FRAME_ACK;
+    return is_raw_of_run(type) || type == FRAME_PING || type == FRAME_PONG || type == FRAME_ACK;
 }
 
 static void handle_raw(struct node *node, const struct frame *frame)
@@ -147,9 +153,9 @@ static void handle_raw(struct node *node, const struct frame *frame)
         answer_ping(node, frame);
     else if (frame->type == FRAME_PONG && frame->size == 16)
         take_pong(node, frame);
-    else if (frame->type == FRAME_OUTPUT && frame->generation == node->generation)
+    else if (is_raw_of_run(frame->type) && frame->generation == node->generation)
         node->ops->frame(node, frame, NULL, node->arg);
-    else if (frame->type != FRAME_OUTPUT)
+    else if (!is_raw_of_run(frame->type))
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame of %zu bytes",
                   frame_name(frame->type), frame->size);
 }
@@ -178,7 +184,7 @@ static void answer_ping(struct node *node, const struct frame *frame)
         return; /* it hears from us all the same */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
-    send_raw(node, FRAME_PONG, body, sizeof body);
+    node_send_raw(node, FRAME_PONG, body, sizeof body);
 }
 
 static void take_hello(struct node *node, const json_t *body)

@@ -122,7 +122,7 @@ const struct option_row option_table[] = {
     { .name = "largest-status", .letter = 'S', FLAG(largest_status), .commands = FOR_EXEC,
       .help = "exec: exit with the largest status" },
     { .name = "json", .arg = "FILE", TEXT(json),
-      .commands = FOR_RUN | FOR_EXEC | FOR_CHECK | FOR_CLEAN | FOR_STATUS,
+      .commands = FOR_RUN | FOR_EXEC | FOR_CHECK | FOR_CLEAN | FOR_BCAST | FOR_STATUS,
       .help = "the plan, then how each rank ended (- is stdout)" },
     { .name = "dry-run", FLAG(dry_run), .flags = OPTION_ARGV_ONLY,
       .help = "print the plan and connect nowhere" },
@@ -158,6 +158,8 @@ const struct option_row option_table[] = {
       .help = "clean: end and remove what is found" },
     { .name = "run", .arg = "ID", TEXT(run), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
       .help = "clean: only this run, even if it goes on" },
+    { .name = "to", .arg = "DIR", TEXT(to), .flags = OPTION_ARGV_ONLY, .commands = FOR_BCAST,
+      .help = "bcast: into this directory of each node" },
 
     { .group = "Help", .name = "config", .arg = "FILE", .set = set_nothing,
       .flags = OPTION_ARGV_ONLY, .commands = FOR_ANY,

@@ -22,8 +22,8 @@
 
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
-    [COMMAND_CLEAN] = "clean",   [COMMAND_ATTACH] = "attach", [COMMAND_STATUS] = "status",
-    [COMMAND_STOP] = "stop",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_ATTACH] = "attach",
+    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",
 };
 
 static int  options_asked(const struct settings *settings);
@@ -91,6 +91,7 @@ void options_clear(struct options *options)
     free(options->each_rank_log);
     free(options->json);
     free(options->run);
+    free(options->to);
     *options = (struct options){ 0 };
 }
 
@@ -139,6 +140,8 @@ static int check_command(const struct option_row *row, enum command command, str
                        command_names[command]);
     if (command != COMMAND_CLEAN && (row->commands & FOR_CLEAN) != 0)
         return err_set(err, "is an option of muster clean");
+    if (command != COMMAND_BCAST && (row->commands & FOR_BCAST) != 0)
+        return err_set(err, "is an option of muster bcast");
     if (command == COMMAND_EXEC)
         return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
     if (command == COMMAND_CHECK)
@@ -146,6 +149,8 @@ static int check_command(const struct option_row *row, enum command command, str
                        "options of the check itself go behind '--'");
     if (command == COMMAND_CLEAN)
         return err_set(err, "has no meaning with muster clean, which starts nothing");
+    if (command == COMMAND_BCAST)
+        return err_set(err, "has no meaning with muster bcast, which starts nothing");
     return err_set(err, "is an option of muster exec");
 }
 
@@ -313,6 +318,8 @@ static int options_check(struct options *options, struct error *err)
     if (command_is_about_kept(options->command) && options->args.count > 0)
         return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
                        command_names[options->command], options->args.item[0]);
+    if (options->command == COMMAND_BCAST && options->args.count == 0)
+        return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
     if (options->command != COMMAND_EXEC)
         options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
     if (options->module && options->no_python)

@@ -21,6 +21,7 @@ enum command {
     COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
     COMMAND_CLEAN, /* muster clean [options]: what earlier runs have left */
+    COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
     /* about a run of this machine that is kept; nothing is started */
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
@@ -43,7 +44,7 @@ enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
 /* These look after the nodes, and start nothing. */
 static inline bool command_is_errand(enum command command)
 {
-    return command == COMMAND_CLEAN;
+    return command == COMMAND_CLEAN || command == COMMAND_BCAST;
 }
 
 struct options {
@@ -76,7 +77,7 @@ struct options {
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything behind it; check: for muster-train check */
+    struct strlist args;  /* everything behind it; check: for muster-train check; bcast: paths */
 
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: chosen by reachability */
@@ -106,6 +107,9 @@ struct options {
 
     bool  kill; /* clean */
     char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
+
+    /* bcast */
+    char *to; /* NULL: where they are here */
 
     enum log_level log_level;
     bool           quiet;

@@ -19,6 +19,7 @@ static const char usage[] =
     "       muster exec [OPTIONS] [--] COMMAND...  one command a host, as pdsh\n"
     "       muster check [OPTIONS] [-- ARGS...]    do the nodes reach each other, how fast?\n"
     "       muster clean [OPTIONS] [--kill]        what have earlier runs left?\n"
+    "       muster bcast [OPTIONS] PATH...         files and directories to all nodes\n"
     "       muster status|attach|stop [RUN]        a run that goes on, as with --detach\n"
     "\n"
     "Options end at the script. --NAME=VALUE or --NAME VALUE; unique prefixes; '-' is '_'.\n";

@@ -49,6 +49,7 @@ int program_find(const struct options *options, char *const *here, const char *c
         rc = find_check(here, program, exit_code, err);
         break;
     case COMMAND_CLEAN:
+    case COMMAND_BCAST:
     case COMMAND_ATTACH:
     case COMMAND_STATUS:
     case COMMAND_STOP:

@@ -38,7 +38,7 @@ enum phase {
 
 struct run;
 
-/* What `muster clean` does: it starts no ranks. Nodes do not wait for
+/* What `muster clean` and `muster bcast` do: they start no ranks. Nodes do not wait for
  * each other: each is asked once it has answered, says what there is to say, enters
  * NODE_PROBED and is told to STOP. */
 struct errand {
@@ -55,6 +55,7 @@ struct errand {
 };
 
 extern const struct errand errand_clean; /* leftovers.c */
+extern const struct errand errand_bcast; /* bcast.c */
 
 struct run {
     const struct options *options;
@@ -81,6 +82,7 @@ struct run {
     uint32_t     credit;     /* of a node */
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
     json_t     **left;        /* clean: by node, CLEANED; NULL: none yet */
+    struct bcast *bcast;      /* bcast: all about it */
     struct sweep **sweep;     /* by node: is going on; NULL: none */
 
     int64_t       go_ns;      /* when the ranks were started */

@@ -111,6 +111,9 @@ ok "--json - prints the document on stdout" python3 -m json.tool out /dev/null
 run muster --dry-run -H te1:2 --env SECRET=hunter2 train.py
 ok "the printed plan names the host" grep -q te1 out
 ok "... and no value of a variable" not grep -q hunter2 out
-run muster clean --dry-run -H te1:2,te2:4
-is "muster clean: names the hosts" "$rc $(grep -c '^te[12]: this machine$' out)" "0 2"
+for command in "clean" "bcast hosts"; do
+    # shellcheck disable=SC2086
+    run muster $command --dry-run -H te1:2,te2:4
+    is "muster $command: names the hosts" "$rc $(grep -c '^te[12]: this machine$' out)" "0 2"
+done
 finish

@@ -27,7 +27,7 @@ is "the example conf invents none" "$(comm -13 known example | tr '\n' ' ')" ""
 
 if command -v bash >/dev/null; then
     # shellcheck disable=SC2016
-    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in check clean status attach stop; do
+    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in check clean bcast status attach stop; do
         COMP_WORDS=(muster "$word") COMP_CWORD=1; _muster
         [[ " ${COMPREPLY[*]} " == *" $word "* ]] || echo "$word"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null)" ""

@@ -13,15 +13,17 @@ need valgrind
 [ -e "$top_builddir/tests/inject/muster-agent" ] || skip_all "built with a sanitizer instead"
 run_limit=120
 
-# under_valgrind OPTIONS -- COMMAND...: reports are valgrind.PID, of ranks there are none.
+# under_valgrind WORDS...: behind muster's name; reports are valgrind.PID, of ranks there are none.
 under_valgrind() {
     rm -f valgrind.*
     run valgrind -q --trace-children=yes --trace-children-skip='*/sh,*/dash,*/sleep,*/bash' \
         --vgdb=no --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
         --log-file=valgrind.%p \
-        "$top_builddir/launcher/muster" --agent "$top_builddir/tests/inject/muster-agent" \
-        --heartbeat 5 --dead-after 60 --connect-timeout 60 -H node1:2,node2:2 "$@"
+        "$top_builddir/launcher/muster" "$@"
 }
+MUSTER_AGENT=$top_builddir/tests/inject/muster-agent
+MUSTER_HEARTBEAT=5 MUSTER_DEAD_AFTER=60 MUSTER_CONNECT_TIMEOUT=60 MUSTER_HOSTS=node1:2,node2:2
+export MUSTER_AGENT MUSTER_HEARTBEAT MUSTER_DEAD_AFTER MUSTER_CONNECT_TIMEOUT MUSTER_HOSTS
 
 nothing_found() {
     for report in valgrind.*; do
@@ -45,6 +47,16 @@ ok "... and nothing was found" nothing_found
 
 under_valgrind -- ./nothing-here
 is "a start that fails" "$rc" 127
+ok "... and nothing was found" nothing_found
+
+mkdir -p tree/deep to/tree/file
+head -c 300000 /dev/urandom >tree/deep/data
+ln -s deep/data tree/link
+echo new >tree/file
+MUSTER_TEST_BENEATH=walk # valgrind does not know openat2
+export MUSTER_TEST_BENEATH
+under_valgrind bcast tree --to to
+is "bcast, and one file is refused" "$rc" 73
 ok "... and nothing was found" nothing_found
 ok "nothing is left" no_leftovers
 finish
