@@ -40,6 +40,8 @@ void strays_look(struct strays *strays)
     size_t           i;
     bool             ourselves;
 
+    if (strays->item == NULL)
+        strays->item = xcalloc(1, sizeof *strays->item); /* the end of none, too, is somewhere */
     processes_all(&all);
     for (i = 0; i < all.count && strays->count < STRAYS_MAX; i++) {
         one = (struct stray){ .process = all.item[i] };
