@@ -73,19 +73,23 @@ static int check_user(const struct nodeplan *plan, struct failure *failure)
                        " have %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
 }
 
-/* The pids controller: TasksMax of a systemd slice, the limit of a container. */
+/* The pids controller: the limit of a container, TasksMax of a systemd session or of a
+ * slice above it. */
 static int check_group(const struct nodeplan *plan, struct failure *failure)
 {
-    char path[512];
-    long most, tasks;
+    const size_t top = strlen("/sys/fs/cgroup");
+    char         path[512];
+    long         most, tasks;
 
-    if ((!cgroup_own("pids", path, sizeof path) && !cgroup_own("", path, sizeof path)) ||
-        !read_number(path, "pids.max", &most) || !read_number(path, "pids.current", &tasks) ||
-        tasks + plan->ranks <= most)
+    if (!cgroup_own("pids", path, sizeof path) && !cgroup_own("", path, sizeof path))
         return 0;
-    return failure_set(failure, PREPARE_CANNOT_CREATE, "raise the limit there (TasksMax)",
-                       "%d ranks do not fit: the control group %s has %ld processes and threads,"
-                       " and may have %ld", plan->ranks, path, tasks, most);
+    for (; strlen(path) > top; *strrchr(path, '/') = '\0')
+        if (read_number(path, "pids.max", &most) && read_number(path, "pids.current", &tasks) &&
+            tasks + plan->ranks > most)
+            return failure_set(failure, PREPARE_CANNOT_CREATE, "raise the limit there (TasksMax)",
+                               "%d ranks do not fit: the control group %s has %ld processes and"
+                               " threads, and may have %ld", plan->ranks, path, tasks, most);
+    return 0;
 }
 
 static long count_tasks(uid_t uid)
