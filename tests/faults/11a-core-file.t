@@ -4,19 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-need world
-command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null ||
-    skip_all "fsfreeze or mkfs.ext4 is missing"
 case $(cat /proc/sys/kernel/core_pattern) in
 [\|/]*) skip_all "core files do not go into the working directory here" ;;
 esac
-truncate -s 8M disk
-mkfs.ext4 -q disk
-mkdir frozen
-mount -o loop disk frozen 2>/dev/null || skip_all "no loop device here"
-# Whatever happens below: a frozen file system may not stay.
-(sleep 60; fsfreeze -u frozen) 2>/dev/null &
-test_pids="$test_pids $!"
+can_freeze
 
 # Rank 0 fails once rank 1 dumps.
 rank_does <<'END'

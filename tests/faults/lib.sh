@@ -223,6 +223,20 @@ cpu_group() {
     return 1
 }
 
+# can_freeze: a file system in ./frozen, which `fsfreeze -f frozen` stops.
+can_freeze() {
+    need world
+    command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null ||
+        skip_all "fsfreeze or mkfs.ext4 is missing"
+    truncate -s 8M disk
+    mkfs.ext4 -q disk
+    mkdir frozen
+    mount -o loop disk frozen 2>/dev/null || skip_all "no loop device here"
+    # Whatever happens: a frozen file system may not stay.
+    (sleep 60; fsfreeze -u frozen) 2>/dev/null &
+    test_pids="$test_pids $!"
+}
+
 # time_passes SECONDS: for claims that something does not happen meanwhile.
 time_passes() {
     sleep "$1"
