@@ -21,9 +21,10 @@
  * muster clean and muster bcast, which start nothing: see struct errand in run.h.
  *
  * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
- * signal, or output that cannot be written. All of them come to end_run(),
- * which only the first one passes. A second Ctrl-C makes the grace 0, a third
- * leaves at once: the agents see their connection end and clean up alone.
+ * hang (once hang.c has asked where the ranks are), a signal, or output that cannot be
+ * written. All of them come to run_end(), which only the first one passes. A second
+ * Ctrl-C makes the grace 0, a third leaves at once: the agents see their connection end
+ * and clean up alone.
  *
  * A connection that breaks while a node runs is nobody's business but node.c's and
  * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
