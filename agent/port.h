@@ -31,8 +31,8 @@ void port_let_go(struct held_port *held);
 void port_forget(struct held_port *held);
 
 /* Let go of, it may have been taken before the run could: true when somebody has it who
- * is neither run nor descends from it; holder says who. Whoever has only bound it shows nowhere, and
- * could be the run's: nobody_binds says that this cannot be. */
+ * is neither run nor descends from it; holder says who. Whoever has only bound it shows
+ * nowhere, and could be the run's: nobody_binds says that this cannot be. */
 bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t holder_size);
 
 /* A listening socket for the probe of addresses, on any free port. */

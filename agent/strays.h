@@ -1,10 +1,10 @@
 /* strays.h - processes on this node that are, or once were, of a run of this user
  *
  * A process is of a run when its environment carries MUSTER_RUN_ID, or it is in the run's
- * control group, and its user is ours; the run goes on as long as the agent lives that it descends from. An agent is sick when
- * it is stopped, or has lost its parent and keeps no door open for a launcher to come
- * back: a healthy one ends by itself then. Nothing is known by its name, and what another
- * user owns is never among them.
+ * control group, and its user is ours; the run goes on as long as the agent lives that it
+ * descends from. An agent is sick when it is stopped, or has lost its parent and keeps no
+ * door open for a launcher to come back: a healthy one ends by itself then. Nothing is known
+ * by its name, and what another user owns is never among them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STRAYS_H

@@ -199,7 +199,10 @@ for controller in unified freezer; do
 done
 if [ -n "$groups" ]; then
     for group in $groups; do
-        mkdir "$group/muster-$old-4711" "$group/muster-$old-4712" "$group/muster-$old-4713" "$group/muster-x"
+        for number in 4711 4712 4713; do
+            mkdir "$group/muster-$old-$number"
+        done
+        mkdir "$group/muster-x"
         sleep 1008 &
         member=$!
         test_pids="$test_pids $member"
