@@ -12,8 +12,9 @@
 /* Agent and guard may be silent for the lease, but not for less than some beats: no
  * network is between them, yet a loaded machine is. */
 #define LEASE_LEAST_S   5.0
-/* Once KILL is due there is nothing to lose by killing the guard. */
-#define KILL_PATIENCE_S 3.0
+/* Once KILL is due there is nothing to lose by killing the guard; but to find what is to
+ * be killed takes its time on a node with many processes. The launcher waits longer. */
+#define KILL_PATIENCE_S 10.0
 
 static void news_cb(evutil_socket_t fd, short what, void *arg);
 static void watch_cb(evutil_socket_t fd, short what, void *arg);

@@ -27,7 +27,7 @@ faulty_start 4 --grace 1 --dead-after 60 -H node1:2,node2:2 ./rank
 kill -STOP "$(guard_of "$(agent_of 0)")"
 kill -INT "$pid"
 since=$(now_ms)
-finish_within "Ctrl-C: muster returns" 8
+finish_within "Ctrl-C: muster returns" 14
 ended 130
 
 # PTRACE_ATTACH and PTRACE_TRACEME, by their numbers. What the tracer held stays stopped.
