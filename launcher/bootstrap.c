@@ -47,6 +47,7 @@ const char bootstrap_script[] =
     "for b do d=$b/$h; f=$d/muster-agent; t=$d/.$n; "
     "mkdir -p \"$d\" 2>/dev/null || { no \"cannot be made\"; continue; }; "
     "{ own \"$b\" && own \"$d\" && chmod 700 \"$b\" \"$d\"; } || { no \"not ours\"; continue; }; "
+    "if [ -d \"$f\" ]; then no \"a directory is in the way\"; continue; fi; "
     "echo exit 0 2>/dev/null >\"$t\" || { no \"not writable\"; continue; }; "
     "chmod 700 \"$t\"; \"$t\" 2>/dev/null || { no noexec; continue; }; "
     "rm -f \"$t\"; echo \"$n missing\"; "

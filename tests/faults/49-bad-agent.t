@@ -16,6 +16,12 @@ ok "the damaged copy was replaced" cmp "$agent" "$top_builddir/agent/muster-agen
 control 4 ./rank
 ok "... and an empty one" cmp "$agent" "$top_builddir/agent/muster-agent"
 
+# mv would put the copy into a directory of that name.
+rm -f "$agent"
+mkdir "$agent"
+control 4 ./rank
+ok "nothing was put into a directory that is in the way" rmdir "$agent"
+
 # The machine type in an ELF header: AArch64, or what this is not.
 cp "$top_builddir/agent/muster-agent" foreign
 machine='\267\000'
