@@ -17,8 +17,10 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define LEAVE_S   5.0 /* for the agent's exit after DONE */
-#define STUCK_MAX 16  /* processes named that survive SIGKILL; a node may send any number */
+/* For the agent's exit after DONE: a matter of milliseconds, but on a bad line its last words
+ * come late. The lease, or this. */
+#define LEAVE_LEAST_S 5.0
+#define STUCK_MAX     16 /* processes named that survive SIGKILL; a node may send any number */
 
 static void bad_frame(struct node *node, const struct frame *frame, const char *why)
 {
@@ -332,7 +334,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                   node->ranks_left);
         return;
     }
-    node_enter(node, NODE_DONE, LEAVE_S);
+    node_enter(node, NODE_DONE, run->options->dead_after_s > LEAVE_LEAST_S
+                                    ? run->options->dead_after_s : LEAVE_LEAST_S);
 }
 
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
