@@ -38,6 +38,14 @@ char *rundir_all(void)
     return NULL;
 }
 
+/* What is missing below it is made, but a home directory is not ours to make. */
+static bool home_is_there(const char *runs)
+{
+    const char *home = getenv("HOME");
+
+    return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
+}
+
 int rundir_open(struct rundir *dir, const struct plan *plan, const struct options *options,
                 struct error *err)
 {
@@ -49,6 +57,10 @@ int rundir_open(struct rundir *dir, const struct plan *plan, const struct option
     if (runs == NULL)
         return err_set(err, "no directory for what is kept of runs: HOME is not set");
     dir->path = xasprintf("%s/%s", runs, plan->run_id);
+    if (!home_is_there(runs)) {
+        err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
+        goto out;
+    }
     if (make_path(dir->path, err) < 0)
         goto out;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -41,4 +41,9 @@ run muster -v -H node1:1 true
 is "a run that cannot be kept is a run all the same" "$rc" 0
 ok "... and -v says so" grep -q "nothing of this run is kept" err
 chmod 700 "$runs"
+unset XDG_STATE_HOME
+run env HOME="$tmp/nowhere" muster -v -H node1:1 true
+is "a home that is not there: the same" "$rc" 0
+ok "... -v says so" grep -q "nothing of this run is kept: HOME is .*/nowhere" err
+ok "... and it is not made" test ! -e "$tmp/nowhere"
 finish
