@@ -338,22 +338,39 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                                     ? run->options->dead_after_s : LEAVE_LEAST_S);
 }
 
+static void take_stacked(struct run *run, struct node *node, const struct frame *frame,
+                         const json_t *body)
+{
+    if (json_object_get(body, "text") != NULL && !rank_is_of(node, frame->rank))
+        bad_frame(node, frame, "not for this rank");
+    else
+        hang_take_stack(run, node, frame->rank, body);
+}
+
+static void take_ready(struct run *run, struct node *node, const json_t *body)
+{
+    if (node->state != NODE_PREPARING || node->failure != NULL)
+        return; /* it crossed with our STOP */
+    node->containment = optional_text(body, "containment");
+    log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
+    if (run_check_ready(run, node, body))
+        node_enter(node, NODE_READY, 0);
+}
+
+static bool is_about_rank(enum frame_type type)
+{
+    return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
+           type == FRAME_ABORT;
+}
+
 void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
 {
     struct run *run = arg;
 
-    switch (frame->type) {
-    case FRAME_OUTPUT:
-    case FRAME_STARTED:
-    case FRAME_EXIT:
-    case FRAME_ABORT:
-        if (!rank_is_of(node, frame->rank) || node->state < NODE_RUNNING) {
-            bad_frame(node, frame, "not for this rank or not now");
-            return;
-        }
-        break;
-    default:
-        break;
+    if (is_about_rank(frame->type) &&
+        (!rank_is_of(node, frame->rank) || node->state < NODE_RUNNING)) {
+        bad_frame(node, frame, "not for this rank or not now");
+        return;
     }
     switch (frame->type) {
     case FRAME_PROBED:
@@ -363,19 +380,10 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         hang_take_idle(node, body);
         break;
     case FRAME_STACKED:
-        if (json_object_get(body, "text") != NULL && !rank_is_of(node, frame->rank)) {
-            bad_frame(node, frame, "not for this rank");
-            break;
-        }
-        hang_take_stack(run, node, frame->rank, body);
+        take_stacked(run, node, frame, body);
         break;
     case FRAME_READY:
-        if (node->state != NODE_PREPARING || node->failure != NULL)
-            break; /* it crossed with our STOP */
-        node->containment = optional_text(body, "containment");
-        log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
-        if (run_check_ready(run, node, body))
-            node_enter(node, NODE_READY, 0);
+        take_ready(run, node, body);
         break;
     case FRAME_STARTED:
         take_started(run, node, frame, body);
