@@ -22,42 +22,96 @@
 #define LEAVE_LEAST_S 5.0
 #define STUCK_MAX     16 /* processes named that survive SIGKILL; a node may send any number */
 
-static void bad_frame(struct node *node, const struct frame *frame, const char *why)
+static bool        is_about_rank(enum frame_type type);
+static void        take_probed(struct run *run, struct node *node, const json_t *body);
+static void        take_ready(struct run *run, struct node *node, const json_t *body);
+static void        take_started(struct run *run, struct node *node, const struct frame *frame,
+                                const json_t *body);
+static bool        all_have_started(const struct outcome *outcome);
+static void        take_exit(struct run *run, struct node *node, const struct frame *frame,
+                             const json_t *body);
+static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
+                            const json_t *body);
+static void        answer_barrier(struct run *run);
+static void        take_abort(struct run *run, struct node *node, const struct frame *frame,
+                              const json_t *body);
+static void        take_error(struct run *run, struct node *node, const struct frame *frame,
+                              const json_t *body);
+static void        take_dumping(struct run *run, struct node *node, const json_t *body);
+static void        take_done(struct run *run, struct node *node, const struct frame *frame,
+                             const json_t *body);
+static void        tell_stuck(const struct node *node, const json_t *list);
+static void        take_stacked(struct run *run, struct node *node, const struct frame *frame,
+                                const json_t *body);
+static void        take_output(struct run *run, struct node *node, const struct frame *frame);
+static void        output_consumed_cb(size_t index, size_t bytes, void *arg);
+static void        output_failed_cb(bool is_stderr, int error, void *arg);
+static void        bad_frame(struct node *node, const struct frame *frame, const char *why);
+static bool        rank_is_of(const struct node *node, uint32_t rank);
+static int64_t     int_of(const json_t *body, const char *key, int64_t otherwise);
+static int         small_int_of(const json_t *body, const char *key, int otherwise, int most);
+static const char *text_of(const json_t *body, const char *key);
+static char       *optional_text(const json_t *body, const char *key);
+
+const struct output_ops intake_output_ops = { output_consumed_cb, output_failed_cb };
+
+void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
 {
-    node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: %s", frame_name(frame->type), why);
+    struct run *run = arg;
+
+    if (is_about_rank(frame->type) &&
+        (!rank_is_of(node, frame->rank) || node->state < NODE_RUNNING)) {
+        bad_frame(node, frame, "not for this rank or not now");
+        return;
+    }
+    switch (frame->type) {
+    case FRAME_PROBED:
+        take_probed(run, node, body);
+        break;
+    case FRAME_IDLE:
+        hang_take_idle(node, body);
+        break;
+    case FRAME_STACKED:
+        take_stacked(run, node, frame, body);
+        break;
+    case FRAME_READY:
+        take_ready(run, node, body);
+        break;
+    case FRAME_STARTED:
+        take_started(run, node, frame, body);
+        break;
+    case FRAME_OUTPUT:
+        take_output(run, node, frame);
+        break;
+    case FRAME_EXIT:
+        take_exit(run, node, frame, body);
+        break;
+    case FRAME_KVS:
+        take_kvs(run, node, frame, body);
+        break;
+    case FRAME_ABORT:
+        take_abort(run, node, frame, body);
+        break;
+    case FRAME_ERROR:
+        take_error(run, node, frame, body);
+        break;
+    case FRAME_DUMPING:
+        take_dumping(run, node, body);
+        break;
+    case FRAME_DONE:
+        take_done(run, node, frame, body);
+        break;
+    default:
+        if (run->errand == NULL || !run->errand->frame(run, node, frame, body))
+            bad_frame(node, frame, "nobody has asked for it");
+        break;
+    }
 }
 
-static bool rank_is_of(const struct node *node, uint32_t rank)
+static bool is_about_rank(enum frame_type type)
 {
-    int i;
-
-    for (i = 0; i < node->plan->ranks; i++)
-        if ((uint32_t)node->plan->rank[i].rank == rank)
-            return true;
-    return false;
-}
-
-static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
-{
-    const json_t *value = json_object_get(body, key);
-
-    return json_is_integer(value) ? json_integer_value(value) : otherwise;
-}
-
-/* The same where only some values make sense; -1 for any other. */
-static int small_int_of(const json_t *body, const char *key, int otherwise, int most)
-{
-    int64_t value = int_of(body, key, otherwise);
-
-    return value >= 0 && value <= most ? (int)value : -1;
-}
-
-/* Text from a node, borrowed, or "". */
-static const char *text_of(const json_t *body, const char *key)
-{
-    const char *text = json_string_value(json_object_get(body, key));
-
-    return text != NULL ? text : "";
+    return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
+           type == FRAME_ABORT;
 }
 
 static void take_probed(struct run *run, struct node *node, const json_t *body)
@@ -91,15 +145,14 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
     node_enter(node, NODE_PROBED, 0);
 }
 
-/* With --no_ssh others start some of them. */
-static bool all_have_started(const struct outcome *outcome)
+static void take_ready(struct run *run, struct node *node, const json_t *body)
 {
-    int rank;
-
-    for (rank = 0; rank < outcome->plan->world_size; rank++)
-        if (outcome->node_of[rank] != OUTCOME_NOT_OURS && !outcome->rank[rank].started)
-            return false;
-    return true;
+    if (node->state != NODE_PREPARING || node->failure != NULL)
+        return; /* it crossed with our STOP */
+    node->containment = optional_text(body, "containment");
+    log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
+    if (run_check_ready(run, node, body))
+        node_enter(node, NODE_READY, 0);
 }
 
 static void take_started(struct run *run, struct node *node, const struct frame *frame,
@@ -112,63 +165,15 @@ static void take_started(struct run *run, struct node *node, const struct frame 
         detach_started(run->detach);
 }
 
-static void take_output(struct run *run, struct node *node, const struct frame *frame)
+/* With --no_ssh others start some of them. */
+static bool all_have_started(const struct outcome *outcome)
 {
-    int64_t *left = &run->credit_left[node->index];
+    int rank;
 
-    if (frame->stream == STREAM_NONE) {
-        bad_frame(node, frame, "no stream");
-        return;
-    }
-    if (frame->size == 0) {
-        output_end(run->output, (int)frame->rank, frame->stream);
-        return;
-    }
-    *left -= (int64_t)frame->size;
-    if (*left < 0) {
-        bad_frame(node, frame, "more than the credit allows");
-        return;
-    }
-    output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
-    live_rank_said(run, frame->rank);
-}
-
-/* Bytes have left our memory: the agent may send as many again. In lots, so
- * that credit frames stay rare. */
-static void output_consumed_cb(size_t index, size_t bytes, void *arg)
-{
-    struct run  *run = arg;
-    struct node *node = &run->node[index];
-
-    node->credit_due += bytes;
-    if (node->credit_due < run->credit / 4 || !node_is_live(node))
-        return;
-    node_send_u32(node, FRAME_CREDIT, (uint32_t)node->credit_due);
-    run->credit_left[index] += (int64_t)node->credit_due;
-    node->credit_due = 0;
-}
-
-/* Nobody reads any more. A closed pipe ends the run as it would end any filter;
- * a full disk does not stop a training, only the exit status will tell. */
-static void output_failed_cb(bool is_stderr, int error, void *arg)
-{
-    struct run *run = arg;
-
-    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout", strerror(error));
-    if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
-                      is_stderr ? "stderr" : "stdout");
-        run_end(run);
-    }
-}
-
-const struct output_ops intake_output_ops = { output_consumed_cb, output_failed_cb };
-
-static char *optional_text(const json_t *body, const char *key)
-{
-    const char *text = json_string_value(json_object_get(body, key));
-
-    return text != NULL ? xstrdup(text) : NULL;
+    for (rank = 0; rank < outcome->plan->world_size; rank++)
+        if (outcome->node_of[rank] != OUTCOME_NOT_OURS && !outcome->rank[rank].started)
+            return false;
+    return true;
 }
 
 static void take_exit(struct run *run, struct node *node, const struct frame *frame,
@@ -204,20 +209,6 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
         run_end(run);
 }
 
-/* The last node has come to the barrier: everybody gets everything. */
-static void answer_barrier(struct run *run)
-{
-    json_t *part;
-    size_t  i;
-
-    while ((part = kvs_take(run->kvs)) != NULL) {
-        for (i = 0; i < run->plan->nodes; i++)
-            if (node_is_live(&run->node[i]))
-                node_send(&run->node[i], FRAME_KVS, json_incref(part));
-        json_decref(part);
-    }
-}
-
 static void take_kvs(struct run *run, struct node *node, const struct frame *frame,
                      const json_t *body)
 {
@@ -233,6 +224,20 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     else if (rc > 0)
         answer_barrier(run);
+}
+
+/* The last node has come to the barrier: everybody gets everything. */
+static void answer_barrier(struct run *run)
+{
+    json_t *part;
+    size_t  i;
+
+    while ((part = kvs_take(run->kvs)) != NULL) {
+        for (i = 0; i < run->plan->nodes; i++)
+            if (node_is_live(&run->node[i]))
+                node_send(&run->node[i], FRAME_KVS, json_incref(part));
+        json_decref(part);
+    }
 }
 
 static void take_abort(struct run *run, struct node *node, const struct frame *frame,
@@ -288,18 +293,6 @@ static void take_dumping(struct run *run, struct node *node, const json_t *body)
         xevent_add(run->stop_limit, &more);
 }
 
-static void tell_stuck(const struct node *node, const json_t *list)
-{
-    const json_t *stuck;
-    size_t        i;
-
-    json_array_foreach(list, i, stuck)
-        if (i < STUCK_MAX)
-            log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s",
-                      node->plan->host, int_of(stuck, "pid", 0), text_of(stuck, "name"),
-                      text_of(stuck, "wchan"));
-}
-
 /* It comes when all ranks have ended, or when we have asked for it, and once: a
  * node that were done without either would be waited for in vain. */
 static void take_done(struct run *run, struct node *node, const struct frame *frame,
@@ -338,6 +331,18 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                                     ? run->options->dead_after_s : LEAVE_LEAST_S);
 }
 
+static void tell_stuck(const struct node *node, const json_t *list)
+{
+    const json_t *stuck;
+    size_t        i;
+
+    json_array_foreach(list, i, stuck)
+        if (i < STUCK_MAX)
+            log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s",
+                      node->plan->host, int_of(stuck, "pid", 0), text_of(stuck, "name"),
+                      text_of(stuck, "wchan"));
+}
+
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,
                          const json_t *body)
 {
@@ -347,71 +352,101 @@ static void take_stacked(struct run *run, struct node *node, const struct frame 
         hang_take_stack(run, node, frame->rank, body);
 }
 
-static void take_ready(struct run *run, struct node *node, const json_t *body)
+/* ---- output ---- */
+
+static void take_output(struct run *run, struct node *node, const struct frame *frame)
 {
-    if (node->state != NODE_PREPARING || node->failure != NULL)
-        return; /* it crossed with our STOP */
-    node->containment = optional_text(body, "containment");
-    log_info("%s: containment %s", node->plan->host, text_of(body, "containment"));
-    if (run_check_ready(run, node, body))
-        node_enter(node, NODE_READY, 0);
+    int64_t *left = &run->credit_left[node->index];
+
+    if (frame->stream == STREAM_NONE) {
+        bad_frame(node, frame, "no stream");
+        return;
+    }
+    if (frame->size == 0) {
+        output_end(run->output, (int)frame->rank, frame->stream);
+        return;
+    }
+    *left -= (int64_t)frame->size;
+    if (*left < 0) {
+        bad_frame(node, frame, "more than the credit allows");
+        return;
+    }
+    output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
+    live_rank_said(run, frame->rank);
 }
 
-static bool is_about_rank(enum frame_type type)
+/* Bytes have left our memory: the agent may send as many again. In lots, so
+ * that credit frames stay rare. */
+static void output_consumed_cb(size_t index, size_t bytes, void *arg)
 {
-    return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
-           type == FRAME_ABORT;
+    struct run  *run = arg;
+    struct node *node = &run->node[index];
+
+    node->credit_due += bytes;
+    if (node->credit_due < run->credit / 4 || !node_is_live(node))
+        return;
+    node_send_u32(node, FRAME_CREDIT, (uint32_t)node->credit_due);
+    run->credit_left[index] += (int64_t)node->credit_due;
+    node->credit_due = 0;
 }
 
-void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
+/* Nobody reads any more. A closed pipe ends the run as it would end any filter;
+ * a full disk does not stop a training, only the exit status will tell. */
+static void output_failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
 
-    if (is_about_rank(frame->type) &&
-        (!rank_is_of(node, frame->rank) || node->state < NODE_RUNNING)) {
-        bad_frame(node, frame, "not for this rank or not now");
-        return;
+    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout", strerror(error));
+    if (error == EPIPE && run->options->log_dir == NULL) {
+        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
+                      is_stderr ? "stderr" : "stdout");
+        run_end(run);
     }
-    switch (frame->type) {
-    case FRAME_PROBED:
-        take_probed(run, node, body);
-        break;
-    case FRAME_IDLE:
-        hang_take_idle(node, body);
-        break;
-    case FRAME_STACKED:
-        take_stacked(run, node, frame, body);
-        break;
-    case FRAME_READY:
-        take_ready(run, node, body);
-        break;
-    case FRAME_STARTED:
-        take_started(run, node, frame, body);
-        break;
-    case FRAME_OUTPUT:
-        take_output(run, node, frame);
-        break;
-    case FRAME_EXIT:
-        take_exit(run, node, frame, body);
-        break;
-    case FRAME_KVS:
-        take_kvs(run, node, frame, body);
-        break;
-    case FRAME_ABORT:
-        take_abort(run, node, frame, body);
-        break;
-    case FRAME_ERROR:
-        take_error(run, node, frame, body);
-        break;
-    case FRAME_DUMPING:
-        take_dumping(run, node, body);
-        break;
-    case FRAME_DONE:
-        take_done(run, node, frame, body);
-        break;
-    default:
-        if (run->errand == NULL || !run->errand->frame(run, node, frame, body))
-            bad_frame(node, frame, "nobody has asked for it");
-        break;
-    }
+}
+
+/* ---- reading ---- */
+
+static void bad_frame(struct node *node, const struct frame *frame, const char *why)
+{
+    node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame: %s", frame_name(frame->type), why);
+}
+
+static bool rank_is_of(const struct node *node, uint32_t rank)
+{
+    int i;
+
+    for (i = 0; i < node->plan->ranks; i++)
+        if ((uint32_t)node->plan->rank[i].rank == rank)
+            return true;
+    return false;
+}
+
+static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
+{
+    const json_t *value = json_object_get(body, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* The same where only some values make sense; -1 for any other. */
+static int small_int_of(const json_t *body, const char *key, int otherwise, int most)
+{
+    int64_t value = int_of(body, key, otherwise);
+
+    return value >= 0 && value <= most ? (int)value : -1;
+}
+
+/* Text from a node, borrowed, or "". */
+static const char *text_of(const json_t *body, const char *key)
+{
+    const char *text = json_string_value(json_object_get(body, key));
+
+    return text != NULL ? text : "";
+}
+
+static char *optional_text(const json_t *body, const char *key)
+{
+    const char *text = json_string_value(json_object_get(body, key));
+
+    return text != NULL ? xstrdup(text) : NULL;
 }
