@@ -72,7 +72,7 @@ struct agent {
     uint64_t           credit;
     int                turn;       /* whose output goes next */
     bool               has_begun;  /* GO has come */
-    int64_t            stopped_ns; /* when a stop began, by the launcher's word or our own; 0: not */
+    int64_t            stopped_ns; /* when a stop began, whoever began it; 0: not */
     int64_t            kill_ns;    /* when the guard is to KILL what is left; 0: not yet known */
     bool               pid_file_made;
     int                master_port;     /* that we have held until GO; 0: none */

@@ -137,7 +137,9 @@ static void count_unread(struct stream *stream)
 {
     int waits = 0;
 
-    stream->unread_bytes += ioctl(stream->fd, FIONREAD, &waits) == 0 && waits > 0 ? (uint64_t)waits : 1;
+    if (ioctl(stream->fd, FIONREAD, &waits) < 0 || waits < 1)
+        waits = 1;
+    stream->unread_bytes += (uint64_t)waits;
 }
 
 /* The file gets everything. The frames get what fits; at the bound the line

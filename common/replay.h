@@ -59,7 +59,8 @@ void replay_put_ack(struct replay *replay, uint32_t generation);
 int replay_take_ack(struct replay *replay, const struct frame *frame, struct error *err);
 
 /* The other end has our stream up to position, and nothing behind it: go on from
- * there. *again: bytes that were sent before. -1: there was never so much, or it was acknowledged long ago. */
+ * there. *again: bytes that were sent before. -1: there was never so much, or it was
+ * acknowledged long ago. */
 int replay_rewind(struct replay *replay, uint64_t position, size_t *again, struct error *err);
 
 #endif

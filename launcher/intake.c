@@ -161,8 +161,10 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
                          node_local_ns(node, int_of(body, "at_ns", 0)));
     live_rank_started(run, frame->rank);
-    if (run->detach != NULL && all_have_started(&run->outcome))
+    if (run->detach != NULL && all_have_started(&run->outcome)) {
+        live_beat(run); /* from here on muster status may be asked */
         detach_started(run->detach);
+    }
 }
 
 /* With --no_ssh others start some of them. */
@@ -245,7 +247,8 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
 {
     int code = (int)int_of(body, "code", 1) & 0xff;
 
-    outcome_cause(&run->outcome, code != 0 ? code : 1, "rank %u on %s aborted the run (PMI abort, code %d)",
+    outcome_cause(&run->outcome, code != 0 ? code : 1,
+                  "rank %u on %s aborted the run (PMI abort, code %d)",
                   frame->rank, node->plan->host, code);
     run_end(run);
 }
@@ -309,8 +312,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     }
     tell_stuck(node, json_object_get(body, "stuck"));
     if (left > 0)
-        outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed", left,
-                      node->plan->host);
+        outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed",
+                      left, node->plan->host);
     if (skipped > 0)
         log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
                  node->plan->host, skipped);
@@ -320,7 +323,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     if (unread > 0)
         log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
                   node->plan->host, unread);
-    run->outcome.lost_bytes += (lost > 0 ? (uint64_t)lost : 0) + (unread > 0 ? (uint64_t)unread : 0);
+    run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
+    run->outcome.lost_bytes += unread > 0 ? (uint64_t)unread : 0;
     generation_port_taken(run, node, text_of(body, "port_taken"));
     if (node->ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
@@ -396,7 +400,8 @@ static void output_failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
 
-    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout", strerror(error));
+    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout",
+              strerror(error));
     if (error == EPIPE && run->options->log_dir == NULL) {
         outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
                       is_stderr ? "stderr" : "stdout");

@@ -140,8 +140,8 @@ static json_t *json_of_run(const struct kept *run)
                            : json_null(),
         "start", start, "host", kept_host(run), "pid",
         has_pid ? json_integer(run->launcher) : json_null(), "detached",
-        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"), "world_size",
-        json_object_get(run->plan, "world_size"), "command", command_of(run));
+        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
+        "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
 
     free(state);
     if (about == NULL)

@@ -116,7 +116,9 @@ static uint32_t credit_of_each(size_t nodes)
 {
     size_t credit = CREDIT_TOTAL / nodes;
 
-    return (uint32_t)(credit > CREDIT_MOST ? CREDIT_MOST : credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
+    if (credit > CREDIT_MOST)
+        credit = CREDIT_MOST;
+    return (uint32_t)(credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
 }
 
 /* What only fails when this machine is out of something. */

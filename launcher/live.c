@@ -141,8 +141,9 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
     rank_words(run, node, rank, state);
     return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
                      json_text(host, strlen(host)), "pid", end->pid, "state",
-                     json_text(state, strlen(state)), "started_ns", (json_int_t)(end->started ? live->started_ns : 0),
-                     "said_ns", (json_int_t)(end->started ? live->said_ns : 0));
+                     json_text(state, strlen(state)), "started_ns",
+                     (json_int_t)(end->started ? live->started_ns : 0), "said_ns",
+                     (json_int_t)(end->started ? live->said_ns : 0));
 }
 
 static char *make_text(const struct run *run)

@@ -65,7 +65,8 @@ int rundir_open(struct rundir *dir, const struct plan *plan, const struct option
         goto out;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->fd >= 0)
-        dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+        dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+                             0600);
     if (dir->log_fd < 0 || fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
         err_set(err, "%s: %s", dir->path, strerror(errno));
         goto out;
