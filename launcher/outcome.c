@@ -103,10 +103,17 @@ static void keep_first_rank(struct outcome *outcome, int rank)
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns)
 {
+    int rank;
+
     if (outcome->node[node] != NULL)
         return;
     outcome->node[node] = xmemdup(why, sizeof *why);
     outcome->node_failed_ns[node] = at_ns;
+    /* What it was told to start it may have started, without being able to say so. */
+    for (rank = 0; outcome->has_begun && !outcome->is_exec && rank < outcome->plan->world_size;
+         rank++)
+        if (outcome->node_of[rank] == node)
+            outcome->rank[rank].started = true;
 }
 
 void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips)

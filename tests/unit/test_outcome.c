@@ -327,6 +327,8 @@ static void test_node_lost(void **state)
     struct fixture *f = *state;
 
     start_all(f);
+    f->outcome.has_begun = true;
+    f->outcome.rank[5].started = false; /* no word of it came */
     fail_node(f, 2, 5, "running", EXIT_LOST, "nothing heard\nfor \033c 15 s", "");
     end_rank(f, 0, 5.1, EXIT_CODE(1));
     end_rest(f, 6, STOPPED);
