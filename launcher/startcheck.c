@@ -123,8 +123,10 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready)
         return true;
     if (run->options->strict_containment && !is_contained(node->containment)) {
         node_fail(node, "containment", EXIT_CREATE,
-                  "be root there, or let users make namespaces (user.max_user_namespaces), or "
-                  "leave --strict-containment out",
+                  "be root there, or let users make namespaces (sysctl user.max_user_namespaces; "
+                  "Debian: kernel.unprivileged_userns_clone=1; Ubuntu: "
+                  "kernel.apparmor_restrict_unprivileged_userns=0), or leave "
+                  "--strict-containment out",
                   "neither a PID namespace nor a cgroup is to be had (only %s)",
                   node->containment != NULL ? node->containment : "nothing");
         return false;
