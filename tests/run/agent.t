@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (AGENT, Agent, complete, DEADLINE_S, main, plan_error, PYTHON, python,
-                          SHOW, Skip, wait_until)
+                          SANITIZED, SHOW, Skip, wait_until)
 
 
 # --- the ordinary course --------------------------------------------------------------
