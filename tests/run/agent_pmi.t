@@ -5,10 +5,8 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (Agent, complete, main, python, SCRATCH, Skip)
