@@ -22,11 +22,14 @@ void rundir_remove_old(const char *runs, const char *but)
 {
     struct dirent **entry = NULL;
     int             i, count = scandir(runs, &entry, is_run, alphasort);
+    int             surplus = count - RUNDIR_KEPT;
     int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     for (i = 0; i < count; i++) {
-        if (i < count - RUNDIR_KEPT && runs_fd >= 0 && strcmp(entry[i]->d_name, but) != 0)
+        if (surplus > 0 && runs_fd >= 0 && strcmp(entry[i]->d_name, but) != 0) {
             remove_run(runs_fd, entry[i]->d_name);
+            surplus--;
+        }
         free(entry[i]);
     }
     free(entry);

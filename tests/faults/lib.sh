@@ -116,9 +116,12 @@ contain_given=${MUSTER_TEST_CONTAIN-all}
 here=$top_srcdir/tests/faults
 unset TMPDIR
 run_limit=40
-# Sanitizers make everything slower, and keep freed memory.
+# Sanitizers make everything slower, and keep freed memory: not 256 MiB of it, so that bounds
+# on memory mean something.
 slower=1
 ! grep -q __asan_init "$top_builddir/launcher/muster" || slower=3
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=64
+export ASAN_OPTIONS
 
 # Processes that have the tag in their arguments only. Brackets, so that grep does not find
 # itself.

@@ -161,12 +161,13 @@ run() {
 }
 
 # start COMMAND...: the same in the background; its process is $pid. A shell starts
-# background commands with SIGINT ignored, which is not how a terminal would.
+# background commands with SIGINT ignored, and nohup with SIGHUP, which is not how a terminal
+# would.
 start() {
     : >out
     : >err
     echo "not yet" >status
-    MUSTER_TEST_TAG=$tag env --default-signal=INT,QUIT "$@" >out 2>err </dev/null &
+    MUSTER_TEST_TAG=$tag env --default-signal=INT,QUIT,HUP "$@" >out 2>err </dev/null &
     pid=$!
     test_pids="$test_pids $pid"
 }
