@@ -54,7 +54,8 @@ static void check_silence(struct run *run, struct node *node, int64_t now_ns)
     }
     if (node->cut_ns != 0)
         return; /* it is known, and being worked on */
-    if (silent_s >= run->options->dead_after_s / 2)
+    /* Early: over a bad line another connection may take most of what is left. */
+    if (silent_s >= run->options->dead_after_s / 3 && silent_s >= 2 * run->options->heartbeat_s)
         node_try_redial(node);
     if (silent_s < 3 * run->options->heartbeat_s) {
         if (node->is_suspect)

@@ -16,7 +16,7 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define PREPARE_S        40.0 /* for READY; a venv script alone may take 20 s */
-#define REDIAL_STAGE_S   3.0  /* for each stage of a connection that is made again */
+#define REDIAL_STAGE_S   5.0  /* for each stage of a connection that is made again */
 
 static const char *const phase_names[] = { "connecting", "listening", "reaching", "holding",
                                            "preparing", "running", "stopping" };
