@@ -24,6 +24,14 @@
  * the lease, so that muster's own, better message comes first. */
 #define USER_TIMEOUT_MS 30000
 
+/* On a bad line a lost packet is to be sent again soon, not after ever longer pauses: five
+ * losses in a row would make 15 s, and a lease that is over. Linux 6.15 takes a longest pause;
+ * before it THIN_LINEAR does, with some congestion controls. */
+#define RESEND_MOST_MS 1000
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44
+#endif
+
 struct attempt {
     struct dial           *dial;
     const struct addrinfo *address;
@@ -180,11 +188,10 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
 static void set_options(int fd)
 {
     int          on = 1;
-    unsigned int limit_ms = USER_TIMEOUT_MS;
+    unsigned int limit_ms = USER_TIMEOUT_MS, pause_ms = RESEND_MOST_MS;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    /* On a bad line a lost packet is sent again soon, not after ever longer pauses: five in a
-     * row would make 15 s, and a lease that is over. */
+    setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &pause_ms, sizeof pause_ms);
     setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
 }
