@@ -240,8 +240,8 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
         link_lose(&agent->link, why.text);
         return;
     }
-    if (agent->link.is_cut)
-        return;
+    if (agent->link.is_cut || agent->state == AGENT_DONE)
+        return; /* behind DONE nothing comes that would have to be acknowledged too */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
