@@ -209,6 +209,8 @@ static void conn_input(struct evbuffer *in, void *arg)
     int          got = 1;
 
     node->heard_ns = clock_now_ns();
+    if (redial_has_asked(node->redial))
+        return; /* all this comes again, behind RESUMED */
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
         if (frame.type != FRAME_HELLO)
             replay_take(&node->replay, frame.size);
@@ -236,9 +238,13 @@ static void conn_closed(const struct conn_failure *why, void *arg)
         node_enter(node, NODE_ENDED, 0);
         return;
     }
-    /* A second agent only mirrors the end of the first, or dies alone. */
-    if (can_redial(node) && (failure.is_cut || node->is_relayed)) {
-        node_cut(node, failure.text);
+    /* A second agent only mirrors the end of the first, or dies alone; the first one, asked by
+     * another, may have let go of this connection. */
+    if (can_redial(node) &&
+        (failure.is_cut || node->is_relayed || redial_has_asked(node->redial))) {
+        node->cut_ns = clock_now_ns();
+        snprintf(node->cut_why, sizeof node->cut_why, "%s", failure.text);
+        log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, node->cut_why);
         redial_start(node);
         return;
     }
@@ -266,26 +272,17 @@ void node_try_redial(struct node *node)
         redial_start(node);
 }
 
-void node_cut(struct node *node, const char *why)
-{
-    if (node->cut_ns != 0)
-        return;
-    if (node->conn != NULL)
-        conn_free(node->conn);
-    node->conn = NULL;
-    node->cut_ns = clock_now_ns();
-    snprintf(node->cut_why, sizeof node->cut_why, "%s", why);
-    log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, why);
-}
-
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in)
 {
+    int64_t since_ns = node->cut_ns != 0 ? node->cut_ns : node->heard_ns;
+
     redial_free(node->redial);
     node->redial = NULL;
+    conn_free(node->conn);
     node->conn = conn;
     conn_hand_over(conn, &node_conn_ops, node);
     log_warn("%s: reconnected after %.1f s, %" PRIu64 " bytes sent again", node->plan->host,
-             (double)(clock_now_ns() - node->cut_ns) / NS_PER_S, sent_again);
+             (double)(clock_now_ns() - since_ns) / NS_PER_S, sent_again);
     node->cut_ns = 0;
     node->heard_ns = clock_now_ns();
     node->is_suspect = false;
@@ -296,6 +293,6 @@ void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, stru
 
 void node_lose(struct node *node)
 {
-    node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
-              redial_why(node->redial));
+    node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s",
+              node->cut_ns != 0 ? node->cut_why : "it was silent", redial_why(node->redial));
 }

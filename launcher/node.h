@@ -73,6 +73,7 @@ struct node {
     char                   *containment; /* from READY */
     struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
     int64_t                 heard_ns;   /* when the last bytes came */
+    uint32_t                resent;     /* by its conn's line at that time */
     struct roundtrips       trips;
     int64_t                 stop_ns;    /* when STOP was sent; 0: not */
     uint64_t                credit_due; /* bytes written, not yet given back as credit */
@@ -119,9 +120,8 @@ void node_give_up(struct node *node, const struct conn_failure *why, double dead
 void node_try_redial(struct node *node);
 /* It was cut and cannot be had back: NODE_FAILED, with both reasons. */
 void node_lose(struct node *node);
-/* redial.c: conn is of no use any more (again: nothing happens); its successor, with
- * what has come on it already, brings sent_again bytes for a second time. */
-void node_cut(struct node *node, const char *why);
+/* redial.c: another connection takes the place of the one there was, if it is still there;
+ * in is what has come on it already, and sent_again bytes come for a second time. */
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);
 
 /* Nothing was started on this node and nobody waits for it any more: end the

@@ -20,8 +20,9 @@
  * there is none to lose. */
 #define PAUSE_FIRST_S 0.3
 #define PAUSE_MOST_S  1.0
-/* From open to RESUMED: two small frames each way. */
-#define ANSWER_S 5.0
+/* From open to RESUMED: two small frames each way, but over whatever line it is. Who has
+ * taken ATTACH is lost when we give up. */
+#define ANSWER_S 15.0
 
 struct redial {
     struct node   *node;
@@ -34,7 +35,7 @@ struct redial {
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg);
 static void dial(struct redial *r);
-static void pause_then_dial(struct redial *r);
+static void give_up(struct redial *r);
 static bool take(struct redial *r, const struct frame *frame, struct evbuffer *in);
 static void ask(struct redial *r);
 static void refused(struct redial *r, const json_t *body);
@@ -76,6 +77,11 @@ void redial_free(struct redial *r)
     free(r);
 }
 
+bool redial_has_asked(const struct redial *r)
+{
+    return r != NULL && r->has_asked;
+}
+
 const char *redial_why(const struct redial *r)
 {
     return r->why;
@@ -92,9 +98,7 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
         return;
     }
     snprintf(r->why, sizeof r->why, "the agent there did not answer within %g s", ANSWER_S);
-    conn_free(r->conn);
-    r->conn = NULL;
-    pause_then_dial(r);
+    give_up(r);
 }
 
 /* ---- one attempt ---- */
@@ -139,9 +143,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     else
         snprintf(r->why, sizeof r->why, "the agent there left at once");
     log_info("%s: reconnecting: %s", r->node->plan->host, r->why);
-    conn_free(r->conn);
-    r->conn = NULL;
-    pause_then_dial(r);
+    give_up(r);
 }
 
 static const struct conn_ops conn_ops = {
@@ -153,15 +155,18 @@ static const struct conn_ops conn_ops = {
 
 static void dial(struct redial *r)
 {
-    r->has_asked = false;
     r->conn = r->node->ops->dial(r->node, &conn_ops, r, r->node->arg);
     conn_start(r->conn);
 }
 
-static void pause_then_dial(struct redial *r)
+/* This attempt: the next one after a pause. */
+static void give_up(struct redial *r)
 {
     struct timeval pause = clock_interval(r->pause_s);
 
+    conn_free(r->conn);
+    r->conn = NULL;
+    r->has_asked = false;
     xevent_add(r->timer, &pause);
     r->pause_s = r->pause_s * 1.5 < PAUSE_MOST_S ? r->pause_s * 1.5 : PAUSE_MOST_S;
 }
@@ -194,8 +199,8 @@ static bool take(struct redial *r, const struct frame *frame, struct evbuffer *i
     return false;
 }
 
-/* The node can be reached. From here on the old connection, if there still is one, must
- * not bring anything more. */
+/* The node can be reached. From here on the old connection, if there still is one, brings
+ * nothing more (node.c), unless this attempt fails. */
 static void ask(struct redial *r)
 {
     struct evbuffer *out = evbuffer_new();
@@ -203,7 +208,6 @@ static void ask(struct redial *r)
 
     if (out == NULL)
         xalloc_die();
-    node_cut(node, "it was silent");
     r->has_asked = true;
     frame_put_json(out, FRAME_ATTACH, node->generation, 0,
                    json_pack("{s:s, s:s, s:I}", "door", node->key.door, "token", node->key.token,

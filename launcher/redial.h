@@ -6,12 +6,15 @@
  * RESUMED, and both ends go on where the other one is (replay.h).
  *
  * A node that is only silent is dialled too, beside its connection: whichever works
- * first wins. At ATTACH the old connection is given up for good, since from there on
- * the agent sends again what we had not got by then.
+ * first wins. From ATTACH to RESUMED nothing is taken from the old connection, since the
+ * agent sends again what we had not got by then; but it stays open: its end, should it come
+ * before ATTACH, would tell the agent to wait for us no longer than --reconnect.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REDIAL_H
 #define MUSTER_REDIAL_H
+
+#include <stdbool.h>
 
 #include "frame.h"
 
@@ -31,6 +34,9 @@ void redial_key_make(struct redial_key *key, const char *run_id, int node_rank);
 void redial_start(struct node *node);
 /* NULL is fine. */
 void redial_free(struct redial *redial);
+
+/* ATTACH is under way; NULL is fine. */
+bool redial_has_asked(const struct redial *redial);
 
 /* How the last attempt ended. */
 const char *redial_why(const struct redial *redial);
