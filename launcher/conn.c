@@ -24,6 +24,11 @@ void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg)
     conn->arg = arg;
 }
 
+bool conn_line(struct conn *conn, struct conn_line *line)
+{
+    return conn->kind->line != NULL && conn->kind->line(conn, line);
+}
+
 void conn_free(struct conn *conn)
 {
     if (conn != NULL)

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -74,6 +75,15 @@ void conn_write(struct conn *conn, struct evbuffer *from);
 /* Another one listens from now on. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
+/* What the kernel knows of the line below an open connection. */
+struct conn_line {
+    double   acked_s; /* since the other machine's kernel last acknowledged something */
+    uint32_t resent;  /* packets that had to be sent again, since the beginning */
+};
+
+/* False: nobody can tell (another transport than TCP of our own, or not open). */
+bool conn_line(struct conn *conn, struct conn_line *line);
+
 /* Ends the connection without waiting; no callback comes any more. */
 void conn_free(struct conn *conn);
 
@@ -81,6 +91,7 @@ void conn_free(struct conn *conn);
 struct conn_kind {
     void (*start)(struct conn *conn);
     void (*write)(struct conn *conn, struct evbuffer *from);
+    bool (*line)(struct conn *conn, struct conn_line *line); /* NULL: it has none */
     void (*free)(struct conn *conn);
 };
 

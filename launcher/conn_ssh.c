@@ -10,8 +10,11 @@
  */
 #include "config.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include <libssh/libssh.h>
 
@@ -44,11 +47,13 @@ struct conn_ssh {
 
 static void ssh_start(struct conn *conn);
 static void ssh_write(struct conn *conn, struct evbuffer *from);
+static bool ssh_line(struct conn *conn, struct conn_line *line);
 static void ssh_conn_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = ssh_start,
     .write = ssh_write,
+    .line = ssh_line,
     .free = ssh_conn_free,
 };
 
@@ -113,6 +118,21 @@ static void ssh_write(struct conn *conn, struct evbuffer *from)
     }
     evbuffer_add_buffer(c->remote->stream.out, from);
     run_again(c);
+}
+
+/* Behind a ProxyCommand there is a pipe, which knows nothing. */
+static bool ssh_line(struct conn *conn, struct conn_line *line)
+{
+    struct conn_ssh *c = (struct conn_ssh *)conn;
+    struct tcp_info  info;
+    socklen_t        size = sizeof info;
+
+    if (c->remote == NULL || getsockopt(ssh_get_fd(c->remote->session), IPPROTO_TCP, TCP_INFO,
+                                        &info, &size) < 0)
+        return false;
+    *line = (struct conn_line){ .acked_s = info.tcpi_last_ack_recv / 1e3,
+                                .resent = info.tcpi_total_retrans };
+    return true;
 }
 
 static void ssh_conn_free(struct conn *conn)

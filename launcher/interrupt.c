@@ -1,4 +1,4 @@
-/* interrupt.c - what ends or disturbs a run from outside: signals, limits, silence
+/* interrupt.c - what ends or disturbs a run from outside: signals, limits
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "silence.h"
 #include "xevent.h"
 
 /* An agent that does not confirm the end in time is lost: we cannot say that
@@ -38,33 +39,6 @@ static void time_limit_cb(evutil_socket_t fd, short what, void *arg)
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s is over",
                   run->options->timeout_s);
     run_end(run);
-}
-
-static void check_silence(struct run *run, struct node *node, int64_t now_ns)
-{
-    double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
-
-    if (silent_s >= run->options->dead_after_s) {
-        if (node->cut_ns != 0)
-            node_lose(node);
-        else
-            node_fail(node, "running", EXIT_LOST, "is the network or the machine down?",
-                      "nothing heard for %.0f s", silent_s);
-        return;
-    }
-    if (node->cut_ns != 0)
-        return; /* it is known, and being worked on */
-    /* Early: over a bad line another connection may take most of what is left. */
-    if (silent_s >= run->options->dead_after_s / 3 && silent_s >= 2 * run->options->heartbeat_s)
-        node_try_redial(node);
-    if (silent_s < 3 * run->options->heartbeat_s) {
-        if (node->is_suspect)
-            log_warn("%s: heard again", node->plan->host);
-        node->is_suspect = false;
-    } else if (!node->is_suspect) {
-        log_warn("%s: suspect: nothing heard for %.0f s", node->plan->host, silent_s);
-        node->is_suspect = true;
-    }
 }
 
 /* It says so once: the next look is at a sleep of its own. */
@@ -98,7 +72,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
             continue;
         if (we_slept)
             node->heard_ns = now_ns;
-        check_silence(run, node, now_ns);
+        silence_check(run, node, now_ns);
         if (!node_is_over(node))
             node_ping(node);
     }

@@ -180,6 +180,22 @@ node_heal() {
     ip link set "port$1" up
 }
 
+# From now on muster reaches that node, one of world_nodes, over a line that loses 30 % of its
+# packets while there is a file "bad"; "line" has a line for each.
+lossy_line() {
+    [ -e /dev/net/tun ] || modprobe tun 2>/dev/null || skip_all "no /dev/net/tun here"
+    "$top_srcdir/tests/faults/lossy_line.py" "node$1" "$2" >line &
+    test_pids="$test_pids $!"
+    wait_for 10 grep -q ready line
+    ip addr add 10.98.0.1 peer 10.98.0.2 dev lossy
+    ip link set lossy up
+    on_node "node$1" ip addr add 10.98.0.2 peer 10.98.0.1 dev lossy
+    on_node "node$1" ip link set lossy up
+    sed -i "s/HostName $(node_address "$1")/HostName 10.98.0.2/" "$nodes_dir/ssh_config"
+    sed "s/^$(node_address "$1"),/10.98.0.2,/" "$nodes_dir/known_hosts" >known
+    cat known >"$nodes_dir/known_hosts"
+}
+
 # A node NAME with NUMBER whose monotonic clock is a day ahead of ours.
 node_ahead() {
     node_files "$1"
