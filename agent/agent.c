@@ -102,7 +102,7 @@ static void open_all(struct agent *agent, const char *nonce)
     if (agent->base == NULL)
         xalloc_die();
     event_base_priority_init(agent->base, 4); /* what has none given gets 2 */
-    agent->guard.fd = agent->relay_fd = -1;
+    agent->guard.fd = agent->relay_fd = agent->nameplate = -1;
     agent->on_term = evsignal_new(agent->base, SIGTERM, session_end_cb, agent);
     agent->on_hup = evsignal_new(agent->base, SIGHUP, session_end_cb, agent);
     agent->heartbeat = event_new(agent->base, -1, EV_PERSIST, heartbeat_cb, agent);
@@ -148,6 +148,8 @@ static void close_all(struct agent *agent)
     nodeplan_clear(&agent->plan);
     strlist_clear(&agent->environment);
     door_close(agent->door);
+    if (agent->nameplate >= 0)
+        close(agent->nameplate);
     link_close(&agent->link);
     if (agent->guard_news != NULL) {
         event_free(agent->guard_news);

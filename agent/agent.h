@@ -87,6 +87,7 @@ struct agent {
     struct event      *again, *linger;
     struct door       *door;   /* NULL: the launcher cannot come back */
     struct event      *window; /* how long it may take to */
+    int                nameplate; /* nameplate.h; -1: none */
     int                relay_fd; /* we are a second agent, and this is the first; -1: no */
 };
 

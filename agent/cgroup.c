@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "runid.h"
 
-#define RUN_ID_MAX 40
+#define NO_RUN "0" /* whose id is no name for a directory */
 
 static int  lock(const char *path);
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
@@ -28,8 +29,8 @@ static bool write_in(const struct cgroup *cgroup, const char *name, const char *
 bool cgroup_make(struct cgroup *cgroup, const char *run_id)
 {
     *cgroup = (struct cgroup){ 0 };
-    if (run_id[strspn(run_id, CGROUP_LETTERS)] != '\0' || strlen(run_id) > RUN_ID_MAX)
-        run_id = "0"; /* no name for a directory */
+    if (!runid_is(run_id))
+        run_id = NO_RUN;
     if (make_in(cgroup, "", run_id))
         return true;
     cgroup->is_v1 = true;
@@ -160,24 +161,28 @@ char *cgroup_path_in(char *text, const char *controller)
     return NULL;
 }
 
-/* Out of ".../muster-20261120-073000-a1b2-4711/...": all but the last number. */
+/* Out of ".../muster-20261120-073000-a1b2-4711/...". */
 static bool name_in(const char *path, char *run_id, size_t size)
 {
-    const char *name = path;
+    while ((path = strchr(path, '/')) != NULL)
+        if (cgroup_name(++path, run_id, size))
+            return true;
+    return false;
+}
+
+bool cgroup_name(const char *name, char *run_id, size_t size)
+{
+    const char *end = strchrnul(name, '/'), *dash = memrchr(name, '-', (size_t)(end - name));
     size_t      length, prefix = strlen(CGROUP_PREFIX);
 
-    while ((name = strchr(name, '/')) != NULL) {
-        name++;
-        length = strncmp(name, CGROUP_PREFIX, prefix) == 0
-                     ? strspn(name + prefix, CGROUP_LETTERS) : 0;
-        if (length == 0 || (name[prefix + length] != '/' && name[prefix + length] != '\0'))
-            continue;
-        while (length > 0 && name[prefix + length] != '-')
-            length--;
-        snprintf(run_id, size, "%.*s", (int)length, name + prefix);
-        return length > 0;
-    }
-    return false;
+    if (strncmp(name, CGROUP_PREFIX, prefix) != 0 || dash < name + prefix || dash + 1 == end ||
+        dash + 1 + strspn(dash + 1, "0123456789") != end)
+        return false;
+    length = (size_t)(dash - name) - prefix;
+    if (length >= size)
+        return false;
+    snprintf(run_id, size, "%.*s", (int)length, name + prefix);
+    return runid_is(run_id) || strcmp(run_id, NO_RUN) == 0;
 }
 
 /* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its

@@ -12,8 +12,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CGROUP_PREFIX  "muster-" /* of its name; then the run's, and the number of its maker */
-#define CGROUP_LETTERS "0123456789abcdef-"
+#define CGROUP_PREFIX  "muster-" /* of its name; then the run's id, and the number of its maker */
 
 struct cgroup {
     char path[512]; /* "": there is none */
@@ -30,6 +29,9 @@ void cgroup_enter(const struct cgroup *cgroup);
 void cgroup_kill(const struct cgroup *cgroup);
 bool cgroup_is_empty(const struct cgroup *cgroup);
 void cgroup_remove(struct cgroup *cgroup);
+
+/* Is it such a name (up to its end or a slash), and of which run? */
+bool cgroup_name(const char *name, char *run_id, size_t size);
 
 /* The run in whose cgroup a process is, into run_id: nobody gets out of that by changing
  * its environment, its parent or its name. False: none. */

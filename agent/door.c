@@ -92,11 +92,12 @@ void door_close(struct door *door)
     free(door);
 }
 
+/* Not to wait where somebody listens who takes nobody in. */
 int door_knock(const char *name, struct error *err)
 {
     struct sockaddr_un address;
     socklen_t          size = address_of(name, &address);
-    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool               is_open = fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
 
     if (is_open && is_ours(fd))

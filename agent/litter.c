@@ -17,9 +17,9 @@
 #include "cgroup.h"
 #include "fd.h"
 #include "frame.h"
+#include "runid.h"
 #include "xalloc.h"
 
-#define HEX         "0123456789abcdef"
 #define GROUPS_DEEP 16    /* folders below each other, of control groups */
 #define GROUPS_MOST 50000
 #define PART_OLD_S  60    /* a copy that is being sent grows all the time */
@@ -35,7 +35,7 @@ static void add_parts(struct litter *litter, const char *base);
 static void add_parts_in(struct litter *litter, const char *folder);
 static void add(struct litter *litter, const char *what, const char *path);
 static bool is_ours(const char *path, mode_t type, struct stat *about);
-static bool is_name(const char *name, const char *letters, size_t length);
+static bool is_hex(const char *name, size_t length);
 
 /* The places that launcher/bootstrap.c tries, in that order. */
 static void add_all_parts(struct litter *litter)
@@ -96,12 +96,11 @@ static bool has_processes(const char *group)
 
 static void add_group(struct litter *litter, const char *path, const char *name)
 {
-    const size_t length = strlen(CGROUP_PREFIX);
-    struct stat  about;
+    char        run[RUNID_MAX + 1];
+    struct stat about;
 
-    if (strncmp(name, CGROUP_PREFIX, length) == 0 &&
-        is_name(name + length, CGROUP_LETTERS, strlen(name) - length) &&
-        is_ours(path, S_IFDIR, &about) && !has_processes(path) && !cgroup_is_in_use(path))
+    if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
+        !has_processes(path) && !cgroup_is_in_use(path))
         add(litter, "group", path);
 }
 
@@ -135,7 +134,7 @@ static void add_parts(struct litter *litter, const char *base)
 
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         folder = xasprintf("%s/%s", base, entry->d_name);
-        if (is_name(entry->d_name, HEX, 64) && is_ours(folder, S_IFDIR, &about))
+        if (is_hex(entry->d_name, 64) && is_ours(folder, S_IFDIR, &about))
             add_parts_in(litter, folder);
         free(folder);
     }
@@ -153,7 +152,7 @@ static void add_parts_in(struct litter *litter, const char *folder)
 
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         path = xasprintf("%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] == '.' && is_name(entry->d_name + 1, HEX, FRAME_NONCE_CHARS) &&
+        if (entry->d_name[0] == '.' && is_hex(entry->d_name + 1, FRAME_NONCE_CHARS) &&
             is_ours(path, S_IFREG, &about) && time(NULL) - about.st_mtime > PART_OLD_S)
             add(litter, "file", path);
         free(path);
@@ -183,7 +182,7 @@ static bool is_ours(const char *path, mode_t type, struct stat *about)
            about->st_uid == geteuid();
 }
 
-static bool is_name(const char *name, const char *letters, size_t length)
+static bool is_hex(const char *name, size_t length)
 {
-    return length > 0 && strlen(name) == length && strspn(name, letters) == length;
+    return strlen(name) == length && strspn(name, "0123456789abcdef") == length;
 }

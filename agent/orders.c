@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "logfile.h"
+#include "nameplate.h"
 #include "ready.h"
 #include "room.h"
 #include "xalloc.h"
@@ -52,6 +53,7 @@ static const struct {
 };
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
+static int  check_name(struct agent *agent, struct failure *failure);
 static int  prepare_all(struct agent *agent, struct failure *failure);
 static int  open_logs(struct agent *agent, struct failure *failure);
 static void prepared(struct agent *agent);
@@ -180,7 +182,8 @@ static int take_plan(struct agent *agent, const struct frame *frame, const json_
     agent_enter(agent, AGENT_PREPARING);
     if (agent->plan.door != NULL)
         agent_open_door(agent);
-    if (begin_guard(agent, &failure) < 0 || prepare_cwd(&agent->plan, &failure) < 0)
+    if (begin_guard(agent, &failure) < 0 || check_name(agent, &failure) < 0 ||
+        prepare_cwd(&agent->plan, &failure) < 0)
         agent_fail(agent, "plan", &failure);
     else if (agent->plan.venv_script != NULL)
         agent->venv = venv_start(agent->base, &agent->guard, agent->plan.venv_script,
@@ -188,6 +191,21 @@ static int take_plan(struct agent *agent, const struct frame *frame, const json_
     else
         prepared(agent);
     return 0;
+}
+
+/* The same job twice on the same GPUs is a slip more often than a wish. */
+static int check_name(struct agent *agent, struct failure *failure)
+{
+    char *other;
+
+    agent->nameplate = nameplate_put(agent->plan.run_id);
+    if (agent->nameplate < 0 || (other = nameplate_other(agent->plan.run_id)) == NULL)
+        return 0;
+    failure_set(failure, PREPARE_CANNOT_CREATE,
+                "muster stop ends it, where it was launched; or take another --name",
+                "a run of the same name goes on there: %s", other);
+    free(other);
+    return -1;
 }
 
 static int begin_guard(struct agent *agent, struct failure *failure)

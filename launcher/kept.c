@@ -14,8 +14,10 @@
 #include <unistd.h>
 
 #include "rundir.h"
+#include "runid.h"
 #include "xalloc.h"
 
+static bool is_over(const struct kept *run);
 static int  is_run(const struct dirent *entry);
 static void add_run(struct kept_list *list, int runs_fd, const char *id);
 
@@ -59,21 +61,28 @@ void kept_clear(struct kept_list *list)
 
 struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err)
 {
-    struct kept *found = NULL;
+    struct kept *found = NULL, *other = NULL;
     size_t       i;
 
     for (i = 0; i < list->count; i++) {
-        if (strstr(list->run[i].id, word) == NULL)
+        if (strstr(list->run[i].id, word) == NULL ||
+            (found != NULL && is_over(found) < is_over(&list->run[i])))
             continue;
-        if (found != NULL) {
-            err_set(err, "'%.100s' may be %s or %s", word, list->run[i].id, found->id);
-            return NULL;
-        }
+        other = found != NULL && is_over(found) == is_over(&list->run[i]) ? found : NULL;
         found = &list->run[i];
+    }
+    if (other != NULL) {
+        err_set(err, "'%.100s' may be %s or %s", word, found->id, other->id);
+        return NULL;
     }
     if (found == NULL)
         err_set(err, "no run '%.100s' is kept; muster status shows those that are", word);
     return found;
+}
+
+static bool is_over(const struct kept *run)
+{
+    return run->state == KEPT_ENDED || run->state == KEPT_DIED;
 }
 
 const json_t *kept_launcher(const struct kept *run, const char *key)
@@ -114,7 +123,7 @@ json_t *kept_result(int dir_fd)
 
 static int is_run(const struct dirent *entry)
 {
-    return rundir_is_id(entry->d_name);
+    return runid_is(entry->d_name);
 }
 
 /* Its lock first: the result is written before that goes. */

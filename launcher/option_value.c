@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "number.h"
+#include "runid.h"
 #include "xalloc.h"
 
 static void *field_of(struct options *options, const struct option_row *row)
@@ -271,6 +272,15 @@ int set_quiet(struct options *options, const struct option_row *row, const char 
     if (options->quiet)
         options->log_level = LOG_ERROR;
     return 0;
+}
+
+int set_name(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    if (!runid_is_name(value))
+        return err_set(err, "'%s' is no name for a run: at most %d letters, digits, '-', '_' and "
+                            "'.', the first no '-', '_' or '.'", value, RUNID_NAME_MAX);
+    return set_text(options, row, value, err);
 }
 
 /* options_parse() acts on these before anything is set. */

@@ -90,6 +90,7 @@ void options_clear(struct options *options)
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);
+    free(options->name);
     free(options->run);
     free(options->to);
     *options = (struct options){ 0 };

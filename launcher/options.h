@@ -106,6 +106,7 @@ struct options {
     bool   detach;
 
     bool  kill; /* clean */
+    char *name; /* of the run; NULL: none */
     char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
 
     /* bcast */

@@ -29,7 +29,7 @@ struct common {
     bool                    local_only;
 };
 
-static void stamp_make(struct plan *plan);
+static void stamp_make(struct plan *plan, const char *name);
 static char *cwd_of_run(const struct options *options);
 static int  check_alone(struct plan *plan, const struct options *options, struct error *err);
 static int  add_node(struct plan *plan, const struct selected *selected,
@@ -53,7 +53,7 @@ int plan_make(struct plan *plan, const struct options *options,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
     };
-    stamp_make(plan);
+    stamp_make(plan, options->name);
     for (i = 0; i < selection->count; i++)
         common.local_only = common.local_only &&
                             plan_host_is_local(selection->node[i].host, options);
@@ -131,7 +131,7 @@ bool plan_host_is_local(const struct host *host, const struct options *options)
 
 /* UTC, so that runs sort in the order they began wherever they were started;
  * the random part keeps two of the same second apart. */
-static void stamp_make(struct plan *plan)
+static void stamp_make(struct plan *plan, const char *name)
 {
     time_t         now = time(NULL);
     struct tm      utc;
@@ -143,7 +143,8 @@ static void stamp_make(struct plan *plan)
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%Y%m%d", &utc);
     strftime(clock, sizeof clock, "%H%M%S", &utc);
-    plan->run_id = xasprintf("%s-%s-%04x", date, clock, noise);
+    plan->run_id = xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
+                             name != NULL ? name : "");
     plan->stamp = xasprintf("%s%s", date, clock);
 }
 

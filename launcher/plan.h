@@ -39,7 +39,7 @@ struct plan_node {
 
 struct plan {
     enum command      command;
-    char             *run_id; /* 20261120-073000-a1b2 */
+    char             *run_id; /* runid.h */
     char             *stamp;  /* 20261120073000, for file names */
     struct plan_node *node;  /* those we start: all, with --no_ssh only our own */
     size_t            nodes;

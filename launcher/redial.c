@@ -48,7 +48,7 @@ void redial_key_make(struct redial_key *key, const char *run_id, int node_rank)
 
     key->door[0] = '\0';
     if (nonce_make(name) == 0 && nonce_make(key->token) == 0)
-        snprintf(key->door, sizeof key->door, "muster-%.32s-%d-%.16s", run_id, node_rank, name);
+        snprintf(key->door, sizeof key->door, "muster-%s-%d-%.16s", run_id, node_rank, name);
 }
 
 void redial_start(struct node *node)

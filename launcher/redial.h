@@ -17,13 +17,14 @@
 #include <stdbool.h>
 
 #include "frame.h"
+#include "runid.h"
 
 struct node;
 struct redial;
 
 /* What PLAN tells the agent, so that it knows us again. */
 struct redial_key {
-    char door[80]; /* name of its Unix socket; "": there is no way back */
+    char door[RUNID_MAX + 40]; /* name of its Unix socket; "": there is no way back */
     char token[FRAME_NONCE_CHARS + 1]; /* a secret */
 };
 

@@ -240,11 +240,6 @@ void rundir_host(char name[RUNDIR_HOST_SIZE])
 }
 
 /* Run ids begin with their date: 20261120-073000-a1b2. */
-bool rundir_is_id(const char *name)
-{
-    return strlen(name) == 20 && strspn(name, "0123456789-abcdef") == 20;
-}
-
 pid_t rundir_launcher(int dir_fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -59,7 +59,6 @@ void rundir_remove_old(const char *runs, const char *but);
 
 /* $XDG_STATE_HOME/muster/runs; NULL without a home. Caller frees. */
 char *rundir_all(void);
-bool  rundir_is_id(const char *name);
 /* Who holds the lock: the launcher, as long as it lives. 0: nobody; -1: a process that
  * cannot be seen from here. No pid in a file would tell, since pids are used again. */
 pid_t rundir_launcher(int dir_fd);

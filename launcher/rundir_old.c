@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runid.h"
+
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
                                      "stdout",    "stderr", "stacks.txt" };
 
@@ -39,7 +41,7 @@ void rundir_remove_old(const char *runs, const char *but)
 
 static int is_run(const struct dirent *entry)
 {
-    return rundir_is_id(entry->d_name);
+    return runid_is(entry->d_name);
 }
 
 /* On a home that machines share another one's lock may not show here: only a result

@@ -1,4 +1,4 @@
-/* test_common.c - numbers, lists of strings, frames, host ranges, whole files
+/* test_common.c - numbers, lists of strings, frames, host ranges, whole files, ids of runs
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -17,6 +17,7 @@
 #include "frame.h"
 #include "hostrange.h"
 #include "number.h"
+#include "runid.h"
 #include "strlist.h"
 #include "xalloc.h"
 
@@ -415,6 +416,28 @@ static void whole_files(void **state)
     assert_string_equal(err.text, "/dev/zero: more than 100000 bytes");
 }
 
+static void run_ids(void **state)
+{
+    static const char *const good[] = { "20261120-073000-a1b2", "20261120-073000-a1b2-llama",
+                                        "20261120-073000-a1b2-a",
+                                        "20261120-073000-a1b2-0123456789abcdefghijABCDEF-_.x" };
+    static const char *const bad[] = { "", "20261120", "20261120-073000-a1b", "20261120-073000-a1b2-",
+                                       "20261120-073000-a1b2llama", "20261120-073000-a1b2-.x",
+                                       "20261120-073000-a1b2-a/b", "20261120-073000-a1b2-\xc3\xa9",
+                                       "20261120-073000-a1b2-0123456789abcdefghijABCDEFGHIJK" };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(runid_is(good[i]));
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(runid_is(bad[i]));
+    assert_true(runid_is_namesake("20261120-073000-a1b2-x", "20261120-073000-a1b3-x"));
+    assert_false(runid_is_namesake("20261120-073000-a1b2-x", "20261120-073000-a1b2-x"));
+    assert_false(runid_is_namesake("20261120-073000-a1b2-x", "20261120-073000-a1b3-xy"));
+    assert_false(runid_is_namesake("20261120-073000-a1b2", "20261120-073000-a1b3"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,7 +447,7 @@ int main(void)
         cmocka_unit_test(frames_refused), cmocka_unit_test(texts_for_json),
         cmocka_unit_test(big_endian),     cmocka_unit_test(ranges_expand),
         cmocka_unit_test(ranges_refused), cmocka_unit_test(ranges_fold),
-        cmocka_unit_test(whole_files),
+        cmocka_unit_test(whole_files),    cmocka_unit_test(run_ids),
     };
 
     return cmocka_run_group_tests_name("common", tests, NULL, NULL);

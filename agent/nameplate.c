@@ -1,0 +1,79 @@
+/* nameplate.c - see nameplate.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "nameplate.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "runid.h"
+#include "xalloc.h"
+
+#define PREFIX "muster-name-"
+
+static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
+static bool is_of_this_user(const char *plate);
+
+int nameplate_put(const char *run_id)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the name begins with NUL */
+    int                fd, length;
+
+    if (!runid_is(run_id) || run_id[RUNID_BARE] == '\0')
+        return -1;
+    length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, PREFIX "%s-%d", run_id,
+                      (int)getpid());
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && (bind(fd, (struct sockaddr *)&address,
+                         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) +
+                             (socklen_t)length) < 0 || listen(fd, 16) < 0)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+char *nameplate_other(const char *run_id)
+{
+    FILE *sockets = fopen("/proc/net/unix", "re");
+    char  line[512], run[RUNID_MAX + 1], *found = NULL, *plate;
+
+    while (sockets != NULL && found == NULL && fgets(line, sizeof line, sockets) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        plate = strstr(line, "@" PREFIX);
+        if (plate != NULL && run_of(++plate, run) && runid_is_namesake(run_id, run) &&
+            is_of_this_user(plate))
+            found = xstrdup(run);
+    }
+    if (sockets != NULL)
+        fclose(sockets);
+    return found;
+}
+
+/* What is between the prefix and the pid. */
+static bool run_of(const char *plate, char run[RUNID_MAX + 1])
+{
+    const char *id = plate + strlen(PREFIX), *pid = strrchr(id, '-');
+
+    if (pid == NULL || pid - id > RUNID_MAX)
+        return false;
+    snprintf(run, RUNID_MAX + 1, "%.*s", (int)(pid - id), id);
+    return true;
+}
+
+static bool is_of_this_user(const char *plate)
+{
+    struct error err;
+    int          fd = door_knock(plate, &err);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}

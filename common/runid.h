@@ -1,0 +1,28 @@
+/* runid.h - what a run is called: when it began, and the name that its user gave it
+ *
+ *     20261120-073000-a1b2          sorts by time, and is no other run's
+ *     20261120-073000-a1b2-llama    with --name llama
+ *
+ * Ids become names of directories, control groups and sockets, so their letters are few.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RUNID_H
+#define MUSTER_RUNID_H
+
+#include <stdbool.h>
+
+#define RUNID_LETTERS "0123456789-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
+
+#define RUNID_BARE     20 /* characters without a name */
+#define RUNID_NAME_MAX 30
+#define RUNID_MAX      (RUNID_BARE + 1 + RUNID_NAME_MAX)
+
+bool runid_is(const char *id);
+
+/* May a run be named so? */
+bool runid_is_name(const char *name);
+
+/* Two runs with one name. */
+bool runid_is_namesake(const char *id, const char *other);
+
+#endif
