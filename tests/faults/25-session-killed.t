@@ -9,12 +9,7 @@ ranks_count
 control 4 ./rank
 # The default of --reconnect is a second, which may be short for a login on a busy machine.
 faulty_start 4 --grace 1 --reconnect 10 ./rank
-# The child of node1's sshd that belongs to the connection.
-session=$(pgrep -P "$(cat "$nodes_dir/node1/pid")" | head -n 1)
-ok "there is a session to kill" test -n "$session"
-for process in $(below "$session"); do
-    case $(name_of "$process") in sshd | sshd-session) kill -KILL "$process" ;; esac
-done
+session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
 ok "every rank goes on" wait_for 10 all_count_to 4 100
 : >go

@@ -196,6 +196,16 @@ lossy_line() {
     cat known >"$nodes_dir/known_hosts"
 }
 
+# session_kill NAME: SIGKILL to the sshd of one connection to that node, a child of its sshd.
+session_kill() {
+    session=$(pgrep -P "$(cat "$nodes_dir/$1/pid")" | head -n 1)
+    ok "there is a session to kill" test -n "$session"
+    since=$(now_ms)
+    for process in $(below "$session"); do
+        case $(name_of "$process") in sshd | sshd-session) kill -KILL "$process" ;; esac
+    done
+}
+
 # A node NAME with NUMBER whose monotonic clock is a day ahead of ours.
 node_ahead() {
     node_files "$1"
