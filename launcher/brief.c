@@ -58,7 +58,7 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
     if (terms->key->door[0] != '\0')
         json_object_set_new(body, "reconnect",
                             json_pack("{s:s, s:s, s:f}", "door", terms->key->door, "token",
-                                      terms->key->token, "window_s", options->reconnect_s));
+                                      terms->key->token, "window_s", terms->window_s));
     json_object_set_new(body, "ranks", add_ranks(&brief, plan, node));
     free(brief.last_argv);
     if (brief.total > BRIEF_BLOBS_MAX) {

@@ -22,6 +22,7 @@ struct brief_terms {
     uint32_t                 generation;
     uint32_t                 credit; /* OUTPUT bytes the agent may send at first */
     const struct redial_key *key;
+    double                   window_s; /* so long may we take to come back */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */

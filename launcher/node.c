@@ -180,6 +180,7 @@ int64_t node_local_ns(const struct node *node, int64_t agent_ns)
 void node_connect(struct node *node, struct conn *conn)
 {
     node->conn = conn;
+    node->dialled_ns = clock_now_ns();
     node_enter(node, NODE_CONNECTING, 0); /* each stage of conn has its deadline */
     conn_start(conn);
 }

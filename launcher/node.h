@@ -72,6 +72,8 @@ struct node {
     json_t                 *hello;   /* body of HELLO */
     char                   *containment; /* from READY */
     struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
+    int64_t                 dialled_ns; /* when the connection was begun */
+    double                  login_s;    /* from then to HELLO */
     int64_t                 heard_ns;   /* when the last bytes came */
     uint32_t                resent;     /* by its conn's line at that time */
     struct roundtrips       trips;

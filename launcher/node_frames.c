@@ -206,6 +206,7 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     node->hello = json_incref((json_t *)body);
+    node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
     /* Until the first PONG: the greeting was sent a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());
     node_enter(node, NODE_ANSWERED, 0);

@@ -72,6 +72,15 @@ int set_seconds(struct options *options, const struct option_row *row,
     return parse_seconds(value, row->min, row->max, field_of(options, row), err);
 }
 
+int set_seconds_or_auto(struct options *options, const struct option_row *row,
+                        const char *value, struct error *err)
+{
+    if (strcasecmp(value, "auto") != 0)
+        return set_seconds(options, row, value, err);
+    *(double *)field_of(options, row) = OPTION_AUTO;
+    return 0;
+}
+
 int set_word(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {

@@ -14,6 +14,8 @@
 
 /* A bool, a char *, an int, a double, an enum, a char * of the form "0,2-4". */
 option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges;
+/* A double too: OPTION_AUTO for "auto". */
+option_setter set_seconds_or_auto;
 
 option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file;
 option_setter set_launcher, set_launcher_args, set_each_rank_log;

@@ -47,6 +47,8 @@ static inline bool command_is_errand(enum command command)
     return command == COMMAND_CLEAN || command == COMMAND_BCAST;
 }
 
+#define OPTION_AUTO (-1.0) /* of a time: muster finds one */
+
 struct options {
     enum command command;
 
@@ -101,7 +103,7 @@ struct options {
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
-    double reconnect_s; /* 0: a broken connection ends the run */
+    double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: as the login took */
     bool   save_pid, strict_containment;
     bool   detach;
 

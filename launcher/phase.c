@@ -18,6 +18,12 @@
 #define PREPARE_S        40.0 /* for READY; a venv script alone may take 20 s */
 #define REDIAL_STAGE_S   5.0  /* for each stage of a connection that is made again */
 
+/* --reconnect=auto, by the time that the node's login took: the next one may take longer.
+ * So long, too, does a node go on without a muster that was killed. */
+#define LOGINS_WAITED 2.0
+#define WINDOW_MIN_S  1.0
+#define WINDOW_MAX_S  10.0
+
 static const char *const phase_names[] = { "connecting", "listening", "reaching", "holding",
                                            "preparing", "running", "stopping" };
 
@@ -54,14 +60,23 @@ static struct conn *make_conn(struct run *run, struct node *node, double stage_s
     return conn_ssh_new(run->base, &target, &run->agent, ops, arg);
 }
 
-/* A stage that hangs is begun afresh soon: the network may be back by now. */
+/* s, but least_s at least, and never more than most_s. */
+static double between(double least_s, double s, double most_s)
+{
+    s = s < least_s ? least_s : s;
+    return s < most_s ? s : most_s;
+}
+
+/* A stage that hangs is begun afresh soon: the network may be back by now. But a login
+ * that is slow each time has to come to its end. */
 static struct conn *node_dial(struct node *node, const struct conn_ops *ops, void *ops_arg,
                               void *arg)
 {
     struct run *run = arg;
-    double      stage_s = run->options->connect_timeout_s;
+    double      stage_s = between(REDIAL_STAGE_S, LOGINS_WAITED * node->login_s,
+                                  run->options->connect_timeout_s);
 
-    return make_conn(run, node, stage_s < REDIAL_STAGE_S ? stage_s : REDIAL_STAGE_S, ops, ops_arg);
+    return make_conn(run, node, stage_s, ops, ops_arg);
 }
 
 static void show_progress(struct run *run)
@@ -107,15 +122,23 @@ static void handshake_ended(struct run *run)
     show_progress(run);
 }
 
+/* How long an agent whose connection broke waits for us. */
+static double window_s(const struct run *run, const struct node *node)
+{
+    if (run->options->reconnect_s >= 0) /* not OPTION_AUTO */
+        return run->options->reconnect_s;
+    return between(WINDOW_MIN_S, LOGINS_WAITED * node->login_s, WINDOW_MAX_S);
+}
+
 static void prepare(struct run *run, struct node *node)
 {
     struct evbuffer   *frames = evbuffer_new();
     struct brief_terms terms = { .generation = node->generation, .credit = run->credit,
-                                 .key = &node->key };
+                                 .key = &node->key, .window_s = window_s(run, node) };
     struct error       err;
 
     run->credit_left[node->index] = run->credit;
-    if (!is_forked(run, node) && run->options->reconnect_s > 0)
+    if (!is_forked(run, node) && terms.window_s > 0)
         redial_key_make(&node->key, run->plan->run_id, node->plan->node_rank);
     if (brief_make(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);

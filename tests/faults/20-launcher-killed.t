@@ -31,7 +31,8 @@ try() {
 try "on this machine" -H node1:2,node2:2
 if [ -n "$world" ] && need_sshd >/dev/null; then
     world_nodes 2
-    try "over SSH"
+    # The nodes wait for two logins, which may be slow on a busy machine.
+    try "over SSH" --reconnect 1
 else
     skip "over SSH" "needs root and sshd"
 fi

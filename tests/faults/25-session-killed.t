@@ -7,7 +7,7 @@
 world_nodes 2
 ranks_count
 control 4 ./rank
-# The default of --reconnect is a second, which may be short for a login on a busy machine.
+# By default the node waits for two logins; the next one may take longer on a busy machine.
 faulty_start 4 --grace 1 --reconnect 10 ./rank
 session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err

@@ -91,7 +91,7 @@ static void defaults(void **state)
     assert_int_equal(options.master_port, 0);
     assert_true(options.connect_timeout_s == 10 && options.grace_s == 30);
     assert_true(options.heartbeat_s == 2 && options.dead_after_s == 15);
-    assert_true(options.timeout_s == 0);
+    assert_true(options.timeout_s == 0 && options.reconnect_s == OPTION_AUTO);
     assert_int_equal(options.log_level, LOG_WARN);
     assert_int_equal(options.local_rank_by, LOCAL_RANK_MODULO);
     assert_string_equal(options.script, "train.py");
@@ -145,7 +145,7 @@ static void own_flags(void **state)
            "--timeout", "2h", "--connect-timeout=3s", "--fanout=8", "--label", "rank",
            "--timestamps", "--show-ranks=0,3-5", "--log-dir=d", "--one-gpu-per-rank", "--json=-",
            "--dry-run", "--python=/p", "--transport=exec", "--agent=a", "--ssh-config=c",
-           "--local-rank-by=index", "--heartbeat=1", "--dead-after=5", "x");
+           "--local-rank-by=index", "--heartbeat=1", "--dead-after=5", "--reconnect=0", "x");
     assert_int_equal(options.num_ranks, 5);
     assert_int_equal(options.env.count, 2);
     assert_string_equal(options.env.item[1], "B");
@@ -153,6 +153,7 @@ static void own_flags(void **state)
     assert_string_equal(options.cwd, "/w");
     assert_true(options.grace_s == 1.5 && options.timeout_s == 7200);
     assert_true(options.connect_timeout_s == 3 && options.dead_after_s == 5);
+    assert_true(options.reconnect_s == 0);
     assert_int_equal(options.label, LABEL_RANK);
     assert_string_equal(options.show_ranks, "0,3-5");
     assert_true(options.timestamps && options.one_gpu_per_rank && options.dry_run);
