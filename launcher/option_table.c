@@ -160,7 +160,7 @@ const struct option_row option_table[] = {
       .help = "go on without this terminal; see muster attach" },
     { .name = "kill", FLAG(kill), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
       .help = "clean: end and remove what is found" },
-    { .name = "run", .arg = "ID", TEXT(run), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
+    { .name = "run", .arg = "ID", .set = set_run, FIELD(run), .flags = OPTION_ARGV_ONLY, .commands = FOR_CLEAN,
       .help = "clean: only this run, even if it goes on" },
     { .name = "to", .arg = "DIR", TEXT(to), .flags = OPTION_ARGV_ONLY, .commands = FOR_BCAST,
       .help = "bcast: into this directory of each node" },

@@ -292,6 +292,16 @@ int set_name(struct options *options, const struct option_row *row, const char *
     return set_text(options, row, value, err);
 }
 
+/* Nothing else may pass for "all that is left", as "" would, which a shell makes of a variable
+ * that is not set. */
+int set_run(struct options *options, const struct option_row *row, const char *value,
+            struct error *err)
+{
+    if (!runid_is(value))
+        return err_set(err, "'%s' is not the id of a run, as 20261120-103000-c3d4 is", value);
+    return set_text(options, row, value, err);
+}
+
 /* options_parse() acts on these before anything is set. */
 int set_nothing(struct options *options, const struct option_row *row,
                 const char *value, struct error *err)

@@ -77,6 +77,11 @@ ok "not one of another user's" not grep -q "sleep 1003" out
 ok "looking ends nothing" alive "$ours"
 ok "... and removes nothing" test -e /dev/shm/nccl-stale
 
+for id in '' "$(printf '\377')" "$old-1" '*'; do
+    clean --kill --run "$id"
+    is "--run of what is no run's id: 2" "$rc" 2
+    ok "... and nothing is ended" alive "$ours"
+done
 clean --kill --run 20260101-000000-ffff
 is "--run of another run: nothing" "$rc" 0
 ok "... and nothing is ended" alive "$ours"
@@ -97,6 +102,17 @@ ok "... what those have started meanwhile, too" nothing_left_of 'MUSTER_RUN_ID'
 ok "... and what was removed" json_says clean.json \
     "sorted(f['name'] for f in d['nodes'][0]['shm'] if f['gone']) == ['nccl-stale', 'torch_1_2']"
 kill "$plain" "$others"
+
+# What it finds need not be text
+id=$old
+old=$(printf 'a\377\033b')
+stale sh -c "$(printf 'sleep 1005; : \377\033[2J')"
+old=$id
+clean --kill --json clean.json
+is "a process of a strange name and run: 0" "$rc" 0
+ok "... it is shown, without what a terminal would act on" \
+    grep -Eq "ended +process +$stale .* a\?\^\[b +sh -c sleep 1005; : \?\^\[\[2J" out
+ok "... and is gone" is_gone "$stale"
 
 # A run that goes on
 script_file rank <<'END'
