@@ -18,6 +18,11 @@ void conn_write(struct conn *conn, struct evbuffer *from)
     conn->kind->write(conn, from);
 }
 
+size_t conn_unwritten(const struct conn *conn)
+{
+    return conn->kind->unwritten(conn);
+}
+
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg)
 {
     conn->ops = ops;

@@ -72,6 +72,9 @@ void conn_start(struct conn *conn);
  * Only after open. */
 void conn_write(struct conn *conn, struct evbuffer *from);
 
+/* Bytes of those that the other side has not taken yet: they are held in memory. */
+size_t conn_unwritten(const struct conn *conn);
+
 /* Another one listens from now on. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
@@ -91,6 +94,7 @@ void conn_free(struct conn *conn);
 struct conn_kind {
     void (*start)(struct conn *conn);
     void (*write)(struct conn *conn, struct evbuffer *from);
+    size_t (*unwritten)(const struct conn *conn);
     bool (*line)(struct conn *conn, struct conn_line *line); /* NULL: it has none */
     void (*free)(struct conn *conn);
 };

@@ -50,11 +50,13 @@ struct conn_exec {
 
 static void exec_start(struct conn *conn);
 static void exec_write(struct conn *conn, struct evbuffer *from);
+static size_t exec_unwritten(const struct conn *conn);
 static void exec_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = exec_start,
     .write = exec_write,
+    .unwritten = exec_unwritten,
     .free = exec_free,
 };
 
@@ -174,6 +176,11 @@ static void exec_write(struct conn *conn, struct evbuffer *from)
     evbuffer_add_buffer(c->out, from);
     if (c->writable != NULL)
         xevent_add(c->writable, NULL);
+}
+
+static size_t exec_unwritten(const struct conn *conn)
+{
+    return evbuffer_get_length(((const struct conn_exec *)conn)->out);
 }
 
 static void writable_cb(evutil_socket_t fd, short what, void *arg)

@@ -48,11 +48,13 @@ struct conn_ssh {
 static void ssh_start(struct conn *conn);
 static void ssh_write(struct conn *conn, struct evbuffer *from);
 static bool ssh_line(struct conn *conn, struct conn_line *line);
+static size_t ssh_unwritten(const struct conn *conn);
 static void ssh_conn_free(struct conn *conn);
 
 static const struct conn_kind kind = {
     .start = ssh_start,
     .write = ssh_write,
+    .unwritten = ssh_unwritten,
     .line = ssh_line,
     .free = ssh_conn_free,
 };
@@ -133,6 +135,13 @@ static bool ssh_line(struct conn *conn, struct conn_line *line)
     *line = (struct conn_line){ .acked_s = info.tcpi_last_ack_recv / 1e3,
                                 .resent = info.tcpi_total_retrans };
     return true;
+}
+
+static size_t ssh_unwritten(const struct conn *conn)
+{
+    const struct conn_ssh *c = (const struct conn_ssh *)conn;
+
+    return c->remote != NULL ? evbuffer_get_length(c->remote->stream.out) : 0;
 }
 
 static void ssh_conn_free(struct conn *conn)

@@ -21,7 +21,7 @@
 #include "replay.h"
 #include "roundtrip.h"
 
-/* What an agent that acknowledges nothing can make us keep: more than any union of
+/* What an agent that acknowledges or reads nothing can make us keep: more than any union of
  * PMI's keys. Before that, at the lower bound, its PINGs go without an answer. */
 #define NODE_KEPT_MAX  (128u << 20)
 #define NODE_KEPT_MUCH (1u << 20)

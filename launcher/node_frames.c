@@ -13,6 +13,7 @@
 #include "xalloc.h"
 
 static void send_frames(struct node *node, struct evbuffer *frames);
+static size_t held_for(const struct node *node);
 static bool is_raw(enum frame_type type);
 static void handle_raw(struct node *node, const struct frame *frame);
 static void take_pong(struct node *node, const struct frame *frame);
@@ -95,9 +96,9 @@ void node_ping(struct node *node)
 {
     unsigned char body[8];
 
-    if (replay_kept(&node->replay) > NODE_KEPT_MAX) {
+    if (held_for(node) > NODE_KEPT_MAX) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
-                  replay_kept(&node->replay) >> 20);
+                  held_for(node) >> 20);
         return;
     }
     if (node->conn == NULL)
@@ -105,6 +106,15 @@ void node_ping(struct node *node)
     node_send_ack(node);
     put_u64(body, (uint64_t)clock_now_ns());
     node_send_raw(node, FRAME_PING, body, sizeof body);
+}
+
+/* Bytes for it in our memory: it has not acknowledged them, or not even read. */
+static size_t held_for(const struct node *node)
+{
+    size_t kept = replay_kept(&node->replay);
+    size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
+
+    return kept > unwritten ? kept : unwritten;
 }
 
 /* ---- what comes ---- */
@@ -180,7 +190,7 @@ static void answer_ping(struct node *node, const struct frame *frame)
 {
     unsigned char body[16];
 
-    if (replay_kept(&node->replay) > NODE_KEPT_MUCH)
+    if (held_for(node) > NODE_KEPT_MUCH)
         return; /* it hears from us all the same */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());

@@ -56,6 +56,13 @@ def flood(*frame, **more):
     except OSError:
         sys.exit(0)
 
+def pings():
+    """Four million of them, the answers unread."""
+    ping = struct.pack('>IBBHIIQ', 8, TYPES.index('PING'), 0, 0, current, 0, 1)
+    for _ in range(100):
+        pipe.sendall(ping * 43690)
+    sys.exit(0)
+
 pipe.sendall(sys.argv[2].encode() + b'\n')
 if kind == 'garbage':
     pipe.sendall(os.urandom(4096))
@@ -71,6 +78,8 @@ else:
     send('HELLO', {'protocol': 99 if kind == 'other-version' else 1, 'version': '0', 'host': 'fake',
                    'now_ns': time.monotonic_ns(), 'addresses': [{'if': 'lo', 'addr': '127.0.0.1',
                                                                  'loopback': True}]})
+    if kind == 'early-pings':
+        pings()
     body = json.loads(wait_for('PLAN'))
     rank = body['ranks'][0]['rank']
     send('READY', {'containment': '\x1b[2J\x07evil'})
@@ -94,6 +103,8 @@ else:
         wait_for('STOP')
     elif kind == 'flood':
         flood('OUTPUT', b'x' * (1 << 20), rank=rank, stream=1)
+    elif kind == 'pings':
+        pings()
     elif kind == 'old-generation':
         for _ in range(1000):
             send('EXIT', {'code': 9, 'at_ns': 1}, rank=rank, generation=77)
@@ -144,6 +155,9 @@ done
 # More output than it has credit for. As long as muster writes it as fast as it comes, nobody can
 # tell; what counts is the memory.
 try 76 20 flood
+# It pings and never reads: the answers to all that would take gigabytes.
+try 69 20 early-pings
+try 69 20 pings --reconnect 0
 # What it says of the others when all stand still; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
 ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err

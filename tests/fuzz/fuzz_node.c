@@ -231,6 +231,11 @@ static void fake_write(struct conn *conn, struct evbuffer *from)
     wake(fake);
 }
 
+static size_t fake_unwritten(const struct conn *conn)
+{
+    return evbuffer_get_length(((const struct fake *)conn)->to_agent);
+}
+
 static void fake_free(struct conn *conn)
 {
     struct fake *fake = (struct fake *)conn;
@@ -247,7 +252,8 @@ static void fake_free(struct conn *conn)
 struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
                            const struct agentfile *agent, const struct conn_ops *ops, void *arg)
 {
-    static const struct conn_kind kind = { fake_start, fake_write, fake_free };
+    static const struct conn_kind kind = { .start = fake_start, .write = fake_write,
+                                           .unwritten = fake_unwritten, .free = fake_free };
     struct fake *fake = xcalloc(1, sizeof *fake);
 
     (void)agent;

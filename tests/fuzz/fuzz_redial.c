@@ -90,6 +90,12 @@ static void fake_write(struct conn *conn, struct evbuffer *from)
     evbuffer_drain(from, evbuffer_get_length(from));
 }
 
+static size_t fake_unwritten(const struct conn *conn)
+{
+    (void)conn;
+    return 0;
+}
+
 static void fake_free(struct conn *conn)
 {
     struct fake *fake = (struct fake *)conn;
@@ -100,7 +106,7 @@ static void fake_free(struct conn *conn)
 }
 
 static const struct conn_kind fake_kind = {
-    .start = fake_start, .write = fake_write, .free = fake_free,
+    .start = fake_start, .write = fake_write, .unwritten = fake_unwritten, .free = fake_free,
 };
 
 static struct conn *fake_make(const struct conn_ops *ops, void *arg, bool is_dialled)
