@@ -40,6 +40,8 @@
 #define RETRY_MIN_S 0.2
 #define RETRY_MAX_S 2.0
 
+#define PROXY_SAID_SIZE 512 /* of an error text */
+
 enum stage {
     STAGE_RESOLVE, STAGE_CONNECT, STAGE_KEX, STAGE_HOST_KEY, STAGE_AUTH, STAGE_AGENT,
     STAGE_DONE
@@ -298,7 +300,7 @@ static int kex_failed(struct handshake *h)
 {
     const struct ssh_config *config = &h->config;
     const char              *text = ssh_get_error(h->session);
-    char                     said[256];
+    char                     said[PROXY_SAID_SIZE];
 
     if (has_banner(h))
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
@@ -378,15 +380,19 @@ static void kex_late(struct handshake *h)
 {
     const struct ssh_config *config = &h->config;
     double                   limit_s = h->target.connect_timeout_s;
+    char                     said[PROXY_SAID_SIZE];
 
     if (has_banner(h))
         conn_failure_set(&h->why, EXIT_WAITED, "not done within %g s", limit_s);
     else if (route_is_tcp(&h->route))
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
                          "banner within %g s", config->port, config->hostname, limit_s);
-    else
+    else {
+        proxy_complaint(&h->route.proxy, said, sizeof said);
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
-                         "within %g s: %s", limit_s, config->proxy_command);
+                         "within %g s: %s%s%s", limit_s, config->proxy_command,
+                         said[0] != '\0' ? ": " : "", said);
+    }
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)

@@ -17,16 +17,21 @@
 #include "children.h"
 #include "printable.h"
 #include "xalloc.h"
+#include "xevent.h"
 
-#define COMPLAINT_MAX 4096
+#define COMPLAINT_MAX 4096        /* kept of what it says */
+#define READ_MAX      (64 * 1024) /* at a time: all that a pipe holds */
 
-static int spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd);
+static int  spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd);
+static void listen_to(struct proxy *proxy, struct event_base *base, int err_fd);
+static void said_cb(evutil_socket_t fd, short what, void *arg);
 
-int proxy_start(struct proxy *proxy, const char *command, int *fd, struct error *err)
+int proxy_start(struct proxy *proxy, struct event_base *base, const char *command, int *fd,
+                struct error *err)
 {
     int pair[2], err_pipe[2], rc;
 
-    *proxy = (struct proxy){ .err_fd = -1 };
+    *proxy = (struct proxy){ 0 };
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "no socket for the proxy command: %s", strerror(errno));
     if (pipe2(err_pipe, O_CLOEXEC) < 0) {
@@ -45,29 +50,60 @@ int proxy_start(struct proxy *proxy, const char *command, int *fd, struct error 
         return err_set(err, "/bin/sh for the proxy command: %s", strerror(rc));
     }
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    fcntl(err_pipe[0], F_SETFL, O_NONBLOCK);
-    proxy->err_fd = err_pipe[0];
+    listen_to(proxy, base, err_pipe[0]);
     *fd = pair[0];
     return 0;
 }
 
 void proxy_stop(struct proxy *proxy)
 {
+    int err_fd;
+
     if (proxy->pid > 0 && !child_is_gone(proxy->pid)) {
         kill(proxy->pid, SIGTERM);
         children_leaving(proxy->pid);
     }
-    if (proxy->err_fd >= 0)
-        close(proxy->err_fd);
-    *proxy = (struct proxy){ .err_fd = -1 };
+    if (proxy->ears != NULL) {
+        err_fd = event_get_fd(proxy->ears);
+        event_free(proxy->ears);
+        close(err_fd);
+        evbuffer_free(proxy->said);
+    }
+    *proxy = (struct proxy){ 0 };
 }
 
 void proxy_complaint(struct proxy *proxy, char *text, size_t size)
 {
-    char    said[COMPLAINT_MAX];
-    ssize_t n = proxy->err_fd >= 0 ? read(proxy->err_fd, said, sizeof said) : 0;
+    if (proxy->ears == NULL) {
+        text[0] = '\0';
+        return;
+    }
+    said_cb(event_get_fd(proxy->ears), EV_READ, proxy); /* its last words */
+    printable_tail((char *)evbuffer_pullup(proxy->said, -1), evbuffer_get_length(proxy->said), text,
+                   size);
+}
 
-    printable_tail(said, n > 0 ? (size_t)n : 0, text, size);
+static void listen_to(struct proxy *proxy, struct event_base *base, int err_fd)
+{
+    fcntl(err_fd, F_SETFL, O_NONBLOCK);
+    proxy->ears = xevent_new(base, err_fd, said_cb, proxy);
+    proxy->said = evbuffer_new();
+    if (proxy->said == NULL)
+        xalloc_die();
+    xevent_watch(proxy->ears, EV_READ);
+}
+
+static void said_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct proxy *proxy = arg;
+    int           n = evbuffer_read(proxy->said, fd, READ_MAX);
+    size_t        kept = evbuffer_get_length(proxy->said);
+
+    (void)what;
+    if (kept > COMPLAINT_MAX)
+        evbuffer_drain(proxy->said, kept - COMPLAINT_MAX);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        event_del(proxy->ears);
 }
 
 static int spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd)

@@ -10,15 +10,21 @@
 
 #include <sys/types.h>
 
+#include <event2/buffer.h>
+#include <event2/event.h>
+
 #include "err.h"
 
+/* Start from { 0 }; does not move while it runs. */
 struct proxy {
-    pid_t pid;    /* 0: none */
-    int   err_fd; /* its stderr; non-blocking */
+    pid_t            pid;  /* 0: none */
+    struct event    *ears; /* on its stderr, which is read all the time: it must not block there */
+    struct evbuffer *said; /* the last of it */
 };
 
 /* *fd is the socket, non-blocking, the caller's to close. */
-int  proxy_start(struct proxy *proxy, const char *command, int *fd, struct error *err);
+int  proxy_start(struct proxy *proxy, struct event_base *base, const char *command, int *fd,
+                 struct error *err);
 /* It may take its time to die: see children.h. */
 void proxy_stop(struct proxy *proxy);
 

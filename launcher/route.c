@@ -17,8 +17,7 @@ static void dialled(int fd, const struct error *err, void *arg);
 void route_init(struct route *r, struct event_base *base, const struct ssh_config *config,
                 void (*news)(void *arg), void *arg)
 {
-    *r = (struct route){ .base = base, .config = config, .news = news, .arg = arg, .fd = -1,
-                         .proxy.err_fd = -1 };
+    *r = (struct route){ .base = base, .config = config, .news = news, .arg = arg, .fd = -1 };
 }
 
 void route_clear(struct route *r)
@@ -77,7 +76,7 @@ int route_connect(struct route *r, struct conn_failure *why)
         return -1;
     }
     if (!route_is_tcp(r)) {
-        if (proxy_start(&r->proxy, r->config->proxy_command, &r->fd, &err) < 0)
+        if (proxy_start(&r->proxy, r->base, r->config->proxy_command, &r->fd, &err) < 0)
             return conn_failure_set(why, EXIT_INTERNAL, "%s", err.text);
         return 1;
     }

@@ -86,6 +86,21 @@ run env PATH="$PWD/bin:$PATH" muster exec -S --ssh-config jump -H node2 -- echo 
 is "ProxyJump" "$(cat out)" "node2: x"
 is "... through node1" "$(grep -c 'Accepted publickey' "$nodes_dir/node1/sshd.log")" $((logins + 1))
 
+# What a proxy says is nobody's business until it fails; it must not wait for a reader.
+with_config loud <<END
+Host node2
+    ProxyCommand yes loud | head -c 1000000 >&2; exec $PWD/bin/ssh -W %h:%p node1
+END
+run muster exec -S --connect-timeout 10 --ssh-config loud -H node2 -- echo x
+is "a proxy that says a lot" "$(cat out)$(cat err)" "node2: x"
+with_config louder <<END
+Host node2
+    ProxyCommand yes louder >&2; exit 1
+END
+run muster exec -S --connect-timeout 1 --ssh-config louder -H node2 -- echo x
+is "one that says a lot and nothing else: 68" "$rc" 68
+ok "... it is heard" grep -Eq 'brought no SSH banner within 1 s: .* \| louder' err
+
 # ---- what goes wrong ----
 # refused CODE WHAT PATTERN ARGUMENTS...: muster exits CODE and says PATTERN.
 refused() {
