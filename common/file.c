@@ -7,32 +7,87 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "xalloc.h"
 
-static int read_all(int fd, const char *path, size_t max, char **text, size_t *size,
-                    struct error *err);
+static char *read_file(const char *path, bool may_wait, size_t max, size_t *size,
+                       struct error *err);
+static int   open_file(const char *path, bool may_wait, struct error *err);
+static bool  is_pipe(int fd);
+static int   await_writer(int fd, const char *path, struct error *err);
+static int   read_all(int fd, const char *path, size_t max, char **text, size_t *size,
+                      struct error *err);
 
 char *file_read(const char *path, size_t max, size_t *size, struct error *err)
 {
-    int   is_stdin = strcmp(path, "-") == 0;
-    int   fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    return read_file(path, true, max, size, err);
+}
+
+char *file_read_at_once(const char *path, size_t max, size_t *size, struct error *err)
+{
+    return read_file(path, false, max, size, err);
+}
+
+/* A pipe without a byte in it: its writer may only be on the way. */
+static char *read_file(const char *path, bool may_wait, size_t max, size_t *size,
+                       struct error *err)
+{
+    bool  is_stdin = may_wait && strcmp(path, "-") == 0;
+    int   fd = is_stdin ? STDIN_FILENO : open_file(path, may_wait, err), rc;
     char *text = NULL;
 
-    if (fd < 0) {
-        err_set(err, "%s: %s", path, strerror(errno));
+    if (fd < 0)
         return NULL;
+    rc = read_all(fd, is_stdin ? "stdin" : path, max, &text, size, err);
+    if (rc == 0 && *size == 0 && !is_stdin && is_pipe(fd)) {
+        rc = await_writer(fd, path, err);
+        if (rc == 0)
+            rc = read_all(fd, path, max, &text, size, err);
     }
-    if (read_all(fd, is_stdin ? "stdin" : path, max, &text, size, err) < 0) {
+    if (rc < 0) {
         free(text);
         text = NULL;
     }
     if (!is_stdin)
         close(fd);
     return text;
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat about;
+
+    return fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/* open() itself would wait for the writer of a pipe. */
+static int open_file(const char *path, bool may_wait, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+    if (fd < 0)
+        return err_set(err, "%s: %s", path, strerror(errno));
+    if (may_wait)
+        fcntl(fd, F_SETFL, 0); /* from a writer that is slow */
+    if (may_wait || !is_pipe(fd))
+        return fd;
+    close(fd);
+    return err_set(err, "%s: is a pipe, and only a file can be read here", path);
+}
+
+static int await_writer(int fd, const char *path, struct error *err)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+    if (poll(&ready, 1, FILE_WRITER_S * 1000) > 0)
+        return 0;
+    return err_set(err, "%s: nobody has written to this pipe for %d s", path, FILE_WRITER_S);
 }
 
 static int read_all(int fd, const char *path, size_t max, char **text, size_t *size,

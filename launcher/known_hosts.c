@@ -12,10 +12,12 @@
 
 #include "buffer.h"
 #include "exit_code.h"
+#include "file.h"
 #include "log.h"
 #include "xalloc.h"
 
-#define ENTRIES_MAX 64 /* keys of one host; more is nonsense */
+#define ENTRIES_MAX    64 /* keys of one host; more is nonsense */
+#define FILE_BYTES_MAX ((size_t)64 << 20)
 
 static void add_name(struct strlist *names, const char *host, int port);
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names);
@@ -75,24 +77,28 @@ void known_hosts_clear(struct known_hosts *known)
 /* A file that cannot be read holds no known host: the check then says so. */
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names)
 {
-    FILE  *from = fopen(file, "re");
-    char  *text = NULL;
-    size_t size = 0, before;
-    int    line = 0;
+    struct error why;
+    size_t       size = 0, before;
+    char        *text = file_read_at_once(file, FILE_BYTES_MAX, &size, &why), *at, *end;
+    int          line = 0;
 
-    if (from == NULL)
+    if (text == NULL) {
+        log_debug("%s", why.text);
         return;
-    while (getline(&text, &size, from) != -1) {
+    }
+    for (at = text; at < text + size; at = end + 1) {
+        end = memchr(at, '\n', (size_t)(text + size - at));
+        end = end != NULL ? end : text + size;
+        *end = '\0';
         line++;
         before = known->count;
-        read_line(known, text, names);
+        read_line(known, at, names);
         if (known->count > before) {
             known->entry[before].file = xstrdup(file);
             known->entry[before].line = line;
         }
     }
     free(text);
-    fclose(from);
 }
 
 /* Sorts out most lines of a long file without libssh, which copies and cuts

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "xalloc.h"
 
@@ -75,12 +76,24 @@ ssh_key ssh_keys_get(const char *path, const char *certificate, enum ssh_key_sta
     return stored->key;
 }
 
+/* libssh would open a pipe, and wait there for a writer. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
+}
+
 static void read_key(struct stored_key *stored)
 {
     bool asked = false;
-    int  rc = ssh_pki_import_privkey_file(stored->path, NULL, refuse_passphrase, &asked,
-                                          &stored->key);
+    int  rc;
 
+    if (!is_file(stored->path) || !is_file(stored->certificate)) {
+        stored->state = SSH_KEY_BAD;
+        return;
+    }
+    rc = ssh_pki_import_privkey_file(stored->path, NULL, refuse_passphrase, &asked, &stored->key);
     if (rc == SSH_OK && stored->certificate != NULL)
         add_certificate(stored);
     else if (rc == SSH_OK)

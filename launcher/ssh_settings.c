@@ -91,7 +91,7 @@ int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
 
     if (!must_exist && !is_there(path))
         return 0;
-    text = file_read(path, CONFIG_BYTES_MAX, &(size_t){ 0 }, err);
+    text = file_read_at_once(path, CONFIG_BYTES_MAX, &(size_t){ 0 }, err);
     if (text == NULL)
         return -1;
     rc = ssh_settings_parse(s, path, text, err);

@@ -129,6 +129,13 @@ sed "s|IdentityFile $nodes_dir/id|IdentityFile $PWD/locked|" "$nodes_dir/ssh_con
 refused 77 "an encrypted key without an agent" 'encrypted' --ssh-config locked_key -H node1
 ok "... with what to do" grep -q 'ssh-add' err
 
+mkfifo pipe
+refused 65 "a pipe for ssh_config" 'pipe: is a pipe' --ssh-config pipe -H node1
+sed "s|IdentityFile $nodes_dir/id|IdentityFile $PWD/pipe|" "$nodes_dir/ssh_config" >pipe_key
+refused 77 "one for a key" 'authenticat.*pipe' --ssh-config pipe_key -H node1
+sed "s|UserKnownHostsFile .*|UserKnownHostsFile $PWD/pipe|" "$nodes_dir/ssh_config" >pipe_known
+refused 77 "one for known_hosts" 'host key' --ssh-config pipe_known -H node1
+
 with_config nowhere <<END
 Host closed
     HostName 127.0.0.9
