@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "contain.h"
 #include "frame.h"
 #include "gpu_holders.h"
 #include "litter.h"
@@ -21,6 +22,7 @@
 
 #define LOOK_MS     20.0
 #define STUCK_S     10.0 /* what survives KILL so long is reported as left */
+#define STUCK_LOST_S 5.0 /* the same of orphans, for which a run waits: see SWEEP_S */
 #define GRACE_MAX_S 86400.0
 
 struct clean {
@@ -38,6 +40,7 @@ struct clean {
 static bool is_target(const struct clean *clean, const struct stray *stray);
 static bool is_awaited(const struct clean *clean, const struct stray *stray);
 static void signal_targets(struct clean *clean, int signal);
+static void kill_targets(struct clean *clean);
 static void ask_to_end(struct clean *clean);
 static void again_cb(evutil_socket_t fd, short what, void *arg);
 static void finish(struct clean *clean);
@@ -49,6 +52,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
                           void (*done)(json_t *body, void *arg), void *arg, struct error *err)
 {
     const json_t        *run = json_object_get(body, "run");
+    const json_t        *agent = json_object_get(body, "agent");
     double               grace_s = json_number_value(json_object_get(body, "grace_s"));
     const struct timeval at_once = { 0 };
     struct clean        *clean;
@@ -67,9 +71,13 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     clean->again = evtimer_new(base, again_cb, clean);
     if (clean->again == NULL)
         xalloc_die();
+    clean->strays.given_up = (struct process){
+        .pid = (pid_t)json_integer_value(json_object_get(agent, "pid")),
+        .start = (uint64_t)json_integer_value(json_object_get(agent, "start")),
+    };
     strays_look(&clean->strays);
     clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
-    clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(STUCK_S * NS_PER_S);
+    clean->give_up_at_ns = clean->kill_at_ns + (int64_t)((clean->orphans ? STUCK_LOST_S : STUCK_S) * NS_PER_S);
     ask_to_end(clean);
     xevent_add(clean->again, &at_once);
     return clean;
@@ -89,14 +97,15 @@ void clean_free(struct clean *clean)
 
 static bool is_of_run(const struct clean *clean, const struct stray *stray)
 {
-    return clean->run == NULL || strcmp(stray->run, clean->run) == 0;
+    return clean->run == NULL || stray->is_given_up || strcmp(stray->run, clean->run) == 0;
 }
 
 static bool is_target(const struct clean *clean, const struct stray *stray)
 {
     if (!clean->kill || stray->is_spared || !is_of_run(clean, stray))
         return false;
-    return clean->orphans ? !stray->has_agent : clean->run != NULL || !stray->is_running;
+    return clean->orphans ? !stray->has_agent || stray->is_given_up
+                          : clean->run != NULL || !stray->is_running;
 }
 
 /* Nothing of ours to end, since its guard does that, but we say when it is done. */
@@ -113,6 +122,21 @@ static void signal_targets(struct clean *clean, int signal)
     for (i = 0; i < clean->strays.count; i++)
         if (is_target(clean, &clean->strays.item[i]))
             stray_signal(&clean->strays.item[i], signal);
+}
+
+/* Stopped first, they start nothing more; and with an agent goes all that is below it, also
+ * what does not tell whose it is. */
+static void kill_targets(struct clean *clean)
+{
+    const struct containment none = { 0 };
+    size_t                   i;
+
+    signal_targets(clean, SIGSTOP);
+    for (i = 0; i < clean->strays.count; i++)
+        if (clean->strays.item[i].what == STRAY_AGENT && !clean->strays.item[i].is_gone &&
+            is_target(clean, &clean->strays.item[i]))
+            contain_kill(&none, clean->strays.item[i].process.pid);
+    signal_targets(clean, SIGKILL);
 }
 
 /* Orphans are not asked: the kernel may be about to end them, as it does with all that had
@@ -153,7 +177,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (now_ns >= clean->kill_at_ns)
-        signal_targets(clean, SIGKILL);
+        kill_targets(clean);
     xevent_add(clean->again, &pause);
 }
 

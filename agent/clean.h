@@ -1,7 +1,8 @@
 /* clean.h - what earlier runs of this user have left on this node
  *
  * `muster clean` asks for it, and so does a run that has lost the agent of this node:
- * "orphans" are what of that run no agent looks after any more. strays.h tells what is
+ * "orphans" are what of that run no agent looks after any more, and with the agent that was
+ * given up all that is below it: it may be stopped, and its guard too. strays.h tells what is
  * a process of a run, and when that goes on.
  *
  * The agent that looks has no guard and no namespace, and so sees the whole node.

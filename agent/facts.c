@@ -22,6 +22,7 @@
 #include "fd.h"
 #include "frame.h"
 #include "gpu.h"
+#include "process.h"
 #include "shm.h"
 
 #define ADDRESSES_MAX 256 /* a node with containers may have thousands */
@@ -49,15 +50,18 @@ int facts_cores(void)
 json_t *facts_hello(void)
 {
     struct utsname system;
+    struct process self;
     char           boot_id[64];
     const char    *user = getenv("USER") != NULL ? getenv("USER") : getenv("LOGNAME");
 
     uname(&system);
+    process_read(getpid(), &self);
     fd_read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     boot_id[strcspn(boot_id, "\n")] = '\0';
-    return json_pack("{s:i, s:s, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I,"
+    return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I,"
                      " s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
+                     "pid", (int)getpid(), "start", (json_int_t)self.start,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
                      "kernel", system.release, "boot_id", boot_id,
                      "uid", (json_int_t)getuid(), "user", text_or_empty(user),

@@ -21,8 +21,6 @@
 /* Steps up to a process's ancestor: they are read one by one, and change meanwhile. */
 #define DEPTH_MAX 1000
 
-static bool stat_read(pid_t pid, struct process *process);
-
 void processes_below(struct processes *found, pid_t root)
 {
     struct processes all;
@@ -54,7 +52,7 @@ bool process_is_below(pid_t pid, pid_t root)
     int            steps = 0;
 
     for (; pid > 1 && pid != root && steps < DEPTH_MAX; steps++)
-        pid = stat_read(pid, &process) ? process.parent : 0;
+        pid = process_read(pid, &process) ? process.parent : 0;
     return pid == root;
 }
 
@@ -75,7 +73,7 @@ void process_signal(const struct process *process, int signal)
         return;
     }
     /* The descriptor holds one process; is it still the one that was listed? */
-    if (stat_read(process->pid, &now) && now.start == process->start)
+    if (process_read(process->pid, &now) && now.start == process->start)
         syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
     close(fd);
 }
@@ -115,7 +113,7 @@ void processes_all(struct processes *all)
     *all = (struct processes){ 0 };
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         pid = strtol(entry->d_name, &end, 10);
-        if (*end != '\0' || pid <= 0 || !stat_read((pid_t)pid, &one))
+        if (*end != '\0' || pid <= 0 || !process_read((pid_t)pid, &one))
             continue;
         if (all->count == room) {
             room = room > 0 ? room * 2 : 256;
@@ -128,7 +126,7 @@ void processes_all(struct processes *all)
 }
 
 /* Fields are counted from behind the name, which may hold blanks and ')'. */
-static bool stat_read(pid_t pid, struct process *process)
+bool process_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;
     int                parent;

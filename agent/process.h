@@ -32,6 +32,8 @@ struct processes {
 void processes_below(struct processes *found, pid_t root);
 /* True for root and one that descends from it. */
 bool process_is_below(pid_t pid, pid_t root);
+/* One, while it is there: false when not. */
+bool process_read(pid_t pid, struct process *process);
 /* All that this /proc shows. */
 void processes_all(struct processes *found);
 void processes_clear(struct processes *found);

@@ -27,6 +27,7 @@ static bool is_agent_file(pid_t pid);
 static bool run_of(pid_t pid, char *run);
 static bool is_ourselves(const struct processes *all, pid_t pid);
 static bool is_known(const struct strays *strays, const struct process *process);
+static bool is_same(const struct process *one, const struct process *other);
 static void judge(struct strays *strays, const struct processes *all);
 static bool is_healthy(const struct stray *agent);
 static bool has_door(const char *run);
@@ -183,10 +184,14 @@ static bool is_known(const struct strays *strays, const struct process *process)
     size_t i;
 
     for (i = 0; i < strays->count; i++)
-        if (strays->item[i].process.pid == process->pid &&
-            strays->item[i].process.start == process->start)
+        if (is_same(&strays->item[i].process, process))
             return true;
     return false;
+}
+
+static bool is_same(const struct process *one, const struct process *other)
+{
+    return one->pid == other->pid && one->start == other->start;
 }
 
 /* --- whether its run goes on ------------------------------------------------ */
@@ -236,9 +241,12 @@ static void judge(struct strays *strays, const struct processes *all)
             if (agent->what != STRAY_AGENT || agent->is_gone ||
                 !descends_from(all, one->process.pid, agent->process.pid))
                 continue;
+            one->is_given_up = one->is_given_up || is_same(&agent->process, &strays->given_up);
+            has_sick = has_sick || !is_healthy(agent);
+            if (agent->process.state == 'T' && agent->process.parent <= 1)
+                continue; /* as good as gone */
             one->has_agent = true;
             one->is_leaving = one->is_leaving || agent->process.parent <= 1;
-            has_sick = has_sick || !is_healthy(agent);
         }
         one->is_running = one->has_agent && !has_sick;
     }

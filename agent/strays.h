@@ -3,8 +3,9 @@
  * A process is of a run when its environment carries MUSTER_RUN_ID, or it is in the run's
  * control group, and its user is ours; the run goes on as long as the agent lives that it
  * descends from. An agent is sick when it is stopped, or has lost its parent and keeps no
- * door open for a launcher to come back: a healthy one ends by itself then. Nothing is known
- * by its name, and what another user owns is never among them.
+ * door open for a launcher to come back: a healthy one ends by itself then. One that has lost
+ * its parent and is stopped looks after nothing. Nothing is known by its name, and what another
+ * user owns is never among them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STRAYS_H
@@ -32,6 +33,7 @@ struct stray {
     bool            has_agent;  /* it is one, or below one, though perhaps a sick one */
     bool            is_running; /* of a run that goes on */
     bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
+    bool            is_given_up; /* the agent that was given up, or was below it */
     bool            is_spared;  /* we descend from it, or may not know: never to be touched */
     bool            is_signalled; /* by us */
     bool            is_gone;
@@ -39,8 +41,10 @@ struct stray {
 };
 
 struct strays {
-    struct stray *item;
-    size_t        count;
+    struct stray  *item;
+    size_t         count;
+    struct process given_up; /* an agent that its launcher cannot reach any more, by pid and
+                                start: set it before the first look. pid 0: none */
 };
 
 /* Add what was not there the last time. We ourselves, what we descend from and our own

@@ -23,10 +23,8 @@ static void stop_limit_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].cut_ns != 0 && !node_is_over(&run->node[i]))
-            node_lose(&run->node[i]);
-        else if (!node_is_over(&run->node[i]))
-            node_fail(&run->node[i], "stopping", EXIT_LOST, NULL,
+        if (!node_is_over(&run->node[i]))
+            node_lose(&run->node[i], "stopping", NULL,
                       "the agent did not confirm that nothing is left");
 }
 

@@ -29,8 +29,8 @@
  * A connection that breaks while a node runs is nobody's business but node.c's and
  * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
  *
- * A node whose agent is gone, though its machine is not, is over only when another agent
- * has looked what it had left (sweep.h).
+ * A node whose agent is gone or does not answer, though its machine does, is over only when
+ * another agent has looked what it had left (sweep.h).
  *
  * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
  * other connections and agents, the next generation (generation.c).

@@ -30,6 +30,7 @@ static const char *const state_names[] = {
 };
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
+static bool can_be_asked(const struct node *node);
 static bool can_redial(const struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
@@ -152,8 +153,15 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         node_enter(node, NODE_ENDED, 0);
         return;
     }
+    node->lost_agent = can_be_asked(node);
     node_fail(node, state_names[node->state], EXIT_WAITED, "is the node overloaded?",
               "muster-agent did not send %s in time", awaited);
+}
+
+/* What its agent has left there: where no connection could be made again, no other can. */
+static bool can_be_asked(const struct node *node)
+{
+    return node->hello != NULL && (node->redial == NULL || redial_answers(node->redial));
 }
 
 const char *node_state_name(const struct node *node)
@@ -292,8 +300,12 @@ void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, stru
     conn_input(in, node); /* last: it may free conn, and in with it */
 }
 
-void node_lose(struct node *node)
+void node_lose(struct node *node, const char *stage, const char *hint, const char *why)
 {
-    node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s",
-              node->cut_ns != 0 ? node->cut_why : "it was silent", redial_why(node->redial));
+    node->lost_agent = can_be_asked(node);
+    if (node->cut_ns != 0)
+        node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
+                  redial_why(node->redial));
+    else
+        node_fail(node, stage, EXIT_LOST, hint, "%s", why);
 }

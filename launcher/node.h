@@ -83,7 +83,8 @@ struct node {
     double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
     bool                    is_suspect;
     bool                    is_relayed; /* behind conn is a second agent */
-    bool                    lost_agent; /* that ended while it had ranks; its machine answers */
+    bool                    lost_agent; /* it ended with ranks, or does not answer, and its
+                                           machine does */
     bool                    owes_answer; /* the run's phase waits for it */
     bool                    owes_stacks; /* it was asked where its ranks are */
     bool                    is_dumping;  /* it has said that core files are being written */
@@ -120,8 +121,9 @@ void node_give_up(struct node *node, const struct conn_failure *why, double dead
 /* It has been silent for long: make another connection beside the one there is, if
  * that can be. */
 void node_try_redial(struct node *node);
-/* It was cut and cannot be had back: NODE_FAILED, with both reasons. */
-void node_lose(struct node *node);
+/* Its agent does not answer: NODE_FAILED, with why; where it was cut, with why it cannot be
+ * had back. */
+void node_lose(struct node *node, const char *stage, const char *hint, const char *why);
 /* redial.c: another connection takes the place of the one there was, if it is still there;
  * in is what has come on it already, and sent_again bytes come for a second time. */
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);

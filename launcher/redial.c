@@ -30,6 +30,7 @@ struct redial {
     struct event  *timer; /* the pause, or the answer's deadline */
     double         pause_s;
     bool           has_asked; /* ATTACH was sent */
+    bool           answers;   /* the last attempt came so far, at least */
     char           why[1100]; /* how the last attempt ended, with its stage */
 };
 
@@ -85,6 +86,11 @@ bool redial_has_asked(const struct redial *r)
 const char *redial_why(const struct redial *r)
 {
     return r->why;
+}
+
+bool redial_answers(const struct redial *r)
+{
+    return r->answers;
 }
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg)
@@ -143,6 +149,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     else
         snprintf(r->why, sizeof r->why, "the agent there left at once");
     log_info("%s: reconnecting: %s", r->node->plan->host, r->why);
+    r->answers = r->has_asked;
     give_up(r);
 }
 
@@ -208,7 +215,7 @@ static void ask(struct redial *r)
 
     if (out == NULL)
         xalloc_die();
-    r->has_asked = true;
+    r->has_asked = r->answers = true;
     frame_put_json(out, FRAME_ATTACH, node->generation, 0,
                    json_pack("{s:s, s:s, s:I}", "door", node->key.door, "token", node->key.token,
                              "received", (json_int_t)node->replay.taken));
@@ -222,8 +229,8 @@ static void refused(struct redial *r, const json_t *body)
     const char *text = json_string_value(json_object_get(body, "text"));
 
     snprintf(r->why, sizeof r->why, "%s", text != NULL ? text : "refused");
-    r->node->lost_agent = true;
-    node_lose(r->node);
+    r->answers = true;
+    node_lose(r->node, "running", NULL, r->why);
 }
 
 static void resumed(struct redial *r, const struct frame *frame, const json_t *body,

@@ -41,5 +41,7 @@ bool redial_has_asked(const struct redial *redial);
 
 /* How the last attempt ended. */
 const char *redial_why(const struct redial *redial);
+/* Does the machine answer, though the run's agent does not? */
+bool redial_answers(const struct redial *redial);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "silence.h"
 
+#include <stdio.h>
+
 #include "clock.h"
 #include "log.h"
 #include "run.h"
@@ -57,11 +59,10 @@ double silence_lease_s(double dead_after_s, const struct conn_line *line, uint32
 
 static void give_up(struct node *node, double silent_s)
 {
-    if (node->cut_ns != 0)
-        node_lose(node);
-    else
-        node_fail(node, "running", EXIT_LOST, "is the network or the machine down?",
-                  "nothing heard for %.0f s", silent_s);
+    char why[64];
+
+    snprintf(why, sizeof why, "nothing heard for %.0f s", silent_s);
+    node_lose(node, "running", "is the network or the machine down?", why);
 }
 
 static void suspect(struct node *node, double silent_s, bool is_silent)

@@ -35,6 +35,7 @@ struct sweep {
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg);
 static void take(struct sweep *sweep, const struct frame *frame);
+static json_t *request(const struct sweep *sweep);
 static void send_frame(struct sweep *sweep, enum frame_type type, json_t *body);
 static void take_found(struct sweep *sweep, const json_t *body);
 static void name_some(const json_t *processes, bool gone, char *text, size_t size);
@@ -140,9 +141,7 @@ static void take(struct sweep *sweep, const struct frame *frame)
 
     if (frame->type == FRAME_HELLO && sweep->state == SWEEP_BEGUN) {
         sweep->state = SWEEP_ASKED;
-        send_frame(sweep, FRAME_CLEAN,
-                   json_pack("{s:b, s:b, s:f, s:s}", "kill", true, "orphans", true, "grace_s",
-                             MOMENT_S, "run", sweep->run_id));
+        send_frame(sweep, FRAME_CLEAN, request(sweep));
     } else if (frame->type == FRAME_CLEANED && sweep->state == SWEEP_ASKED) {
         sweep->state = SWEEP_ANSWERED;
         body = frame_json(frame, &err);
@@ -150,6 +149,16 @@ static void take(struct sweep *sweep, const struct frame *frame)
         json_decref(body);
         send_frame(sweep, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
     }
+}
+
+static json_t *request(const struct sweep *sweep)
+{
+    const json_t *hello = sweep->node->hello;
+
+    return json_pack("{s:b, s:b, s:f, s:s, s:{s:O*, s:O*}}", "kill", true, "orphans", true,
+                     "grace_s", MOMENT_S, "run", sweep->run_id, "agent",
+                     "pid", json_object_get(hello, "pid"),
+                     "start", json_object_get(hello, "start"));
 }
 
 static void send_frame(struct sweep *sweep, enum frame_type type, json_t *body)

@@ -1,35 +1,56 @@
 #!/bin/sh
 # Beside row 16: an agent that is stopped, and so neither dead nor alive. Its guard ends what it
-# had started, whoever else has given it up; once it is continued it leaves, too.
+# had started, unless that is stopped, too; muster sends another agent, which ends what is left.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 ranks_wait
 control 4 -H node1:2,node2:2 ./rank
 
-# Only these are left of the run.
-agent_alone() {
-    [ "$(leftovers | cut -d' ' -f1 | tr '\n' ' ')" = "$1 " ]
-}
-
+# agent_is_stopped LAYERS WHAT PIDS: SIGSTOP to what the shell expression PIDS prints.
 agent_is_stopped() {
     layers_missing "$1" && return
     layers "$1"
-    rm -f go
+    rm -f go escaped-*
     faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after 4 -H node1:2,node2:2 ./rank
     agent=$(agent_of 0)
-    kill -STOP "$agent"
+    # shellcheck disable=SC2046
+    kill -STOP $(eval "$3")
     since=$(now_ms)
-    finish_within "$1: muster returns" 8
-    is "$1: exit status" "$rc" 69
-    says 'node1 +running +nothing heard for [4-6] s'
-    ok "$1: nothing but the agent is left" wait_for 4 agent_alone "$agent"
-    run muster clean -H node1:1
-    ok "$1: muster clean shows it" grep -Eq "left +agent +$agent " out
-    kill -CONT "$agent"
-    ok "$1: once it is continued, nothing at all" clean_within 5
+    finish_within "$1, $2: muster returns" 8
+    says 'node1 +running +nothing heard for [4-6] s' \
+        "swept: node1: [0-9]+ of the run's processes had to be ended: pid $agent \(muster-agent "
+    ended 69
 }
 
-agent_is_stopped pidns,userns
-agent_is_stopped subreaper
+for layers in pidns,userns subreaper; do
+    agent_is_stopped "$layers" "the agent" 'echo $agent'
+    agent_is_stopped "$layers" "its guard, too" 'echo $agent $(guard_of $agent)'
+done
+
+# Below an agent that is given up, what hides from us goes, too.
+rank_does <<EOF
+"$top_builddir/tests/faults/escape" hidden "$tag" "$PWD/escaped-\$RANK"
+while [ ! -e go ]; do sleep 0.05; done
+EOF
+agent_is_stopped subreaper "hidden daemons" 'wait_for 10 all_escaped && echo $agent $(guard_of $agent)'
+
+# Over SSH, where muster tries to come back to it first.
+if [ -n "$world" ] && need_sshd >/dev/null; then
+    ranks_wait
+    world_nodes 2
+    rm -f go
+    faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after 4 ./rank
+    # shellcheck disable=SC2046
+    kill -STOP $(run_on node1 | while read -r pid; do
+        [ "$(name_of "$pid")" != muster-agent ] || echo "$pid"
+    done)
+    since=$(now_ms)
+    finish_within "over SSH: muster returns" 9
+    says 'node1 +running +it was silent; reconnecting: no answer yet' \
+        "swept: node1: [0-9]+ of the run's processes had to be ended"
+    ended 69
+else
+    skip "over SSH" "needs root and sshd"
+fi
 finish

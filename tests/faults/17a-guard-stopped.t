@@ -1,7 +1,7 @@
 #!/bin/sh
 # Beside row 17: a guard that is stopped, or that one of its own ranks holds as a debugger would.
 # The agent kills it and takes its place. So does it when the stop comes while the guard stands
-# still, long before the lease is over.
+# still, long before the lease is over. Without an agent, another one does.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -22,6 +22,17 @@ guard_is_stopped() {
 
 guard_is_stopped pidns,userns
 guard_is_stopped subreaper
+
+# Its agent is killed meanwhile, and nobody is there to take its place.
+faulty_start 4 --grace 1 -H node1:2,node2:2 ./rank
+agent=$(agent_of 0)
+guard=$(guard_of "$agent")
+kill -STOP "$guard"
+kill -KILL "$agent"
+since=$(now_ms)
+finish_within "without its agent: muster returns" 4
+says "swept: node1: [0-9]+ of the run's processes had to be ended: pid $guard \\(muster-agent "
+ended 69
 
 faulty_start 4 --grace 1 --dead-after 60 -H node1:2,node2:2 ./rank
 kill -STOP "$(guard_of "$(agent_of 0)")"
