@@ -97,11 +97,13 @@ static bool is_nonce(const char *text)
 }
 
 /* Away from the terminal, whose Ctrl-C is for muster to decide about, and from
- * whatever descriptors came along. The kernel, out of memory, shall take a rank
- * first: lower our score where that is allowed. */
+ * whatever descriptors came along, or signals that a login shell had blocked or
+ * ignored. The kernel, out of memory, shall take a rank first: lower our score
+ * where that is allowed. */
 static void detach(void)
 {
-    int fd;
+    sigset_t none;
+    int      fd;
 
     setsid();
     fd_close_from(3);
@@ -114,6 +116,9 @@ static void detach(void)
     signal(SIGXFSZ, SIG_IGN); /* a rank's file that is too large is as a full disk */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     fd_write_file("/proc/self/oom_score_adj", "-500");
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@
 #include "xalloc.h"
 
 static void set_crypto_memory(void);
+static void reset_signals(void);
 static void open_standard_fds(void);
 static int run_command(const struct options *options);
 static int run(const struct options *options);
@@ -53,6 +55,7 @@ int main(int argc, char **argv)
     /* Keys and what is in the ranks' environment would be in a core file. What we execute
      * is not bound by this. */
     prctl(PR_SET_DUMPABLE, 0);
+    reset_signals();
     open_standard_fds();
     xalloc_libraries();
     log_init("muster", LOG_WARN);
@@ -109,6 +112,17 @@ static void crypto_free(void *old, const char *file, int line)
 static void set_crypto_memory(void)
 {
     CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free);
+}
+
+/* Whoever calls us may have blocked signals, and so would Ctrl-C be; or ignore the end of
+ * children, and then nobody could wait for one. */
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* Started with ">&-", the first socket would become stdout and get what ranks

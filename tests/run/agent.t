@@ -89,6 +89,20 @@ def test_rank_sees_default_signals_and_no_descriptors():
     assert lines[3] == "['0', '1', '2', '3']" and lines[4] == 'True /dev/null', lines
 
 
+def test_signals_are_the_agents_own():
+    agent = Agent(before=('env', '--block-signal', '--ignore-signal'))
+    agent.run(['sh', '-c', 'grep -E "Sig(Blk|Ign)" /proc/self/status; exit 5'])
+    agent.finish()
+    assert agent.exit_of(0)['code'] == 5
+    assert agent.out().split() == [b'SigBlk:', b'0' * 16, b'SigIgn:', b'0' * 16], agent.out()
+    agent = Agent(before=('env', '--block-signal', '--ignore-signal'))
+    agent.run(['sleep', '100'])
+    agent.wait('STARTED')
+    agent.process.terminate()
+    assert 'session end (SIGTERM)' in agent.wait('ERROR').body['text']
+    agent.finish()
+
+
 def test_oom_score_is_raised():
     agent, _ = complete(['cat', '/proc/self/oom_score_adj'])
     assert agent.out().strip() == b'500', agent.out()

@@ -54,9 +54,9 @@ class Frame:
 class Agent:
     """One agent and the launcher's end of its stream."""
 
-    def __init__(self, env=None, uid=None, generation=0, args=()):
+    def __init__(self, env=None, uid=None, generation=0, args=(), before=()):
         self.sock, theirs = socket.socketpair()
-        command = [AGENT, '--nonce', NONCE, *args]
+        command = [*before, AGENT, '--nonce', NONCE, *args]
         if uid is not None:
             command = ['setpriv', f'--reuid={uid}', f'--regid={uid}', '--clear-groups', *command]
         full = dict(os.environ)
