@@ -15,13 +15,12 @@
 #include "run.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "thread.h"
 #include "xalloc.h"
 
 #define STATE_SIZE 160 /* of the words for a rank; longer ones are cut */
@@ -107,12 +106,7 @@ static void *write_cb(void *arg)
 /* Without a thread it is not written this time. */
 static void write_text(struct live *live)
 {
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    live->is_writing = pthread_create(&live->writer, NULL, write_cb, live) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    live->is_writing = thread_start(&live->writer, write_cb, live) == 0;
 }
 
 /* Before it starts a rank is where its node is. */

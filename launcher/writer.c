@@ -12,8 +12,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "thread.h"
 #include "xalloc.h"
 
 #define BATCH_BYTES  ((size_t)64 * 1024) /* taken from the queue at a time */
@@ -70,7 +69,6 @@ struct writer {
 };
 
 static void *write_all(void *arg);
-static void  start_thread(struct writer *writer);
 static void  wake(struct writer *writer);
 static bool  has_work(const struct writer *writer);
 static void  take_batch(struct writer *writer);
@@ -97,20 +95,9 @@ struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&writer->over, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    start_thread(writer);
-    return writer;
-}
-
-/* Signals are the event loop's; SIGPIPE stays pending here for good. */
-static void start_thread(struct writer *writer)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&writer->thread, NULL, write_all, writer) != 0)
+    if (thread_start(&writer->thread, write_all, writer) != 0)
         xalloc_die();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return writer;
 }
 
 /* --- the event loop's side ------------------------------------------------- */

@@ -1,0 +1,13 @@
+/* thread.h - a thread beside the event loop
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_THREAD_H
+#define MUSTER_THREAD_H
+
+#include <pthread.h>
+
+/* As pthread_create(), with all signals blocked in the thread: they are the event loop's,
+ * and SIGPIPE stays pending there for good. 0, or an error number. */
+int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
+
+#endif
