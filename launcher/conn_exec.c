@@ -31,6 +31,7 @@
 
 #define STDERR_KEPT 4096 /* last bytes of the agent's own stderr, for an error text */
 #define LEAVE_S     5    /* between the end of its stream and its own; then it is killed */
+#define KILLED_S    1    /* for that; the kernel may be unable to, in a file system that hangs */
 
 struct conn_exec {
     struct conn      conn; /* first, so that the two convert */
@@ -278,7 +279,10 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     if (waitpid(c->pid, &status, WNOHANG) == 0) {
         if (clock_now_ns() > c->leave_until_ns)
             kill(c->pid, SIGKILL);
-        xevent_add(c->reap, &pause);
+        if (clock_now_ns() > c->leave_until_ns + KILLED_S * NS_PER_S)
+            end(c, EXIT_LOST, "muster-agent closed its socket but cannot be ended");
+        else
+            xevent_add(c->reap, &pause);
         return;
     }
     c->pid = 0;

@@ -23,7 +23,9 @@ static void stop_limit_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     for (i = 0; i < run->plan->nodes; i++)
-        if (!node_is_over(&run->node[i]))
+        if (run->node[i].state == NODE_DONE)
+            node_release(&run->node[i]);
+        else if (!node_is_over(&run->node[i]))
             node_lose(&run->node[i], "stopping", NULL,
                       "the agent did not confirm that nothing is left");
 }

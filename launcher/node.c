@@ -123,6 +123,13 @@ void node_fail(struct node *node, const char *stage, int exit_code, const char *
     fail_with(node, &why);
 }
 
+void node_release(struct node *node)
+{
+    conn_free(node->conn);
+    node->conn = NULL;
+    node_enter(node, NODE_ENDED, 0);
+}
+
 void node_drop(struct node *node)
 {
     if (node->conn != NULL)
@@ -146,11 +153,8 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
-    if (node->state == NODE_DONE && node->replay.keeps) {
-        /* Nothing is left there but an agent that waits for our last ACK. */
-        conn_free(node->conn);
-        node->conn = NULL;
-        node_enter(node, NODE_ENDED, 0);
+    if (node->state == NODE_DONE) {
+        node_release(node);
         return;
     }
     node->lost_agent = can_be_asked(node);

@@ -128,6 +128,10 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
  * in is what has come on it already, and sent_again bytes come for a second time. */
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);
 
+/* Its agent has said DONE, and does not go: it waits for our last ACK, or a file system does
+ * not let it. Nothing else is left there: NODE_ENDED. */
+void node_release(struct node *node);
+
 /* Nothing was started on this node and nobody waits for it any more: end the
  * connection, NODE_ENDED, without callbacks. */
 void node_drop(struct node *node);
