@@ -124,18 +124,17 @@ static void open_all(struct agent *agent, const char *nonce)
     link_flush(&agent->link);
 }
 
-/* Files that nobody wrote to, since the run did not begin, go again. */
+/* Our end would not close the connection while a thread of ours hangs in a file system, so
+ * that is done apart: the launcher knows all. */
 static void close_all(struct agent *agent)
 {
-    int i;
+    bool is_alone = true;
+    int  i;
 
     if (agent->pid_file_made)
         unlink(agent->plan.pid_file);
-    for (i = 0; i < agent->ranks; i++) {
-        if (!agent->has_begun && agent->rank[i].log_path != NULL)
-            unlink(agent->rank[i].log_path);
-        rank_clear(&agent->rank[i]);
-    }
+    for (i = 0; i < agent->ranks; i++)
+        is_alone = rank_clear(&agent->rank[i]) && is_alone;
     free(agent->rank);
     venv_free(agent->venv);
     probe_free(agent->probe);
@@ -150,6 +149,8 @@ static void close_all(struct agent *agent)
     door_close(agent->door);
     if (agent->nameplate >= 0)
         close(agent->nameplate);
+    if (!is_alone)
+        link_hang_up(&agent->link);
     link_close(&agent->link);
     if (agent->guard_news != NULL) {
         event_free(agent->guard_news);
@@ -162,6 +163,8 @@ static void close_all(struct agent *agent)
         event_free(agent->again);
     if (agent->linger != NULL)
         event_free(agent->linger);
+    if (agent->log_limit != NULL)
+        event_free(agent->log_limit);
     if (agent->window != NULL)
         event_free(agent->window);
     event_base_free(agent->base);

@@ -85,6 +85,8 @@ struct agent {
     struct receive    *receive;    /* `muster bcast` brings files; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
+    struct event      *log_limit; /* NULL: nothing is left but log files, or not even those */
+    bool               logs_given_up;
     struct door       *door;   /* NULL: the launcher cannot come back */
     struct event      *window; /* how long it may take to */
     int                nameplate; /* nameplate.h; -1: none */
@@ -109,6 +111,8 @@ void agent_set_heartbeat(struct agent *agent, double seconds);
 int  agent_frame(const struct frame *frame, void *arg, struct error *err);
 /* Start ranks, a few at a time. */
 void agent_start_ranks(struct agent *agent);
+/* A rank's log file is there, or cannot be had, or is over. */
+void agent_log_changed(struct agent *agent);
 /* The answer of a probe. */
 void agent_probed(json_t *body, void *arg);
 

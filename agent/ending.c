@@ -28,20 +28,31 @@
 /* Nothing is left that could write, but a pipe is open: somebody outside has
  * it. */
 #define LINGER_S 2
+/* For log files to be written when all else is over: the same after a stop, when the
+ * launcher waits for DONE 15 s; and when it has had to wait for processes already. */
+#define LOGS_S       60
+#define LOGS_STOP_S  10
+#define LOGS_STUCK_S 1
 
 static void order_stop(struct agent *agent, double grace_s);
 static bool all_is_told(const struct agent *agent);
 static void cancel_waiting(struct agent *agent);
 static void linger_begin(struct agent *agent);
 static void linger_cb(evutil_socket_t fd, short what, void *arg);
+static bool logs_are_over(struct agent *agent);
+static void limit_logs(struct agent *agent);
+static void log_limit_cb(evutil_socket_t fd, short what, void *arg);
 static void again_cb(evutil_socket_t fd, short what, void *arg);
 static bool reap_all(void);
 static json_t *done_body(struct agent *agent);
 
 void agent_stop(struct agent *agent, double grace_s)
 {
-    if (agent->stopped_ns == 0)
+    if (agent->stopped_ns == 0) {
         agent->stopped_ns = clock_now_ns();
+        if (agent->is_empty)
+            limit_logs(agent);
+    }
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
     if (agent->guard_gone)
@@ -106,6 +117,7 @@ void agent_empty(struct agent *agent, int left, int killed)
             rank_cancel(&agent->rank[i], SIGKILL);
     }
     linger_begin(agent);
+    limit_logs(agent);
     agent_pump(agent);
 }
 
@@ -130,7 +142,8 @@ void agent_guard_lost(struct agent *agent)
 
 void agent_maybe_done(struct agent *agent)
 {
-    if (agent->state < AGENT_DONE && agent->is_empty && all_is_told(agent)) {
+    if (agent->state < AGENT_DONE && agent->is_empty && all_is_told(agent) &&
+        (logs_are_over(agent) || agent->logs_given_up)) {
         agent_enter(agent, AGENT_DONE);
         agent_send(agent, FRAME_DONE, 0, done_body(agent));
         link_flush(&agent->link);
@@ -151,6 +164,23 @@ static bool all_is_told(const struct agent *agent)
                                       !rank_is_silent(&agent->rank[i]))
             return false;
     return true;
+}
+
+/* All that comes into them is there. If the run did not begin nobody wants them. */
+static bool logs_are_over(struct agent *agent)
+{
+    bool are_over = true;
+    int  i;
+
+    for (i = 0; i < agent->ranks; i++) {
+        struct logfile *log = agent->rank[i].log;
+
+        if (log == NULL)
+            continue;
+        logfile_end(log, agent->has_begun);
+        are_over = logfile_is_over(log) && are_over;
+    }
+    return are_over;
 }
 
 /* Those that were not asked for yet never will be. */
@@ -175,6 +205,31 @@ static void linger_begin(struct agent *agent)
     if (agent->linger == NULL)
         xalloc_die();
     xevent_add(agent->linger, &limit);
+}
+
+/* A file system may stand still for ever. */
+static void limit_logs(struct agent *agent)
+{
+    const struct timeval limit = { .tv_sec = agent->left > 0          ? LOGS_STUCK_S
+                                             : agent->stopped_ns != 0 ? LOGS_STOP_S
+                                                                      : LOGS_S };
+
+    if (agent->plan.log_dir == NULL)
+        return;
+    if (agent->log_limit == NULL)
+        agent->log_limit = evtimer_new(agent->base, log_limit_cb, agent);
+    if (agent->log_limit == NULL)
+        xalloc_die();
+    xevent_add(agent->log_limit, &limit);
+}
+
+static void log_limit_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+
+    (void)fd, (void)what;
+    agent->logs_given_up = true;
+    agent_maybe_done(agent);
 }
 
 static void linger_cb(evutil_socket_t fd, short what, void *arg)
@@ -224,17 +279,22 @@ static bool reap_all(void)
 static json_t *done_body(struct agent *agent)
 {
     struct processes left;
-    json_t          *stuck = json_array(), *body;
+    json_t          *stuck = json_array(), *unsure = json_array(), *body;
     json_int_t       lost = 0, log_lost = 0, unread = 0;
     size_t           i;
     int              j;
 
     for (j = 0; j < agent->ranks; j++) {
         const struct stream *out = &agent->rank[j].out, *errors = &agent->rank[j].err;
+        struct logfile      *log = agent->rank[j].log;
+        const char          *path;
 
         lost += (json_int_t)(out->lost_bytes + errors->lost_bytes);
-        log_lost += (json_int_t)(out->log_lost_bytes + errors->log_lost_bytes);
         unread += (json_int_t)(out->unread_bytes + errors->unread_bytes);
+        if (log != NULL)
+            log_lost += (json_int_t)logfile_lost(log);
+        if (log != NULL && (path = logfile_unsure(log)) != NULL)
+            json_array_append_new(unsure, json_text(path, strlen(path)));
     }
     if (agent->left > 0) {
         processes_below(&left, getpid());
@@ -243,9 +303,9 @@ static json_t *done_body(struct agent *agent)
                 json_array_append_new(stuck, process_json(left.item[i].pid));
         processes_clear(&left);
     }
-    body = json_pack("{s:i, s:i, s:I, s:I, s:I, s:o}", "left", agent->left, "killed", agent->killed,
-                     "lost_bytes", lost, "log_lost_bytes", log_lost, "unread_bytes", unread,
-                     "stuck", stuck);
+    body = json_pack("{s:i, s:i, s:I, s:I, s:o, s:I, s:o}", "left", agent->left, "killed",
+                     agent->killed, "lost_bytes", lost, "log_lost_bytes", log_lost, "log_unsure",
+                     unsure, "unread_bytes", unread, "stuck", stuck);
     if (agent->port_taken[0] != '\0')
         json_object_set_new(body, "port_taken",
                             json_text(agent->port_taken, strlen(agent->port_taken)));

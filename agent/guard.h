@@ -1,7 +1,7 @@
 /* guard.h - the agent's second process, parent of the ranks
  *
  * Forked by the agent when the plan has come and before anything is done with
- * it; the agent never has more than one thread. The guard starts and reaps the
+ * it, while the agent has one thread. The guard starts and reaps the
  * ranks and knows nothing of the launcher. It ends everything at once when the
  * agent dies, and when it dies itself the kernel (pidns) or the agent does. One
  * that is stopped, or held by a debugger, has not died but is as good as dead:

@@ -74,6 +74,16 @@ void link_attach(struct link *link, int fd)
     xevent_add(link->writable, NULL);
 }
 
+void link_hang_up(struct link *link)
+{
+    int fd;
+
+    for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        drop_fd(fd);
+    if (link->in_fd > STDERR_FILENO)
+        drop_fd(link->in_fd);
+}
+
 /* 0 to 2 stay something, or the next file that is opened would take their place. */
 static void drop_fd(int fd)
 {

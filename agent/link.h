@@ -69,6 +69,9 @@ void link_lose(struct link *link, const char *why);
 /* Go on over fd, which becomes the link's: the other end has come back. */
 void link_attach(struct link *link, int fd);
 
+/* Close the connection, and standard error too, which sshd waits for as well. */
+void link_hang_up(struct link *link);
+
 /* Everything was handed to the kernel and, where the replay keeps it, acknowledged. */
 bool link_is_flushed(const struct link *link);
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "logfile.h"
 #include "nameplate.h"
 #include "ready.h"
 #include "room.h"
@@ -55,8 +54,8 @@ static const struct {
 static int  begin_guard(struct agent *agent, struct failure *failure);
 static int  check_name(struct agent *agent, struct failure *failure);
 static int  prepare_all(struct agent *agent, struct failure *failure);
-static int  open_logs(struct agent *agent, struct failure *failure);
 static void prepared(struct agent *agent);
+static int  logs_created(struct agent *agent, struct error *err);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void cleaned_cb(json_t *body, void *arg);
 static void stacked_cb(uint32_t rank, json_t *body, void *arg);
@@ -235,22 +234,36 @@ static void venv_cb(const struct strlist *env, const struct failure *failure, vo
     agent_pump(agent);
 }
 
-/* The environment is known: check the rest, and say READY. */
+/* The environment is known: check the rest. */
 static void prepared(struct agent *agent)
 {
     struct failure failure;
 
-    if (prepare_all(agent, &failure) < 0) {
+    if (prepare_all(agent, &failure) < 0)
         agent_fail(agent, "plan", &failure);
-        return;
+    else
+        agent_log_changed(agent);
+}
+
+/* When all of them are there it is time to say READY. */
+void agent_log_changed(struct agent *agent)
+{
+    struct failure failure = { .code = PREPARE_CANNOT_CREATE };
+    int            rc = agent->state == AGENT_PREPARING ? logs_created(agent, &failure.why) : 0;
+
+    if (rc < 0) {
+        agent_fail(agent, "plan", &failure);
+    } else if (rc > 0) {
+        agent_send(agent, FRAME_READY, 0, ready_body(agent));
+        agent_enter(agent, AGENT_READY);
     }
-    agent_send(agent, FRAME_READY, 0, ready_body(agent));
-    agent_enter(agent, AGENT_READY);
+    agent_pump(agent);
 }
 
 static int prepare_all(struct agent *agent, struct failure *failure)
 {
-    int i, threads;
+    struct error why;
+    int          i, threads;
 
     if (room_check(&agent->plan, failure) < 0)
         return -1;
@@ -269,19 +282,24 @@ static int prepare_all(struct agent *agent, struct failure *failure)
             return -1;
         agent->pid_file_made = true;
     }
-    return agent->plan.log_dir != NULL ? open_logs(agent, failure) : 0;
+    for (i = 0; i < agent->ranks && agent->plan.log_dir != NULL; i++)
+        if (rank_open_log(&agent->rank[i], &why) < 0)
+            return failure_set(failure, PREPARE_CANNOT_CREATE, "", "%s", why.text);
+    return 0;
 }
 
-static int open_logs(struct agent *agent, struct failure *failure)
+/* 1: all of them; 0: not yet; -1 with err. */
+static int logs_created(struct agent *agent, struct error *err)
 {
-    struct error why;
-    int          i, rc = logfile_dir(agent->plan.log_dir, &why);
+    int i, rc, all = 1;
 
-    for (i = 0; i < agent->ranks && rc >= 0; i++)
-        rc = agent->rank[i].log_fd = logfile_open(agent->plan.log_dir, agent->plan.log_stamp,
-                                                  agent->rank[i].plan->rank,
-                                                  &agent->rank[i].log_path, &why);
-    return rc >= 0 ? 0 : failure_set(failure, PREPARE_CANNOT_CREATE, "", "%s", why.text);
+    for (i = 0; i < agent->ranks && agent->plan.log_dir != NULL; i++) {
+        rc = logfile_created(agent->rank[i].log, err);
+        if (rc < 0)
+            return -1;
+        all = all && rc;
+    }
+    return all;
 }
 
 static int take_go(struct agent *agent, const struct frame *frame, const json_t *body,

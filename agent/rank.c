@@ -27,15 +27,24 @@ static void pmi_close(struct rank *rank);
 static void pmi_readable_cb(struct bufferevent *event, void *arg);
 static void pmi_event_cb(struct bufferevent *event, short what, void *arg);
 static void output_changed(void *arg);
+static void log_changed(void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static json_t *report(struct rank *rank);
 static void report_failure(struct rank *rank, json_t *body);
 
 void rank_init(struct rank *rank, struct agent *agent, int index)
 {
-    *rank = (struct rank){ .agent = agent, .plan = &agent->plan.rank[index], .index = index,
-                           .log_fd = -1 };
+    *rank = (struct rank){ .agent = agent, .plan = &agent->plan.rank[index], .index = index };
     rank->out.fd = rank->err.fd = -1;
+}
+
+int rank_open_log(struct rank *rank, struct error *err)
+{
+    const struct nodeplan *plan = &rank->agent->plan;
+
+    rank->log = logfile_new(rank->agent->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
+                            log_changed, rank, err);
+    return rank->log != NULL ? 0 : -1;
 }
 
 int rank_start(struct rank *rank, struct error *err)
@@ -56,7 +65,7 @@ int rank_start(struct rank *rank, struct error *err)
                                                2 * agent->ranks, err);
         if (fds[SPAWN_FD_STDOUT + i] < 0)
             goto out;
-        stream[i]->log_fd = rank->log_fd;
+        stream[i]->log = rank->log;
         stream[i]->to_frames = agent->plan.log_dir == NULL || agent->plan.log_console;
         stream[i]->changed = output_changed;
         stream[i]->arg = agent;
@@ -81,18 +90,16 @@ out:
     return rc;
 }
 
-void rank_clear(struct rank *rank)
+bool rank_clear(struct rank *rank)
 {
     stream_close(&rank->out);
     stream_close(&rank->err);
     pmi_close(rank);
     if (rank->late != NULL)
         event_free(rank->late);
-    if (rank->log_fd >= 0)
-        close(rank->log_fd);
     strlist_clear(&rank->env);
-    free(rank->log_path);
     free(rank->path);
+    return logfile_free(rank->log);
 }
 
 void rank_started(struct rank *rank, const struct guard_message *message)
@@ -199,6 +206,15 @@ static void pmi_event_cb(struct bufferevent *event, short what, void *arg)
 static void output_changed(void *arg)
 {
     agent_pump(arg);
+}
+
+static void log_changed(void *arg)
+{
+    struct rank *rank = arg;
+
+    stream_log_changed(&rank->out);
+    stream_log_changed(&rank->err);
+    agent_log_changed(rank->agent);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)

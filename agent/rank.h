@@ -41,8 +41,7 @@ struct rank {
     pid_t             pid;  /* once started */
     char             *path; /* the program */
     struct strlist    env;
-    int               log_fd;
-    char             *log_path;
+    struct logfile   *log; /* NULL: none */
     struct stream     out, err;
     struct bufferevent *pmi; /* NULL: none, or hung up */
     struct event     *late;
@@ -52,9 +51,13 @@ struct rank {
 
 void rank_init(struct rank *rank, struct agent *agent, int index);
 
+/* Begin to make its log file. -1 with err. */
+int rank_open_log(struct rank *rank, struct error *err);
+
 /* Make pipes and PMI socket and ask the guard. -1 with err. */
 int  rank_start(struct rank *rank, struct error *err);
-void rank_clear(struct rank *rank);
+/* False when its log file stands still: see logfile_free(). */
+bool rank_clear(struct rank *rank);
 
 /* The guard's news. */
 void rank_started(struct rank *rank, const struct guard_message *message);

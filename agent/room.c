@@ -43,10 +43,10 @@ int room_check(const struct nodeplan *plan, struct failure *failure)
                ? -1 : 0;
 }
 
-/* Of each rank: its output, its errors, its PMI, its file. */
+/* Of each rank: its output, its errors, its PMI, its file and what tells of that. */
 static int check_descriptors(const struct nodeplan *plan, struct failure *failure)
 {
-    int           each = 2 + (plan->kvsname != NULL) + (plan->log_dir != NULL);
+    int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
     rlim_t        need = DESCRIPTORS_OWN + (rlim_t)plan->ranks * (rlim_t)each;
     struct rlimit limit;
 
@@ -55,6 +55,12 @@ static int check_descriptors(const struct nodeplan *plan, struct failure *failur
     return failure_set(failure, PREPARE_CANNOT_CREATE, "raise ulimit -Hn there",
                        "%d ranks need %ju file descriptors, but the limit is %ju", plan->ranks,
                        (uintmax_t)need, (uintmax_t)limit.rlim_cur);
+}
+
+/* Processes, and a thread for the file of each. */
+static long tasks_of(const struct nodeplan *plan)
+{
+    return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
 }
 
 /* ulimit -u, which counts threads and does not hold for root. */
@@ -66,7 +72,7 @@ static int check_user(const struct nodeplan *plan, struct failure *failure)
     if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
         return 0;
     tasks = count_tasks(geteuid());
-    if ((rlim_t)(tasks + plan->ranks) <= limit.rlim_cur)
+    if ((rlim_t)(tasks + tasks_of(plan)) <= limit.rlim_cur)
         return 0;
     return failure_set(failure, PREPARE_CANNOT_CREATE, "raise ulimit -u there",
                        "%d ranks do not fit: this user has %ld processes and threads, and may"
@@ -85,7 +91,7 @@ static int check_group(const struct nodeplan *plan, struct failure *failure)
         return 0;
     for (; strlen(path) > top; *strrchr(path, '/') = '\0')
         if (read_number(path, "pids.max", &most) && read_number(path, "pids.current", &tasks) &&
-            tasks + plan->ranks > most)
+            tasks + tasks_of(plan) > most)
             return failure_set(failure, PREPARE_CANNOT_CREATE, "raise the limit there (TasksMax)",
                                "%d ranks do not fit: the control group %s has %ld processes and"
                                " threads, and may have %ld", plan->ranks, path, tasks, most);

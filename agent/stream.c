@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "fd.h"
-#include "logfile.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -106,6 +105,12 @@ void stream_give_up(struct stream *stream)
     stream->fd = -1;
 }
 
+void stream_log_changed(struct stream *stream)
+{
+    if (stream->waiting != NULL)
+        update_reading(stream);
+}
+
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct stream   *stream = arg;
@@ -113,7 +118,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     ssize_t          got;
 
     (void)what;
-    if (stream->log_fd >= 0 || !stream->to_frames)
+    if (stream->log != NULL || !stream->to_frames)
         into = fresh = evbuffer_new();
     got = fd_read_buffer(fd, into, STREAM_FRAME_MAX);
     stream->read_bytes += got > 0 ? (uint64_t)got : 0;
@@ -150,8 +155,8 @@ static void keep(struct stream *stream, struct evbuffer *fresh)
     size_t size = evbuffer_get_length(fresh), line = size;
     bool   is_full = evbuffer_get_length(stream->waiting) >= STREAM_WAITING_MAX;
 
-    if (stream->log_fd >= 0)
-        stream->log_lost_bytes += logfile_write(stream->log_fd, fresh, size);
+    if (stream->log != NULL)
+        logfile_add(stream->log, fresh);
     if (!stream->to_frames)
         return;
     if (stream->skipping && (is_full || !find_newline(fresh, &line))) {
@@ -199,18 +204,18 @@ static bool find_newline(struct evbuffer *buffer, size_t *after)
     return true;
 }
 
-/* Stop at the bound, go on at half of it. With a file the rank never waits. */
+/* Stop at the bound, go on at half of it. With a file only that counts. */
 static void update_reading(struct stream *stream)
 {
-    size_t waiting = evbuffer_get_length(stream->waiting);
+    size_t most = stream->paused ? STREAM_WAITING_MAX / 2 : STREAM_WAITING_MAX;
+    bool   must_pause = stream->log != NULL ? logfile_is_full(stream->log)
+                                            : evbuffer_get_length(stream->waiting) >= most;
 
-    if (stream->fd < 0 || (stream->log_fd >= 0 && !stream->paused))
+    if (stream->fd < 0 || must_pause == stream->paused)
         return;
-    if (!stream->paused && waiting >= STREAM_WAITING_MAX) {
-        stream->paused = true;
+    stream->paused = must_pause;
+    if (must_pause)
         event_del(stream->event);
-    } else if (stream->paused && waiting < STREAM_WAITING_MAX / 2) {
-        stream->paused = false;
+    else
         xevent_add(stream->event, NULL);
-    }
 }

@@ -3,8 +3,8 @@
  * What the pipe has is read into `waiting` and leaves from there as frames,
  * when credit and the link allow. At STREAM_WAITING_MAX reading stops: then the
  * pipe fills and the rank waits, unless its output also goes to a file: then
- * the rank never waits, and what exceeds the bound is left out of the frames,
- * whole lines at a time, and counted.
+ * the rank waits for nothing but that, and what exceeds the bound is left out of
+ * the frames, whole lines at a time, and counted.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STREAM_H
@@ -18,6 +18,7 @@
 
 #include "err.h"
 #include "frame.h"
+#include "logfile.h"
 
 #define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for a rank's two */
 /* One read, one frame. With libevent's own header on top it fills a block of
@@ -33,14 +34,13 @@ struct stream {
     int               fd;      /* our end of the pipe; -1: it has ended */
     struct event     *event;
     struct evbuffer  *waiting;
-    bool              paused;   /* not read, since too much is waiting */
+    bool              paused;   /* not read, since too much is waiting, here or for the file */
     bool              skipping; /* the file gets all, the frames do not */
     bool              end_sent;
-    int               log_fd;   /* -1: no file; borrowed */
+    struct logfile   *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: only into the file */
     uint64_t          read_bytes;
     uint64_t          lost_bytes;     /* left out of the frames */
-    uint64_t          log_lost_bytes; /* missing in the file */
     uint64_t          unread_bytes;   /* at least: the pipe could not be read */
     void            (*changed)(void *arg); /* bytes are waiting, or it has ended */
     void             *arg;
@@ -59,6 +59,9 @@ void stream_close(struct stream *stream);
  * whether there was any frame. */
 size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, size_t credit,
                     struct evbuffer *wire, bool *framed);
+
+/* The file may have become full, or have room again. */
+void stream_log_changed(struct stream *stream);
 
 /* Nobody listens any more: throw away what waits, now and from here on. */
 void stream_discard(struct stream *stream);

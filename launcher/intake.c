@@ -20,7 +20,9 @@
 /* For the agent's exit after DONE: a matter of milliseconds, but on a bad line its last words
  * come late. The lease, or this. */
 #define LEAVE_LEAST_S 5.0
+#define LEAVE_HUNG_S  1.0 /* the same when a file system does not let it go: for our last ACK */
 #define STUCK_MAX     16 /* processes named that survive SIGKILL; a node may send any number */
+#define UNSURE_MAX    16 /* files, likewise */
 
 static bool        is_about_rank(enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
@@ -41,6 +43,7 @@ static void        take_dumping(struct run *run, struct node *node, const json_t
 static void        take_done(struct run *run, struct node *node, const struct frame *frame,
                              const json_t *body);
 static void        tell_stuck(const struct node *node, const json_t *list);
+static bool        tell_unsure(const struct node *node, const json_t *list);
 static void        take_stacked(struct run *run, struct node *node, const struct frame *frame,
                                 const json_t *body);
 static void        take_output(struct run *run, struct node *node, const struct frame *frame);
@@ -304,6 +307,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     int64_t left = int_of(body, "left", 0);
     int64_t skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
     int64_t unread = int_of(body, "unread_bytes", 0);
+    double  leave_s = run->options->dead_after_s > LEAVE_LEAST_S ? run->options->dead_after_s
+                                                                 : LEAVE_LEAST_S;
 
     if (node->state == NODE_DONE ||
         (node->state < NODE_RUNNING && node->stop_ns == 0 && node->failure == NULL)) {
@@ -323,6 +328,10 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     if (unread > 0)
         log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
                   node->plan->host, unread);
+    if (tell_unsure(node, json_object_get(body, "log_unsure"))) {
+        run->outcome.is_unsure = true;
+        leave_s = LEAVE_HUNG_S;
+    }
     run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
     run->outcome.lost_bytes += unread > 0 ? (uint64_t)unread : 0;
     generation_port_taken(run, node, text_of(body, "port_taken"));
@@ -331,8 +340,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                   node->ranks_left);
         return;
     }
-    node_enter(node, NODE_DONE, run->options->dead_after_s > LEAVE_LEAST_S
-                                    ? run->options->dead_after_s : LEAVE_LEAST_S);
+    node_enter(node, NODE_DONE, leave_s);
 }
 
 static void tell_stuck(const struct node *node, const json_t *list)
@@ -345,6 +353,19 @@ static void tell_stuck(const struct node *node, const json_t *list)
             log_error("%s: pid %" PRId64 " (%s) survives SIGKILL, waiting in %s",
                       node->plan->host, int_of(stuck, "pid", 0), text_of(stuck, "name"),
                       text_of(stuck, "wchan"));
+}
+
+/* True when there are any. */
+static bool tell_unsure(const struct node *node, const json_t *list)
+{
+    const json_t *path;
+    size_t        i;
+
+    json_array_foreach(list, i, path)
+        if (i < UNSURE_MAX && json_is_string(path))
+            log_error("%s: %s: its last bytes are not known to be written (does its file system"
+                      " stand still?)", node->plan->host, json_string_value(path));
+    return json_array_size(list) > 0;
 }
 
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,

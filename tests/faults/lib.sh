@@ -135,6 +135,7 @@ hidden_kill() {
 faults_cleanup() {
     status=$?
     trap '' PIPE INT TERM HUP
+    [ -z "${can_thaw:-}" ] || fsfreeze -u "$can_thaw" 2>/dev/null
     hidden_kill
     [ -z "$world" ] || world_groups_leave
     (exit "$status")
@@ -252,7 +253,7 @@ cpu_group() {
     return 1
 }
 
-# can_freeze: a file system in ./frozen, which `fsfreeze -f frozen` stops.
+# can_freeze [SECONDS]: a file system in ./frozen, which `fsfreeze -f frozen` stops, until then.
 can_freeze() {
     need world
     command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null ||
@@ -262,8 +263,9 @@ can_freeze() {
     mkdir frozen
     mount -o loop disk frozen 2>/dev/null || skip_all "no loop device here"
     # Whatever happens: a frozen file system may not stay.
-    (sleep 60; fsfreeze -u frozen) 2>/dev/null &
+    (sleep "${1:-60}"; fsfreeze -u frozen) 2>/dev/null &
     test_pids="$test_pids $!"
+    can_thaw=$PWD/frozen
 }
 
 # time_passes SECONDS: for claims that something does not happen meanwhile.
