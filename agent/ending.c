@@ -25,8 +25,8 @@
 
 /* What outlives the last rank gets TERM and this long. */
 #define LEFTOVER_GRACE_S 1.0
-/* Nothing is left that could write, but a pipe is open: somebody outside has
- * it. */
+/* Nothing is left that could write, but a pipe is open: somebody outside has it, or
+ * what is in it waits for a reader who rests. */
 #define LINGER_S 2
 /* For log files to be written when all else is over: the same after a stop, when the
  * launcher waits for DONE 15 s; and when it has had to wait for processes already. */

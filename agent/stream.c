@@ -17,6 +17,8 @@
 #include "xevent.h"
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static ssize_t read_some(struct stream *stream);
+static void end_reading(struct stream *stream);
 static void count_unread(struct stream *stream);
 static void keep(struct stream *stream, struct evbuffer *fresh);
 static void append(struct evbuffer *to, struct evbuffer *from);
@@ -98,11 +100,18 @@ void stream_discard(struct stream *stream)
 
 void stream_give_up(struct stream *stream)
 {
+    int     left = 0;
+    ssize_t got = 1;
+
     if (stream->fd < 0)
         return;
-    event_del(stream->event);
-    close(stream->fd);
-    stream->fd = -1;
+    if (ioctl(stream->fd, FIONREAD, &left) < 0)
+        left = 0;
+    for (; left > 0 && got > 0; left -= (int)got)
+        got = read_some(stream);
+    if (got < 0 && errno != EAGAIN)
+        count_unread(stream);
+    end_reading(stream);
 }
 
 void stream_log_changed(struct stream *stream)
@@ -113,28 +122,43 @@ void stream_log_changed(struct stream *stream)
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct stream   *stream = arg;
-    struct evbuffer *into = stream->waiting, *fresh = NULL;
-    ssize_t          got;
+    struct stream *stream = arg;
+    ssize_t        got = read_some(stream);
 
-    (void)what;
-    if (stream->log != NULL || !stream->to_frames)
-        into = fresh = evbuffer_new();
-    got = fd_read_buffer(fd, into, STREAM_FRAME_MAX);
-    stream->read_bytes += got > 0 ? (uint64_t)got : 0;
-    if (got > 0 && fresh != NULL)
-        keep(stream, fresh);
-    if (fresh != NULL)
-        evbuffer_free(fresh);
+    (void)fd, (void)what;
     if (got < 0 && errno == EAGAIN)
         return;
     if (got < 0)
         count_unread(stream);
     if (got <= 0)
-        stream_give_up(stream);
+        end_reading(stream);
     else
         update_reading(stream);
     stream->changed(stream->arg);
+}
+
+static ssize_t read_some(struct stream *stream)
+{
+    bool             is_kept = stream->log != NULL || !stream->to_frames;
+    struct evbuffer *into = is_kept ? evbuffer_new() : stream->waiting;
+    ssize_t          got = fd_read_buffer(stream->fd, into, STREAM_FRAME_MAX);
+    int              error = errno;
+
+    if (got > 0)
+        stream->read_bytes += (uint64_t)got;
+    if (got > 0 && is_kept)
+        keep(stream, into);
+    if (is_kept)
+        evbuffer_free(into);
+    errno = error;
+    return got;
+}
+
+static void end_reading(struct stream *stream)
+{
+    event_del(stream->event);
+    close(stream->fd);
+    stream->fd = -1;
 }
 
 /* A pipe that cannot be read is not one that has ended: what is in it is lost. */

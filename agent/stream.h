@@ -66,7 +66,8 @@ void stream_log_changed(struct stream *stream);
 /* Nobody listens any more: throw away what waits, now and from here on. */
 void stream_discard(struct stream *stream);
 
-/* Stop reading, though something may still hold the other end. */
+/* Take what is in the pipe, a pipe's room beyond STREAM_WAITING_MAX if need be, and stop
+ * reading, though something may still hold the other end. */
 void stream_give_up(struct stream *stream);
 
 #endif
