@@ -267,6 +267,7 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
                                          : strcmp(stage, "bcast") == 0 ? "bcast"
                                                                        : "running",
                                 .exit_code = code > 0 ? code : EXIT_INTERNAL };
+    bool ends_run = run->phase >= PHASE_RUNNING && !run_is_exec(run);
 
     if (node->failure != NULL || node->state == NODE_DONE) {
         bad_frame(node, frame, "not now");
@@ -274,9 +275,10 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", text_of(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", text_of(body, "hint"));
-    node_give_up(node, &why, run->options->grace_s + STOP_SURE_S);
+    /* Where that ends the run, the limit is that of all nodes. */
+    node_give_up(node, &why, ends_run ? 0 : run->options->grace_s + STOP_SURE_S);
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
-    if (run->phase == PHASE_RUNNING && !run_is_exec(run))
+    if (ends_run)
         run_end(run);
 }
 
@@ -396,6 +398,7 @@ static void take_output(struct run *run, struct node *node, const struct frame *
         bad_frame(node, frame, "more than the credit allows");
         return;
     }
+    run->output_ns = clock_now_ns();
     output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
     live_rank_said(run, frame->rank);
 }
@@ -422,7 +425,7 @@ static void output_failed_cb(bool is_stderr, int error, void *arg)
     struct run *run = arg;
 
     log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout",
-              strerror(error));
+              error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error));
     if (error == EPIPE && run->options->log_dir == NULL) {
         outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
                       is_stderr ? "stderr" : "stdout");

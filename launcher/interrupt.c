@@ -13,21 +13,48 @@
 #include "silence.h"
 #include "xevent.h"
 
+static double seconds_since(int64_t ns)
+{
+    return (double)(clock_now_ns() - ns) / NS_PER_S;
+}
+
+/* The nodes have more to say than their credit or the line lets through at once. */
+static bool output_goes_on(const struct run *run)
+{
+    return seconds_since(run->stop_ns) < run->options->grace_s + STOP_OUTPUT_S + STOP_SURE_S &&
+           (seconds_since(run->output_ns) < STOP_SURE_S || output_stuck_s(run->output) > 0);
+}
+
 /* An agent that does not confirm the end in time is lost: we cannot say that
  * nothing is left there. */
 static void stop_limit_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct run *run = arg;
-    size_t      i;
+    const struct timeval more = clock_interval(STOP_SURE_S);
+    struct run          *run = arg;
+    size_t               i;
 
     (void)fd;
     (void)what;
+    if (output_goes_on(run)) {
+        xevent_add(run->stop_limit, &more);
+        return;
+    }
     for (i = 0; i < run->plan->nodes; i++)
         if (run->node[i].state == NODE_DONE)
             node_release(&run->node[i]);
         else if (!node_is_over(&run->node[i]))
             node_lose(&run->node[i], "stopping", NULL,
                       "the agent did not confirm that nothing is left");
+}
+
+/* At the end nobody waits for a reader who takes nothing. */
+static void check_reader(struct run *run)
+{
+    double patience_s = run_patience_s(run), stopping_s = seconds_since(run->stop_ns);
+    bool   is_late = stopping_s >= run->options->grace_s + STOP_OUTPUT_S;
+
+    if (run->phase == PHASE_STOPPING && stopping_s >= patience_s)
+        output_give_up(run->output, is_late ? 0 : patience_s);
 }
 
 static void time_limit_cb(evutil_socket_t fd, short what, void *arg)
@@ -76,6 +103,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
         if (!node_is_over(node))
             node_ping(node);
     }
+    check_reader(run);
     hang_look(run);
     live_beat(run);
 }

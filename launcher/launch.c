@@ -36,7 +36,8 @@
  * other connections and agents, the next generation (generation.c).
  *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
- * deadline of its own, after which a silent node is declared lost.
+ * deadline of its own, after which a silent node is declared lost. It is put off while
+ * the last output comes; a reader who does not take it is given up as at the end.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -205,8 +206,7 @@ static void close_output(struct run *run)
     run->outcome.end_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
         outcome_node_pace(&run->outcome, i, &run->node[i].trips);
-    run->outcome.lost_bytes += output_finish(
-        run->output, run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S);
+    run->outcome.lost_bytes += output_finish(run->output, run_patience_s(run));
     log_sink(NULL, NULL);
 }
 
@@ -310,6 +310,11 @@ static bool run_generation(struct run *run)
     again = generation_starts_again(run);
     close_output(run);
     return again;
+}
+
+double run_patience_s(const struct run *run)
+{
+    return run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S;
 }
 
 double launch_end_s(double grace_s)

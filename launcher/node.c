@@ -104,7 +104,8 @@ void node_give_up(struct node *node, const struct conn_failure *why, double dead
 
     node->failure = xmemdup(why, sizeof *why);
     log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
-    xevent_add(node->late, &limit);
+    if (deadline_s > 0)
+        xevent_add(node->late, &limit);
 }
 
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,

@@ -115,7 +115,7 @@ void node_fail(struct node *node, const char *stage, int exit_code, const char *
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Its agent says that it cannot go on, and ends what runs there: that is a failure now,
- * but NODE_FAILED only once the agent is gone, or after deadline_s. */
+ * but NODE_FAILED only once the agent is gone, or after deadline_s (0: never). */
 void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s);
 
 /* It has been silent for long: make another connection beside the one there is, if

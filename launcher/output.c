@@ -213,6 +213,25 @@ size_t output_waiting(const struct output *output)
     return waiting + output->held + output->folded;
 }
 
+double output_stuck_s(const struct output *output)
+{
+    double out_s = writer_stuck_s(output->writer[0]), err_s = writer_stuck_s(output->writer[1]);
+
+    return out_s > err_s ? out_s : err_s;
+}
+
+void output_give_up(struct output *output, double patience_s)
+{
+    int i;
+
+    for (i = 0; i < 2; i++) {
+        double stuck_s = writer_stuck_s(output->writer[i]);
+
+        if (stuck_s > 0 && stuck_s >= patience_s)
+            writer_finish(output->writer[i], 0);
+    }
+}
+
 uint64_t output_finish(struct output *output, double patience_s)
 {
     int rank, i;

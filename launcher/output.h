@@ -39,7 +39,8 @@ struct output_ops {
     /* node's bytes have left memory; give it that much credit. Called from the
      * event loop. */
     void (*consumed)(size_t node, size_t bytes, void *arg);
-    /* Writing failed for good (errno): bytes are dropped and counted from here. */
+    /* Writing failed for good (errno; ETIMEDOUT: its reader was given up): bytes are
+     * dropped and counted from here. */
     void (*failed)(bool is_stderr, int error, void *arg);
 };
 
@@ -71,6 +72,12 @@ void output_tail(const struct output *output, int rank, struct strlist *lines);
 
 /* Bytes now in memory, waiting for the writer. */
 size_t output_waiting(const struct output *output);
+
+/* A reader who takes nothing holds up the nodes, which wait for credit. For how long he
+ * has taken nothing, the worse of the two, or 0; and give up those who have not for
+ * patience_s. */
+double output_stuck_s(const struct output *output);
+void   output_give_up(struct output *output, double patience_s);
 
 /* Write everything that waits (fold: the folded result), join the threads. A
  * reader that takes nothing for patience_s is given up. Returns how many bytes of

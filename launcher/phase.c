@@ -415,6 +415,7 @@ void run_end(struct run *run)
     if (run->phase == PHASE_STOPPING)
         return;
     enter_phase(run, PHASE_STOPPING);
+    run->stop_ns = clock_now_ns();
     output_progress(run->output, NULL);
     run_stop_nodes(run, run->options->grace_s);
 }

@@ -25,6 +25,9 @@
 /* The same where processes that were killed write their core files: an agent waits 600 s. */
 #define STOP_CORE_S 620.0
 
+/* The same while output comes, or waits for a reader who takes some of it. */
+#define STOP_OUTPUT_S 600.0
+
 /* In order; launch.c tells what happens in each. */
 enum phase {
     PHASE_CONNECTING,
@@ -86,6 +89,8 @@ struct run {
     struct sweep **sweep;     /* by node: is going on; NULL: none */
 
     int64_t       go_ns;      /* when the ranks were started */
+    int64_t       stop_ns;    /* when STOPPING began */
+    int64_t       output_ns;  /* when output of a rank last came */
     char         *port_taken; /* who has MASTER_PORT in rank 0's place; NULL: nobody */
 
     struct event *signals[8];
@@ -101,6 +106,9 @@ static inline bool run_is_exec(const struct run *run)
 {
     return run->plan->command == COMMAND_EXEC || run->errand != NULL;
 }
+
+/* launch.c: a reader of our output who takes nothing at the end may hold us up so long. */
+double run_patience_s(const struct run *run);
 
 /* phase.c: connect nodes as far as the window allows; the rest follows from
  * their answers. */

@@ -64,11 +64,12 @@ struct writer {
     bool            out_is_stderr, out_is_own;
     bool            has_failed[2];
     uint64_t        lost;
-    atomic_size_t   writes;    /* that succeeded: how writer_finish sees life */
-    bool            is_joined;
+    atomic_llong    moved_ns;  /* when a write last succeeded, or the thread had nothing to do */
+    bool            is_joined; /* from here on all is dropped */
 };
 
 static void *write_all(void *arg);
+static void  drop(struct writer *writer, const struct source *source, size_t size, size_t charge);
 static void  wake(struct writer *writer);
 static bool  has_work(const struct writer *writer);
 static void  take_batch(struct writer *writer);
@@ -95,6 +96,7 @@ struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&writer->over, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    writer->moved_ns = clock_now_ns();
     if (thread_start(&writer->thread, write_all, writer) != 0)
         xalloc_die();
     return writer;
@@ -143,8 +145,10 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     struct run *open;
 
     pthread_mutex_lock(&writer->lock);
-    open = open_run(writer, source, run->size);
-    if (open != NULL) {
+    open = writer->is_joined ? NULL : open_run(writer, source, run->size);
+    if (writer->is_joined) {
+        drop(writer, source, run->size, charge);
+    } else if (open != NULL) {
         buffer_add(&open->bytes, run->bytes, run->size);
         open->charge += charge;
         writer->waiting += run->size;
@@ -156,13 +160,20 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     buffer_clear(run);
 }
 
+static void drop(struct writer *writer, const struct source *source, size_t size, size_t charge)
+{
+    writer->lost += size;
+    if (charge > 0)
+        writer->ops->done(source->node, charge, writer->arg);
+}
+
 void writer_unfinished(struct writer *writer, struct source *source, const char *text,
                        size_t size)
 {
     struct buffer copy = { 0 };
 
     pthread_mutex_lock(&writer->lock);
-    if (writer->display.is_terminal && writer->head == NULL) {
+    if (writer->display.is_terminal && writer->head == NULL && !writer->is_joined) {
         buffer_add(&copy, text, size);
         queue_run(writer, source, &copy, 0, true);
         wake(writer);
@@ -209,10 +220,19 @@ size_t writer_waiting(struct writer *writer)
     return waiting;
 }
 
+double writer_stuck_s(struct writer *writer)
+{
+    if (writer_waiting(writer) == 0)
+        return 0;
+    return (double)(clock_now_ns() - writer->moved_ns) / NS_PER_S;
+}
+
 static void wake(struct writer *writer)
 {
-    if (writer->is_idle)
-        pthread_cond_signal(&writer->work);
+    if (!writer->is_idle)
+        return;
+    writer->moved_ns = clock_now_ns();
+    pthread_cond_signal(&writer->work);
 }
 
 /* --- the thread ------------------------------------------------------------ */
@@ -369,7 +389,7 @@ static void flush(struct writer *writer)
 
         if (n >= 0) {
             writer->out_done += (size_t)n;
-            atomic_fetch_add(&writer->writes, 1);
+            writer->moved_ns = clock_now_ns();
         } else if (errno != EINTR && is_own) {
             break;
         } else if (errno != EINTR) {
@@ -400,10 +420,25 @@ static uint64_t bytes_of(const struct run *run)
     return bytes;
 }
 
+/* The thread is gone: what it has not written is lost. */
+static void drop_rest(struct writer *writer)
+{
+    uint64_t rest = bytes_of(writer->unformed) + bytes_of(writer->head);
+
+    if (!writer->out_is_own)
+        rest += writer->out.size - writer->out_done;
+    if (rest > 0)
+        writer->ops->failed(writer->out_is_stderr, ETIMEDOUT, writer->arg);
+    writer->lost += rest;
+    free_runs(writer->head, writer, &writer->waiting);
+    writer->head = writer->last = writer->unformed = NULL;
+    release_batch(writer);
+}
+
 uint64_t writer_finish(struct writer *writer, double patience_s)
 {
     struct timespec until;
-    size_t          writes;
+    long long       moved_ns;
     int             rc = 0;
 
     if (writer->is_joined)
@@ -412,20 +447,18 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
     writer->is_ending = true;
     pthread_cond_signal(&writer->work);
     do {
-        writes = atomic_load(&writer->writes);
+        moved_ns = writer->moved_ns;
         until = monotonic_in(patience_s);
         while (!writer->is_over && rc == 0)
             rc = pthread_cond_timedwait(&writer->over, &writer->lock, &until);
         rc = 0;
-    } while (!writer->is_over && atomic_load(&writer->writes) != writes);
+    } while (!writer->is_over && writer->moved_ns != moved_ns);
     if (!writer->is_over)
         pthread_cancel(writer->thread);
     pthread_mutex_unlock(&writer->lock);
     pthread_join(writer->thread, NULL);
     writer->is_joined = true;
-    if (!writer->out_is_own)
-        writer->lost += writer->out.size - writer->out_done;
-    writer->lost += bytes_of(writer->unformed) + bytes_of(writer->head);
+    drop_rest(writer);
     return writer->lost;
 }
 
@@ -434,13 +467,9 @@ void writer_free(struct writer *writer)
     if (writer == NULL)
         return;
     writer_finish(writer, 0);
-    free_runs(writer->batch, writer, &writer->waiting);
-    free_runs(writer->head, writer, &writer->waiting);
     buffer_clear(&writer->own);
-    buffer_clear(&writer->own_batch);
     buffer_clear(&writer->out);
     free(writer->progress);
-    free(writer->progress_batch);
     pthread_cond_destroy(&writer->over);
     pthread_cond_destroy(&writer->work);
     pthread_mutex_destroy(&writer->lock);

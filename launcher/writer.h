@@ -31,7 +31,8 @@ struct writer_ops {
     /* So many bytes of a node have left memory, written or dropped. */
     void (*done)(size_t node, size_t bytes, void *arg);
     /* Writing failed, for the first time on this descriptor: from here on its bytes
-     * are dropped and counted. */
+     * are dropped and counted. ETIMEDOUT: writer_finish() has given up its reader; that
+     * is said by the caller's thread. */
     void (*failed)(bool is_stderr, int error, void *arg);
 };
 
@@ -56,8 +57,12 @@ void writer_progress(struct writer *writer, const char *text);
 /* Bytes of memory that wait, the cost of keeping them included. */
 size_t writer_waiting(struct writer *writer);
 
+/* For how long the reader has taken nothing of what waits for him; 0: nothing does. */
+double writer_stuck_s(struct writer *writer);
+
 /* Write all that waits and end the thread, or give up when the reader takes
- * nothing for patience_s. How many bytes were lost, then or before. */
+ * nothing for patience_s. How many bytes were lost, then or before. Bytes that are
+ * added later are dropped and counted at once. */
 uint64_t writer_finish(struct writer *writer, double patience_s);
 void     writer_free(struct writer *writer); /* after writer_finish() */
 

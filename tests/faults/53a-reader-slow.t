@@ -1,5 +1,6 @@
 #!/bin/sh
-# Row 53a: whoever reads muster's output rests while the rank ends: not a byte is missing.
+# Row 53a: whoever reads muster's output rests while the rank ends, or reads slowly while a run
+# is being stopped: not a byte is missing. Of one who does not go on, the loss is told.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -70,4 +71,33 @@ finish_run 20
 ended 0
 ok "... and he gets every byte" all_shown
 is "... and nobody complains" "$(cat err)" ""
+
+# 20 s for the first 2 MiB: longer than a node has for its end.
+script_file slow <<'END'
+#!/usr/bin/env python3
+import os, sys, time
+read = 0
+while (piece := os.read(0, 65536)):
+    sys.stdout.buffer.write(piece)
+    read += len(piece)
+    time.sleep(len(piece) / 1e5 if read < 2 << 20 else 0)
+END
+piped_start 3 ./slow
+finish_run 60
+ended 3
+ok "a rank fails, and the reader is slow: he gets every byte" all_shown
+says_not 'lost|confirm'
+
+piped_start wait ./resting
+wait_for 20 test -e finished
+kill -INT "$pid"
+wait_for 5 grep -q 'again to kill now' err
+kill -INT "$pid"
+finish_run 20
+ended 130
+kill -CONT "$reader"
+wait "$reader"
+says 'stdout: nobody takes what is there to be read' '[0-9]+ bytes of output were lost'
+ok "Ctrl-C, and he still rests: the loss is what he has not seen" json_says end.json \
+    "0 <= $(stat -c %s shown) + d['lost_bytes'] - $(cat wrote) <= 65536"
 finish

@@ -479,6 +479,37 @@ static void test_patience_ends(void **state)
     free(line);
 }
 
+/* Who takes nothing gets no more; the nodes get their credit, and the other reader all. */
+static void test_give_up(void **state)
+{
+    struct fixture *f = *state;
+    char           *line = xmalloc(200001);
+
+    memset(line, 'x', 199999);
+    strcpy(line + 199999, "\n");
+    start(f, none);
+    assert_true(output_stuck_s(f->output) == 0);
+    say(f, 0, STREAM_STDOUT, line);
+    await_readable(f, f->out);
+    assert_true(output_stuck_s(f->output) > 0);
+    output_give_up(f->output, LIMIT_MS);
+    event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_int_equal(f->failures[0] + f->consumed[0], 0);
+    output_give_up(f->output, 0);
+    await_failure(f, false);
+    assert_int_equal(f->error[0], ETIMEDOUT);
+    await_consumed(f, 0, 200000);
+    assert_true(output_stuck_s(f->output) == 0);
+    say(f, 0, STREAM_STDOUT, "too late\n");
+    await_consumed(f, 0, 200009);
+    say(f, 1, STREAM_STDERR, "fine\n");
+    expect_read(f->err, "fine\n");
+    free(line);
+    line = read_bytes(f->out, 1);
+    assert_in_range(output_finish(f->output, 10) + strlen(line), 200009, 200009 + 65536);
+    free(line);
+}
+
 /* A descriptor that somebody made non-blocking is waited for, not failed. */
 static void test_nonblocking_descriptor(void **state)
 {
@@ -609,6 +640,7 @@ int main(void)
         TEST(test_device_full),
         TEST(test_own_lines_may_fail),
         TEST(test_patience_ends),
+        TEST(test_give_up),
         TEST(test_nonblocking_descriptor),
         TEST(test_terminal_shows_unfinished),
         TEST(test_fold),
