@@ -28,6 +28,7 @@ struct credit {
     bool            is_woken;
 };
 
+static void tell_failures(struct credit *credit, const int error[2]);
 static void wake(struct credit *credit);
 static void wake_cb(evutil_socket_t fd, short what, void *arg);
 
@@ -90,6 +91,17 @@ void credit_fail(struct credit *credit, bool is_stderr, int error)
     pthread_mutex_unlock(&credit->lock);
 }
 
+void credit_settle(struct credit *credit)
+{
+    int error[2];
+
+    pthread_mutex_lock(&credit->lock);
+    memcpy(error, credit->error, sizeof error);
+    memset(credit->error, 0, sizeof credit->error);
+    pthread_mutex_unlock(&credit->lock);
+    tell_failures(credit, error);
+}
+
 static void wake(struct credit *credit)
 {
     uint64_t one = 1;
@@ -105,7 +117,7 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
     struct credit *credit = arg;
     uint64_t       count;
     size_t         node, nodes, *given;
-    int            i, error[2];
+    int            error[2];
 
     (void)what;
     (void)!read(fd, &count, sizeof count);
@@ -122,6 +134,13 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
         if (given[node] > 0)
             credit->ops->consumed(node, given[node], credit->arg);
     free(given);
+    tell_failures(credit, error);
+}
+
+static void tell_failures(struct credit *credit, const int error[2])
+{
+    int i;
+
     for (i = 0; i < 2; i++)
         if (error[i] != 0)
             credit->ops->failed(i, error[i], credit->arg);

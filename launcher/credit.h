@@ -27,4 +27,7 @@ void credit_add_node(struct credit *credit, size_t node);
 void credit_give(struct credit *credit, size_t node, size_t bytes);
 void credit_fail(struct credit *credit, bool is_stderr, int error);
 
+/* The threads are gone, and nobody waits for credit: tell at once what failed last. */
+void credit_settle(struct credit *credit);
+
 #endif

@@ -136,8 +136,12 @@ static void consumed_cb(size_t node, size_t bytes, void *arg)
 
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
+    struct follow *follow = arg;
+
+    if (follow->end == FOLLOW_INTERRUPTED)
+        return;
     log_error("%s: %s", is_stderr ? "stderr" : "stdout", strerror(error));
-    finish(arg, FOLLOW_UNREAD);
+    finish(follow, FOLLOW_UNREAD);
 }
 
 /* The launcher's end shows by its lock. */

@@ -251,6 +251,7 @@ uint64_t output_finish(struct output *output, double patience_s)
     if (output->writer[1] != output->writer[0])
         output->lost += writer_finish(output->writer[1], patience_s);
     output->is_finished = true;
+    credit_settle(output->credit);
     return output->lost;
 }
 

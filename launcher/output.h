@@ -80,8 +80,9 @@ double output_stuck_s(const struct output *output);
 void   output_give_up(struct output *output, double patience_s);
 
 /* Write everything that waits (fold: the folded result), join the threads. A
- * reader that takes nothing for patience_s is given up. Returns how many bytes of
- * ranks were lost, now or before: 0 is all well. */
+ * reader that takes nothing for patience_s is given up. What failed only now is told
+ * (ops->failed) before this returns how many bytes of ranks were lost, now or before:
+ * 0 and no failure is all well. */
 uint64_t output_finish(struct output *output, double patience_s);
 void     output_free(struct output *output);
 

@@ -446,6 +446,22 @@ static void test_device_full(void **state)
     assert_true(output_finish(f->output, 10) >= 5);
 }
 
+/* What fails at the very end is told before the end. */
+static void test_late_failure(void **state)
+{
+    struct fixture *f = *state;
+
+    close(f->settings.out_fd);
+    f->settings.out_fd = open("/dev/full", O_WRONLY);
+    start(f, hosts);
+    say(f, 0, STREAM_STDOUT, "lost, and no line");
+    assert_true(output_finish(f->output, 10) >= 17);
+    assert_int_equal(f->error[0], ENOSPC);
+    assert_int_equal(f->failures[0], 1);
+    event_base_loop(f->base, EVLOOP_NONBLOCK);
+    assert_int_equal(f->failures[0], 1);
+}
+
 /* Whoever closes muster's stderr does not lose a rank's output by that. */
 static void test_own_lines_may_fail(void **state)
 {
@@ -476,6 +492,7 @@ static void test_patience_ends(void **state)
     start_ns = clock_now_ns();
     assert_true(output_finish(f->output, 0.1) > 100000);
     assert_true(clock_now_ns() - start_ns < 10 * NS_PER_S);
+    assert_int_equal(f->error[0], ETIMEDOUT);
     free(line);
 }
 
@@ -638,6 +655,7 @@ int main(void)
         TEST(test_skipping),
         TEST(test_reader_gone),
         TEST(test_device_full),
+        TEST(test_late_failure),
         TEST(test_own_lines_may_fail),
         TEST(test_patience_ends),
         TEST(test_give_up),
