@@ -282,7 +282,7 @@ static json_t *done_body(struct agent *agent)
     json_t          *stuck = json_array(), *unsure = json_array(), *body;
     json_int_t       lost = 0, log_lost = 0, unread = 0;
     size_t           i;
-    int              j;
+    int              j, log_error = 0;
 
     for (j = 0; j < agent->ranks; j++) {
         const struct stream *out = &agent->rank[j].out, *errors = &agent->rank[j].err;
@@ -291,8 +291,10 @@ static json_t *done_body(struct agent *agent)
 
         lost += (json_int_t)(out->lost_bytes + errors->lost_bytes);
         unread += (json_int_t)(out->unread_bytes + errors->unread_bytes);
-        if (log != NULL)
+        if (log != NULL) {
             log_lost += (json_int_t)logfile_lost(log);
+            log_error = log_error != 0 ? log_error : logfile_error(log);
+        }
         if (log != NULL && (path = logfile_unsure(log)) != NULL)
             json_array_append_new(unsure, json_text(path, strlen(path)));
     }
@@ -306,6 +308,8 @@ static json_t *done_body(struct agent *agent)
     body = json_pack("{s:i, s:i, s:I, s:I, s:o, s:I, s:o}", "left", agent->left, "killed",
                      agent->killed, "lost_bytes", lost, "log_lost_bytes", log_lost, "log_unsure",
                      unsure, "unread_bytes", unread, "stuck", stuck);
+    if (log_error != 0)
+        json_object_set_new(body, "log_error", json_string(strerror(log_error)));
     if (agent->port_taken[0] != '\0')
         json_object_set_new(body, "port_taken",
                             json_text(agent->port_taken, strlen(agent->port_taken)));

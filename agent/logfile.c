@@ -36,7 +36,8 @@ struct logfile {
     uint64_t         written; /* pieces: how the loop sees that it gets on */
     uint64_t         lost;
     struct error     why;     /* it was not created */
-    bool             is_created, has_failed, is_ending, is_wanted, is_over, is_unsure;
+    int              error;   /* errno of the first that was lost, or of its end */
+    bool             is_created, has_failed, is_ending, is_wanted, is_over;
     bool             is_awaited; /* the loop wants to know of room */
 
     /* The event loop's. */
@@ -103,16 +104,14 @@ int logfile_created(struct logfile *log, struct error *err)
 
 void logfile_add(struct logfile *log, struct evbuffer *bytes)
 {
-    const struct timeval  limit = { .tv_sec = LOGFILE_STANDS_S };
-    struct evbuffer_iovec part[8];
-    int                   count = evbuffer_peek(bytes, -1, NULL, part, 8), i;
+    const struct timeval limit = { .tv_sec = LOGFILE_STANDS_S };
+    size_t               size = evbuffer_get_length(bytes);
 
     pthread_mutex_lock(&log->lock);
-    for (i = 0; i < count && i < 8; i++)
-        if (log->stands && evbuffer_get_length(log->waiting) >= LOGFILE_WAITING_MAX)
-            log->lost += part[i].iov_len;
-        else if (evbuffer_add(log->waiting, part[i].iov_base, part[i].iov_len) < 0)
-            xalloc_die();
+    if (log->stands && evbuffer_get_length(log->waiting) >= LOGFILE_WAITING_MAX)
+        log->lost += size;
+    else if (evbuffer_add(log->waiting, evbuffer_pullup(bytes, -1), size) < 0)
+        xalloc_die();
     log->is_full = !log->stands && evbuffer_get_length(log->waiting) >= LOGFILE_WAITING_MAX;
     log->is_awaited = log->is_full || log->stands;
     log->written_before = log->written;
@@ -156,12 +155,22 @@ uint64_t logfile_lost(struct logfile *log)
     return lost;
 }
 
+int logfile_error(struct logfile *log)
+{
+    int error;
+
+    pthread_mutex_lock(&log->lock);
+    error = log->error;
+    pthread_mutex_unlock(&log->lock);
+    return error;
+}
+
 const char *logfile_unsure(struct logfile *log)
 {
     bool is_unsure;
 
     pthread_mutex_lock(&log->lock);
-    is_unsure = log->is_unsure || (log->is_created && !log->is_over);
+    is_unsure = log->is_created && !log->is_over;
     pthread_mutex_unlock(&log->lock);
     return is_unsure ? log->path : NULL;
 }
@@ -223,7 +232,7 @@ static void *keep_file(void *arg)
 {
     struct logfile *log = arg;
     struct error    err;
-    int             fd = create(log, &err);
+    int             fd = create(log, &err), error;
 
     pthread_mutex_lock(&log->lock);
     if (fd < 0 && !log->has_failed)
@@ -236,9 +245,9 @@ static void *keep_file(void *arg)
     pthread_mutex_unlock(&log->lock);
     if (fd >= 0 && !log->is_wanted)
         unlink(log->path);
-    fd = fd >= 0 ? close(fd) : 0; /* here NFS says what it could not write */
+    error = fd >= 0 && close(fd) < 0 ? errno : 0;
     pthread_mutex_lock(&log->lock);
-    log->is_unsure = fd < 0;
+    log->error = log->error != 0 ? log->error : error;
     log->is_over = true;
     wake(log);
     pthread_mutex_unlock(&log->lock);
@@ -277,6 +286,7 @@ static int make_dir(const char *dir, struct error *err)
 static void write_all(struct logfile *log, int fd)
 {
     size_t done;
+    int    error;
 
     for (;;) {
         while (evbuffer_get_length(log->waiting) == 0 && !log->is_ending)
@@ -286,7 +296,10 @@ static void write_all(struct logfile *log, int fd)
             return;
         pthread_mutex_unlock(&log->lock);
         done = fd_write_all(fd, log->piece, log->writing);
+        error = errno;
         pthread_mutex_lock(&log->lock);
+        if (done < log->writing && log->error == 0)
+            log->error = error;
         log->lost += log->writing - done;
         log->writing = 0;
         log->written++;

@@ -48,8 +48,11 @@ bool logfile_is_over(struct logfile *log);
 
 /* Bytes that are not in the file as far as we know, now. */
 uint64_t logfile_lost(struct logfile *log);
+/* Why: errno of the first that was not written, or of closing it, when some file servers say
+ * that they had no room; 0: nothing of that kind. */
+int logfile_error(struct logfile *log);
 /* Its path when the end of what it was given may not have reached the disk, since it is
- * still being written or could not be closed; else NULL. Borrowed. */
+ * still being written; else NULL. Borrowed. */
 const char *logfile_unsure(struct logfile *log);
 
 /* False when its thread still writes, or hangs: it keeps what it works on, and the

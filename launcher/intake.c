@@ -43,6 +43,7 @@ static void        take_dumping(struct run *run, struct node *node, const json_t
 static void        take_done(struct run *run, struct node *node, const struct frame *frame,
                              const json_t *body);
 static void        tell_stuck(const struct node *node, const json_t *list);
+static void        take_losses(struct run *run, const struct node *node, const json_t *body);
 static bool        tell_unsure(const struct node *node, const json_t *list);
 static void        take_stacked(struct run *run, struct node *node, const struct frame *frame,
                                 const json_t *body);
@@ -307,8 +308,6 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                       const json_t *body)
 {
     int64_t left = int_of(body, "left", 0);
-    int64_t skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
-    int64_t unread = int_of(body, "unread_bytes", 0);
     double  leave_s = run->options->dead_after_s > LEAVE_LEAST_S ? run->options->dead_after_s
                                                                  : LEAVE_LEAST_S;
 
@@ -321,21 +320,11 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     if (left > 0)
         outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed",
                       left, node->plan->host);
-    if (skipped > 0)
-        log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
-                 node->plan->host, skipped);
-    if (lost > 0)
-        log_error("%s: %" PRId64 " bytes could not be written to the log files there",
-                  node->plan->host, lost);
-    if (unread > 0)
-        log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
-                  node->plan->host, unread);
+    take_losses(run, node, body);
     if (tell_unsure(node, json_object_get(body, "log_unsure"))) {
-        run->outcome.is_unsure = true;
+        run->outcome.output_failed = true;
         leave_s = LEAVE_HUNG_S;
     }
-    run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
-    run->outcome.lost_bytes += unread > 0 ? (uint64_t)unread : 0;
     generation_port_taken(run, node, text_of(body, "port_taken"));
     if (node->ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
@@ -343,6 +332,28 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
         return;
     }
     node_enter(node, NODE_DONE, leave_s);
+}
+
+static void take_losses(struct run *run, const struct node *node, const json_t *body)
+{
+    int64_t     skipped = int_of(body, "lost_bytes", 0), lost = int_of(body, "log_lost_bytes", 0);
+    int64_t     unread = int_of(body, "unread_bytes", 0);
+    const char *why = text_of(body, "log_error");
+
+    if (skipped > 0)
+        log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
+                 node->plan->host, skipped);
+    if (lost > 0)
+        log_error("%s: %" PRId64 " bytes could not be written to the log files there%s%s",
+                  node->plan->host, lost, why[0] != '\0' ? ": " : "", why);
+    else if (why[0] != '\0')
+        log_error("%s: the log files there may not be whole: %s", node->plan->host, why);
+    if (unread > 0)
+        log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
+                  node->plan->host, unread);
+    run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
+    run->outcome.lost_bytes += unread > 0 ? (uint64_t)unread : 0;
+    run->outcome.output_failed |= why[0] != '\0';
 }
 
 static void tell_stuck(const struct node *node, const json_t *list)
@@ -424,6 +435,7 @@ static void output_failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
 
+    run->outcome.output_failed = true;
     log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout",
               error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error));
     if (error == EPIPE && run->options->log_dir == NULL) {

@@ -265,14 +265,14 @@ static void end_generation(struct run *run)
 static void begin_again(struct run *run, const bool *shown)
 {
     uint64_t lost_bytes = run->outcome.lost_bytes;
-    bool     is_unsure = run->outcome.is_unsure;
+    bool     output_failed = run->outcome.output_failed;
     int64_t  start_ns = run->outcome.start_ns;
 
     end_generation(run);
     generation_next(run);
     begin_generation(run, shown);
     run->outcome.lost_bytes = lost_bytes;
-    run->outcome.is_unsure = is_unsure;
+    run->outcome.output_failed = output_failed;
     run->outcome.start_ns = start_ns;
 }
 

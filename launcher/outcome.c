@@ -211,7 +211,7 @@ int outcome_status(const struct outcome *outcome)
     case FIRST_NONE:
         if (!all_ended(outcome))
             return EXIT_INTERNAL;
-        return outcome->lost_bytes > 0 || outcome->is_unsure ? EXIT_OUTPUT : 0;
+        return outcome->lost_bytes > 0 || outcome->output_failed ? EXIT_OUTPUT : 0;
     }
     return status != 0 ? status : EXIT_INTERNAL;
 }
@@ -240,7 +240,7 @@ static int status_of_exec(const struct outcome *outcome)
         return largest;
     if (!all_ended(outcome))
         return EXIT_INTERNAL;
-    return outcome->lost_bytes > 0 || outcome->is_unsure ? EXIT_OUTPUT : 0;
+    return outcome->lost_bytes > 0 || outcome->output_failed ? EXIT_OUTPUT : 0;
 }
 
 static bool any_started(const struct outcome *outcome)

@@ -65,7 +65,7 @@ struct outcome {
     int64_t            cause_ns;
     char              *cause_text;
     uint64_t           lost_bytes;
-    bool               is_unsure;   /* more may be lost: files were not closed in time */
+    bool               output_failed; /* whether or not it is known what was lost */
     json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
     bool               largest_status, is_exec;
     bool               has_begun; /* GO was sent to a node: from then on ranks may have run */

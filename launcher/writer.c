@@ -11,6 +11,7 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ struct writer {
     struct buffer   out;
     size_t          out_done;  /* of out, written */
     bool            out_is_stderr, out_is_own;
-    bool            has_failed[2];
+    bool            has_written[2], has_failed[2];
     uint64_t        lost;
     atomic_llong    moved_ns;  /* when a write last succeeded, or the thread had nothing to do */
     bool            is_joined; /* from here on all is dropped */
@@ -76,6 +77,7 @@ static void  take_batch(struct writer *writer);
 static void  write_batch(struct writer *writer);
 static void  release_batch(struct writer *writer);
 static void  flush(struct writer *writer);
+static void  check_close(struct writer *writer, bool is_stderr);
 static void  flush_full(struct buffer *out, void *arg);
 
 struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer_ops *ops,
@@ -261,6 +263,8 @@ static void *write_all(void *arg)
     writer->out_is_own = true;
     display_end(&writer->display, &writer->out);
     flush(writer);
+    check_close(writer, false);
+    check_close(writer, true);
     pthread_mutex_lock(&writer->lock);
     writer->is_over = true;
     pthread_cond_signal(&writer->over);
@@ -390,6 +394,7 @@ static void flush(struct writer *writer)
         if (n >= 0) {
             writer->out_done += (size_t)n;
             writer->moved_ns = clock_now_ns();
+            writer->has_written[is_stderr] |= !is_own;
         } else if (errno != EINTR && is_own) {
             break;
         } else if (errno != EINTR) {
@@ -400,6 +405,19 @@ static void flush(struct writer *writer)
     if (!is_own)
         writer->lost += size - writer->out_done;
     writer->out.size = writer->out_done = 0;
+}
+
+/* Some file servers say only when a file is closed that they had no room for it. That
+ * goes for each close, so that of a copy is enough. */
+static void check_close(struct writer *writer, bool is_stderr)
+{
+    int copy = fcntl(writer->fd[is_stderr], F_DUPFD_CLOEXEC, 0);
+
+    if (copy < 0 || close(copy) == 0 || errno == EINTR || writer->has_failed[is_stderr] ||
+        !writer->has_written[is_stderr])
+        return;
+    writer->has_failed[is_stderr] = true;
+    writer->ops->failed(is_stderr, errno, writer->arg);
 }
 
 /* --- the end --------------------------------------------------------------- */

@@ -33,5 +33,27 @@ ended 74
 says 'stdout: File too large' '[0-9]+ bytes of output were lost'
 limited --enable_each_rank_log "$PWD/logs" ./rank
 ended 74
-says '[0-9]+ bytes could not be written to the log files' '[0-9]+ bytes of output were lost'
+says '[0-9]+ bytes could not be written to the log files there: File too large' '[0-9]+ bytes of output were lost'
+
+# A file server may say so only when a file is closed.
+late=$top_builddir/tests/inject/late.so
+[ -e "$late" ] || skip_all "late.so was not built: a sanitizer has to be the first library"
+closed_late() {
+    program=$1
+    shift
+    ran_reset
+    run env LD_PRELOAD="$late" LATE_FILE="$PWD/late" INJECT_IN="$program" sh -c 'exec muster "$@" >late-out' \
+        sh --agent "$top_builddir/tests/inject/muster-agent" --env FAULT=yes -H node1:1,node2:1 "$@"
+    ended 74
+    ok "... and every byte was written" lines late-out "$wanted"
+}
+rank_does <<'END'
+echo "a line"
+END
+wanted=2
+closed_late muster ./rank
+says 'stdout: Disk quota exceeded'
+wanted=0
+closed_late muster-agent --enable_each_rank_log "$PWD/late-logs" ./rank
+says 'node1: the log files there may not be whole: Disk quota exceeded'
 finish
