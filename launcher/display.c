@@ -45,6 +45,8 @@ void display_run(struct display *display, const struct source *source,
 
     if (size == 0)
         return;
+    if (!display->is_terminal && display->open != NULL && display->open != source)
+        buffer_add(out, "\n", 1);
     if (display->is_terminal) {
         show_lines(display, &prefix, bytes, size, out);
     } else if (prefix.label_size + prefix.clock_size > 0) {
@@ -93,8 +95,6 @@ static void copy_lines(struct display *display, const struct source *source,
     struct segments walk;
     struct segment  segment = { .end = SEGMENT_NONE };
 
-    if (display->open != NULL && display->open != source)
-        buffer_add(out, "\n", 1);
     segments_start(&walk, bytes, size);
     while (segment_next(&walk, &segment)) {
         buffer_reserve(out, prefix->label_size + prefix->clock_size + segment.size + 2);

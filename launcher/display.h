@@ -9,7 +9,7 @@
  *
  * Elsewhere '\r' stays, so that bars also live behind `| tee log`; whatever comes
  * from another stream begins on a fresh line. Without label and time the bytes
- * of a stream are passed on as they are.
+ * of a stream are otherwise passed on as they are.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DISPLAY_H

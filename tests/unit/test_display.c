@@ -171,12 +171,19 @@ static void test_pipe_without_label(void **state)
     (void)state;
     display_init(&display, false);
     display_run(&display, &one, &noon, "\0\xff\r1%\r", 6, &out);
+    display_run(&display, &one, &noon, "2%\r", 3, &out);
+    assert_int_equal(out.size, 9);
+    assert_memory_equal(out.bytes, "\0\xff\r1%\r2%\r", 9);
+    out.size = 0;
     run(&display, &two, "a\r\n", &out);
     run(&display, &one, "no end", &out);
     display_end(&display, &out);
-    assert_int_equal(out.size, 15);
-    assert_memory_equal(out.bytes, "\0\xff\r1%\ra\r\nno end", 15);
-    buffer_clear(&out);
+    expect_text(&out, "\na\r\nno end");
+
+    /* nor does the last line of one join one of another */
+    run(&display, &one, "no end", &out);
+    run(&display, &two, "a\n", &out);
+    expect_text(&out, "no end\na\n");
 }
 
 static void test_terminal(void **state)
