@@ -185,21 +185,12 @@ void writer_unfinished(struct writer *writer, struct source *source, const char 
 
 void writer_own(struct writer *writer, const char *lines, size_t size)
 {
-    char note[80];
-
     pthread_mutex_lock(&writer->lock);
-    if (writer->own.size + size > WRITER_OWN_MAX) {
+    if (writer->own_left_out > 0 || writer->own.size + size > WRITER_OWN_MAX)
         writer->own_left_out++;
-    } else {
-        if (writer->own_left_out > 0) {
-            snprintf(note, sizeof note, "muster: %zu messages were left out here\n",
-                     writer->own_left_out);
-            buffer_add_text(&writer->own, note);
-            writer->own_left_out = 0;
-        }
+    else
         buffer_add(&writer->own, lines, size);
-        wake(writer);
-    }
+    wake(writer);
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -277,13 +268,26 @@ static bool has_work(const struct writer *writer)
     return writer->head != NULL || writer->own.size > 0 || writer->progress != NULL;
 }
 
+static void take_own(struct writer *writer)
+{
+    char note[80];
+
+    writer->own_batch = writer->own;
+    writer->own = (struct buffer){ 0 };
+    if (writer->own_left_out == 0)
+        return;
+    snprintf(note, sizeof note, "muster: %zu messages were left out here\n",
+             writer->own_left_out);
+    buffer_add_text(&writer->own_batch, note);
+    writer->own_left_out = 0;
+}
+
 static void take_batch(struct writer *writer)
 {
     struct run **end = &writer->batch;
     size_t       size = 0;
 
-    writer->own_batch = writer->own;
-    writer->own = (struct buffer){ 0 };
+    take_own(writer);
     writer->progress_batch = writer->progress;
     writer->progress = NULL;
     while (writer->head != NULL && size < BATCH_BYTES &&
