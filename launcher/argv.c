@@ -8,11 +8,13 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "xalloc.h"
 
 static enum command command_of(const char *word);
 static int  read_long(struct settings *settings, char ***words, size_t skip, struct error *err);
 static int  read_letters(struct settings *settings, char ***words, struct error *err);
+static int  unknown_letter(const char *word, const char *at, struct error *err);
 static const char *next_value(const struct option_row *row, const char *typed, char ***words,
                               struct error *err);
 static int  words_take(struct options *options, char **words, bool was_eaten, struct error *err);
@@ -92,11 +94,13 @@ static int read_letters(struct settings *settings, char ***words, struct error *
         return read_long(settings, words, 1, err);
     if (row != NULL && length > 1)
         return err_set(err, "unknown option %s (did you mean -%s?)", word, word);
+    if (length > 1 && foreign_option(word + 1, length) != NULL) /* -map-by */
+        return err_set(err, "unknown option %s: it is %s", word,
+                       foreign_option(word + 1, length));
     for (at = word + 1; *at != '\0'; at++) {
         row = option_by_letter(*at);
         if (row == NULL)
-            return err_set(err, "unknown option -%c%s%s%s", *at, at > word + 1 ? " in '" : "",
-                           at > word + 1 ? word : "", at > word + 1 ? "'" : "");
+            return unknown_letter(word, at, err);
         if (row->arg != NULL)
             break;
         settings_add(settings, row, NULL, true);
@@ -109,6 +113,16 @@ static int read_letters(struct settings *settings, char ***words, struct error *
         return -1;
     settings_add(settings, row, value, true);
     return 0;
+}
+
+static int unknown_letter(const char *word, const char *at, struct error *err)
+{
+    const char *instead = foreign_option(at, 1);
+
+    if (instead != NULL)
+        return err_set(err, "unknown option -%c: it is %s", *at, instead);
+    return err_set(err, "unknown option -%c%s%s%s", *at, at > word + 1 ? " in '" : "",
+                   at > word + 1 ? word : "", at > word + 1 ? "'" : "");
 }
 
 static bool is_negative_number(const char *word)

@@ -204,6 +204,9 @@ static int find_hosts(const struct options *options, struct hostlist *hosts, cha
         return hostlist_from_argument(options->hosts, 1, hosts, err);
     if (strcmp(options->hostfile, "-") == 0 || access(options->hostfile, F_OK) == 0)
         return hostfile_read(options->hostfile, hosts, err);
+    if (options->hostfile_given && strpbrk(options->hostfile, ":,") != NULL)
+        return err_set(err, "hostfile %s: %s; a list of hosts is given by -H or --hosts",
+                       options->hostfile, strerror(errno));
     if (options->hostfile_given)
         log_warn("hostfile %s: %s; running on this machine alone", options->hostfile,
                  strerror(errno));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "foreign.h"
 #include "option_value.h"
 
 #define FANOUT_MAX      4096
@@ -90,8 +91,8 @@ const struct option_row option_table[] = {
     { .name = "env-file", .arg = "FILE", .set = set_env_file,
       .help = "NAME=VALUE lines, besides .deepspeed_env" },
 
-    { .group = "Ranks, GPUs, cores", .name = "master_addr", .arg = "ADDR", TEXT(master_addr),
-      DEEPSPEED, .commands = FOR_RUN | FOR_CHECK,
+    { .group = "Ranks, GPUs, cores", .name = "master_addr", .arg = "ADDR",
+      .set = set_master_addr, FIELD(master_addr), DEEPSPEED, .commands = FOR_RUN | FOR_CHECK,
       .help = "instead of one of node 0's that all nodes reach" },
     { .name = "master_port", .arg = "PORT", INTEGER(master_port, 0, 65535), DEEPSPEED_INT,
       .commands = FOR_RUN | FOR_CHECK, .help = "instead of 29500 or a free one" },
@@ -184,13 +185,6 @@ const struct option_row option_table[] = {
 };
 
 const size_t option_rows = sizeof option_table / sizeof option_table[0];
-
-/* Names that people bring from other launchers, and ours. */
-static const char *const from_elsewhere[][2] = {
-    { "nproc_per_node", "num_gpus" }, { "nnodes", "num_nodes" },
-    { "rdzv_endpoint", "master_addr" }, { "machinefile", "hostfile" },
-    { "n", "np" },                      { "w", "hosts" },
-};
 
 static char fold_char(char c)
 {
@@ -306,10 +300,14 @@ static size_t edit_distance(const char *name, size_t length, const char *known)
 
 void option_suggest(const char *name, size_t length, char *text, size_t size)
 {
-    const char *nearest = NULL;
+    const char *nearest = NULL, *instead = foreign_option(name, length);
     size_t      i, distance, least = length / 3 + 2;
 
     text[0] = '\0';
+    if (instead != NULL) {
+        snprintf(text, size, ": it is %s", instead);
+        return;
+    }
     if (length > NAME_LENGTH_MAX)
         return;
     for (i = 0; i < option_rows; i++) {
@@ -321,10 +319,6 @@ void option_suggest(const char *name, size_t length, char *text, size_t size)
             nearest = option_table[i].name;
         }
     }
-    for (i = 0; i < sizeof from_elsewhere / sizeof from_elsewhere[0]; i++)
-        if (strlen(from_elsewhere[i][0]) == length &&
-            has_prefix(from_elsewhere[i][0], name, length))
-            nearest = from_elsewhere[i][1];
     if (nearest != NULL)
         snprintf(text, size, " (did you mean --%s?)", nearest);
 }

@@ -67,7 +67,7 @@ const struct option_row *option_find(const char *name, size_t length, struct err
 
 const struct option_row *option_by_letter(char letter);
 
-/* " (did you mean --hostfile?)" or "", into text. */
+/* " (did you mean --hostfile?)", ": it is torchrun's; write --num_gpus=N" or "", into text. */
 void option_suggest(const char *name, size_t length, char *text, size_t size);
 
 #endif

@@ -173,6 +173,18 @@ int set_env_file(struct options *options, const struct option_row *row,
     return 0;
 }
 
+/* torchrun takes the port here too; an IPv6 address has more than one colon. */
+int set_master_addr(struct options *options, const struct option_row *row, const char *value,
+                    struct error *err)
+{
+    const char *colon = strchr(value, ':');
+
+    if (colon != NULL && strchr(colon + 1, ':') == NULL)
+        return err_set(err, "'%s' has a port in it; write --master_addr=%.*s --master_port=%s",
+                       value, (int)(colon - value), value, colon + 1);
+    return set_text(options, row, value, err);
+}
+
 int set_launcher(struct options *options, const struct option_row *row,
                  const char *value, struct error *err)
 {

@@ -101,7 +101,7 @@ int options_set(struct options *options, const char *name, const char *value,
 {
     const struct option_row *row = option_by_name(name, strlen(name));
     struct error             why;
-    char                     hint[128];
+    char                     hint[256];
 
     if (row == NULL) {
         option_suggest(name, strlen(name), hint, sizeof hint);

@@ -36,6 +36,7 @@ for line in 'te1 slots=-1' 'te1 slots =4' 'te1 slots= 4' 'te1 Slots=4' te1 \
 done
 hostfile 'te1 slots=1\nte2 slots=x\n' >/dev/null
 ok "the error names file and line" grep -q 'hosts:2:' err
+is "a list of hosts is no hostfile" "$(plan --host te1:2,te2:2 train.py)" "exit 65"
 is "no hostfile: this machine" "$(plan --hostfile=none --num_gpus=2 train.py)" "localhost:0,1"
 is "-H as horovodrun" "$(plan -H te1:2,te2:1 train.py)" "te1:0,1 te2:0"
 is "-H with a range" "$(plan -H 'node[1-3]:1' train.py)" "node1:0 node2:0 node3:0"

@@ -320,12 +320,37 @@ static void unknown(void **state)
 {
     (void)state;
     REFUSE("did you mean --hostfile?", "--hotsfile=x", "y");
-    REFUSE("did you mean --num_gpus?", "--nproc_per_node=4", "y");
     REFUSE("did you mean --hostfile?", "-hostfile", "x", "y");
     REFUSE("unknown option --epochs", "--epochs", "3");
     assert_null(strstr(err.text, "did you mean"));
     REFUSE("unknown option -Z", "-Z", "y");
     REFUSE("unknown option --", "--=x", "y");
+}
+
+/* What people type who come from torchrun, mpirun and pdsh. */
+static void foreign(void **state)
+{
+    (void)state;
+    REFUSE("--nproc_per_node: it is torchrun's; write --num_gpus=N", "--nproc_per_node=4", "y");
+    REFUSE("write --num_gpus=N", "--nproc-per-node", "4", "y");
+    REFUSE("write --num_nodes=N", "--nnodes", "2", "y");
+    REFUSE("write --master_addr=ADDR and --master_port=PORT", "--rdzv_endpoint=te1:29400", "y");
+    REFUSE("--rdzv-backend: it is torchrun's; leave it out", "--rdzv-backend=c10d", "y");
+    REFUSE("without a hostfile only this machine", "--standalone", "y");
+    REFUSE("muster starts all nodes", "--node_rank=0", "--master_addr=te1", "y");
+    REFUSE("write --master_addr=te1 --master_port=29500", "--master_addr", "te1:29500", "y");
+    ACCEPT("--master_addr", "fe80::1", "y");
+    REFUSE("-w: it is pdsh's; write -H te1,te2", "exec", "-w", "te1,te2", "date");
+    REFUSE("write -H te1,te2", "exec", "-wte1", "date");
+    REFUSE("leave it out: muster is its own SSH", "exec", "-R", "ssh", "date");
+    REFUSE("write --exclude te1@te2", "exec", "-x", "te1", "date");
+    REFUSE("-n: it is mpirun's; write -np N", "-n", "4", "y");
+    REFUSE("write --env NAME=VALUE", "-x", "A=1", "y");
+    REFUSE("unknown option -host: it is mpirun's; write -H te1:4,te2:4", "-host", "te1:2", "y");
+    REFUSE("unknown option -map-by: it is mpirun's", "-map-by", "node", "y");
+    REFUSE("leave it out", "--mca", "btl", "self", "y");
+    REFUSE("write --bind_cores_to_rank", "-bind-to", "core", "y");
+    ACCEPT("-H", "te1:2,te2:2", "-np", "4", "y");
 }
 
 static void refusals(void **state)
@@ -636,6 +661,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(foreign, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(environment, set_up, tear_down),
