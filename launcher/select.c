@@ -23,6 +23,7 @@ struct mention {
 static int  check_rules(const struct select_rules *rules, struct error *err);
 static int  read_filter(const char *filter, const struct hostlist *hosts,
                         struct mention *mention, struct error *err);
+static const struct host *host_behind_comma(const char *filter, const struct hostlist *hosts);
 static void take_slots(const struct hostlist *hosts, const struct mention *mention,
                        bool is_include, struct selection *selection);
 static void limit_nodes(struct selection *selection, size_t count);
@@ -37,12 +38,13 @@ static bool is_given(const char *filter)
 int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                  struct selection *selection, struct error *err)
 {
-    bool            is_include = is_given(rules->include);
-    struct error    why;
-    const char     *filter = is_include ? rules->include : rules->exclude;
-    struct mention *mention = NULL;
-    size_t          i;
-    int             rc = -1;
+    bool               is_include = is_given(rules->include);
+    struct error       why;
+    const char        *filter = is_include ? rules->include : rules->exclude;
+    const struct host *host;
+    struct mention    *mention = NULL;
+    size_t             i;
+    int                rc = -1;
 
     *selection = (struct selection){ 0 };
     if (check_rules(rules, err) < 0)
@@ -51,7 +53,10 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
         return err_set(err, "there is no host to run on");
     mention = xcalloc(hosts->count, sizeof *mention);
     if (is_given(filter) && read_filter(filter, hosts, mention, &why) < 0) {
-        err_set(err, "--%s: %s", is_include ? "include" : "exclude", why.text);
+        host = host_behind_comma(filter, hosts);
+        err_set(err, "--%s: %s%s%s", is_include ? "include" : "exclude", why.text,
+                host != NULL ? "; hosts are separated by '@': ...@" : "",
+                host != NULL ? host->name : "");
         goto out;
     }
     take_slots(hosts, mention, is_include, selection);
@@ -180,6 +185,23 @@ static int read_slot(char *text, const struct host *host, struct mention *mentio
         mention->slot = xcalloc((size_t)host->slots, sizeof *mention->slot);
     mention->slot[number] = mention->has_slots = true;
     return 0;
+}
+
+/* "a,b", which should be "a@b": most other programs separate hosts so. NULL: there is none. */
+static const struct host *host_behind_comma(const char *filter, const struct hostlist *hosts)
+{
+    const char *comma, *name;
+    size_t      i, length;
+
+    for (comma = strchr(filter, ','); comma != NULL; comma = strchr(name, ',')) {
+        name = comma + 1;
+        length = strcspn(name, ",:@");
+        for (i = 0; i < hosts->count; i++)
+            if (strncmp(hosts->host[i].name, name, length) == 0 &&
+                hosts->host[i].name[length] == '\0')
+                return &hosts->host[i];
+    }
+    return NULL;
 }
 
 /* Without a filter nothing is mentioned, and excluding nothing takes all. */

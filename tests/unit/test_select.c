@@ -179,6 +179,20 @@ static void numbers(void **state)
     check("a:2,b:4", &(struct select_rules){ "b:1,3@a:1", "", -1, -1, 2 }, "a:1 b:1");
 }
 
+/* "a,b" where DeepSpeed wants "a@b". */
+static void commas(void **state)
+{
+    (void)state;
+    check("a:2,b:4", &(struct select_rules){ "a,b", NULL, -1, -1, -1 },
+          "error: --include: no host 'a,b' in the hostfile; hosts are separated by '@': ...@b");
+    check("a:2,b:4", &(struct select_rules){ NULL, "a:0,1,b:0", -1, -1, -1 },
+          "error: --exclude: 'b:0' is not a slot of host a: write NAME:0,1 (an IPv6 address as "
+          "[NAME]:0,1); hosts are separated by '@': ...@b");
+    check("a:2,b:4", &(struct select_rules){ "a,c", NULL, -1, -1, -1 },
+          "error: --include: no host 'a,c' in the hostfile");
+    check("a:2,b:4", &(struct select_rules){ "a:0,1@b:0,1", NULL, -1, -1, -1 }, "a:0,1 b:0,1");
+}
+
 static void together(void **state)
 {
     static const struct {
@@ -211,7 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(include),         cmocka_unit_test(exclude),
         cmocka_unit_test(ipv6_in_filters), cmocka_unit_test(numbers),
-        cmocka_unit_test(together),
+        cmocka_unit_test(commas),          cmocka_unit_test(together),
     };
 
     return cmocka_run_group_tests_name("select", tests, NULL, NULL);
