@@ -20,11 +20,14 @@
 #include "spawn.h"
 #include "xalloc.h"
 
+#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones are "..." */
+
 static void overlay(struct strlist *env, const struct strlist *over, bool only_absent);
 static void env_drop(struct strlist *env, const char *name);
 static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
                     struct strlist *env);
 static int  executable(const char *path);
+static const char *find_hint(const char *name, char *hint, size_t size);
 static pid_t pid_in_file(const char *path);
 
 int failure_set(struct failure *failure, int code, const char *hint, const char *format, ...)
@@ -67,7 +70,7 @@ void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
 char *prepare_program(const char *name, const struct strlist *env, struct failure *failure)
 {
     const char *path = env_get(env, "PATH"), *at, *end;
-    char       *file;
+    char       *file, hint[256];
     int         why = ENOENT;
 
     if (path == NULL)
@@ -76,8 +79,9 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
         why = executable(name);
         if (why == 0)
             return xstrdup(name);
-        failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE, "",
-                    "cannot execute %s: %s", name, strerror(why));
+        failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+                    find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
+                    strerror(why));
         return NULL;
     }
     for (at = path; at != NULL; at = *end != '\0' ? end + 1 : NULL) {
@@ -91,8 +95,8 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
         free(file);
     }
     failure_set(failure, why == EACCES ? PREPARE_CANNOT_EXECUTE : PREPARE_NOT_FOUND,
-                "install it there, or name it by its path",
-                "%s: %s along PATH=%s", name, why == EACCES ? "not executable" : "not found", path);
+                find_hint(name, hint, sizeof hint), "%s: %s along PATH=%s", name,
+                why == EACCES ? "not executable" : "not found", path);
     return NULL;
 }
 
@@ -188,6 +192,18 @@ static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *ran
     env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
     env_setf(env, "PMI_RANK", "%u", rank->rank);
     env_setf(env, "PMI_SIZE", "%d", plan->world_size);
+}
+
+/* pdsh would have given it to a shell. */
+static const char *find_hint(const char *name, char *hint, size_t size)
+{
+    bool fits = strlen(name) <= SHOWN_MAX && strchr(name, '\'') == NULL;
+
+    if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
+        return strchr(name, '/') != NULL ? "" : "install it there, or name it by its path";
+    snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
+             fits ? name : "...");
+    return hint;
 }
 
 /* 0, or why not. */

@@ -21,6 +21,17 @@ run muster exec -S $three -- sh -c 'exit 5'
 is "-S: the largest" "$rc" 5
 run muster exec -S $three -- nothing-here
 is "-S: not found" "$rc" 127
+is "... what to do about it" "$(sed -n 's/^ *hint: [^:]*: //p' err)" \
+    "install it there, or name it by its path"
+for command in 'echo a | cat' 'cat /etc/passwd > x' 'nvidia-smi -L'; do
+    run muster exec $three "$command"
+    is "$command: one word that is for a shell: 127" "$rc" 127
+    is "... is told to give it one" "$(sed -n 's/^ *hint: [^:]*: //p' err)" \
+        "muster starts no shell; write: muster exec -- sh -c '$command'"
+done
+cp /bin/echo "a | b"
+run muster exec $three "$PWD/a | b" x
+is "a file may be called so" "$(sort -u out | cut -d: -f2 | sort -u)" " x"
 run muster exec -b $three -- sh -c 'echo one; echo two'
 is "-b: identical output once, under its hosts" "$(grep -c one out)" 1
 ok "... as a range" grep -q 'node\[1-3\]' out
