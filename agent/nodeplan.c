@@ -61,6 +61,7 @@ void nodeplan_clear(struct nodeplan *plan)
     strlist_clear(&plan->env_default);
     free(plan->run_id);
     free(plan->cwd);
+    free(plan->script);
     free(plan->kvsname);
     free(plan->mapping);
     free(plan->bind_list);
@@ -103,7 +104,7 @@ static int read_numbers(struct reader *in, struct nodeplan *plan)
 
 static int read_paths(struct reader *in, struct nodeplan *plan)
 {
-    if (get_path(in, "cwd", &plan->cwd) < 0 ||
+    if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
         get_path(in, "pid_file", &plan->pid_file) < 0 ||
         get_list(in, "env", true, &plan->env) < 0)

@@ -36,6 +36,7 @@ struct nodeplan {
     double   hang_s; /* 0: nobody asks whether the ranks do anything */
     uint32_t credit;
     char    *cwd; /* NULL: stay */
+    char    *script; /* that Python must be able to read; NULL: none */
     struct strlist env, env_default;
     char    *kvsname, *mapping; /* NULL: no PMI */
     char    *bind_list;         /* NULL: no binding; "": all cores */

@@ -267,6 +267,8 @@ static int prepare_all(struct agent *agent, struct failure *failure)
 
     if (room_check(&agent->plan, failure) < 0)
         return -1;
+    if (agent->plan.script != NULL && prepare_script(agent->plan.script, failure) < 0)
+        return -1;
     if (prepare_binding(&agent->plan, &agent->environment, &agent->binding, &threads, failure) < 0)
         return -1;
     for (i = 0; i < agent->ranks; i++) {

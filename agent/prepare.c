@@ -51,6 +51,20 @@ int prepare_cwd(const struct nodeplan *plan, struct failure *failure)
                        "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
 }
 
+int prepare_script(const char *script, struct failure *failure)
+{
+    struct stat about;
+    int         why = stat(script, &about) < 0 || access(script, R_OK) < 0 ? errno : 0;
+
+    if (why == 0 && S_ISDIR(about.st_mode))
+        why = EISDIR;
+    if (why == 0)
+        return 0;
+    return failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+                       "the script must be at the same path on every node; muster bcast copies it",
+                       "cannot read the script %s: %s", script, strerror(why));
+}
+
 void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
                  const struct strlist *base, int threads, struct strlist *env)
 {

@@ -1,9 +1,9 @@
 /* prepare.h - everything that could go wrong is looked at before a rank starts
  *
  * READY means: the working directory can be entered, the program is there and
- * can be executed, the cores, descriptors and processes are enough, the log files
- * are open. What fails
- * says so with the exit status that muster shall take.
+ * can be executed, a Python script be read, the cores, descriptors and processes
+ * are enough, the log files are open. What fails says so with the exit status
+ * that muster shall take.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PREPARE_H
@@ -29,6 +29,9 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
 
 /* Enter the working directory, if there is one. */
 int prepare_cwd(const struct nodeplan *plan, struct failure *failure);
+
+/* Only Python itself would notice, when the other ranks are at work already. */
+int prepare_script(const char *script, struct failure *failure);
 
 /* The environment of one rank, later over earlier: base, env_default where
  * absent, env, the rank's own; then what muster decides itself. threads:

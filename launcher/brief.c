@@ -83,6 +83,8 @@ static void set_common(struct brief *brief, json_t *body, const struct plan *pla
     plan_node_env_default(plan, node, &env_default);
     json_object_set_new(body, "env_default", add_list(brief, &env_default));
     strlist_clear(&env_default);
+    if (plan->script != NULL)
+        json_object_set_new(body, "script", add_text(brief, plan->script));
     if (options->venv_script != NULL)
         json_object_set_new(body, "venv_script", add_text(brief, options->venv_script));
     if (options->bind_cores)

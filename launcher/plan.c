@@ -49,6 +49,7 @@ int plan_make(struct plan *plan, const struct options *options,
         .command = options->command,
         .node = xcalloc(selection->count, sizeof *plan->node),
         .node_count = (int)selection->count,
+        .script = program->script != NULL ? xstrdup(program->script) : NULL,
         .master_addr = options->master_addr != NULL ? xstrdup(options->master_addr) : NULL,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
@@ -99,6 +100,7 @@ void plan_clear(struct plan *plan)
     free(plan->node);
     free(plan->run_id);
     free(plan->stamp);
+    free(plan->script);
     free(plan->master_addr);
     *plan = (struct plan){ 0 };
 }

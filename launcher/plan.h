@@ -41,6 +41,7 @@ struct plan {
     enum command      command;
     char             *run_id; /* runid.h */
     char             *stamp;  /* 20261120073000, for file names */
+    char             *script; /* must be readable on every node; NULL: none */
     struct plan_node *node;  /* those we start: all, with --no_ssh only our own */
     size_t            nodes;
     int               node_count; /* of the world; more than nodes with --no_ssh */

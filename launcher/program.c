@@ -82,6 +82,7 @@ static int find_script(const struct options *options, char *const *here, const c
     enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
 
     program->is_python = options->module || (is_py && !options->no_python);
+    program->script = program->is_python && !options->module ? script : NULL;
     program->wants_local_rank = !options->no_local_rank &&
                                 (program->is_python || options->no_python);
     *exit_code = EXIT_NOT_FOUND;

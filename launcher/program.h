@@ -15,6 +15,7 @@
 
 struct program {
     bool           is_python;
+    const char    *script; /* for Python to read, on every node; NULL: none. options' */
     struct strlist head; /* python -u [-m] script, or the executable */
     bool           wants_local_rank; /* insert --local_rank=N after head */
     struct strlist args;

@@ -64,6 +64,15 @@ ok "... is named" grep -q nothing-here err
 echo x >plain
 run muster $four ./plain
 is "not executable: 126" "$rc" 126
+: >secret.py
+chmod 0 secret.py
+if [ "$(id -u)" != 0 ]; then
+    run muster $four secret.py
+    is "a script that cannot be read: 126" "$rc" 126
+    ok "... is named" grep -q 'cannot read the script secret.py: Permission denied' err
+else
+    skip "a script that cannot be read: 126" "root reads everything; see nonroot.t"
+fi
 run muster -H node1:1 --cwd /no/such/place true
 ok "no such directory: not 0" test "$rc" != 0
 ok "... is named" grep -q /no/such/place err
