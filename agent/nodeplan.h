@@ -31,6 +31,7 @@ struct nodeplan_rank {
 struct nodeplan {
     char    *run_id;
     bool     is_exec; /* one command a node instead of a job */
+    bool     no_pidns; /* the ranks shall see all processes, as they do with is_exec */
     int      world_size, node_rank, node_count;
     double   grace_s, heartbeat_s, lease_s;
     double   hang_s; /* 0: nobody asks whether the ranks do anything */

@@ -210,8 +210,9 @@ static int check_name(struct agent *agent, struct failure *failure)
 static int begin_guard(struct agent *agent, struct failure *failure)
 {
     struct error why;
+    bool         use_pidns = !agent->plan.is_exec && !agent->plan.no_pidns;
 
-    if (guard_start(&agent->guard, agent->plan.run_id, !agent->plan.is_exec, &why) < 0)
+    if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
     room_raise();
     agent_watch_guard(agent);

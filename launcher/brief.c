@@ -53,6 +53,8 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
     set_common(&brief, body, plan, node, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
+    if (options->no_pidns)
+        json_object_set_new(body, "no_pidns", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
     if (terms->key->door[0] != '\0')

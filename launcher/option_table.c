@@ -137,6 +137,8 @@ const struct option_row option_table[] = {
     { .group = "How it ends", .name = "strict-containment", FLAG(strict_containment),
       .commands = FOR_RUN | FOR_CHECK,
       .help = "refuse nodes with neither PID namespace nor cgroup" },
+    { .name = "no-pidns", FLAG(no_pidns), .commands = FOR_RUN | FOR_CHECK,
+      .help = "leave the ranks among the node's own processes" },
     { .name = "grace", .arg = "TIME", .initial = "30",
       SECONDS(grace_s, 0, 86400), .help = "from TERM to KILL" },
     { .name = "timeout", .arg = "TIME", SECONDS(timeout_s, 0, 1e9),

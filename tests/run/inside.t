@@ -73,4 +73,14 @@ ok "a rank signals and reaps its child as ever" test "$(grep -c 'child ended by 
 is "the numbers in --json are those outside" \
     "$(json end.json '" ".join(str(r["pid"]) for r in d["results"])')" "$(tr '\n' ' ' <pids | sed 's/ $//')"
 ok "nothing is left" no_leftovers
+
+run muster -v --no-pidns -H node1:1 readlink /proc/self/ns/pid /proc/self/ns/user
+is "--no-pidns: the namespaces are ours" "$rc $(tr '\n' ' ' <out)" \
+    "0 $(readlink /proc/self/ns/pid /proc/self/ns/user | tr '\n' ' ')"
+ok "... the rest contains the ranks" grep -q 'node1: containment .*+lease' err
+cat >daemon.sh <<'END'
+setsid sleep 1001 &
+END
+run muster --no-pidns -H node1:1 sh daemon.sh
+ok "... and nothing is left" no_leftovers
 finish
