@@ -147,7 +147,7 @@ static void stamp_make(struct plan *plan, const char *name)
     strftime(clock, sizeof clock, "%H%M%S", &utc);
     plan->run_id = xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
                              name != NULL ? name : "");
-    plan->stamp = xasprintf("%s%s", date, clock);
+    plan->stamp = xstrdup(plan->run_id);
 }
 
 /* A run is where the user is, with the same path everywhere, as DeepSpeed has

@@ -40,7 +40,7 @@ struct plan_node {
 struct plan {
     enum command      command;
     char             *run_id; /* runid.h */
-    char             *stamp;  /* 20261120073000, for file names */
+    char             *stamp;  /* for file names: run_id, and "-1" behind it at a second start */
     char             *script; /* must be readable on every node; NULL: none */
     struct plan_node *node;  /* those we start: all, with --no_ssh only our own */
     size_t            nodes;

@@ -77,8 +77,13 @@ done
 # Per-rank files.
 run muster $two --enable_each_rank_log logs sh -c 'echo out $RANK; echo err $RANK >&2'
 is "each_rank_log: nothing on the console" "$(cat out)" ""
-is "... a file a rank" "$(ls logs | sed 's/^[0-9]\{14\}_//' | tr '\n' ' ')" "rank0.log rank1.log "
+is "... a file a rank, called by the run" \
+    "$(ls logs | sed 's/^[0-9]\{8\}-[0-9]\{6\}-[0-9a-f]\{4\}_//' | tr '\n' ' ')" "rank0.log rank1.log "
 is "... with both streams" "$(sort logs/*rank1.log | tr '\n' ' ')" "err 1 out 1 "
+for run in 1 2 3 4 5 6 7 8; do
+    muster $two --enable_each_rank_log together true || echo "$run: $?"
+done >failed 2>&1
+is "runs of one second do not want the same files" "$(cat failed)" ""
 run muster $two --enable_each_rank_log None sh -c 'echo x'
 is "each_rank_log None is off" "$(wc -l <out)" 2
 run muster $two --log-dir both sh -c 'echo out $RANK'
