@@ -198,9 +198,22 @@ static void tail_of(const struct output *output, int rank, struct strlist *lines
         output_tail(output, rank, lines);
 }
 
-/* The usual reasons of deaths that leave no line behind. */
-static const char *hint_for(const struct rank_end *end)
+/* As argparse, click and absl say it. */
+static bool refuses_local_rank(const char *line)
 {
+    return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
+           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
+            strcasestr(line, "unknown command line flag") != NULL);
+}
+
+/* The usual reasons of deaths that leave no line behind, and of one that does. */
+static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
+{
+    size_t i;
+
+    for (i = 0; i < lines->count; i++)
+        if (refuses_local_rank(lines->item[i]))
+            return "the script does not take --local_rank: give muster --no_local_rank";
     if (end->signal == SIGKILL && end->oom == NULL)
         return "muster did not send it. Did the kernel run out of memory? See dmesg there";
     if (end->signal == SIGBUS)
@@ -230,8 +243,8 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     tail_of(output, outcome->first_rank, &lines);
     for (i = 0; i < lines.count; i++)
         fprintf(out, "  | %s\n", lines.item[i]);
-    if (hint_for(end) != NULL)
-        fprintf(out, "  hint: %s\n", hint_for(end));
+    if (hint_for(end, &lines) != NULL)
+        fprintf(out, "  hint: %s\n", hint_for(end, &lines));
     strlist_clear(&lines);
     free(words);
 }

@@ -64,6 +64,15 @@ ok "... is named" grep -q nothing-here err
 echo x >plain
 run muster $four ./plain
 is "not executable: 126" "$rc" 126
+cat >strict.py <<'END'
+import argparse
+argparse.ArgumentParser().parse_args()
+END
+run muster $four strict.py
+is "a script that does not take --local_rank: its own status" "$rc" 2
+ok "... and what to do" grep -q 'hint: .*: give muster --no_local_rank' err
+run muster --no_local_rank $four strict.py --epochs 3
+ok "... not for other arguments" not grep -q hint: err
 : >secret.py
 chmod 0 secret.py
 if [ "$(id -u)" != 0 ]; then
