@@ -27,7 +27,7 @@ int kept_read(struct kept_list *list, struct error *err)
     struct dirent **entry = NULL;
     int             i, count, runs_fd, rc = 0;
 
-    *list = (struct kept_list){ 0 };
+    *list = (struct kept_list){ .dir = runs };
     if (runs == NULL)
         return err_set(err, "runs are kept below HOME or XDG_STATE_HOME, and neither is set");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -41,7 +41,6 @@ int kept_read(struct kept_list *list, struct error *err)
     free(entry);
     if (runs_fd >= 0)
         close(runs_fd);
-    free(runs);
     return rc;
 }
 
@@ -56,6 +55,7 @@ void kept_clear(struct kept_list *list)
         json_decref(list->run[i].result);
     }
     free(list->run);
+    free(list->dir);
     *list = (struct kept_list){ 0 };
 }
 
@@ -76,7 +76,8 @@ struct kept *kept_find(const struct kept_list *list, const char *word, struct er
         return NULL;
     }
     if (found == NULL)
-        err_set(err, "no run '%.100s' is kept; muster status shows those that are", word);
+        err_set(err, "no run '%.100s' is kept in %s; muster status shows those that are", word,
+                list->dir);
     return found;
 }
 

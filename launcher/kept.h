@@ -32,6 +32,7 @@ struct kept {
 };
 
 struct kept_list {
+    char        *dir; /* where they are */
     struct kept *run; /* the newest first */
     size_t       count;
 };
@@ -55,7 +56,7 @@ int kept_open(const char *id, struct error *err);
  * is there makes no sense. */
 json_t *kept_result(int dir_fd);
 
-/* Rows for people: one a run. */
+/* Rows for people: one a run, or a line that there is none. */
 void kept_print(const struct kept_list *list, FILE *out);
 
 /* muster attach, status, stop; each returns its exit status. */

@@ -23,6 +23,7 @@ int kept_attach(const struct options *options)
 
     if (kept_read(&list, &err) < 0) {
         log_error("%s", err.text);
+        kept_clear(&list);
         return EXIT_CREATE;
     }
     run = choose(&list, options->run, &err);
@@ -30,7 +31,7 @@ int kept_attach(const struct options *options)
         status = show(run);
     else
         log_error("%s", err.text);
-    if (run == NULL && options->run == NULL)
+    if (run == NULL && options->run == NULL && list.count > 0)
         kept_print(&list, stderr);
     kept_clear(&list);
     return status;
@@ -50,8 +51,8 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
         for (i = 0; i < list->count; i++)
             if (list->run[i].state == KEPT_GOING && is_detached(&list->run[i]))
                 return &list->run[i];
-        err_set(err, "no run goes on that was started with --detach%s",
-                list->count > 0 ? "; there are" : "");
+        err_set(err, "no run goes on that was started with --detach; %s kept in %s%s",
+                list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
         return NULL;
     }
     run = kept_find(list, word, err);

@@ -70,6 +70,7 @@ int kept_status(const struct options *options)
 
     if (kept_read(&list, &err) < 0) {
         log_error("%s", err.text);
+        kept_clear(&list);
         return EXIT_CREATE;
     }
     if (options->run == NULL) {
@@ -230,8 +231,11 @@ void kept_print(const struct kept_list *list, FILE *out)
     struct table table = { .columns = 6 };
     size_t       i;
 
-    if (list->count > 0)
-        add_heads(&table, heads);
+    if (list->count == 0) {
+        fprintf(out, "no run is kept in %s\n", list->dir);
+        return;
+    }
+    add_heads(&table, heads);
     for (i = 0; i < list->count; i++) {
         json_t *run = json_of_run(&list->run[i]);
         char  **row = table_add(&table);

@@ -78,8 +78,9 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
     }
     if (going == 1)
         return run;
-    err_set(err, going == 0 ? "no run goes on%s" : "more than one run goes on: say which%s",
-            list->count > 0 ? "; there are" : "");
+    err_set(err, "%s; %s kept in %s%s",
+            going == 0 ? "no run goes on" : "more than one run goes on, say which",
+            list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
     return NULL;
 }
 

@@ -58,6 +58,17 @@ numbers_of() {
 
 # shellcheck disable=SC2086
 {
+# ---- nothing is there ----
+run muster status
+is "without a run: 0, and a line about it" "$rc $(cat out)" "0 no run is kept in $runs"
+run muster status --json -
+is "... none in JSON" "$(json out d)" "{'runs': []}"
+run muster attach
+is "attach: where it has looked" "$rc $(cat err)" \
+    "2 muster: error: no run goes on that was started with --detach; none is kept in $runs"
+run muster status nothing
+ok "... also for a name" grep -q "no run 'nothing' is kept in $runs;" err
+
 # ---- it goes on ----
 detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
