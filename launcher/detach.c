@@ -106,9 +106,11 @@ static bool launcher_has_directory(int fd)
     return n == 1;
 }
 
+/* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
 static int stay(const struct plan *plan, pid_t launcher, int fd)
 {
-    struct follow_terms terms = { .started_fd = fd, .launcher = launcher };
+    struct follow_terms terms = { .out_fd = STDERR_FILENO, .started_fd = fd,
+                                  .launcher = launcher };
     struct error        err;
     enum follow_end     end;
 
@@ -121,8 +123,11 @@ static int stay(const struct plan *plan, pid_t launcher, int fd)
     }
     end = follow_run(&terms);
     close(terms.dir_fd);
+    printf("%s\n", plan->run_id);
     if (end == FOLLOW_OVER)
         return status_of(launcher);
-    printf("%s goes on: muster status, attach or stop %s\n", plan->run_id, plan->run_id);
+    if (log_wants(LOG_WARN))
+        fprintf(stderr, "muster: %s goes on: muster status, attach or stop %s\n", plan->run_id,
+                plan->run_id);
     return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
 }

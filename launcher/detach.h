@@ -3,7 +3,8 @@
  * muster forks. The child is the launcher: once it has a run directory its output goes to
  * two files there, and it leaves the terminal's session. The parent stays in the foreground
  * and shows those files, as muster attach does, until all ranks have started or the
- * launcher has ended; Ctrl-C there is one for the launcher.
+ * launcher has ended, on stderr: stdout is for the id of the run. Ctrl-C there is one for
+ * the launcher.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DETACH_H

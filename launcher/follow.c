@@ -178,9 +178,9 @@ static void open_all(struct follow *follow)
     static const struct output_ops ops = { .consumed = consumed_cb, .failed = failed_cb };
     static const int               watched[SIGNALS] = { SIGINT, SIGTERM };
     struct output_settings         settings = {
-        .out_fd = STDOUT_FILENO,
+        .out_fd = follow->terms->out_fd,
         .err_fd = STDERR_FILENO,
-        .filter_out = isatty(STDOUT_FILENO),
+        .filter_out = isatty(follow->terms->out_fd),
         .filter_err = isatty(STDERR_FILENO),
     };
     int i;

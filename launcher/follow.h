@@ -18,6 +18,7 @@ enum follow_end {
 
 struct follow_terms {
     int   dir_fd;
+    int   out_fd;     /* for what the run has written to stdout */
     int   started_fd; /* a byte here is enough to have seen; -1: only the end is */
     pid_t launcher;   /* a child, which gets INT and TERM instead of us; 0: none */
 };

@@ -69,7 +69,8 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
 
 static int show(const struct kept *run)
 {
-    struct follow_terms terms = { .dir_fd = run->dir_fd, .started_fd = -1 };
+    struct follow_terms terms = { .dir_fd = run->dir_fd, .out_fd = STDOUT_FILENO,
+                                 .started_fd = -1 };
     json_t             *result;
     int                 status = EXIT_LOST;
 

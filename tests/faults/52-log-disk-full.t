@@ -35,7 +35,7 @@ ran_reset
 XDG_STATE_HOME=$PWD/state
 export XDG_STATE_HOME
 run muster --detach --env FAULT=yes -H node1:1,node2:1 ./rank
-id=$(sed -n '$s/ .*//p' out)
+id=$(cat out)
 run muster attach "$id"
 ok "detached: both ranks went on to their end" test -e finished-0 -a -e finished-1
 is "... all that there was room for is shown" "$(stat -c %s out)" \

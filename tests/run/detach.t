@@ -25,7 +25,7 @@ END
 detach() {
     rm -f go
     run muster --detach "$@"
-    id=$(sed -n '$s/ .*//p' out)
+    id=$(cat out)
     kept=$runs/$id
 }
 
@@ -72,8 +72,11 @@ ok "... also for a name" grep -q "no run 'nothing' is kept in $runs;" err
 # ---- it goes on ----
 detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
-ok "... and says what the run is called" grep -q "^$id goes on: muster status, attach or stop $id\$" out
-is "... and nothing else of its own" "$(complaints | grep -v '^node[12]:[0-3]: begun [0-3]$')" ""
+is "... its output is the id of the run" "$(ls "$runs")" "$id"
+ok "... and says what that is good for" \
+    grep -q "^muster: $id goes on: muster status, attach or stop $id\$" err
+is "... and nothing else of its own" \
+    "$(complaints | grep -Ev '^node[12]:[0-3]: (begun [0-3]|more)$|goes on')" ""
 ok "its launcher lives" status_says 'd["pid"] > 0'
 pid=$(launcher)
 is "... in a session of its own" "$(ps -o sid= -p "$pid" | tr -d ' ')" "$pid"
@@ -147,6 +150,10 @@ else
     skip "a terminal gets no escapes but colours" "script(1) is missing (Debian: bsdutils)"
 fi
 
+detach -q -H node1:1 true
+is "-q: the id alone" "$rc $(cat err)" "0 "
+ok "... which attach knows" muster attach "$id"
+
 # ---- stop ----
 detach $four sleep 1001
 first=$id
@@ -208,7 +215,7 @@ for arguments in "--cwd=/no/such/directory sleep 1" "./broken" "--agent /no/such
     run muster --detach -H node1:1 $arguments
     is "$arguments: exit status" "$rc" "$wanted"
     is "... the same errors" "$(complaints | sort)" "$(cat wanted)"
-    is "... and no success" "$(grep -c 'goes on' out)" 0
+    is "... and no success" "$(grep -c 'goes on' err)" 0
 done
 script_file slow <<'END'
 : >preparing
