@@ -109,7 +109,7 @@ static bool launcher_has_directory(int fd)
 /* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
 static int stay(const struct plan *plan, pid_t launcher, int fd)
 {
-    struct follow_terms terms = { .out_fd = STDERR_FILENO, .started_fd = fd,
+    struct follow_terms terms = { .tail = -1, .out_fd = STDERR_FILENO, .started_fd = fd,
                                   .launcher = launcher };
     struct error        err;
     enum follow_end     end;

@@ -168,9 +168,36 @@ static void signal_cb(evutil_socket_t number, short what, void *arg)
         finish(follow, FOLLOW_INTERRUPTED);
 }
 
-static int open_file(int dir_fd, const char *name)
+/* To where the last lines begin; one that has no end yet is a line. */
+static void seek_lines(int fd, int lines)
 {
-    return openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char  piece[PIECE];
+    off_t end = lseek(fd, 0, SEEK_END), at = end, i;
+
+    while (at > 0 && lines > 0) {
+        off_t size = at < PIECE ? at : PIECE;
+
+        at -= size;
+        if (pread(fd, piece, (size_t)size, at) != size)
+            break;
+        for (i = size; i > 0; i--) {
+            if (piece[i - 1] == '\n' && at + i < end && --lines == 0) {
+                lseek(fd, at + i, SEEK_SET);
+                return;
+            }
+        }
+    }
+    if (lines > 0)
+        lseek(fd, 0, SEEK_SET);
+}
+
+static int open_file(const struct follow_terms *terms, const char *name)
+{
+    int fd = openat(terms->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 && terms->tail >= 0)
+        seek_lines(fd, terms->tail);
+    return fd;
 }
 
 static void open_all(struct follow *follow)
@@ -188,8 +215,8 @@ static void open_all(struct follow *follow)
     follow->base = event_base_new();
     if (follow->base == NULL)
         xalloc_die();
-    follow->fd[0] = open_file(follow->terms->dir_fd, "stdout");
-    follow->fd[1] = open_file(follow->terms->dir_fd, "stderr");
+    follow->fd[0] = open_file(follow->terms, "stdout");
+    follow->fd[1] = open_file(follow->terms, "stderr");
     follow->output = output_new(follow->base, &settings, &ops, follow);
     output_add_rank(follow->output, 0, 0, "", "", true, NULL);
     follow->turn = evtimer_new(follow->base, turn_cb, follow);

@@ -1,4 +1,4 @@
-/* follow.h - show what a detached run writes, from its beginning
+/* follow.h - show what a detached run has written and writes
  *
  * Reads the files stdout and stderr of a run directory; nothing that happens here is felt
  * by the run. On a terminal the text looks as muster itself would have shown it there.
@@ -18,6 +18,7 @@ enum follow_end {
 
 struct follow_terms {
     int   dir_fd;
+    int   tail;       /* so many lines of each file that are there; -1: from the beginning */
     int   out_fd;     /* for what the run has written to stdout */
     int   started_fd; /* a byte here is enough to have seen; -1: only the end is */
     pid_t launcher;   /* a child, which gets INT and TERM instead of us; 0: none */

@@ -12,7 +12,7 @@
 #include "log.h"
 
 static struct kept *choose(const struct kept_list *list, const char *word, struct error *err);
-static int          show(const struct kept *run);
+static int          show(const struct kept *run, int tail);
 
 int kept_attach(const struct options *options)
 {
@@ -28,7 +28,7 @@ int kept_attach(const struct options *options)
     }
     run = choose(&list, options->run, &err);
     if (run != NULL)
-        status = show(run);
+        status = show(run, options->tail);
     else
         log_error("%s", err.text);
     if (run == NULL && options->run == NULL && list.count > 0)
@@ -67,9 +67,9 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
     return NULL;
 }
 
-static int show(const struct kept *run)
+static int show(const struct kept *run, int tail)
 {
-    struct follow_terms terms = { .dir_fd = run->dir_fd, .out_fd = STDOUT_FILENO,
+    struct follow_terms terms = { .dir_fd = run->dir_fd, .tail = tail, .out_fd = STDOUT_FILENO,
                                  .started_fd = -1 };
     json_t             *result;
     int                 status = EXIT_LOST;

@@ -5,6 +5,7 @@
 
 #include "option_table.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -167,6 +168,9 @@ const struct option_row option_table[] = {
       .help = "clean: only this run, even if it goes on" },
     { .name = "to", .arg = "DIR", TEXT(to), .flags = OPTION_ARGV_ONLY, .commands = FOR_BCAST,
       .help = "bcast: into this directory of each node" },
+    { .name = "tail", .arg = "N", .initial = "-1", INTEGER(tail, -1, INT_MAX),
+      .flags = OPTION_ARGV_ONLY | OPTION_NUMBER, .commands = FOR_ATTACH,
+      .help = "attach: of what there is only the last N lines" },
 
     { .group = "Help", .name = "config", .arg = "FILE", .set = set_nothing,
       .flags = OPTION_ARGV_ONLY, .commands = FOR_ANY,

@@ -28,6 +28,7 @@ enum option_commands {
     FOR_CHECK = 1 << COMMAND_CHECK,
     FOR_CLEAN = 1 << COMMAND_CLEAN,
     FOR_BCAST = 1 << COMMAND_BCAST,
+    FOR_ATTACH = 1 << COMMAND_ATTACH,
     FOR_STATUS = 1 << COMMAND_STATUS,
     FOR_ANY = (1 << COMMANDS) - 1,
 };

@@ -134,25 +134,20 @@ static int options_asked(const struct settings *settings)
 /* -1 with the reason when row has no place in this command. */
 static int check_command(const struct option_row *row, enum command command, struct error *err)
 {
+    int only;
+
     if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
         return 0;
-    if (command_is_about_kept(command))
-        return err_set(err, "has no meaning with muster %s, which starts nothing",
-                       command_names[command]);
-    if (command != COMMAND_CLEAN && (row->commands & FOR_CLEAN) != 0)
-        return err_set(err, "is an option of muster clean");
-    if (command != COMMAND_BCAST && (row->commands & FOR_BCAST) != 0)
-        return err_set(err, "is an option of muster bcast");
-    if (command == COMMAND_EXEC)
-        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
     if (command == COMMAND_CHECK)
         return err_set(err, "has no meaning with muster check; "
                        "options of the check itself go behind '--'");
-    if (command == COMMAND_CLEAN)
-        return err_set(err, "has no meaning with muster clean, which starts nothing");
-    if (command == COMMAND_BCAST)
-        return err_set(err, "has no meaning with muster bcast, which starts nothing");
-    return err_set(err, "is an option of muster exec");
+    for (only = COMMAND_RUN + 1; only < COMMANDS; only++)
+        if (row->commands == 1u << only)
+            return err_set(err, "is an option of muster %s", command_names[only]);
+    if (command == COMMAND_EXEC)
+        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
+    return err_set(err, "has no meaning with muster %s, which starts nothing",
+                   command_names[command]);
 }
 
 static int settings_apply(struct options *options, const struct settings *settings,

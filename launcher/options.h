@@ -111,6 +111,8 @@ struct options {
     char *name; /* of the run; NULL: none */
     char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
 
+    int   tail; /* attach; -1: all */
+
     /* bcast */
     char *to; /* NULL: where they are here */
 

@@ -150,6 +150,28 @@ else
     skip "a terminal gets no escapes but colours" "script(1) is missing (Debian: bsdutils)"
 fi
 
+# Files whose lines are known, some of them longer than what is read at once.
+detach -q -H node1:1 true
+ok "it is over" wait_for 10 is_over
+line=$(printf '%070000d' 0)
+printf '%s\n' one "$line" three "$line" five >"$kept/stdout"
+printf 'err1\nerr2' >"$kept/stderr"
+tail_is() {
+    run muster attach --tail "$1" "$id"
+    is "--tail $1" "$rc $(cksum <out) $(cat err)" "0 $(tail -n "$1" "$kept/stdout" | cksum) $2"
+}
+tail_is 0 ""
+tail_is 1 err2
+tail_is 2 "$(cat "$kept/stderr")"
+tail_is 3 "$(cat "$kept/stderr")"
+tail_is 4 "$(cat "$kept/stderr")"
+tail_is 9 "$(cat "$kept/stderr")"
+detach -H node1:1 sh -c 'seq 10; until [ -e go ]; do sleep 0.05; done; echo end'
+start muster attach --tail 2 "$id"
+ok "--tail of a run that goes on: what is there" wait_for 10 grep -q 10 out
+: >go
+finish_run 10
+is "... and what comes" "$(tr '\n' ' ' <out)" "9 10 end "
 detach -q -H node1:1 true
 is "-q: the id alone" "$rc $(cat err)" "0 "
 ok "... which attach knows" muster attach "$id"

@@ -248,6 +248,12 @@ static void commands_about_kept_runs(void **state)
     ACCEPT("status");
     assert_int_equal(options.command, COMMAND_STATUS);
     assert_null(options.run);
+    ACCEPT("attach", "--tail", "5", "a1b2");
+    assert_int_equal(options.tail, 5);
+    ACCEPT("attach");
+    assert_int_equal(options.tail, -1);
+    REFUSE("--tail: is an option of muster attach", "status", "--tail=1");
+    REFUSE("--tail: is an option of muster attach", "--tail=1", "x");
     ACCEPT("status", "-v", "--json=f", "a1b2");
     assert_string_equal(options.run, "a1b2");
     ACCEPT("attach", "-q");
