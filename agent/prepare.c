@@ -214,7 +214,9 @@ static const char *find_hint(const char *name, char *hint, size_t size)
     bool fits = strlen(name) <= SHOWN_MAX && strchr(name, '\'') == NULL;
 
     if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
-        return strchr(name, '/') != NULL ? "" : "install it there, or name it by its path";
+        return strchr(name, '/') != NULL
+                   ? "it must be at the same path on every node; muster bcast copies it"
+                   : "install it there, or name it by its path";
     snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
              fits ? name : "...");
     return hint;
