@@ -306,7 +306,8 @@ static int environment_read(struct options *options, struct strlist *notes, stru
 static int options_check(struct options *options, struct error *err)
 {
     if (options->command == COMMAND_RUN && options->script == NULL)
-        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]");
+        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; "
+                       "muster --help lists the options");
     if (options->command == COMMAND_EXEC && options->script == NULL)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
