@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "door.h"
+#include "frame.h"
 #include "xalloc.h"
 
 /* What every reading function below needs. */
@@ -84,9 +85,9 @@ static int read_numbers(struct reader *in, struct nodeplan *plan)
     plan->is_exec = strcmp(mode, "exec") == 0;
     free(mode);
     if (get_text(in, "run_id", &plan->run_id) < 0 ||
-        get_int(in, "world_size", 1, NODEPLAN_WORLD_MAX, &plan->world_size) < 0 ||
-        get_int(in, "node_rank", 0, NODEPLAN_WORLD_MAX, &plan->node_rank) < 0 ||
-        get_int(in, "node_count", 1, NODEPLAN_WORLD_MAX, &plan->node_count) < 0 ||
+        get_int(in, "world_size", 1, FRAME_WORLD_MAX, &plan->world_size) < 0 ||
+        get_int(in, "node_rank", 0, FRAME_WORLD_MAX, &plan->node_rank) < 0 ||
+        get_int(in, "node_count", 1, FRAME_WORLD_MAX, &plan->node_count) < 0 ||
         get_int(in, "credit", 0, INT32_MAX, &credit) < 0 ||
         get_seconds(in, "grace_s", &plan->grace_s) < 0 ||
         get_seconds(in, "heartbeat_s", &plan->heartbeat_s) < 0 ||
@@ -156,9 +157,9 @@ static int read_ranks(struct reader *in, struct nodeplan *plan)
     size_t        count = json_array_size(list), i;
     int           j;
 
-    if (count == 0 || count > NODEPLAN_RANKS_MAX)
+    if (count == 0 || count > FRAME_RANKS_MAX)
         return err_set(in->err, "PLAN frame: %zu ranks for one node, from 1 to %d are possible",
-                       count, NODEPLAN_RANKS_MAX);
+                       count, FRAME_RANKS_MAX);
     plan->rank = xcalloc(count, sizeof *plan->rank);
     for (i = 0; i < count; i++) {
         struct reader one = inside(in, json_array_get(list, i));
@@ -178,7 +179,7 @@ static int read_rank(struct reader *in, const struct nodeplan *plan, struct node
     int number = 0;
 
     if (get_int(in, "rank", 0, plan->world_size - 1, &number) < 0 ||
-        get_int(in, "local_rank", 0, NODEPLAN_RANKS_MAX, &rank->local_rank) < 0 ||
+        get_int(in, "local_rank", 0, FRAME_RANKS_MAX, &rank->local_rank) < 0 ||
         get_int(in, "slot", 0, INT32_MAX, &rank->slot) < 0 ||
         get_list(in, "argv", false, &rank->argv) < 0 || get_list(in, "env", true, &rank->env) < 0)
         return -1;

@@ -15,8 +15,6 @@
 #include "err.h"
 #include "strlist.h"
 
-#define NODEPLAN_RANKS_MAX 1024 /* on one node */
-#define NODEPLAN_WORLD_MAX (1 << 20)
 /* No deadline is longer than a day; it keeps nanoseconds far from overflow. */
 #define NODEPLAN_SECONDS_MAX 86400.0
 /* All argument and environment lists together; many ranks may name one blob. */

@@ -22,6 +22,8 @@
 #define FRAME_HEADER_BYTES 16
 #define FRAME_BODY_MAX     (1u << 20)
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
+#define FRAME_RANKS_MAX    1024        /* on one node */
+#define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_NOISE_MAX    (256 * 1024) /* bytes of login-shell noise before the nonce */
 
 enum frame_type {

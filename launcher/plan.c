@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "environ.h"
+#include "frame.h"
 #include "xalloc.h"
 
 #define DEVICES_VARIABLE      "CUDA_VISIBLE_DEVICES"
@@ -257,6 +258,25 @@ static char *dup_or_null(const char *text)
     return text != NULL ? xstrdup(text) : NULL;
 }
 
+/* What its agent would refuse, and before there is an argument list for each. */
+static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
+                       struct error *err)
+{
+    struct error why;
+
+    if (ranks > FRAME_RANKS_MAX)
+        err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
+                FRAME_RANKS_MAX);
+    else if (world_size > FRAME_WORLD_MAX)
+        err_set(&why, "%s: with its %d there are more than the %d ranks that a run can have",
+                host->name, ranks, FRAME_WORLD_MAX);
+    else
+        return 0;
+    if (host->line > 0)
+        return err_set(err, "%s:%d: %s", hostfile, host->line, why.text);
+    return err_set(err, "%s", why.text);
+}
+
 /* The next node, in hostfile order: its ranks follow those of the node before. */
 static int add_node(struct plan *plan, const struct selected *selected,
                     const struct common *common, struct error *err)
@@ -271,6 +291,8 @@ static int add_node(struct plan *plan, const struct selected *selected,
     int                   node_rank = (int)(selected - common->selection->node);
 
     plan->world_size += ranks;
+    if (check_ranks(host, ranks, plan->world_size, options->hostfile, err) < 0)
+        return -1;
     if (options->no_ssh && node_rank != options->node_rank)
         return 0;
     plan->nodes++;
