@@ -45,7 +45,7 @@ const struct option_row option_table[] = {
       .help = "slots 0 to N-1 on each host (or --num_accelerators)" },
     { .name = "num_accelerators", .arg = "N", INTEGER(num_gpus, -1, OPTION_NUMBER_MAX),
       DEEPSPEED_INT, .commands = FOR_RUN | FOR_CHECK },
-    { .name = "np", .arg = "N", .initial = "-1", INTEGER(num_ranks, -1, OPTION_NUMBER_MAX),
+    { .name = "np", .arg = "N", INTEGER(num_ranks, 1, OPTION_NUMBER_MAX),
       .flags = OPTION_NUMBER, .commands = FOR_RUN | FOR_CHECK,
       .help = "N ranks, on the first N slots (or -np N)" },
     { .name = "force_multi", FLAG(force_multi), DEEPSPEED,

@@ -57,7 +57,8 @@ struct options {
     bool  hostfile_given;
     char *hosts;          /* -H te1:4,te2:4 */
     char *include, *exclude;
-    int   num_nodes, num_gpus, num_ranks; /* -1: not given */
+    int   num_nodes, num_gpus; /* -1: not given */
+    int   num_ranks;           /* 0: not given */
     bool  force_multi;
     bool  no_ssh;         /* with node_rank: only this node's part, started here */
     int   node_rank;      /* -1: not given */

@@ -90,15 +90,11 @@ void selection_clear(struct selection *selection)
     *selection = (struct selection){ 0 };
 }
 
-/* Unlike DeepSpeed, which takes 0 for all. */
+/* As DeepSpeed: even --num_nodes 0, which changes nothing, counts as given. */
 static int check_rules(const struct select_rules *rules, struct error *err)
 {
     bool is_filtered = is_given(rules->include) || is_given(rules->exclude);
 
-    if (rules->num_nodes == 0 || rules->num_gpus == 0 || rules->num_ranks == 0)
-        return err_set(err, "%s 0: leave it out for all, else it is at least 1",
-                       rules->num_nodes == 0 ? "--num_nodes"
-                                             : rules->num_gpus == 0 ? "--num_gpus" : "-np");
     if (is_given(rules->include) && is_given(rules->exclude))
         return err_set(err, "--include and --exclude cannot be used together");
     if (is_filtered && (rules->num_nodes >= 0 || rules->num_gpus >= 0))

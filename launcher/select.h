@@ -27,7 +27,7 @@ struct select_rules {
     const char *exclude;
     int         num_nodes; /* -1: not given */
     int         num_gpus;  /* -1: not given */
-    int         num_ranks; /* -np; -1: not given: take the first N slots */
+    int         num_ranks; /* -np; 0: not given: take the first N slots */
 };
 
 /* 0, or -1 with the reason in err: unknown host, no such slot, rules that

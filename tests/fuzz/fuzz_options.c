@@ -45,7 +45,7 @@ static void check_accepted(const struct options *options)
            options->script != NULL);
     expect(options->ssh_port >= 0 && options->ssh_port <= 65535);
     expect(options->master_port >= 0 && options->master_port <= 65535);
-    expect(options->num_ranks >= -1 && options->fanout >= 1);
+    expect(options->num_ranks >= 0 && options->fanout >= 1);
     expect(options->heartbeat_s > 0 && options->dead_after_s > options->heartbeat_s);
     expect(options->grace_s >= 0 && options->timeout_s >= 0);
     rc = view_parse_ranks(options->show_ranks, WORLD_SIZE, &shown, &err);

@@ -17,6 +17,7 @@
 
 #include "conf.h"
 #include "option_table.h"
+#include "option_value.h"
 #include "options.h"
 
 static struct options options;
@@ -85,7 +86,7 @@ static void defaults(void **state)
     assert_null(options.hosts);
     assert_int_equal(options.num_nodes, -1);
     assert_int_equal(options.num_gpus, -1);
-    assert_int_equal(options.num_ranks, -1);
+    assert_int_equal(options.num_ranks, 0);
     assert_int_equal(options.node_rank, -1);
     assert_int_equal(options.fanout, 64);
     assert_int_equal(options.master_port, 0);
@@ -357,6 +358,38 @@ static void foreign(void **state)
     REFUSE("leave it out", "--mca", "btl", "self", "y");
     REFUSE("write --bind_cores_to_rank", "-bind-to", "core", "y");
     ACCEPT("-H", "te1:2,te2:2", "-np", "4", "y");
+}
+
+/* Every option of a run that takes a number says its name and its range. */
+static void numbers_out_of_range(void **state)
+{
+    static const char *const texts[] = { "-2", "99999999999999999999", "1e9999", "", " 3", "+3",
+                                         "0x3", "nan", "3,5", "1e3" };
+    char   word[64], reason[64];
+    size_t i, k;
+    int    tried = 0;
+
+    (void)state;
+    for (i = 0; i < option_rows; i++) {
+        const struct option_row *row = &option_table[i];
+
+        if ((row->set != set_integer && row->set != set_seconds) ||
+            (row->commands != 0 && !(row->commands & FOR_RUN)))
+            continue;
+        snprintf(reason, sizeof reason, "--%s: '", row->name);
+        for (k = 0; k < sizeof texts / sizeof *texts; k++) {
+            snprintf(word, sizeof word, "--%s=%s", row->name, texts[k]);
+            REFUSE(reason, word, "x");
+            assert_non_null(strstr(err.text, row->set == set_integer ? " is not a number from "
+                                                                     : " is not a time from "));
+        }
+        tried++;
+    }
+    assert_true(tried > 10);
+    REFUSE("--np: '0' is not a number from 1 to 1048576", "-np", "0", "x");
+    REFUSE("--np: '-1' is not a number", "--np=-1", "x");
+    REFUSE("'1-2000000' is not a list", "--show-ranks=1-2000000", "x");
+    REFUSE("'99999999999999999999' is not a list", "--show-ranks=99999999999999999999", "x");
 }
 
 static void refusals(void **state)
@@ -666,6 +699,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(commands_about_kept_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(numbers_out_of_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(foreign, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),

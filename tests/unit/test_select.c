@@ -155,11 +155,10 @@ static void numbers(void **state)
         { 1, -1, -1, "a:0,1" },
         { 2, -1, -1, "a:0,1 b:0,1,2,3" },
         { 9, -1, -1, "a:0,1 b:0,1,2,3 c:0" }, /* as many as there are */
+        { 0, -1, -1, "a:0,1 b:0,1,2,3 c:0" },
         { -1, 2, -1, "a:0,1 b:0,1 c:0,1" }, /* c has but one: replaced all the same */
+        { -1, 0, -1, "a:0,1 b:0,1,2,3 c:0" },
         { 1, 4, -1, "a:0,1,2,3" },
-        { 0, -1, -1, "error: --num_nodes 0: leave it out for all, else it is at least 1" },
-        { -1, 0, -1, "error: --num_gpus 0: leave it out for all, else it is at least 1" },
-        { -1, -1, 0, "error: -np 0: leave it out for all, else it is at least 1" },
         { -1, 4097, -1, "error: --num_gpus 4097: more than 4096" },
         { -1, -1, 1, "a:0" },
         { -1, -1, 2, "a:0,1" },
@@ -203,7 +202,9 @@ static void together(void **state)
           "error: --include and --exclude cannot be used together" },
         { { "worker-0", "", 1, -1, -1 },
           "error: --include cannot be used together with --num_nodes" },
-        { { "", "worker-0", -1, 1, -1 },
+        { { "worker-0", "", 0, -1, -1 }, /* changes nothing, is given all the same */
+          "error: --include cannot be used together with --num_nodes" },
+        { { "", "worker-0", -1, 0, -1 },
           "error: --exclude cannot be used together with --num_gpus" },
     };
     struct hostlist  none = { 0 };
