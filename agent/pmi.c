@@ -12,7 +12,7 @@
 #include "xalloc.h"
 
 struct pmi_rank {
-    bool has_begun, has_finished;
+    bool has_begun, has_finished, has_aborted;
     bool in_barrier;
     bool in_spawn; /* inside "mcmd=spawn" ... "endcmd" */
 };
@@ -324,6 +324,9 @@ static int do_abort(struct pmi *pmi, int local, const struct request *request,
     int64_t     code = 1;
 
     (void)out;
+    if (pmi->rank[local].has_aborted)
+        return 0; /* each would wait in our memory until the launcher has it */
+    pmi->rank[local].has_aborted = true;
     if (text != NULL)
         parse_number(text, INT32_MIN, INT32_MAX, &code, NULL);
     pmi->ops->abort(local, (int)code, pmi->arg);

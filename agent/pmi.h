@@ -37,7 +37,7 @@ struct pmi_ops {
      * owns them). more: another part follows; the barrier is complete with
      * the one without. */
     void (*barrier)(json_t *puts, bool more, void *arg);
-    /* A rank wants the run to end. */
+    /* A rank wants the run to end; comes once of each. */
     void (*abort)(int local, int code, void *arg);
 };
 

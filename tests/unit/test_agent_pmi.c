@@ -227,6 +227,11 @@ static void test_abort_is_passed_on(void **state)
     expect(f, 2, "cmd=abort exitcode=13\n", "");
     assert_int_equal(f->aborted, 2);
     assert_int_equal(f->abort_code, 13);
+    f->aborted = -1;
+    expect(f, 2, "cmd=abort exitcode=14\ncmd=abort exitcode=15\n", "");
+    assert_int_equal(f->aborted, -1);
+    expect(f, 1, "cmd=abort exitcode=14\n", "");
+    assert_int_equal(f->aborted, 1);
 }
 
 static void test_unfinished(void **state)
