@@ -394,14 +394,15 @@ static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
     struct stream       *stream = output->unfinished;
     const struct buffer *held = &stream->line.held;
     size_t               size = held->size;
+    struct timeval       soon = clock_interval(UNFINISHED_S);
 
     (void)fd;
     (void)what;
     if (size > 0 && held->bytes[size - 1] == '\r')
         size--;
-    if (size > 0)
-        writer_unfinished(output->writer[stream->source.is_stderr], &stream->source,
-                          held->bytes, size);
+    if (size > 0 && !writer_unfinished(output->writer[stream->source.is_stderr],
+                                       &stream->source, held->bytes, size))
+        xevent_add(output->unfinished_timer, &soon);
 }
 
 /* --- folding ---------------------------------------------------------------- */

@@ -169,18 +169,21 @@ static void drop(struct writer *writer, const struct source *source, size_t size
         writer->ops->done(source->node, charge, writer->arg);
 }
 
-void writer_unfinished(struct writer *writer, struct source *source, const char *text,
+bool writer_unfinished(struct writer *writer, struct source *source, const char *text,
                        size_t size)
 {
     struct buffer copy = { 0 };
+    bool          is_busy;
 
     pthread_mutex_lock(&writer->lock);
-    if (writer->display.is_terminal && writer->head == NULL && !writer->is_joined) {
+    is_busy = writer->head != NULL;
+    if (!is_busy && writer->display.is_terminal && !writer->is_joined) {
         buffer_add(&copy, text, size);
         queue_run(writer, source, &copy, 0, true);
         wake(writer);
     }
     pthread_mutex_unlock(&writer->lock);
+    return !is_busy;
 }
 
 void writer_own(struct writer *writer, const char *lines, size_t size)

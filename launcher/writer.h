@@ -45,8 +45,8 @@ struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer
 void writer_add(struct writer *writer, struct source *source, struct buffer *run,
                 size_t charge);
 
-/* On a terminal with nothing else to do, show what source has not ended yet. */
-void writer_unfinished(struct writer *writer, struct source *source, const char *text,
+/* On a terminal, show what source has not ended yet. False: there is more to do before. */
+bool writer_unfinished(struct writer *writer, struct source *source, const char *text,
                        size_t size);
 
 /* Own lines, to stderr, before anything that waits. */

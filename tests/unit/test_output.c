@@ -569,6 +569,30 @@ static void test_terminal_shows_unfinished(void **state)
     expect_read(f->err, "\r\033[K");
 }
 
+/* A prompt behind much output is shown once that is written, though nothing more comes. */
+static void test_unfinished_behind_much(void **state)
+{
+    const struct timeval late = { .tv_usec = 500000 };
+    struct fixture      *f = *state;
+    char                *line = xmalloc(300001);
+
+    memset(line, '\n', 300000);
+    line[300000] = '\0';
+    f->settings.filter_out = true;
+    start(f, none);
+    say(f, 0, STREAM_STDOUT, line);
+    await_readable(f, f->out);
+    say(f, 0, STREAM_STDOUT, line);
+    say(f, 0, STREAM_STDOUT, "Loading");
+    event_base_loopexit(f->base, &late);
+    event_base_dispatch(f->base);
+    free(line);
+    line = read_bytes(f->out, 600000);
+    await_readable(f, f->out);
+    expect_read(f->out, "Loading");
+    free(line);
+}
+
 static void test_fold(void **state)
 {
     struct fixture *f = *state;
@@ -662,6 +686,7 @@ int main(void)
         TEST(test_give_up),
         TEST(test_nonblocking_descriptor),
         TEST(test_terminal_shows_unfinished),
+        TEST(test_unfinished_behind_much),
         TEST(test_fold),
         TEST(test_fold_is_bounded),
         TEST(test_tail),
