@@ -34,6 +34,7 @@ struct live {
     char     *text; /* what is there, or about to be */
     pthread_t writer;
     bool      is_writing;
+    bool      is_there; /* the writer's while it writes */
 };
 
 static char *make_text(const struct run *run);
@@ -67,7 +68,7 @@ void live_beat(struct run *run)
         return;
     live->is_writing = false;
     text = make_text(run);
-    if (live->text != NULL && strcmp(text, live->text) == 0) {
+    if (live->is_there && strcmp(text, live->text) == 0) {
         free(text);
         return;
     }
@@ -99,13 +100,15 @@ static void *write_cb(void *arg)
 {
     struct live *live = arg;
 
-    rundir_write(live->dir_fd, "status.json", live->text, strlen(live->text));
+    live->is_there = rundir_write(live->dir_fd, "status.json", live->text,
+                                  strlen(live->text)) == 0;
     return NULL;
 }
 
-/* Without a thread it is not written this time. */
+/* Without a thread, or room on the disk, the next beat tries again. */
 static void write_text(struct live *live)
 {
+    live->is_there = false;
     live->is_writing = thread_start(&live->writer, write_cb, live) == 0;
 }
 

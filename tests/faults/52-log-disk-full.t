@@ -45,6 +45,30 @@ ok "... and there was room to say how much was lost" json_says "state/muster/run
 ended 74
 umount state
 
+# status.json is behind while there is no room for it.
+mount -t tmpfs -o size=1m tmpfs state
+rank_does <<'END'
+until [ -e speak ]; do sleep 0.05; done
+echo "at last"
+until [ -e go ]; do sleep 0.05; done
+END
+faulty_start 2 --heartbeat 0.2 -H node1:1,node2:1 ./rank
+all_have_said() {
+    ! grep -q '"said_ns":0}' state/muster/runs/*/status.json 2>/dev/null
+}
+ok "status.json is written" wait_for 10 sh -c 'test -e state/muster/runs/*/status.json'
+head -c 2000000 /dev/zero >state/full 2>/dev/null
+: >speak
+wait_for 10 lines out 2
+time_passes 1
+ok "a full disk: it has not heard of the ranks' output" not all_have_said
+rm state/full
+ok "... until there is room again, though nothing more happens" wait_for 10 all_have_said
+: >go
+finish_run 20
+ended 0
+umount state
+
 # A home that stands still: status.json waits for it, the run does not.
 truncate -s 8M disk
 if command -v fsfreeze >/dev/null && mkfs.ext4 -q disk 2>/dev/null &&
