@@ -439,6 +439,19 @@ static void fold_bytes(struct output *output, struct rank_output *rank, bool is_
         unfold(output);
 }
 
+static void clear_folded(struct output *output, bool is_stderr)
+{
+    int rank;
+
+    for (rank = 0; rank < output->ranks; rank++) {
+        if (output->rank[rank] == NULL)
+            continue;
+        output->folded -= output->rank[rank]->stream[is_stderr].folded.size;
+        buffer_clear(&output->rank[rank]->stream[is_stderr].folded);
+    }
+}
+
+/* No more than two copies of it are ever in memory. */
 static void print_folded(struct output *output)
 {
     struct fold_item *items = xcalloc((size_t)output->ranks, sizeof *items);
@@ -456,6 +469,7 @@ static void print_folded(struct output *output)
                                                   from->stream[i].folded.size };
         }
         fold_write(items, (size_t)output->ranks, &text);
+        clear_folded(output, i);
         for (at = 0; at < text.size; at += n) {
             n = text.size - at < FOLD_PIECE ? text.size - at : FOLD_PIECE;
             show_bytes(output, &output->plain, i, text.bytes + at, n, 0);

@@ -46,4 +46,23 @@ says '[0-9]+ bytes were not shown'
 ok "the reader saw less than all" test "$(wc -c <shown)" -lt 182000000
 ok "... and whole lines only" \
     not grep -Evq -e '^[01] [0-9]{7} +[0-9]+$' -e 'bytes (were )?(not shown|skipped)' shown
+
+# What is folded is kept until the end; the reader is slower than muster then, too.
+script_file peak <<'END'
+#!/usr/bin/env python3
+"""Read all that muster says. Prints its peak memory in KiB."""
+import subprocess, sys
+
+muster = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
+peak = 0
+while muster.stdout.read(65536):
+    with open(f'/proc/{muster.pid}/status') as status:
+        peak = max([peak] + [int(line.split()[1]) for line in status if line.startswith('VmHWM:')])
+print(peak)
+sys.exit(muster.wait())
+END
+run ./peak muster exec -b -H node1:1,node2:1,node3:1,node4:1 \
+    sh -c 'yes $PPID is what no other node says | head -c 5900000'
+ended 0
+at_most "muster, which folds 23 MB" 65536 "$(cat out)"
 finish
