@@ -47,7 +47,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     done)
     since=$(now_ms)
     finish_within "over SSH: muster returns" 9
-    says 'node1 +running +it was silent; reconnecting: no answer yet' \
+    says 'node1 +running +nothing heard for [4-6] s' \
         "swept: node1: [0-9]+ of the run's processes had to be ended"
     ended 69
 else

@@ -77,7 +77,7 @@ ok "not one of another user's" not grep -q "sleep 1003" out
 ok "looking ends nothing" alive "$ours"
 ok "... and removes nothing" test -e /dev/shm/nccl-stale
 
-for id in '' "$(printf '\377')" "$old-1" '*'; do
+for id in '' "$(printf '\377')" "$old-" '*'; do
     clean --kill --run "$id"
     is "--run of what is no run's id: 2" "$rc" 2
     ok "... and nothing is ended" alive "$ours"

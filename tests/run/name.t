@@ -21,12 +21,10 @@ is "a second one of that name: 73" "$rc" 73
 ok "... says which one there is" grep -Eq "prepare +a run of the same name goes on there: $id" err
 ok "... and starts nothing" not test -e begun
 
-touch go
-run muster --name llama-7b $two ./rank
+run muster --name llama-7b $two true
 is "another name" "$rc" 0
-run muster $two ./rank
+run muster $two true
 is "none" "$rc" 0
-rm go
 
 run muster status llama-7b.x
 ok "muster status knows it" grep -q "^$id: running" out
