@@ -68,7 +68,7 @@ struct node {
     struct redial_key       key;
     struct redial          *redial;  /* NULL: none is under way */
     int64_t                 cut_ns;  /* since when conn is cut; 0: it is not */
-    char                    cut_why[512];
+    char                    cut_why[1024]; /* as conn_failure has it */
     json_t                 *hello;   /* body of HELLO */
     char                   *containment; /* from READY */
     struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
