@@ -18,7 +18,8 @@ static const char    *program = "muster";
 static enum log_level highest = LOG_WARN;
 static void (*sink_line)(const char *line, size_t size, void *arg);
 static void *sink_arg;
-static int   copy_fd = -1;
+static void (*copy_line)(const char *line, size_t size, void *arg);
+static void *copy_arg;
 
 void log_init(const char *name, enum log_level level)
 {
@@ -37,9 +38,10 @@ void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg)
     sink_arg = arg;
 }
 
-void log_copy(int fd)
+void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg)
 {
-    copy_fd = fd;
+    copy_line = copy;
+    copy_arg = arg;
 }
 
 static size_t put_head(char *line, size_t room, enum log_level level, int with_time)
@@ -67,7 +69,7 @@ static void to_sink(const char *line, size_t size)
 
 static void to_copy(const char *line, size_t size)
 {
-    (void)!write(copy_fd, line, size); /* a full disk there must not disturb the run */
+    copy_line(line, size, copy_arg);
 }
 
 /* One line to one place. */
@@ -89,7 +91,7 @@ static void put_line(void (*to)(const char *line, size_t size), enum log_level l
 static void put(enum log_level level, const char *format, va_list ap)
 {
     char text[2048];
-    int  saved = errno, copied = copy_fd >= 0 && level <= LOG_INFO;
+    int  saved = errno, copied = copy_line != NULL && level <= LOG_INFO;
 
     if (!log_wants(level) && !copied)
         return;

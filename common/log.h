@@ -20,9 +20,9 @@ int  log_wants(enum log_level level);
  * to stderr. */
 void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg);
 
-/* Besides, append every line from LOG_INFO up to this descriptor, whatever the
- * level is; -1 ends that. */
-void log_copy(int fd);
+/* Besides, hand every line from LOG_INFO up to copy, whatever the level is; NULL
+ * ends that. */
+void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg);
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -19,8 +19,13 @@
 #include "xalloc.h"
 
 #define RESULT_EACH   1024 /* bytes about a rank */
+#define LOG_END_S     5    /* for the last lines of the log, if they do not get on */
 #define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
 
+static void log_begin(struct rundir *dir);
+static void log_line(const char *line, size_t size, void *arg);
+static void log_done(size_t node, size_t bytes, void *arg);
+static void log_failed(bool is_stderr, int error, void *arg);
 static int  make_path(const char *path, struct error *err);
 static int  write_plan(const struct rundir *dir, const struct plan *plan,
                        const struct options *options, struct error *err);
@@ -74,7 +79,7 @@ int rundir_open(struct rundir *dir, const struct plan *plan, const struct option
     rc = write_plan(dir, plan, options, err);
     if (rc == 0) {
         reserve_result(dir, plan);
-        log_copy(dir->log_fd);
+        log_begin(dir);
         rundir_remove_old(runs, plan->run_id);
     }
 out:
@@ -110,13 +115,41 @@ void rundir_close(struct rundir *dir)
 {
     if (dir->path == NULL)
         return;
-    log_copy(-1);
+    log_copy(NULL, NULL);
+    if (dir->log != NULL)
+        writer_finish(dir->log, LOG_END_S);
+    writer_free(dir->log);
     if (dir->log_fd >= 0)
         close(dir->log_fd);
     if (dir->fd >= 0)
         close(dir->fd);
     free(dir->path);
     *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
+}
+
+/* A full disk there must not disturb the run, nor a home that hangs hold it up. */
+static void log_begin(struct rundir *dir)
+{
+    static const struct writer_ops ops = { log_done, log_failed };
+    const int                      fd[2] = { dir->log_fd, dir->log_fd };
+
+    dir->log = writer_new(fd, false, &ops, NULL);
+    log_copy(log_line, dir->log);
+}
+
+static void log_line(const char *line, size_t size, void *arg)
+{
+    writer_own(arg, line, size);
+}
+
+static void log_done(size_t node, size_t bytes, void *arg)
+{
+    (void)node, (void)bytes, (void)arg;
+}
+
+static void log_failed(bool is_stderr, int error, void *arg)
+{
+    (void)is_stderr, (void)error, (void)arg;
 }
 
 /* mkdir -p, all of it ours alone. */

@@ -25,6 +25,7 @@
 #include "err.h"
 #include "options.h"
 #include "plan.h"
+#include "writer.h"
 
 #define RUNDIR_KEPT      20
 #define RUNDIR_HOST_SIZE 256
@@ -35,6 +36,7 @@ struct rundir {
     char *path; /* NULL: there is none */
     int   fd;   /* of the directory */
     int   log_fd;
+    struct writer *log; /* the thread that writes there */
 };
 
 /* Make it, lock it, write plan.json, send the log there too, and remove older ones. -1
