@@ -36,10 +36,10 @@
 
 static void order_stop(struct agent *agent, double grace_s);
 static bool all_is_told(const struct agent *agent);
+static bool logs_are_over(struct agent *agent);
 static void cancel_waiting(struct agent *agent);
 static void linger_begin(struct agent *agent);
 static void linger_cb(evutil_socket_t fd, short what, void *arg);
-static bool logs_are_over(struct agent *agent);
 static void limit_logs(struct agent *agent);
 static void log_limit_cb(evutil_socket_t fd, short what, void *arg);
 static void again_cb(evutil_socket_t fd, short what, void *arg);
@@ -207,6 +207,17 @@ static void linger_begin(struct agent *agent)
     xevent_add(agent->linger, &limit);
 }
 
+static void linger_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+    int           i;
+
+    (void)fd, (void)what;
+    for (i = 0; i < agent->ranks; i++)
+        rank_give_up(&agent->rank[i]);
+    agent_pump(agent);
+}
+
 /* A file system may stand still for ever. */
 static void limit_logs(struct agent *agent)
 {
@@ -230,17 +241,6 @@ static void log_limit_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     agent->logs_given_up = true;
     agent_maybe_done(agent);
-}
-
-static void linger_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct agent *agent = arg;
-    int           i;
-
-    (void)fd, (void)what;
-    for (i = 0; i < agent->ranks; i++)
-        rank_give_up(&agent->rank[i]);
-    agent_pump(agent);
 }
 
 /* In the guard's place: kill, reap, look again. */

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Row 52a: the disk with the per-rank files stands still, as when a file server is gone. The run
-# goes on, and what has room in memory reaches the files later. At its end muster waits for them,
-# but not for ever, and says which of them may be short.
+# Row 52a: the disk with the per-rank files stands still, as when a file server is gone. The
+# run goes on, and what has room in memory reaches the files later. At its end muster waits for
+# them, but not for ever, and says which of them may be short.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -15,7 +15,8 @@ agent_hangs() {
 # Of each rank the file has what came here.
 files_are_whole() {
     for rank in 0 1; do
-        sed -n "s/^node[12]:$rank: //p" out | cmp - "$(echo frozen/logs/*_rank$rank.log)" || return 1
+        sed -n "s/^node[12]:$rank: //p" out >wanted
+        cmp wanted frozen/logs/*_rank$rank.log || return 1
     done
 }
 
@@ -28,7 +29,8 @@ ranks_count
 : >go
 control 2 --log-dir "$PWD/frozen/logs" -H node1:1,node2:1 ./rank
 rm -rf go frozen/logs
-faulty_start 2 --heartbeat 0.2 --dead-after 2 --log-dir "$PWD/frozen/logs" -H node1:1,node2:1 ./rank
+faulty_start 2 --heartbeat 0.2 --dead-after 2 --log-dir "$PWD/frozen/logs" \
+    -H node1:1,node2:1 ./rank
 ok "the ranks write" wait_for 10 all_count_to 2 10
 fsfreeze -f frozen
 time_passes 5
@@ -50,7 +52,8 @@ yes "$(printf %99s)" | head -c 10000000
 while [ ! -e go ]; do sleep 0.02; done
 END
 rm -rf go written frozen/logs
-faulty_start 1 --heartbeat 0.2 --dead-after 2 --log-dir "$PWD/frozen/logs" -H node1:1 ./rank
+faulty_start 1 --heartbeat 0.2 --dead-after 2 --log-dir "$PWD/frozen/logs" \
+    -H node1:1 ./rank
 fsfreeze -f frozen
 : >is-frozen
 ok "10 MB: the rank is not held up" wait_for 20 test -e written
