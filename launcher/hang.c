@@ -42,10 +42,12 @@ static void keep(const struct hang *hang);
 static void report_stacks(const struct hang *hang, FILE *out);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 
-/* A node whose ranks have all ended has nothing to say. */
+/* A node whose ranks have all ended has nothing to say. Ranks whose output nobody takes, and
+ * so has used up the credit, do nothing either, and that is no hang of theirs. */
 void hang_look(struct run *run)
 {
-    size_t i, running = 0;
+    int64_t now_ns = clock_now_ns();
+    size_t  i, running = 0;
 
     if (run->options->hang_timeout_s <= 0 || run->phase != PHASE_RUNNING || run->hang != NULL)
         return;
@@ -54,11 +56,14 @@ void hang_look(struct run *run)
 
         if (node->state != NODE_RUNNING || node->ranks_left == 0)
             continue;
+        if (run->credit_left[i] == 0)
+            run->held_up_ns = now_ns;
         if (node->idle_s < run->options->hang_timeout_s)
             return;
         running++;
     }
-    if (running > 0)
+    if (running > 0 &&
+        (double)(now_ns - run->held_up_ns) / NS_PER_S >= run->options->hang_timeout_s)
         hang_begin(run);
 }
 

@@ -91,6 +91,7 @@ struct run {
     int64_t       go_ns;      /* when the ranks were started */
     int64_t       stop_ns;    /* when STOPPING began */
     int64_t       output_ns;  /* when output of a rank last came */
+    int64_t       held_up_ns; /* when a node was last seen without credit */
     char         *port_taken; /* who has MASTER_PORT in rank 0's place; NULL: nobody */
 
     struct event *signals[8];

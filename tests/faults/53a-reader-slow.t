@@ -72,6 +72,24 @@ ended 0
 ok "... and he gets every byte" all_shown
 is "... and nobody complains" "$(cat err)" ""
 
+# The ranks stand still then, but it is not they who hang.
+script_file much <<'END'
+#!/bin/sh
+yes "a line of which there are too many to be kept by anybody" | head -c 20000000
+END
+mkfifo pipe-2
+./resting <pipe-2 >shown &
+reader=$!
+test_pids="$test_pids $reader"
+start sh -c 'exec "$@" >pipe-2' sh muster --hang-timeout 1 --heartbeat 0.2 --label none \
+    -H node1:1 ./much
+time_passes 4
+kill -CONT "$reader"
+finish_run 20
+ended 0
+wait "$reader"
+ok "a reader who rests is no hang of the ranks" test "$(stat -c %s shown)" = 20000000
+
 # 20 s for the first 2 MiB: longer than a node has for its end.
 script_file slow <<'END'
 #!/usr/bin/env python3
