@@ -28,7 +28,6 @@ struct credit {
     bool            is_woken;
 };
 
-static void tell_failures(struct credit *credit, const int error[2]);
 static void wake(struct credit *credit);
 static void wake_cb(evutil_socket_t fd, short what, void *arg);
 
@@ -93,13 +92,15 @@ void credit_fail(struct credit *credit, bool is_stderr, int error)
 
 void credit_settle(struct credit *credit)
 {
-    int error[2];
+    int i, error[2];
 
     pthread_mutex_lock(&credit->lock);
     memcpy(error, credit->error, sizeof error);
     memset(credit->error, 0, sizeof credit->error);
     pthread_mutex_unlock(&credit->lock);
-    tell_failures(credit, error);
+    for (i = 0; i < 2; i++)
+        if (error[i] != 0)
+            credit->ops->failed(i, error[i], credit->arg);
 }
 
 static void wake(struct credit *credit)
@@ -117,7 +118,6 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
     struct credit *credit = arg;
     uint64_t       count;
     size_t         node, nodes, *given;
-    int            error[2];
 
     (void)what;
     (void)!read(fd, &count, sizeof count);
@@ -125,8 +125,6 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
     nodes = credit->nodes;
     given = credit->given;
     credit->given = xcalloc(nodes, sizeof *given);
-    memcpy(error, credit->error, sizeof error);
-    memset(credit->error, 0, sizeof credit->error);
     credit->is_woken = false;
     pthread_mutex_unlock(&credit->lock);
 
@@ -134,14 +132,5 @@ static void wake_cb(evutil_socket_t fd, short what, void *arg)
         if (given[node] > 0)
             credit->ops->consumed(node, given[node], credit->arg);
     free(given);
-    tell_failures(credit, error);
-}
-
-static void tell_failures(struct credit *credit, const int error[2])
-{
-    int i;
-
-    for (i = 0; i < 2; i++)
-        if (error[i] != 0)
-            credit->ops->failed(i, error[i], credit->arg);
+    credit_settle(credit);
 }

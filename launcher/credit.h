@@ -27,7 +27,8 @@ void credit_add_node(struct credit *credit, size_t node);
 void credit_give(struct credit *credit, size_t node, size_t bytes);
 void credit_fail(struct credit *credit, bool is_stderr, int error);
 
-/* The threads are gone, and nobody waits for credit: tell at once what failed last. */
+/* Tell at once what has failed; for the end, when the threads are gone and nobody waits for
+ * credit. */
 void credit_settle(struct credit *credit);
 
 #endif

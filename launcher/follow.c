@@ -140,7 +140,7 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
     if (follow->end == FOLLOW_INTERRUPTED)
         return;
-    log_error("%s: %s", is_stderr ? "stderr" : "stdout", strerror(error));
+    log_error("%s: %s", is_stderr ? "stderr" : "stdout", output_error_words(error));
     finish(follow, FOLLOW_UNREAD);
 }
 

@@ -322,7 +322,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                       left, node->plan->host);
     take_losses(run, node, body);
     if (tell_unsure(node, json_object_get(body, "log_unsure"))) {
-        run->outcome.output_failed = true;
+        outcome_output_failed(&run->outcome, "log files on %s: not known to be written",
+                              node->plan->host);
         leave_s = LEAVE_HUNG_S;
     }
     generation_port_taken(run, node, text_of(body, "port_taken"));
@@ -353,7 +354,8 @@ static void take_losses(struct run *run, const struct node *node, const json_t *
                   node->plan->host, unread);
     run->outcome.lost_bytes += lost > 0 ? (uint64_t)lost : 0;
     run->outcome.lost_bytes += unread > 0 ? (uint64_t)unread : 0;
-    run->outcome.output_failed |= why[0] != '\0';
+    if (why[0] != '\0')
+        outcome_output_failed(&run->outcome, "log files on %s: %s", node->plan->host, why);
 }
 
 static void tell_stuck(const struct node *node, const json_t *list)
@@ -434,13 +436,12 @@ static void output_consumed_cb(size_t index, size_t bytes, void *arg)
 static void output_failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
+    const char *name = is_stderr ? "stderr" : "stdout";
 
-    run->outcome.output_failed = true;
-    log_error("%s: %s; further output is dropped", is_stderr ? "stderr" : "stdout",
-              error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error));
+    outcome_output_failed(&run->outcome, "%s: %s", name, output_error_words(error));
+    log_error("%s: %s; further output is dropped", name, output_error_words(error));
     if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more",
-                      is_stderr ? "stderr" : "stdout");
+        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more", name);
         run_end(run);
     }
 }

@@ -264,16 +264,14 @@ static void end_generation(struct run *run)
 /* What is of the whole run stays: its beginning, and that something was lost. */
 static void begin_again(struct run *run, const bool *shown)
 {
-    uint64_t lost_bytes = run->outcome.lost_bytes;
-    bool     output_failed = run->outcome.output_failed;
-    int64_t  start_ns = run->outcome.start_ns;
+    struct outcome last = run->outcome;
 
     end_generation(run);
     generation_next(run);
     begin_generation(run, shown);
-    run->outcome.lost_bytes = lost_bytes;
-    run->outcome.output_failed = output_failed;
-    run->outcome.start_ns = start_ns;
+    run->outcome.lost_bytes = last.lost_bytes;
+    memcpy(run->outcome.output_why, last.output_why, sizeof last.output_why);
+    run->outcome.start_ns = last.start_ns;
 }
 
 static const struct errand *errand_of(enum command command)

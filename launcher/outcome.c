@@ -15,6 +15,7 @@
 
 static void keep_first_rank(struct outcome *outcome, int rank);
 static bool any_started(const struct outcome *outcome);
+static bool output_is_whole(const struct outcome *outcome);
 static int  code_of(const struct rank_end *end);
 static int  status_of_exec(const struct outcome *outcome);
 static bool all_ended(const struct outcome *outcome);
@@ -148,6 +149,17 @@ void outcome_cause(struct outcome *outcome, int exit_code, const char *format, .
     va_end(ap);
 }
 
+void outcome_output_failed(struct outcome *outcome, const char *format, ...)
+{
+    va_list ap;
+
+    if (outcome->output_why[0] != '\0')
+        return;
+    va_start(ap, format);
+    vsnprintf(outcome->output_why, sizeof outcome->output_why, format, ap);
+    va_end(ap);
+}
+
 bool rank_end_is_failure(const struct rank_end *end)
 {
     return end->ended && !end->after_stop && code_of(end) != 0;
@@ -211,7 +223,7 @@ int outcome_status(const struct outcome *outcome)
     case FIRST_NONE:
         if (!all_ended(outcome))
             return EXIT_INTERNAL;
-        return outcome->lost_bytes > 0 || outcome->output_failed ? EXIT_OUTPUT : 0;
+        return output_is_whole(outcome) ? 0 : EXIT_OUTPUT;
     }
     return status != 0 ? status : EXIT_INTERNAL;
 }
@@ -240,7 +252,12 @@ static int status_of_exec(const struct outcome *outcome)
         return largest;
     if (!all_ended(outcome))
         return EXIT_INTERNAL;
-    return outcome->lost_bytes > 0 || outcome->output_failed ? EXIT_OUTPUT : 0;
+    return output_is_whole(outcome) ? 0 : EXIT_OUTPUT;
+}
+
+static bool output_is_whole(const struct outcome *outcome)
+{
+    return outcome->lost_bytes == 0 && outcome->output_why[0] == '\0';
 }
 
 static bool any_started(const struct outcome *outcome)

@@ -65,7 +65,8 @@ struct outcome {
     int64_t            cause_ns;
     char              *cause_text;
     uint64_t           lost_bytes;
-    bool               output_failed; /* whether or not it is known what was lost */
+    char               output_why[256]; /* output cannot be written, and where that was first; "": it
+                                           can. Not always is it known what was lost */
     json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
     bool               largest_status, is_exec;
     bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
@@ -88,6 +89,8 @@ void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int lef
                         const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void outcome_output_failed(struct outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The first of all that happened. Before any rank was started a cause goes before
  * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */
@@ -101,10 +104,10 @@ bool rank_end_is_failure(const struct rank_end *end);
 /* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
-/* outcome_json.c: plan_json plus "generation"; "exit_status"; "results": per rank its node, pid,
- * start and end (Unix time), code, signal ...; "node_failures"; "first_failure", or null; "heartbeats": per
- * node how many seconds they took; "unreached": after a hang, which nodes do not reach
- * which. */
+/* outcome_json.c: plan_json plus "generation"; "exit_status"; "lost_bytes"; "output_error", or
+ * null; "results": per rank its node, pid, start and end (Unix time), code, signal ...;
+ * "node_failures"; "first_failure", or null; "heartbeats": per node how many seconds they took;
+ * "unreached": after a hang, which nodes do not reach which. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failing nodes as one table (stage, cause, hint), the first failing rank

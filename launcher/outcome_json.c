@@ -38,6 +38,8 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     json_object_set_new(json, "generation", json_integer(outcome->plan->generation));
     json_object_set_new(json, "exit_status", json_integer(outcome_status(outcome)));
     json_object_set_new(json, "lost_bytes", json_integer((json_int_t)outcome->lost_bytes));
+    json_object_set_new(json, "output_error",
+                        text_or_null(outcome->output_why[0] != '\0' ? outcome->output_why : NULL));
     json_object_set_new(json, "start", unix_time(true, outcome->start_ns));
     json_object_set_new(json, "end", unix_time(true, outcome->end_ns));
     json_object_set_new(json, "results", results);

@@ -8,6 +8,7 @@
 
 #include "output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,11 @@ struct output *output_new(struct event_base *base, const struct output_settings 
         xalloc_die();
     make_writers(output);
     return output;
+}
+
+const char *output_error_words(int error)
+{
+    return error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error);
 }
 
 static void done_cb(size_t node, size_t bytes, void *arg)

@@ -44,6 +44,9 @@ struct output_ops {
     void (*failed)(bool is_stderr, int error, void *arg);
 };
 
+/* An error of ops->failed in words. */
+const char *output_error_words(int error);
+
 /* Starts the writer threads: one, if both descriptors are the same file. */
 struct output *output_new(struct event_base *base, const struct output_settings *settings,
                           const struct output_ops *ops, void *arg);

@@ -36,6 +36,7 @@ static void report_exec(const struct outcome *outcome, FILE *out);
 static void report_too(const struct outcome *outcome, const struct output *output, FILE *out);
 static void report_after(const struct outcome *outcome, FILE *out);
 static void report_slow(const struct outcome *outcome, FILE *out);
+static void report_lost(const struct outcome *outcome, FILE *out);
 
 void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out)
 {
@@ -60,10 +61,20 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         report_after(outcome, out);
     }
     report_slow(outcome, out);
-    if (outcome->lost_bytes > 0)
-        fprintf(out, "muster: %llu bytes of output were lost\n",
-                (unsigned long long)outcome->lost_bytes);
+    report_lost(outcome, out);
     fflush(out);
+}
+
+static void report_lost(const struct outcome *outcome, FILE *out)
+{
+    char *why = visible_text(outcome->output_why, strlen(outcome->output_why));
+
+    if (outcome->lost_bytes > 0)
+        fprintf(out, "muster: %llu bytes of output were lost%s%s\n",
+                (unsigned long long)outcome->lost_bytes, why[0] != '\0' ? ": " : "", why);
+    else if (why[0] != '\0')
+        fprintf(out, "muster: output may be missing: %s\n", why);
+    free(why);
 }
 
 /* --- nodes ------------------------------------------------------------------ */

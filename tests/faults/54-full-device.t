@@ -30,10 +30,11 @@ limited() {
 }
 limited ./rank
 ended 74
-says 'stdout: File too large' '[0-9]+ bytes of output were lost'
+says '[0-9]+ bytes of output were lost: stdout: File too large'
 limited --enable_each_rank_log "$PWD/logs" ./rank
 ended 74
-says '[0-9]+ bytes could not be written to the log files there: File too large' '[0-9]+ bytes of output were lost'
+says '[0-9]+ bytes could not be written to the log files there: File too large' \
+    '[0-9]+ bytes of output were lost: log files on node[12]: File too large'
 
 # A file server may say so only when a file is closed.
 late=$top_builddir/tests/inject/late.so
@@ -42,7 +43,7 @@ closed_late() {
     program=$1
     shift
     ran_reset
-    run env LD_PRELOAD="$late" LATE_FILE="$PWD/late" INJECT_IN="$program" sh -c 'exec muster "$@" >late-out' \
+    run env LD_PRELOAD="$late" LATE_FILE="$PWD/late" INJECT_IN="$program" sh -c 'exec muster --json end.json "$@" >late-out' \
         sh --agent "$top_builddir/tests/inject/muster-agent" --env FAULT=yes -H node1:1,node2:1 "$@"
     ended 74
     ok "... and every byte was written" lines late-out "$wanted"
@@ -52,7 +53,8 @@ echo "a line"
 END
 wanted=2
 closed_late muster ./rank
-says 'stdout: Disk quota exceeded'
+says 'output may be missing: stdout: Disk quota exceeded'
+ok "... and --json, too" json_says end.json 'd["output_error"] == "stdout: Disk quota exceeded"'
 wanted=0
 closed_late muster-agent --enable_each_rank_log "$PWD/late-logs" ./rank
 says 'node1: the log files there may not be whole: Disk quota exceeded'

@@ -164,6 +164,12 @@ static void test_all_well(void **state)
     f->outcome.lost_bytes = 7;
     assert_int_equal(outcome_status(&f->outcome), EXIT_OUTPUT);
     expect_report(f, "muster: 7 bytes of output were lost\n");
+    outcome_output_failed(&f->outcome, "stdout: %s", "no room");
+    outcome_output_failed(&f->outcome, "stderr: none either");
+    expect_report(f, "muster: 7 bytes of output were lost: stdout: no room\n");
+    f->outcome.lost_bytes = 0;
+    assert_int_equal(outcome_status(&f->outcome), EXIT_OUTPUT);
+    expect_report(f, "muster: output may be missing: stdout: no room\n");
 }
 
 static void test_first_failing_rank(void **state)
