@@ -16,14 +16,14 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static void    readable_cb(evutil_socket_t fd, short what, void *arg);
 static ssize_t read_some(struct stream *stream);
-static void end_reading(struct stream *stream);
-static void count_unread(struct stream *stream);
-static void keep(struct stream *stream, struct evbuffer *fresh);
-static void append(struct evbuffer *to, struct evbuffer *from);
-static bool find_newline(struct evbuffer *buffer, size_t *after);
-static void update_reading(struct stream *stream);
+static void    end_reading(struct stream *stream);
+static void    count_unread(struct stream *stream);
+static void    keep(struct stream *stream, struct evbuffer *fresh);
+static void    append(struct evbuffer *to, struct evbuffer *from);
+static bool    find_newline(struct evbuffer *buffer, size_t *after);
+static void    update_reading(struct stream *stream);
 
 int stream_open(struct stream *stream, struct event_base *base, enum frame_stream which,
                 int streams, struct error *err)

@@ -70,7 +70,8 @@ struct writer {
 };
 
 static void *write_all(void *arg);
-static void  drop(struct writer *writer, const struct source *source, size_t size, size_t charge);
+static void  drop(struct writer *writer, const struct source *source, size_t size,
+                  size_t charge);
 static void  wake(struct writer *writer);
 static bool  has_work(const struct writer *writer);
 static void  take_batch(struct writer *writer);
@@ -162,7 +163,8 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     buffer_clear(run);
 }
 
-static void drop(struct writer *writer, const struct source *source, size_t size, size_t charge)
+static void drop(struct writer *writer, const struct source *source, size_t size,
+                 size_t charge)
 {
     writer->lost += size;
     if (charge > 0)
