@@ -128,6 +128,8 @@ static void take_probed(struct run *run, struct node *node, const json_t *body)
         hang_take_probed(run, node, body);
         return;
     }
+    if (node->stop_ns != 0)
+        return; /* it crossed with our STOP */
     if (why[0] != '\0') {
         node_fail(node, run->phase == PHASE_HOLDING ? "master port" : "probe", EXIT_CREATE,
                   run->phase == PHASE_HOLDING ? "without --master_port muster takes a free one" : "",
