@@ -64,6 +64,7 @@ static const struct conn_kind kind = {
 static void failed_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static int  spawn(struct conn_exec *c);
+static pid_t fork_blocked(void);
 static void become_agent(const struct conn_exec *c, int fd, int err_fd);
 static void writable_cb(evutil_socket_t fd, short what, void *arg);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
@@ -139,7 +140,7 @@ static int spawn(struct conn_exec *c)
         close(pair[1]);
         return -1;
     }
-    c->pid = fork();
+    c->pid = fork_blocked();
     if (c->pid == 0)
         become_agent(c, pair[1], err_pipe[1]);
     close(pair[1]);
@@ -151,7 +152,23 @@ static int spawn(struct conn_exec *c)
     return c->pid < 0 ? -1 : 0;
 }
 
-/* Only async-signal-safe calls: the launcher has a second thread. */
+/* A signal that comes between fork and exec, such as the terminal's Ctrl-C, must not run
+ * libevent's handler in the child: it would tell us once more, by a socket that is ours. */
+static pid_t fork_blocked(void)
+{
+    sigset_t all, before;
+    pid_t    pid;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid != 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* Only async-signal-safe calls: the launcher has a second thread. What has come to us with
+ * the whole group is the launcher's business: whoever ignores a signal forgets it. */
 static void become_agent(const struct conn_exec *c, int fd, int err_fd)
 {
     char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
@@ -159,8 +176,10 @@ static void become_agent(const struct conn_exec *c, int fd, int err_fd)
     int      i;
 
     setsid();
-    for (i = 1; i < NSIG; i++)
+    for (i = 1; i < NSIG; i++) {
+        signal(i, SIG_IGN);
         signal(i, SIG_DFL);
+    }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
