@@ -44,7 +44,8 @@ int agent_run(const char *nonce)
     bool         in_order;
 
     open_all(&agent, nonce);
-    event_base_dispatch(agent.base);
+    if (agent.state < AGENT_DONE) /* else the launcher was gone before we had said HELLO */
+        event_base_dispatch(agent.base);
     in_order = !agent.link.is_lost;
     /* It has nothing left to do; then nothing of ours is here when we are gone. */
     if (agent.guard.fd >= 0 && agent.left == 0)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 23: Ctrl-C once stops, twice kills, three times leaves. Another run on the same nodes does
-# not notice.
+# not notice. One that comes while the run begins is heard, and heard once.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
@@ -55,4 +55,16 @@ ok "... and the nodes clean up by themselves" clean_within 10
 : >other/go
 ok "the other run ended well" wait "$other"
 is "... all of it, without a word" "$(ls other | tr '\n' ' ')$(cat other/out)" "0 1 2 3 go out "
+
+# Once, as a terminal does it: to the whole process group, while the run begins.
+bad=
+for tenths_ms in $(seq 0 5 300); do
+    start setsid muster -H node1:1,node2:1,node3:1,node4:1 sleep 600
+    time_passes "0.$(printf %04d "$tenths_ms")"
+    wait_for 5 kill -INT "-$pid" 2>/dev/null
+    finish_run 5
+    # Nothing but what ends the run, and no complaint.
+    [ "$rc" = 130 ] && no_leftovers && ! grep -Eq 'killing|failed' err || bad="$bad $tenths_ms"
+done
+is "at any time of the start: 130, stopped once, and nothing is left" "$bad" ""
 finish
