@@ -258,7 +258,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     }
     wait_ms = stop_step(&agent->stop);
     if (wait_ms == STOP_STUCK) {
-        agent_empty(agent, contain_count(&agent->guard.contain, getpid()), 0);
+        agent_empty(agent, stop_left(&agent->stop), 0);
         return;
     }
     pause.tv_usec = wait_ms * 1000;

@@ -92,7 +92,7 @@ void guard_loop(int fd, struct containment *contain, const char *run_id)
             finish(&k, 0);
         timeout_ms = stop_step(&k.stop);
         if (timeout_ms == STOP_STUCK)
-            finish(&k, contain_count(k.contain, getpid()));
+            finish(&k, stop_left(&k.stop));
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "nameplate.h"
+#include "process.h"
 #include "ready.h"
 #include "room.h"
 #include "xalloc.h"
@@ -394,9 +395,17 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
 static int take_clean(struct agent *agent, const struct frame *frame, const json_t *body,
                       struct error *err)
 {
+    struct failure failure;
+    struct process self;
+
     (void)frame;
     if (agent->clean != NULL)
         return err_set(err, "a second CLEAN frame");
+    if (!process_read(getpid(), &self)) {
+        failure_set(&failure, EXIT_INTERNAL, "", "/proc shows no processes: what is mounted over it?");
+        agent_fail(agent, "clean", &failure);
+        return 0;
+    }
     agent->clean = clean_begin(agent->base, body, cleaned_cb, agent, err);
     return agent->clean != NULL ? 0 : -1;
 }

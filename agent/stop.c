@@ -60,6 +60,13 @@ int stop_step(struct stop *stop)
     return until(stop->again_at_ns, now);
 }
 
+int stop_left(const struct stop *stop)
+{
+    int left = contain_count(stop->contain, stop->root);
+
+    return left > 0 ? left : 1;
+}
+
 static bool is_stuck(struct stop *stop, int64_t now)
 {
     int64_t          waited = now - stop->killing_since_ns;

@@ -43,4 +43,8 @@ void stop_begin(struct stop *stop, double grace_s);
  * begun); STOP_STUCK: something survives KILL. */
 int stop_step(struct stop *stop);
 
+/* After STOP_STUCK: how many are left. One at least, though /proc may not show it: a rank
+ * that is root can mount something over that. */
+int stop_left(const struct stop *stop);
+
 #endif

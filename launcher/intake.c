@@ -319,6 +319,9 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
         return;
     }
     tell_stuck(node, json_object_get(body, "stuck"));
+    if (left > 0 && json_array_size(json_object_get(body, "stuck")) == 0)
+        log_error("%s: the agent does not confirm that nothing is left, but cannot see what it is:"
+                  " is something mounted over /proc?", node->plan->host);
     if (left > 0)
         outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed",
                       left, node->plan->host);

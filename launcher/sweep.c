@@ -137,6 +137,7 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
 static void take(struct sweep *sweep, const struct frame *frame)
 {
     json_t      *body;
+    const char  *text;
     struct error err;
 
     if (frame->type == FRAME_HELLO && sweep->state == SWEEP_BEGUN) {
@@ -148,6 +149,12 @@ static void take(struct sweep *sweep, const struct frame *frame)
         take_found(sweep, body);
         json_decref(body);
         send_frame(sweep, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
+    } else if (frame->type == FRAME_ERROR && sweep->state == SWEEP_ASKED) {
+        sweep->state = SWEEP_ANSWERED;
+        body = frame_json(frame, &err);
+        text = json_string_value(json_object_get(body, "text"));
+        snprintf(sweep->text, sizeof sweep->text, "not looked for: %s", text != NULL ? text : "?");
+        json_decref(body);
     }
 }
 
