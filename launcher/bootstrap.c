@@ -28,7 +28,8 @@
  * own: a directory or file that another user could have put there is not ours.
  * The line of text that is run in front of each push tells whether programs
  * may be executed there (noexec), and that a file can be made. A full disk ends
- * the first cat, and the second one takes the rest of the bytes off the wire.
+ * the first cat, and the second one takes the rest of the bytes off the wire. A
+ * copy that is too short otherwise was cut: nobody waits for it any more.
  * Without any sha256 tool the size has to do. Of older agents two are kept.
  * When no directory will do, Python puts it into memory. */
 const char bootstrap_script[] =
@@ -51,8 +52,9 @@ const char bootstrap_script[] =
     "echo exit 0 2>/dev/null >\"$t\" || { no \"not writable\"; continue; }; "
     "chmod 700 \"$t\"; \"$t\" 2>/dev/null || { no noexec; continue; }; "
     "rm -f \"$t\"; echo \"$n missing\"; "
-    "head -c \"$s\" | { cat 2>/dev/null >\"$t\" || cat >/dev/null; }; "
-    "[ $(wc -c <\"$t\") = \"$s\" ] || { no \"full, or the copy was cut\"; continue; }; "
+    "head -c \"$s\" | { cat 2>/dev/null >\"$t\" || { cat >/dev/null; false; }; } || "
+    "{ no full; continue; }; "
+    "[ $(wc -c <\"$t\") = \"$s\" ] || { rm -f \"$t\"; exit 1; }; "
     "g=$({ sha256sum || shasum -a 256 || openssl dgst -r -sha256; } 2>/dev/null <\"$t\"); "
     "case $g in \"\"|\"$h\"*) ;; *) no \"the copy has another sha256\"; continue; esac; "
     "chmod 700 \"$t\"; mv -f \"$t\" \"$f\" || { no \"mv failed\"; continue; }; "
