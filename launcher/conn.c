@@ -23,6 +23,11 @@ size_t conn_unwritten(const struct conn *conn)
     return conn->kind->unwritten(conn);
 }
 
+bool conn_close_input(struct conn *conn)
+{
+    return conn->kind->close_input != NULL && conn->kind->close_input(conn);
+}
+
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg)
 {
     conn->ops = ops;

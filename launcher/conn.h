@@ -75,6 +75,10 @@ void conn_write(struct conn *conn, struct evbuffer *from);
 /* Bytes of those that the other side has not taken yet: they are held in memory. */
 size_t conn_unwritten(const struct conn *conn);
 
+/* Send nothing more, and what the far end is doing will end: closed() comes then. False
+ * where nothing is being done there by way of this connection, or somebody else waits. */
+bool conn_close_input(struct conn *conn);
+
 /* Another one listens from now on. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
@@ -96,6 +100,7 @@ struct conn_kind {
     void (*write)(struct conn *conn, struct evbuffer *from);
     size_t (*unwritten)(const struct conn *conn);
     bool (*line)(struct conn *conn, struct conn_line *line); /* NULL: it has none */
+    bool (*close_input)(struct conn *conn); /* NULL: never */
     void (*free)(struct conn *conn);
 };
 

@@ -49,6 +49,7 @@ static void ssh_start(struct conn *conn);
 static void ssh_write(struct conn *conn, struct evbuffer *from);
 static bool ssh_line(struct conn *conn, struct conn_line *line);
 static size_t ssh_unwritten(const struct conn *conn);
+static bool ssh_close_input(struct conn *conn);
 static void ssh_conn_free(struct conn *conn);
 
 static const struct conn_kind kind = {
@@ -56,6 +57,7 @@ static const struct conn_kind kind = {
     .write = ssh_write,
     .unwritten = ssh_unwritten,
     .line = ssh_line,
+    .close_input = ssh_close_input,
     .free = ssh_conn_free,
 };
 
@@ -142,6 +144,17 @@ static size_t ssh_unwritten(const struct conn *conn)
     const struct conn_ssh *c = (const struct conn_ssh *)conn;
 
     return c->remote != NULL ? evbuffer_get_length(c->remote->stream.out) : 0;
+}
+
+static bool ssh_close_input(struct conn *conn)
+{
+    struct conn_ssh *c = (struct conn_ssh *)conn;
+
+    if (!handshake_close_input(c->handshake))
+        return false;
+    if (c->remote != NULL)
+        run_again(c);
+    return true;
 }
 
 static void ssh_conn_free(struct conn *conn)

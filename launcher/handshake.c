@@ -137,6 +137,11 @@ void handshake_start(struct handshake *h)
     advance(h);
 }
 
+bool handshake_close_input(struct handshake *h)
+{
+    return h->stage >= STAGE_AGENT && remote_close_input(&h->remote);
+}
+
 void handshake_free(struct handshake *h)
 {
     if (h == NULL)

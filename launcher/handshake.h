@@ -31,6 +31,8 @@ struct handshake *handshake_new(struct event_base *base, const struct conn_targe
                                 void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);
+/* Of the command at the far end: it shall end. False when there is none. */
+bool handshake_close_input(struct handshake *handshake);
 /* Ends the SSH session too. NULL is fine. */
 void handshake_free(struct handshake *handshake);
 

@@ -54,6 +54,7 @@
 #include "children.h"
 #include "clock.h"
 #include "json_give.h"
+#include "leaving.h"
 #include "log.h"
 #include "nonce.h"
 #include "run.h"
@@ -68,6 +69,7 @@
 
 #define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
 #define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
+#define LEAVING_S        2.0  /* for login shells, after their input has been closed */
 #define CHILDREN_S       1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
@@ -305,6 +307,7 @@ static bool run_generation(struct run *run)
 
     run_connect(run);
     event_base_dispatch(run->base);
+    leaving_await(run->base, run->interrupts < 3 ? LEAVING_S : 0);
     again = generation_starts_again(run);
     close_output(run);
     return again;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "leaving.h"
 #include "log.h"
 #include "outcome.h"
 #include "xalloc.h"
@@ -134,7 +135,7 @@ void node_release(struct node *node)
 void node_drop(struct node *node)
 {
     if (node->conn != NULL)
-        conn_free(node->conn);
+        leaving_add(node->conn);
     node->conn = NULL;
     redial_free(node->redial);
     node->redial = NULL;

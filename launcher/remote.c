@@ -47,6 +47,15 @@ int remote_step(struct remote *r, struct conn_failure *why)
     return talk(r, why);
 }
 
+bool remote_close_input(struct remote *r)
+{
+    if (!r->is_asked)
+        return false;
+    evbuffer_drain(r->stream.out, evbuffer_get_length(r->stream.out));
+    r->is_leaving = ssh_channel_send_eof(r->stream.channel) != SSH_ERROR;
+    return r->is_leaving;
+}
+
 void remote_late(struct remote *r, struct conn_failure *why)
 {
     char shell[768];
@@ -128,6 +137,8 @@ static int talk(struct remote *r, struct conn_failure *why)
     do {
         if (ssh_stream_turn(&r->stream) < 0)
             return result_of(r, SSH_ERROR, "connection lost", why);
+        if (r->is_leaving)
+            return ssh_stream_has_ended(&r->stream) ? -1 : 0;
         result = bootstrap_feed(&r->bootstrap, r->stream.in, why);
         if (result == BOOTSTRAP_PUSH) {
             log_info("%s: pushing the agent (%zu bytes)", r->host, r->agent->size);

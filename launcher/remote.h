@@ -29,6 +29,7 @@ struct remote {
     struct bootstrap         bootstrap;
     double                   timeout_s; /* grows when the agent must be pushed */
     bool is_channel_open, is_asked, is_running; /* steps that are behind us */
+    bool is_leaving;   /* its input is closed: only its end is of interest */
     bool has_replaced; /* the agent in the node's cache was given up */
 };
 
@@ -39,6 +40,10 @@ void remote_clear(struct remote *remote);
 
 /* 1: the stream is open. 0: call again when the session has news. -1: see why. */
 int remote_step(struct remote *remote, struct conn_failure *why);
+
+/* The command at the far end shall end; go on taking steps, or turns of the stream, until it
+ * has. False when there is none. */
+bool remote_close_input(struct remote *remote);
 
 /* Say in why what the shell did instead, when time is up. */
 void remote_late(struct remote *remote, struct conn_failure *why);

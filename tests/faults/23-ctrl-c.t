@@ -67,4 +67,22 @@ for tenths_ms in $(seq 0 5 300); do
     [ "$rc" = 130 ] && no_leftovers && ! grep -Eq 'killing|failed' err || bad="$bad $tenths_ms"
 done
 is "at any time of the start: 130, stopped once, and nothing is left" "$bad" ""
+
+# While the agent is being pushed: what stores it on the node is gone before muster is.
+if [ -n "$world" ] && need_sshd >/dev/null; then
+    world_nodes 2
+    bad=
+    for attempt in $(seq 10); do
+        rm -rf "$nodes_dir"/node[12]/home/.cache
+        start muster -v sleep 600
+        wait_for 20 grep -q 'pushing the agent' err
+        kill -INT "$pid"
+        finish_run 5
+        [ "$rc" = 130 ] && no_leftovers || bad="$bad $attempt"
+    done
+    is "while the agent is pushed: 130, and nothing is left" "$bad" ""
+    ok "... nor a part of it, nor other places for it" oracle
+else
+    skip "while the agent is pushed" "needs root and sshd"
+fi
 finish
