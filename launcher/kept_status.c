@@ -24,10 +24,7 @@
 #include "log.h"
 #include "rundir.h"
 #include "table.h"
-#include "visible.h"
 #include "xalloc.h"
-
-#define COMMAND_MAX 200 /* bytes shown of a command */
 
 static json_t *json_of_run(const struct kept *run);
 static json_t *json_of_ranks(const struct kept *run);
@@ -206,16 +203,6 @@ static char *since_of(const json_t *run)
     return xstrdup(text);
 }
 
-static char *short_command_of(const json_t *run)
-{
-    const char   *text = json_string_value(json_object_get(run, "command"));
-    struct buffer made = { 0 };
-
-    visible_add(&made, text, strlen(text), COMMAND_MAX);
-    buffer_add(&made, "", 1);
-    return made.bytes;
-}
-
 static void add_heads(struct table *table, const char *const *heads)
 {
     char **row = table_add(table);
@@ -245,7 +232,7 @@ void kept_print(const struct kept_list *list, FILE *out)
         row[2] = text_of(run, "state");
         row[3] = text_of(run, "nodes");
         row[4] = text_of(run, "world_size");
-        row[5] = short_command_of(run);
+        row[5] = text_of(run, "command");
         json_decref(run);
     }
     table_print(&table, out);
@@ -284,7 +271,7 @@ static void print_run(const json_t *run, FILE *out)
 {
     char *id = text_of(run, "run_id"), *state = text_of(run, "state"), *since = since_of(run);
     char *host = text_of(run, "host"), *pid = text_of(run, "pid"), *nodes = text_of(run, "nodes");
-    char *ranks = text_of(run, "world_size"), *command = short_command_of(run);
+    char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
 
     fprintf(out, "%s: %s, since %s\n", id, state, since);
     fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s, command: %s\n\n", nodes, ranks, pid,

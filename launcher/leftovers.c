@@ -26,6 +26,7 @@
 #define LOOK_S     60.0 /* for a node to look through its processes */
 #define STUCK_S    10.0 /* an agent's patience with what survives KILL */
 #define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
+#define GPUS_MAX   16   /* named of a process */
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
 
@@ -257,6 +258,8 @@ static char *gpus_of(const json_t *holder)
     size_t        i;
 
     json_array_foreach(json_object_get(holder, "gpus"), i, gpu) {
+        if (i == GPUS_MAX)
+            break;
         longer = xasprintf("%s%c%lld", text, i > 0 ? ',' : ' ', (long long)json_integer_value(gpu));
         free(text);
         text = longer;

@@ -197,13 +197,13 @@ static bool check_gpus(const struct run *run, struct node *node, const json_t *h
 static void check_shm(const struct node *node, const json_t *shm)
 {
     const json_t *stale = json_object_get(shm, "stale"), *file;
-    json_int_t    bytes = 0;
+    double        bytes = 0; /* a node may say what no integer can hold */
     size_t        i;
 
     if (!json_is_object(shm))
         return;
     json_array_foreach(stale, i, file)
-        bytes += json_integer_value(json_object_get(file, "size"));
+        bytes += (double)json_integer_value(json_object_get(file, "size"));
     log_warn("%s: /dev/shm has only %.0f MiB free, which may be too little for the ranks to share",
              node->plan->host, (double)json_integer_value(json_object_get(shm, "free")) / MIB);
     if (json_array_size(stale) > 0) {
@@ -211,7 +211,7 @@ static void check_shm(const struct node *node, const json_t *shm)
 
         log_warn("%s: of crashed programs %zu %s left there, %.0f MiB, the first one of %s: "
                  "muster clean --kill removes yours", node->plan->host, json_array_size(stale),
-                 json_array_size(stale) == 1 ? "file is" : "files are", (double)bytes / MIB,
+                 json_array_size(stale) == 1 ? "file is" : "files are", bytes / MIB,
                  user != NULL ? user : "?");
     }
 }

@@ -11,7 +11,10 @@
 #include "visible.h"
 #include "xalloc.h"
 
-#define GAP 2 /* blanks between two columns */
+#define GAP          2    /* blanks between two columns */
+#define WIDTH_MAX    40   /* one long text does not move the column of all others further */
+#define CELL_COLUMNS 300  /* shown of a text: more than the name of a file can have */
+#define CELL_BYTES   2048 /* ... colours included */
 
 char **table_add(struct table *table)
 {
@@ -28,8 +31,8 @@ void table_print(const struct table *table, FILE *out)
 
     for (i = 0; i < table->rows; i++)
         for (c = 0; c < table->columns; c++)
-            if ((int)strlen(table->row[i][c]) > width[c])
-                width[c] = (int)strlen(table->row[i][c]);
+            if ((int)strnlen(table->row[i][c], WIDTH_MAX) > width[c])
+                width[c] = (int)strnlen(table->row[i][c], WIDTH_MAX);
     for (i = 0; i < table->rows; i++) {
         for (c = 0; c < table->columns - 1; c++)
             fprintf(out, "%-*s", width[c] + GAP, table->row[i][c]);
@@ -51,7 +54,11 @@ void table_clear(struct table *table)
 
 char *table_text(const char *text)
 {
-    return visible_text(text, strlen(text));
+    struct buffer made = { 0 };
+
+    visible_add(&made, text, strnlen(text, CELL_BYTES), CELL_COLUMNS);
+    buffer_add(&made, "", 1);
+    return made.bytes;
 }
 
 char *table_age(long long seconds)

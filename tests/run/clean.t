@@ -283,10 +283,10 @@ run muster --kill -H node1:1 true
 is "--kill is refused elsewhere: 2" "$rc" 2
 ok "... saying where it belongs" grep -q 'muster clean' err
 
-# A node that answers with far too much
+# A node that answers with far too much, or too long
 cat >fake <<'END'
 #!/usr/bin/env python3
-import json, struct, sys, time
+import json, os, struct, sys, time
 def send(kind, body):
     body = json.dumps(body).encode()
     sys.stdout.buffer.write(struct.pack('>IBBHII', len(body), kind, 0, 0, 1, 0) + body)
@@ -297,12 +297,24 @@ while len(head := sys.stdin.buffer.read(16)) == 16:
     size, kind = struct.unpack('>IB', head[:5])
     sys.stdin.buffer.read(size)
     if kind == 20:
-        send(21, {'processes': [{}] * 2000})
+        send(21, {'processes': [{}] * 2000} if os.environ['FAKE'] == 'many' else
+             {'processes': [{'pid': i, 'user': 'me', 'run': 'r', 'command': 'x'} for i in range(99)] +
+                           [{'pid': 99, 'user': 'u' * 200000, 'command': '\033[31m' * 20000}],
+              'gpu_holders': [{'pid': 100, 'gpus': list(range(50000))}]})
+    if kind == 15:
+        send(19, {'left': 0})
+        break
 END
 chmod +x fake
-run muster clean --agent ./fake -H node1:1
+run env FAKE=many muster clean --agent ./fake -H node1:1
 is "too many items from a node: 76" "$rc" 76
 ok "... is named" grep -Eq 'node1 +protocol +CLEANED frame: more than 1024' err
+began=$(date +%s)
+run env FAKE=long muster clean --agent ./fake -H node1:1
+is "long ones: 1" "$rc" 1
+ok "... are cut" test "$(wc -c <out)" -lt 30000
+ok "... at once" test $(($(date +%s) - began)) -lt 10
+ok "... and do not move the others away" grep -Eq '^node1 .{1,120} x$' out
 
 # Over SSH, where one node does not answer
 use_sshd 1
