@@ -24,11 +24,13 @@
 #define STUCK_S     10.0 /* what survives KILL so long is reported as left */
 #define STUCK_LOST_S 5.0 /* the same of orphans, for which a run waits: see SWEEP_S */
 #define GRACE_MAX_S 86400.0
+#define MORE_BYTES  64 /* of the answer, for "more" */
 
 struct clean {
     struct strays  strays;
     bool           kill;
     bool           orphans; /* only what no agent looks after any more */
+    bool           has_more; /* than the answer will tell of */
     char          *run;     /* NULL: all that is stale */
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
@@ -44,6 +46,7 @@ static void kill_targets(struct clean *clean);
 static void ask_to_end(struct clean *clean);
 static void again_cb(evutil_socket_t fd, short what, void *arg);
 static void finish(struct clean *clean);
+static bool shorten(json_t *body);
 static bool is_told(const struct clean *clean, const struct stray *stray);
 static json_t *list_shm(const struct clean *clean);
 static json_t *json_of(const struct stray *stray);
@@ -169,6 +172,10 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     if (clean->kill && all_gone(clean)) {
+        if (strays_are_full(&clean->strays)) {
+            clean->has_more = true;
+            strays_forget_gone(&clean->strays);
+        }
         strays_look(&clean->strays); /* what they have started meanwhile */
         ask_to_end(clean);
     }
@@ -185,7 +192,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
 
 static void finish(struct clean *clean)
 {
-    json_t *processes = json_array();
+    json_t *processes = json_array(), *litter, *body;
     size_t  i;
 
     for (i = 0; i < clean->strays.count; i++)
@@ -193,10 +200,36 @@ static void finish(struct clean *clean)
             json_array_append_new(processes, json_of(&clean->strays.item[i]));
     if (clean->orphans)
         litter_remove_groups(); /* they were in one */
-    clean->done(json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
-                          "litter", clean->run != NULL ? json_array() : litter_list(clean->kill),
-                          "gpu_holders", clean->orphans ? json_array() : gpu_holders(NULL)),
-                clean->arg);
+    litter = clean->run != NULL ? json_array() : litter_list(clean->kill);
+    clean->has_more = clean->has_more || strays_are_full(&clean->strays) ||
+                      json_array_size(litter) == LITTER_MAX;
+    body = json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
+                     "litter", litter, "gpu_holders",
+                     clean->orphans ? json_array() : gpu_holders(NULL));
+    clean->has_more = shorten(body) || clean->has_more;
+    json_object_set_new(body, "more", json_boolean(clean->has_more));
+    clean->done(body, clean->arg);
+}
+
+/* To what a frame holds: a name of control characters takes six times its size in JSON. */
+static bool shorten(json_t *body)
+{
+    static const char *const lists[] = { "processes", "shm", "litter", "gpu_holders" };
+    json_t *longest, *list;
+    size_t  i, left;
+    bool    is_cut = false;
+
+    while (json_dumpb(body, NULL, 0, JSON_COMPACT) > FRAME_BODY_MAX - MORE_BYTES) {
+        longest = json_object_get(body, lists[0]);
+        for (i = 1; i < sizeof lists / sizeof *lists; i++) {
+            list = json_object_get(body, lists[i]);
+            longest = json_array_size(list) > json_array_size(longest) ? list : longest;
+        }
+        for (left = json_array_size(longest) * 3 / 4; json_array_size(longest) > left;)
+            json_array_remove(longest, json_array_size(longest) - 1);
+        is_cut = true;
+    }
+    return is_cut;
 }
 
 /* The agent of a run stands for it; a healthy one without is just starting. */

@@ -72,6 +72,23 @@ void strays_clear(struct strays *strays)
     *strays = (struct strays){ 0 };
 }
 
+bool strays_are_full(const struct strays *strays)
+{
+    return strays->count == STRAYS_MAX;
+}
+
+void strays_forget_gone(struct strays *strays)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].is_gone)
+            json_decref(strays->item[i].about);
+        else
+            strays->item[kept++] = strays->item[i];
+    strays->count = kept;
+}
+
 void strays_refresh(struct strays *strays)
 {
     struct processes      all;

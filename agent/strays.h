@@ -17,7 +17,7 @@
 
 #include "process.h"
 
-#define STRAYS_MAX       512 /* of more, only these are looked at */
+#define STRAYS_MAX       512 /* of more, only these are looked at, until some are forgotten */
 #define STRAY_RUN_ID_MAX 64
 
 enum stray_what {
@@ -51,6 +51,9 @@ struct strays {
  * descendants are left out; agents among them are there as spared. */
 void strays_look(struct strays *strays);
 void strays_clear(struct strays *strays);
+bool strays_are_full(const struct strays *strays);
+/* Those that are gone make room. */
+void strays_forget_gone(struct strays *strays);
 
 /* Look whether they are still there, and whose they are by now; new ones are not seen. */
 void strays_refresh(struct strays *strays);

@@ -44,6 +44,7 @@ static json_t *clean_json(const struct run *run, int status);
 static void clean_free(struct run *run);
 static void list_node(const struct run *run, size_t node, struct table *table);
 static bool is_left(const struct run *run, const json_t *item);
+static bool is_true(const json_t *item, const char *key);
 
 const struct errand errand_clean = {
     .prepare = clean_prepare,
@@ -107,12 +108,26 @@ static bool any_left(const struct run *run)
     const json_t *item;
     size_t        n, i, kind;
 
-    for (n = 0; n < run->plan->nodes; n++)
+    for (n = 0; n < run->plan->nodes; n++) {
+        if (is_true(run->left[n], "more"))
+            return true;
         for (kind = 0; kind < KINDS_OURS; kind++)
             json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
                 if (is_left(run, item))
                     return true;
+    }
     return false;
+}
+
+/* Where it has not all been told. */
+static void print_more(const struct run *run, FILE *out)
+{
+    size_t n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        if (is_true(run->left[n], "more"))
+            fprintf(out, "%s: and more than one answer holds; muster clean again shows what is "
+                    "left\n", run->plan->node[n].host);
 }
 
 /* Where nothing is. */
@@ -125,7 +140,7 @@ static void print_clean(const struct run *run, FILE *out)
     for (n = 0; n < run->plan->nodes; n++) {
         for (items = 0, kind = 0; kind < KINDS; kind++)
             items += json_array_size(json_object_get(run->left[n], kinds[kind]));
-        if (run->left[n] != NULL && items == 0)
+        if (run->left[n] != NULL && items == 0 && !is_true(run->left[n], "more"))
             strlist_add(&hosts, run->plan->node[n].host);
     }
     if (hosts.count > 0) {
@@ -146,6 +161,7 @@ static int clean_report(const struct run *run, int status)
         list_node(run, n, &table);
     if (json == NULL || strcmp(json, "-") != 0) {
         table_print(&table, stdout);
+        print_more(run, stdout);
         print_clean(run, stdout);
     }
     table_clear(&table);

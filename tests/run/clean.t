@@ -114,6 +114,34 @@ ok "... it is shown, without what a terminal would act on" \
     grep -Eq "ended +process +$stale .* a\?\^\[b +sh -c sleep 1005; : \?\^\[\[2J" out
 ok "... and is gone" is_gone "$stale"
 
+# More than an answer holds, with names of which it holds fewer still
+crowd() {
+    MUSTER_RUN_ID=$old MUSTER_TEST_TAG=$tag python3 -c '
+import os
+for i in range(256):
+    open("/dev/shm/nccl-%03d" % i + "\1" * 240, "w")
+for _ in range(700):
+    if os.fork() == 0:
+        os.execv("/bin/sleep", ["\1" * 195, "1006"])'
+    wait_for 20 all_sleep
+}
+all_sleep() {
+    [ "$(pgrep -fc '^.*1006$')" = 700 ]
+}
+id=$old
+old=$(printf '%063d' 0 | tr 0 '\001')
+crowd
+clean --json clean.json
+is "more processes than an answer holds: 1" "$rc" 1
+ok "... it is said" grep -q '^node1: and more than one answer holds' out
+ok "... most are shown" test "$(grep -Ec 'left +process' out)" -gt 300
+clean --kill
+is "--kill says so too: 1" "$rc" 1
+ok "... but has ended them all" nothing_left_of 'MUSTER_RUN_ID'
+clean --kill
+is "... as one sees: 0" "$rc" 0
+old=$id
+
 # A run that goes on
 script_file rank <<'END'
 #!/bin/sh
