@@ -23,6 +23,7 @@
 #define LEAVE_HUNG_S  1.0 /* the same when a file system does not let it go: for our last ACK */
 #define STUCK_MAX     16 /* processes named that survive SIGKILL; a node may send any number */
 #define UNSURE_MAX    16 /* files, likewise */
+#define TEXT_MAX      4096 /* bytes kept of what a node says of a rank */
 
 static bool        is_about_rank(enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
@@ -495,5 +496,5 @@ static char *optional_text(const json_t *body, const char *key)
 {
     const char *text = json_string_value(json_object_get(body, key));
 
-    return text != NULL ? xstrdup(text) : NULL;
+    return text != NULL ? xstrndup(text, strnlen(text, TEXT_MAX)) : NULL;
 }

@@ -105,6 +105,12 @@ else:
         flood('OUTPUT', b'x' * (1 << 20), rank=rank, stream=1)
     elif kind == 'pings':
         pings()
+    elif kind == 'long-errors':
+        for one in body['ranks']:
+            send('EXIT', {'code': 1, 'at_ns': time.monotonic_ns(), 'error': 'x' * 1000000},
+                 rank=one['rank'])
+        send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0})
+        sys.exit(0)
     elif kind == 'old-generation':
         for _ in range(1000):
             send('EXIT', {'code': 9, 'at_ns': 1}, rank=rank, generation=77)
@@ -158,6 +164,9 @@ try 76 20 flood
 # It pings and never reads: the answers to all that would take gigabytes.
 try 69 20 early-pings
 try 69 20 pings --reconnect 0
+# Each of its ranks fails for reasons of a megabyte.
+try 1 20 long-errors -H node1:200
+ok "... the report is short" test "$(wc -c <err)" -lt 8000
 # What it says of the others when all stand still; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
 ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err
