@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "facts.h"
+#include "nameplate.h"
 #include "relay.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -103,7 +104,7 @@ static void open_all(struct agent *agent, const char *nonce)
     if (agent->base == NULL)
         xalloc_die();
     event_base_priority_init(agent->base, 4); /* what has none given gets 2 */
-    agent->guard.fd = agent->relay_fd = agent->nameplate = -1;
+    agent->guard.fd = agent->relay_fd = -1;
     agent->on_term = evsignal_new(agent->base, SIGTERM, session_end_cb, agent);
     agent->on_hup = evsignal_new(agent->base, SIGHUP, session_end_cb, agent);
     agent->heartbeat = event_new(agent->base, -1, EV_PERSIST, heartbeat_cb, agent);
@@ -148,8 +149,7 @@ static void close_all(struct agent *agent)
     nodeplan_clear(&agent->plan);
     strlist_clear(&agent->environment);
     door_close(agent->door);
-    if (agent->nameplate >= 0)
-        close(agent->nameplate);
+    nameplate_take_down(agent->nameplate);
     if (!is_alone)
         link_hang_up(&agent->link);
     link_close(&agent->link);

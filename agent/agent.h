@@ -89,7 +89,7 @@ struct agent {
     bool               logs_given_up;
     struct door       *door;   /* NULL: the launcher cannot come back */
     struct event      *window; /* how long it may take to */
-    int                nameplate; /* nameplate.h; -1: none */
+    struct event      *nameplate; /* nameplate.h; NULL: none */
     int                relay_fd; /* we are a second agent, and this is the first; -1: no */
 };
 

@@ -1,6 +1,6 @@
 /* nameplate.h - that a run with a name is on this machine, for others of that name to see
  *
- * A listening abstract Unix socket that nobody takes callers from:
+ * A listening abstract Unix socket, whose callers are turned away:
  *
  *     @muster-name-RUN-PID
  *
@@ -11,8 +11,11 @@
 #ifndef MUSTER_NAMEPLATE_H
 #define MUSTER_NAMEPLATE_H
 
-/* Put one up, if the run has a name: a descriptor to close when the run is over, or -1. */
-int nameplate_put(const char *run_id);
+#include <event2/event.h>
+
+/* Put one up, if the run has a name; NULL: none, and taking that down is fine. */
+struct event *nameplate_put(struct event_base *base, const char *run_id);
+void          nameplate_take_down(struct event *nameplate);
 
 /* Another run of this user with that name, whose id the caller frees; NULL: there is none. Ask
  * with one's own put up: of two that begin at once, one at least sees the other. */

@@ -198,8 +198,8 @@ static int check_name(struct agent *agent, struct failure *failure)
 {
     char *other;
 
-    agent->nameplate = nameplate_put(agent->plan.run_id);
-    if (agent->nameplate < 0 || (other = nameplate_other(agent->plan.run_id)) == NULL)
+    agent->nameplate = nameplate_put(agent->base, agent->plan.run_id);
+    if (agent->nameplate == NULL || (other = nameplate_other(agent->plan.run_id)) == NULL)
         return 0;
     failure_set(failure, PREPARE_CANNOT_CREATE,
                 "muster stop ends it, where it was launched; or take another --name",

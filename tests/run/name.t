@@ -16,6 +16,20 @@ id=$(head -n 1 begun)
 ok "... which ends its id" test "${id#*-*-*-}" = llama-7b.x
 
 rm begun
+# Knocks that nobody answers must not wear it out, whoever they are from.
+cat >knock.py <<'END'
+import os, re, signal, socket
+signal.alarm(10)
+if os.getuid() == 0:
+    os.setuid(65534)
+plates = re.findall('@(muster-name-.*)', open('/proc/net/unix').read())
+callers = [(socket.socket(socket.AF_UNIX), plate) for plate in plates for _ in range(40)]
+for caller, plate in callers:
+    caller.connect('\0' + plate)
+for caller, plate in callers:
+    assert caller.recv(1) == b'', 'it speaks'
+END
+ok "whoever knocks at its door is turned away" python3 knock.py
 run muster --name llama-7b.x -H node2:1,node3:1 ./rank
 is "a second one of that name: 73" "$rc" 73
 ok "... says which one there is" grep -Eq "prepare +a run of the same name goes on there: $id" err
