@@ -13,7 +13,8 @@
 
 #define WRITE_PARTS 32 /* pieces of the buffer in one writev() */
 
-static void forget(struct replay *replay, size_t size);
+static uint64_t furthest(const struct replay *replay);
+static void     forget(struct replay *replay, size_t size);
 
 void replay_init(struct replay *replay)
 {
@@ -119,10 +120,18 @@ void replay_put_ack(struct replay *replay, uint32_t generation)
 
 static int check(const struct replay *replay, uint64_t position, struct error *err)
 {
-    if (position >= replay->begin && position - replay->begin <= replay->sent)
+    if (position >= replay->begin && position <= furthest(replay))
         return 0;
     return err_set(err, "%" PRIu64 " bytes of the stream are said to have come, not from %" PRIu64
-                   " to %" PRIu64, position, replay->begin, replay->begin + replay->sent);
+                   " to %" PRIu64, position, replay->begin, furthest(replay));
+}
+
+/* What an earlier connection was given may come late, after a rewind that failed. */
+static uint64_t furthest(const struct replay *replay)
+{
+    uint64_t end = replay->begin + replay->sent;
+
+    return end > replay->end_before ? end : replay->end_before;
 }
 
 /* One that comes again with the rest of a stream says what is known already. */
@@ -142,16 +151,17 @@ int replay_rewind(struct replay *replay, uint64_t position, size_t *again, struc
 {
     if (check(replay, position, err) < 0)
         return -1;
+    replay->end_before = furthest(replay);
+    *again = (size_t)(replay->end_before - position);
     forget(replay, (size_t)(position - replay->begin));
-    *again = replay->sent;
     replay->sent = 0;
     return 0;
 }
 
-/* size of the bytes that were sent. */
+/* size bytes, which were sent, if not on this connection. */
 static void forget(struct replay *replay, size_t size)
 {
     evbuffer_drain(replay->bytes, size);
     replay->begin += size;
-    replay->sent -= size;
+    replay->sent -= size < replay->sent ? size : replay->sent;
 }

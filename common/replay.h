@@ -26,7 +26,8 @@
 struct replay {
     struct evbuffer *bytes; /* append frames here: the sent ones are in front */
     uint64_t         begin; /* where in the stream the first of them is */
-    size_t           sent;  /* how many were given to a connection */
+    size_t           sent;  /* how many were given to the connection */
+    uint64_t         end_before; /* how far the stream went on earlier ones */
     bool             keeps; /* false: they are forgotten as they are sent */
     uint64_t         taken; /* of the other end's stream */
     uint64_t         told;  /* ... as far as it knows by our ACKs */

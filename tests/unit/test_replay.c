@@ -114,6 +114,31 @@ static void test_sends_again_what_the_other_end_has_not(void **state)
     replay_clear(&replay);
 }
 
+/* A connection was made, and broke at once; meanwhile the one before it has brought more. */
+static void test_what_was_on_its_way_may_come_late(void **state)
+{
+    struct replay replay;
+    struct error  err;
+    size_t        again;
+
+    (void)state;
+    replay_init(&replay);
+    replay.keeps = true;
+    put(&replay, 'a', 1);
+    put(&replay, 'b', 2);
+    put(&replay, 'c', 3);
+    assert_string_equal(sent(&replay), "abc");
+    put(&replay, 'd', 4);
+    assert_int_equal(replay_rewind(&replay, FRAME(1), &again, &err), 0);
+    assert_int_equal(replay_rewind(&replay, FRAME(1) + FRAME(2), &again, &err), 0);
+    assert_int_equal(again, FRAME(3));
+    assert_int_equal(ack(&replay, FRAME(1) + FRAME(2) + FRAME(3) + 1), -1);
+    assert_int_equal(ack(&replay, FRAME(1) + FRAME(2) + FRAME(3)), 0);
+    assert_string_equal(sent(&replay), "d");
+    assert_int_equal(replay_unsent(&replay), 0);
+    replay_clear(&replay);
+}
+
 static void test_refuses_positions_that_cannot_be(void **state)
 {
     struct replay replay;
@@ -222,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forgets_what_it_sends_until_told_to_keep),
         cmocka_unit_test(test_sends_again_what_the_other_end_has_not),
+        cmocka_unit_test(test_what_was_on_its_way_may_come_late),
         cmocka_unit_test(test_refuses_positions_that_cannot_be),
         cmocka_unit_test(test_owes_an_ack_after_so_much),
         cmocka_unit_test(test_writes_in_pieces),
