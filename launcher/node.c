@@ -256,7 +256,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     /* A second agent only mirrors the end of the first, or dies alone; the first one, asked by
      * another, may have let go of this connection. */
     if (can_redial(node) &&
-        (failure.is_cut || node->is_relayed || redial_has_asked(node->redial))) {
+        (failure.is_cut || node->is_relayed || redial_may_have_moved(node->redial))) {
         node->cut_ns = clock_now_ns();
         snprintf(node->cut_why, sizeof node->cut_why, "%s", failure.text);
         log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, node->cut_why);

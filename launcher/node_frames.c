@@ -229,7 +229,7 @@ static void take_ack(struct node *node, const struct frame *frame)
 
     if (replay_take_ack(&node->replay, frame, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    } else if (node->replay.begin != before) {
+    } else if (node->replay.begin != before && !redial_may_have_moved(node->redial)) {
         /* The old connection is alive, in both directions: what we send may wait much
          * longer for TCP to try again than what comes. */
         redial_free(node->redial);

@@ -30,6 +30,7 @@ struct redial {
     struct event  *timer; /* the pause, or the answer's deadline */
     double         pause_s;
     bool           has_asked; /* ATTACH was sent */
+    bool           may_have_moved; /* ... in this attempt or another */
     bool           answers;   /* the last attempt came so far, at least */
     char           why[1100]; /* how the last attempt ended, with its stage */
 };
@@ -81,6 +82,11 @@ void redial_free(struct redial *r)
 bool redial_has_asked(const struct redial *r)
 {
     return r != NULL && r->has_asked;
+}
+
+bool redial_may_have_moved(const struct redial *r)
+{
+    return r != NULL && r->may_have_moved;
 }
 
 const char *redial_why(const struct redial *r)
@@ -215,7 +221,7 @@ static void ask(struct redial *r)
 
     if (out == NULL)
         xalloc_die();
-    r->has_asked = r->answers = true;
+    r->has_asked = r->may_have_moved = r->answers = true;
     frame_put_json(out, FRAME_ATTACH, node->generation, 0,
                    json_pack("{s:s, s:s, s:I}", "door", node->key.door, "token", node->key.token,
                              "received", (json_int_t)node->replay.taken));

@@ -38,6 +38,9 @@ void redial_free(struct redial *redial);
 
 /* ATTACH is under way; NULL is fine. */
 bool redial_has_asked(const struct redial *redial);
+/* The same, or it was once, and that attempt failed: the agent may have let go of the old
+ * connection, whatever still comes on it. */
+bool redial_may_have_moved(const struct redial *redial);
 
 /* How the last attempt ended. */
 const char *redial_why(const struct redial *redial);

@@ -6,9 +6,10 @@
 
 use_sshd 2
 
-# break_connection NODE: SIGKILL to the sshd processes behind every connection to it.
+# break_connection NODE [--newest]: SIGKILL to the sshd processes behind every connection to it.
 break_connection() {
-    for child in $(pgrep -P "$(cat "$nodes_dir/$1/pid")"); do
+    # shellcheck disable=SC2086
+    for child in $(pgrep ${2:-} -P "$(cat "$nodes_dir/$1/pid")"); do
         # shellcheck disable=SC2046
         kill -KILL $(pgrep -P "$child" -x "$nodes_session") "$child" 2>/dev/null
     done
@@ -31,6 +32,18 @@ agents() {
         ! grep -qz "^MUSTER_TEST_TAG=$tag\$" "/proc/$process/environ" 2>/dev/null ||
             [ -z "$(pgrep -P "$process" -x muster-agent)" ] || echo "$process"
     done
+}
+
+# door_of AGENT: other runs of this machine have doors as well, so it is a socket that it has open.
+door_of() {
+    sockets=$(find "/proc/$1/fd" -lname 'socket:*' -printf '%l ' | tr -dc '0-9 ')
+    awk -v ours=" $sockets" 'index(ours, " " $7 " ") && $8 ~ /^@muster-/ {
+        print substr($8, 2); exit }' /proc/net/unix
+}
+
+# is_knocked_at DOOR: somebody waits there to be let in.
+is_knocked_at() {
+    awk -v door="@$1" '$8 == door && $6 == "02" { waits = 1 } END { exit !waits }' /proc/net/unix
 }
 
 # says TIMES PATTERN: so many of muster's lines have it.
@@ -149,14 +162,37 @@ is "... the output is complete" "$(head -n -1 out)" \
     "$(seq "$(tail -n 1 out | sed 's/^wrote //')")"
 ok "... nothing is left" wait_for 5 nothing_left
 
+# The agent stands still until it is asked to go on elsewhere; that connection breaks before it can
+# answer. It has then let go of the old one, though that brings its last words.
+rm -f go
+start muster exec -vv --label none --heartbeat 1 --dead-after 12 --reconnect 20 -H node1 -- \
+    "$PWD/ticks"
+wait_for 20 has_grown 100
+agent=$(agents)
+kill -STOP "$agent"
+wait_for 20 grep -q 'node1: reconnecting: open' err
+door=$(door_of "$agent")
+ok "the second agent has knocked" wait_for 5 is_knocked_at "$door"
+kill -STOP "$(cat "$nodes_dir/node1/pid")"
+break_connection node1 --newest
+wait_for 20 says 1 'node1: reconnecting: running: connection lost'
+kill -CONT "$agent"
+ok "the old connection brings what the agent had sent" wait_for 10 grep -q 'node1: heard again' err
+kill -CONT "$(cat "$nodes_dir/node1/pid")"
+ok "... and is given up all the same" wait_for 20 says 1 'node1: reconnected after'
+ok "... not only when it is silent again" says 1 'node1: suspect'
+: >go
+finish_run 20
+is "... exit status 0" "$rc" 0
+is "... the output is complete" "$(head -n -1 out)" \
+    "$(seq "$(tail -n 1 out | sed 's/^wrote //')")"
+ok "... nothing is left" wait_for 5 nothing_left
+
 # ---- who may come back in ----
 rm -f go
 start muster exec --label none -H node1 -- "$PWD/ticks"
 wait_for 20 has_grown 10
-# Other runs of this machine have doors as well: ours is a socket that our agent has open.
-sockets=$(find "/proc/$(agents)/fd" -lname 'socket:*' -printf '%l ' | tr -dc '0-9 ')
-door=$(awk -v ours=" $sockets" 'index(ours, " " $7 " ") && $8 ~ /^@muster-/ {
-    print substr($8, 2); exit }' /proc/net/unix)
+door=$(door_of "$(agents)")
 script_file knock <<'END'
 #!/usr/bin/env python3
 # knock DOOR TOKEN: what an agent says to an ATTACH.
