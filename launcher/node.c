@@ -276,14 +276,17 @@ const struct conn_ops node_conn_ops = {
 
 /* ---- cut and made again ---- */
 
+/* From PLAN on its agent knows us again. */
 static bool can_redial(const struct node *node)
 {
-    return node->key.door[0] != '\0' && node->state == NODE_RUNNING;
+    return node->key.door[0] != '\0' && node->state >= NODE_PREPARING &&
+           node->state <= NODE_RUNNING;
 }
 
+/* While PLAN may still be on its way, nobody would be found. */
 void node_try_redial(struct node *node)
 {
-    if (can_redial(node))
+    if (can_redial(node) && node->state >= NODE_READY)
         redial_start(node);
 }
 

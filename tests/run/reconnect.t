@@ -109,6 +109,31 @@ finish_run 60
 is "killed in three PMI barriers: 0" "$rc" 0
 ok "... it was made again" grep -q 'node2: reconnected after' err
 
+# Before the ranks have begun: node1 still prepares, node2 is ready, and is told to start while it
+# cannot be reached.
+cat >slow <<END
+case \$HOME in
+*/node1/*) : >'$PWD/prepares'; until [ -e '$PWD/go' ]; do sleep 0.05; done ;;
+esac
+END
+rm -f go
+# shellcheck disable=SC2086
+start muster -v $patient --venv_script "$PWD/slow" sh -c 'echo ran'
+wait_for 20 test -e prepares
+wait_for 20 says 1 'node2: preparing -> ready'
+kill -STOP "$(cat "$nodes_dir/node2/pid")"
+break_connection node1
+break_connection node2
+ok "connections are lost before the start" wait_for 20 says 2 'node[12]: connection lost'
+wait_for 20 says 1 'node1: reconnected after'
+: >go
+wait_for 20 says 1 'node2: ready -> running'
+is "... one of them still is" "$(grep -c 'node2: reconnected' err)" 0
+kill -CONT "$(cat "$nodes_dir/node2/pid")"
+finish_run 30
+is "... and made again: 0" "$rc" 0
+is "... every rank ran" "$(grep -c ran out)" 4
+
 script_file saves <<'END'
 #!/bin/sh
 trap 'sleep 0.5; echo "rank $RANK saved"; exit 0' TERM
