@@ -79,7 +79,10 @@ case $RANK,$HOW in
 0,other) exit 9 ;;
 0,*) exec sleep 60 ;;
 1,well) exit 0 ;;
-3,well | 3,stranger) sleep 0.5; exit 4 ;;
+3,stranger) exit 4 ;;
+3,well) # muster has been told of rank 1's end
+    until grep -q 'node1: -> EXIT' err; do sleep 0.02; done
+    exit 4 ;;
 esac
 [ "$generation" = "$THEFTS" ] || exec sleep 60
 END
@@ -133,7 +136,7 @@ is "... and no second start" "$(generations)" " 4 generation 0 0 "
 taken_by_thief
 says "without --master_port"
 
-steal 1 well
+steal 1 well -vv
 is "one rank has ended well: no second start" "$rc $(generations)" "4  4 generation 0 0 "
 taken_by_thief
 
