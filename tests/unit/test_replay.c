@@ -63,6 +63,18 @@ static const char *sent(struct replay *replay)
     return marks(out);
 }
 
+/* "abc" was sent, in frames with bodies of 1, 2 and 3 bytes, and d is yet to be. */
+static void init_sent(struct replay *replay)
+{
+    replay_init(replay);
+    replay->keeps = true;
+    put(replay, 'a', 1);
+    put(replay, 'b', 2);
+    put(replay, 'c', 3);
+    assert_string_equal(sent(replay), "abc");
+    put(replay, 'd', 4);
+}
+
 static void test_forgets_what_it_sends_until_told_to_keep(void **state)
 {
     struct replay replay;
@@ -91,13 +103,7 @@ static void test_sends_again_what_the_other_end_has_not(void **state)
     size_t        again;
 
     (void)state;
-    replay_init(&replay);
-    replay.keeps = true;
-    put(&replay, 'a', 1);
-    put(&replay, 'b', 2);
-    put(&replay, 'c', 3);
-    assert_string_equal(sent(&replay), "abc");
-    put(&replay, 'd', 4);
+    init_sent(&replay);
     assert_int_equal(replay_rewind(&replay, FRAME(1), &again, &err), 0);
     assert_int_equal(again, FRAME(2) + FRAME(3));
     put(&replay, 'e', 5);
@@ -122,13 +128,7 @@ static void test_what_was_on_its_way_may_come_late(void **state)
     size_t        again;
 
     (void)state;
-    replay_init(&replay);
-    replay.keeps = true;
-    put(&replay, 'a', 1);
-    put(&replay, 'b', 2);
-    put(&replay, 'c', 3);
-    assert_string_equal(sent(&replay), "abc");
-    put(&replay, 'd', 4);
+    init_sent(&replay);
     assert_int_equal(replay_rewind(&replay, FRAME(1), &again, &err), 0);
     assert_int_equal(replay_rewind(&replay, FRAME(1) + FRAME(2), &again, &err), 0);
     assert_int_equal(again, FRAME(3));
