@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_count
-control 4 ./rank
+world_control 2 count
 # By default the node waits for two logins; the next one may take longer on a busy machine.
 faulty_start 4 --grace 1 --reconnect 10 ./rank
 session_kill node1

@@ -8,10 +8,8 @@ case $(getent passwd "$(id -un)" | cut -d: -f7) in
 */bash) ;;
 *) skip_all "the login shell here is not bash" ;;
 esac
-world_nodes 2
+world_control 2 count
 echo 'sleep 1.5' >"$nodes_dir/node1/home/.bashrc"
-ranks_count
-control 4 ./rank
 faulty_start 4 --grace 1 ./rank
 session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err

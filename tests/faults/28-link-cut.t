@@ -4,10 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_sleep
+world_control 2 sleep
 dead_after=$(lease 3)
-control 4 ./rank
 faulty_start 4 --heartbeat 0.5 --dead-after "$dead_after" --grace 1 ./rank
 on_node1=$(run_on node1)
 ok "node1 has an agent, a guard and ranks" test "$(echo "$on_node1" | wc -l)" -ge 4

@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_wait
-control 4 ./rank
+world_control 2 wait
 faulty_start 4 --grace 1 --reconnect 10 ./rank
 ss -K dst "$(node_address 2)" dport = 22 >killed 2>&1
 if ! grep -q ESTAB killed; then

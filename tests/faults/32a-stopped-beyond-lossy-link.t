@@ -14,9 +14,7 @@ agent_on() {
     done
 }
 
-world_nodes 2
-ranks_wait
-control 4 ./rank
+world_control 2 wait
 lossy_line 2 32
 rm -f go
 faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after 8 ./rank

@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_count
-control 4 ./rank
+world_control 2 count
 faulty_start 4 --heartbeat 0.5 --dead-after 8 ./rank
 node_cut 2
 ok "it becomes suspect" wait_for 6 grep -q 'node2: suspect' err

@@ -5,9 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 3
-ranks_wait
-control 6 ./rank
+world_control 3 wait
 # By routes: an error at once.
 part() {
     on_node node1 ip route "$1" blackhole "$(node_address 2)/32"

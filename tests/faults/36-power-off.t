@@ -3,9 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_sleep
-control 4 ./rank
+world_control 2 sleep
 faulty_start 4 --heartbeat 0.5 --dead-after 3 --grace 1 ./rank
 since=$(now_ms)
 node_cut 2

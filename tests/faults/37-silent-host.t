@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_sleep
-control 4 --connect-timeout 2 ./rank
+world_control 2 sleep --connect-timeout 2
 # It gets our packets, but knows no way back.
 on_node node2 ip route add blackhole "$(ip -4 -o addr show bridge0 | sed 's/.*inet \([^/]*\).*/\1/')/32"
 faulty --connect-timeout 2 ./rank

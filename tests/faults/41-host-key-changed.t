@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_sleep
-control 4 ./rank
+world_control 2 sleep
 ssh-keygen -q -t ed25519 -N '' -f other
 sed -i "/node2/s|^\([^ ]*\) .*|\1 $(cut -d' ' -f1,2 other.pub)|" "$nodes_dir/known_hosts"
 cp "$nodes_dir/known_hosts" before

@@ -4,9 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 3
-ranks_sleep
-control 6 ./rank
+world_control 3 sleep
 : >nobody
 for node in node1 node3; do
     kill "$(cat "$nodes_dir/$node/pid")"

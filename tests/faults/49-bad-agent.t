@@ -3,9 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
-world_nodes 2
-ranks_sleep
-control 4 ./rank
+world_control 2 sleep
 agent=$(find "$nodes_dir/node2/home" -name muster-agent)
 
 # What stands there by that name may be shorter than it was: pushed anew.

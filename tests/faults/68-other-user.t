@@ -9,9 +9,7 @@ need_other() {
     command -v setpriv >/dev/null || { echo "setpriv is missing"; return 1; }
 }
 need other
-world_nodes 2
-ranks_wait
-control 4 ./rank
+world_control 2 wait
 export TOKEN=secret-of-the-run
 faulty_start 4 --env TOKEN ./rank
 # The oracle knows every listening socket of the world. An agent has one, without a file, for a

@@ -396,6 +396,16 @@ control() {
     ok "... and nothing is left" clean
 }
 
+# world_control N RANKS ARGUMENTS...: N real nodes, with two ranks each that do as ranks_RANKS
+# says, and the control with all of them.
+world_control() {
+    world_nodes "$1"
+    "ranks_$2"
+    number=$((2 * $1))
+    shift 2
+    control "$number" "$@" ./rank
+}
+
 faulty() {
     ran_reset
     began=$(now_ms)
