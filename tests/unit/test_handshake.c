@@ -18,55 +18,74 @@
 #include "exit_code.h"
 #include "ssh_client.h"
 
+/* What comes of a connection. */
+struct end {
+    const char *stage; /* NULL: it opens */
+    int         code;
+    const char *text, *hint; /* NULL: any */
+};
+
+static void expect_end(struct client *c, const struct end *end)
+{
+    if (end->stage == NULL)
+        expect_open(c);
+    else
+        expect_failure(c, end->stage, end->code, end->text);
+    if (end->hint != NULL)
+        assert_non_null(strstr(c->why.hint, end->hint));
+    client_clear(c);
+}
+
+static void expect_opens(void)
+{
+    struct client c;
+
+    client_connect(&c);
+    expect_end(&c, &(struct end){ 0 });
+}
+
+static void expect_fails(const char *stage, int code, const char *text, const char *hint)
+{
+    struct client c;
+
+    client_connect(&c);
+    expect_end(&c, &(struct end){ stage, code, text, hint });
+}
+
 /* ---- reaching the node ---- */
 
-static void test_nothing_listens(void **state)
+static void test_not_reached(void **state)
 {
-    struct conn_target target = { .host = "127.0.0.9", .port = 1, .connect_timeout_s = 5,
-                                  .ssh_config = "/dev/null" };
-    struct client      c;
+    static const struct {
+        struct conn_target target;
+        struct end         end;
+    } rows[] = {
+        { { .host = "127.0.0.9", .port = 1, .connect_timeout_s = 5, .ssh_config = "/dev/null" },
+          { "connect", EXIT_UNREACHABLE, "127.0.0.9 port 1: Connection refused", NULL } },
+        { { .host = "no_such-name.invalid", .connect_timeout_s = 20, .ssh_config = "/dev/null" },
+          { "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid", NULL } },
+        { { .host = "node", .ssh_config = "/no/such/file" },
+          { "resolve", EXIT_DATA, "/no/such/file", NULL } },
+    };
+    struct client c;
+    size_t        i;
 
     (void)state;
-    client_start(&c, &target);
-    expect_failure(&c, "connect", EXIT_UNREACHABLE, "127.0.0.9 port 1: Connection refused");
-    client_clear(&c);
-}
-
-static void test_name_not_known(void **state)
-{
-    struct conn_target target = { .host = "no_such-name.invalid", .connect_timeout_s = 20,
-                                  .ssh_config = "/dev/null" };
-    struct client      c;
-
-    (void)state;
-    client_start(&c, &target);
-    expect_failure(&c, "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid");
-    client_clear(&c);
-}
-
-static void test_no_such_config(void **state)
-{
-    struct conn_target target = { .host = "node", .ssh_config = "/no/such/file" };
-    struct client      c;
-
-    (void)state;
-    client_start(&c, &target);
-    expect_failure(&c, "resolve", EXIT_DATA, "/no/such/file");
-    client_clear(&c);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        client_start(&c, &rows[i].target);
+        expect_end(&c, &rows[i].end);
+    }
 }
 
 /* localhost is ::1 as well on most machines, where this sshd does not listen. */
 static void test_every_address(void **state)
 {
-    struct client c;
-    char          lines[256];
+    char lines[256];
 
     NEEDS_SSHD();
     snprintf(lines, sizeof lines, "HostName localhost\nHostKeyAlias [127.0.0.1]:%d", server.port);
     sshd_client_config(&server, lines);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
 }
 
 /* The look-up goes on in its thread when its connection has gone. */
@@ -107,13 +126,13 @@ static void accept_cb(evutil_socket_t fd, short what, void *arg)
         l->kept = accepted;
 }
 
-static void listener_start(struct listener *l, bool hangs_up)
+static void listener_start(struct listener *l)
 {
     struct sockaddr_in address = { .sin_family = AF_INET,
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t          size = sizeof address;
 
-    *l = (struct listener){ .hangs_up = hangs_up, .kept = -1 };
+    l->kept = -1;
     l->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(l->fd, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(l->fd, 8), 0);
@@ -132,39 +151,35 @@ static void listener_run(struct listener *l, struct client *c)
         close(l->kept);
 }
 
-static void test_closed_before_banner(void **state)
-{
-    struct conn_target target = { .host = "127.0.0.1", .connect_timeout_s = 20,
-                                  .ssh_config = "/dev/null" };
-    struct listener    l;
-    struct client      c;
-
-    (void)state;
-    listener_start(&l, true);
-    target.port = l.port;
-    client_start(&c, &target);
-    listener_run(&l, &c);
-    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "6 times in a row");
-    assert_non_null(strstr(c.why.hint, "MaxStartups"));
-    assert_int_equal(l.accepted, 6);
-    client_clear(&c);
-}
-
 static void test_no_banner(void **state)
 {
-    struct conn_target target = { .host = "127.0.0.1", .connect_timeout_s = 0.3,
-                                  .ssh_config = "/dev/null" };
-    struct listener    l;
-    struct client      c;
+    static const struct {
+        bool       hangs_up;
+        double     timeout_s;
+        int        accepted;
+        struct end end;
+    } rows[] = {
+        { true, 20, 6,
+          { "key exchange", EXIT_UNREACHABLE, "6 times in a row", "MaxStartups" } },
+        { false, 0.3, 1,
+          { "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s", NULL } },
+    };
+    struct client c;
+    size_t        i;
 
     (void)state;
-    listener_start(&l, false);
-    target.port = l.port;
-    client_start(&c, &target);
-    listener_run(&l, &c);
-    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s");
-    assert_int_equal(l.accepted, 1);
-    client_clear(&c);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct listener    l = { .hangs_up = rows[i].hangs_up };
+        struct conn_target target = { .host = "127.0.0.1", .ssh_config = "/dev/null",
+                                      .connect_timeout_s = rows[i].timeout_s };
+
+        listener_start(&l);
+        target.port = l.port;
+        client_start(&c, &target);
+        listener_run(&l, &c);
+        expect_end(&c, &rows[i].end);
+        assert_int_equal(l.accepted, rows[i].accepted);
+    }
 }
 
 static void test_proxy(void **state)
@@ -187,9 +202,7 @@ static void test_proxy(void **state)
         client_clear(&c);
     }
     sshd_client_config(&server, "ProxyCommand echo no way through >&2; exit 9 %h");
-    client_connect(&c);
-    expect_failure(&c, "key exchange", EXIT_UNREACHABLE, "no way through");
-    client_clear(&c);
+    expect_fails("key exchange", EXIT_UNREACHABLE, "no way through", NULL);
 }
 
 /* ---- host keys ---- */
@@ -202,22 +215,25 @@ static void other_key(const char *type, const char *name)
 
 static void test_unknown_host_key(void **state)
 {
+    static const struct {
+        const char *lines;
+        struct end  end;
+    } rows[] = {
+        { "UserKnownHostsFile /dev/null",
+          { "host key", EXIT_REFUSED, "ssh-ed25519 SHA256:", "ssh-keyscan -p" } },
+        { "UserKnownHostsFile /dev/null\nStrictHostKeyChecking accept-new",
+          { "host key", EXIT_REFUSED, "not known", NULL } },
+        { "UserKnownHostsFile /dev/null\nStrictHostKeyChecking no", { 0 } },
+    };
     struct client c;
+    size_t        i;
 
     NEEDS_SSHD();
-    sshd_client_config(&server, "UserKnownHostsFile /dev/null");
-    client_connect(&c);
-    expect_failure(&c, "host key", EXIT_REFUSED, "ssh-ed25519 SHA256:");
-    assert_non_null(strstr(c.why.hint, "ssh-keyscan -p"));
-    client_clear(&c);
-    sshd_client_config(&server, "UserKnownHostsFile /dev/null\nStrictHostKeyChecking accept-new");
-    client_connect(&c);
-    expect_failure(&c, "host key", EXIT_REFUSED, "not known");
-    client_clear(&c);
-    sshd_client_config(&server, "UserKnownHostsFile /dev/null\nStrictHostKeyChecking no");
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        sshd_client_config(&server, rows[i].lines);
+        client_connect(&c);
+        expect_end(&c, &rows[i].end);
+    }
 }
 
 static void test_changed_host_key(void **state)
@@ -240,19 +256,14 @@ static void test_changed_host_key(void **state)
     assert_non_null(strstr(c.why.hint, "ssh-keygen -R '[127.0.0.1]:"));
     client_clear(&c);
     sshd_shell("cd %s && cat known_hosts >>changed", server.dir);
-    client_connect(&c);
-    expect_open(&c); /* one of several keys is the right one */
-    client_clear(&c);
+    expect_opens(); /* one of several keys is the right one */
     sshd_shell("cd %s && sed 's/^/@revoked /' known_hosts >>changed", server.dir);
-    client_connect(&c);
-    expect_failure(&c, "host key", EXIT_REFUSED, "revoked");
-    client_clear(&c);
+    expect_fails("host key", EXIT_REFUSED, "revoked", NULL);
 }
 
 static void test_known_by_other_names(void **state)
 {
     static const char *const names[] = { "127.0.0.1", "node", "node,elsewhere", "*.0.0.1" };
-    struct client            c;
     char                     lines[256];
     size_t                   i;
 
@@ -266,62 +277,47 @@ static void test_known_by_other_names(void **state)
             sshd_shell("cd %s && ssh-keygen -q -H -f names >/dev/null 2>&1 && rm names.old",
                        server.dir);
         sshd_shell("cd %s && sed -i '1i malformed\\n' names", server.dir);
-        client_connect(&c);
-        expect_open(&c);
-        client_clear(&c);
+        expect_opens();
     }
     snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names\nHostKeyAlias farm", server.dir);
     sshd_client_config(&server, lines);
     sshd_shell("cd %s && printf 'farm ' >names && cut -d' ' -f1,2 host_key.pub >>names",
                server.dir);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
 }
 
 /* ---- logging in ---- */
 
 static void test_key_refused(void **state)
 {
-    struct client c;
-    char          lines[256];
+    char lines[256];
 
     NEEDS_SSHD();
     other_key("ed25519", "other");
     sshd_client_config(&server, "");
     sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
                server.dir);
-    client_connect(&c);
-    expect_failure(&c, "authenticate", EXIT_REFUSED, "/other; the server offers publickey)");
-    assert_non_null(strstr(c.why.hint, "ssh-copy-id"));
-    client_clear(&c);
+    expect_fails("authenticate", EXIT_REFUSED, "/other; the server offers publickey)",
+                 "ssh-copy-id");
     /* A refused key does not keep the next one from being tried. */
     snprintf(lines, sizeof lines, "IdentityFile %s/other\nIdentityFile %s/absent", server.dir,
              server.dir);
     sshd_client_config(&server, lines);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
 }
 
 static void test_key_encrypted(void **state)
 {
-    struct client c;
-
     NEEDS_SSHD();
     sshd_shell("cd %s && rm -f locked* && ssh-keygen -q -t ed25519 -N secret -f locked && "
                "sed -i 's|IdentityFile .*|IdentityFile %s/locked|' ssh_config",
                server.dir, server.dir);
-    client_connect(&c);
-    expect_failure(&c, "authenticate", EXIT_REFUSED, "/locked is encrypted");
-    assert_non_null(strstr(c.why.hint, "ssh-add"));
-    client_clear(&c);
+    expect_fails("authenticate", EXIT_REFUSED, "/locked is encrypted", "ssh-add");
 }
 
 static void test_rsa_and_ecdsa(void **state)
 {
-    struct client c;
-    char          lines[256];
+    char lines[256];
 
     NEEDS_SSHD();
     other_key("rsa", "rsa");
@@ -331,16 +327,12 @@ static void test_rsa_and_ecdsa(void **state)
              server.dir);
     sshd_client_config(&server, lines);
     sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
     sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
 }
 
 static void test_certificate(void **state)
 {
-    struct client c;
-
     NEEDS_SSHD();
     other_key("ed25519", "ca");
     other_key("ed25519", "signed");
@@ -348,9 +340,7 @@ static void test_certificate(void **state)
                "cp id.pub id.pub.orig && echo \"cert-authority $(cat ca.pub)\" >id.pub && "
                "sed -i 's|IdentityFile .*|IdentityFile %s/signed|' ssh_config",
                server.dir, server.dir);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
     sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
 }
 
@@ -365,9 +355,7 @@ static void test_ssh_agent(void **state)
     snprintf(lines, sizeof lines, "IdentityAgent %s/agent.sock", server.dir);
     sshd_client_config(&server, lines);
     sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile none|' ssh_config", server.dir);
-    client_connect(&c);
-    expect_open(&c);
-    client_clear(&c);
+    expect_opens();
     sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
 
     /* One that accepts and never answers must not hang us. */
@@ -392,12 +380,9 @@ static void test_ssh_agent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_nothing_listens),
-        TEST(test_name_not_known),
-        TEST(test_no_such_config),
+        TEST(test_not_reached),
         TEST(test_every_address),
         TEST(test_free_while_resolving),
-        TEST(test_closed_before_banner),
         TEST(test_no_banner),
         TEST(test_proxy),
         TEST(test_unknown_host_key),
