@@ -272,7 +272,6 @@ void rundir_host(char name[RUNDIR_HOST_SIZE])
     name[RUNDIR_HOST_SIZE - 1] = '\0';
 }
 
-/* Run ids begin with their date: 20261120-073000-a1b2. */
 pid_t rundir_launcher(int dir_fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
