@@ -85,7 +85,7 @@ struct agent {
     struct receive    *receive;    /* `muster bcast` brings files; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
-    struct event      *log_limit; /* how long log files may take when the guard is done */
+    struct event      *log_limit; /* NULL: more than log files is left, or there are none */
     bool               logs_given_up;
     struct door       *door;   /* NULL: the launcher cannot come back */
     struct event      *window; /* how long it may take to */

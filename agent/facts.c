@@ -50,7 +50,7 @@ int facts_cores(void)
 json_t *facts_hello(void)
 {
     struct utsname system;
-    struct process self;
+    struct process self = { 0 };
     char           boot_id[64];
     const char    *user = getenv("USER") != NULL ? getenv("USER") : getenv("LOGNAME");
 
@@ -58,8 +58,8 @@ json_t *facts_hello(void)
     process_read(getpid(), &self);
     fd_read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
     boot_id[strcspn(boot_id, "\n")] = '\0';
-    return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I, s:I, s:I,"
-                     " s:I, s:I, s:o}",
+    return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I,"
+                     " s:I, s:I, s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "pid", (int)getpid(), "start", (json_int_t)self.start,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
