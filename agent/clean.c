@@ -56,7 +56,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
 {
     const json_t        *run = json_object_get(body, "run");
     const json_t        *agent = json_object_get(body, "agent");
-    double               grace_s = json_number_value(json_object_get(body, "grace_s"));
+    double               grace_s = json_number_value(json_object_get(body, "grace_s")), stuck_s;
     const struct timeval at_once = { 0 };
     struct clean        *clean;
 
@@ -80,7 +80,8 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     };
     strays_look(&clean->strays);
     clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
-    clean->give_up_at_ns = clean->kill_at_ns + (int64_t)((clean->orphans ? STUCK_LOST_S : STUCK_S) * NS_PER_S);
+    stuck_s = clean->orphans ? STUCK_LOST_S : STUCK_S;
+    clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(stuck_s * NS_PER_S);
     ask_to_end(clean);
     xevent_add(clean->again, &at_once);
     return clean;
