@@ -319,6 +319,7 @@ static void write_batch(struct writer *writer)
 
     if (display->is_terminal && ioctl(writer->fd[0], TIOCGWINSZ, &window) == 0)
         display->columns = window.ws_col > 0 ? window.ws_col : DISPLAY_COLUMNS;
+    writer->unformed = writer->batch;
     writer->out_is_stderr = writer->out_is_own = true;
     if (writer->own_batch.size > 0)
         display_own(display, writer->own_batch.bytes, writer->own_batch.size, &writer->out);
@@ -328,8 +329,7 @@ static void write_batch(struct writer *writer)
     writer->out_is_own = false;
     if (writer->batch != NULL)
         writer->out_is_stderr = writer->batch->source->is_stderr;
-    for (writer->unformed = writer->batch; writer->unformed != NULL;
-         writer->unformed = writer->unformed->next) {
+    for (; writer->unformed != NULL; writer->unformed = writer->unformed->next) {
         const struct run *run = writer->unformed;
 
         if (run->is_unfinished)

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -497,6 +498,29 @@ static void test_patience_ends(void **state)
     free(line);
 }
 
+/* Lost behind muster's own words is lost, too. */
+static void test_lost_behind_own(void **state)
+{
+    struct fixture *f = *state;
+    char           *line = xmalloc(100000);
+    int64_t         until_ns = clock_now_ns() + LIMIT_MS * 1000000LL;
+    int             there = 0;
+
+    memset(line, 'x', 99999);
+    line[99999] = '\n';
+    start(f, hosts);
+    output_own(f->output, line + 30000, 70000);
+    await_readable(f, f->err); /* the thread is at that, and these come together: */
+    output_own(f->output, line, 100000);
+    say(f, 0, STREAM_STDERR, "lost\n");
+    free(line);
+    free(read_bytes(f->err, 65536));
+    while (there <= 70000 - 65536)
+        assert_true(ioctl(f->err, FIONREAD, &there) == 0 && clock_now_ns() < until_ns);
+    assert_int_equal(output_finish(f->output, 0.1), 5);
+    assert_int_equal(f->error[1], ETIMEDOUT);
+}
+
 /* Who takes nothing gets no more; the nodes get their credit, and the other reader all. */
 static void test_give_up(void **state)
 {
@@ -683,6 +707,7 @@ int main(void)
         TEST(test_late_failure),
         TEST(test_own_lines_may_fail),
         TEST(test_patience_ends),
+        TEST(test_lost_behind_own),
         TEST(test_give_up),
         TEST(test_nonblocking_descriptor),
         TEST(test_terminal_shows_unfinished),
