@@ -67,15 +67,15 @@ void process_signal(const struct process *process, int signal)
     struct process now;
     int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 
-    if (fd < 0) {
-        if (errno == ENOSYS)
-            kill(process->pid, signal);
+    if (fd < 0 && errno == ESRCH)
         return;
-    }
-    /* The descriptor holds one process; is it still the one that was listed? */
-    if (process_read(process->pid, &now) && now.start == process->start)
-        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
-    close(fd);
+    /* The descriptor holds one process; is it still the one that was listed? An old kernel
+     * has no such thing and many a container forbids it: then the number has to do. */
+    if (process_read(process->pid, &now) && now.start == process->start &&
+        (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 && errno != ESRCH)))
+        kill(process->pid, signal);
+    if (fd >= 0)
+        close(fd);
 }
 
 bool process_is_dumping(pid_t pid)

@@ -4,6 +4,8 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,12 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #include <cmocka.h>
 
 #include "cgroup.h"
+#include "fd.h"
 #include "open_files.h"
 #include "process.h"
 
@@ -121,6 +129,87 @@ static void test_only_the_process_that_was_listed(void **state)
     assert_int_equal(WTERMSIG(status), SIGUSR1);
 }
 
+/* This process does not get that system call any more, as in a container that does not know it. */
+static bool forbid(unsigned number)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = { .len = sizeof code / sizeof code[0], .filter = code };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* What check says in a child without that system call. */
+static bool without(unsigned number, bool (*check)(void))
+{
+    int   status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(!forbid(number) ? 77 : check() ? 0 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool signal_goes(void)
+{
+    struct process child;
+    pid_t          pid = fork();
+    int            status;
+
+    if (pid == 0)
+        for (;;)
+            pause();
+    if (!process_read(pid, &child))
+        return false;
+    child.start++;
+    process_signal(&child, SIGKILL);
+    child.start--;
+    process_signal(&child, SIGUSR1);
+    alarm(10);
+    return waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1;
+}
+
+static void test_signal_without_pidfd(void **state)
+{
+    (void)state;
+    assert_true(without(SYS_pidfd_open, signal_goes));
+    assert_true(without(SYS_pidfd_send_signal, signal_goes));
+}
+
+/* Also one that was opened when the limit was higher. */
+static bool all_is_closed(void)
+{
+    struct rlimit limit;
+    int           far, near = dup(0);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return false;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return false;
+    far = fcntl(0, F_DUPFD, limit.rlim_cur < 100000 ? (int)limit.rlim_cur - 1 : 99999);
+    limit.rlim_cur = 64;
+    if (far < 0 || setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return false;
+    fd_close_from(3);
+    return fcntl(near, F_GETFD) < 0 && fcntl(far, F_GETFD) < 0 && fcntl(2, F_GETFD) >= 0;
+}
+
+static void test_close_without_close_range(void **state)
+{
+    (void)state;
+    assert_true(without(SYS_close_range, all_is_closed));
+}
+
 static bool has_open(pid_t pid, const char *name)
 {
     struct open_files files;
@@ -206,6 +295,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_name),
         cmocka_unit_test(test_only_the_process_that_was_listed),
+        cmocka_unit_test(test_signal_without_pidfd),
+        cmocka_unit_test(test_close_without_close_range),
         cmocka_unit_test(test_open_files),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_cgroup_lines),
