@@ -5,29 +5,38 @@
 
 #include "fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "xalloc.h"
 
+/* Without close_range() (before Linux 5.9, or forbidden by a container) those that /proc
+ * shows, since the limit may be a thousand million; without /proc the first 65536. */
 void fd_close_from(int first)
 {
-    struct rlimit limit;
-    int           fd, end = 1024;
+    DIR           *open_ones;
+    struct dirent *entry;
+    int            fd;
 
     if (syscall(SYS_close_range, (unsigned)first, ~0U, 0) == 0)
         return;
-    /* Before Linux 5.9. */
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536)
-        end = (int)limit.rlim_cur;
-    for (fd = first; fd < end; fd++)
+    open_ones = opendir("/proc/self/fd");
+    for (fd = first; open_ones == NULL && fd < 65536; fd++)
         close(fd);
+    while (open_ones != NULL && (entry = readdir(open_ones)) != NULL) {
+        fd = (int)strtol(entry->d_name, NULL, 10);
+        if (fd >= first && fd != dirfd(open_ones))
+            close(fd);
+    }
+    if (open_ones != NULL)
+        closedir(open_ones);
 }
 
 int fd_set_nonblock(int fd)
