@@ -21,8 +21,11 @@
 
 /* Answers that a rank has asked for and does not read. */
 #define PMI_UNREAD_MAX (256u << 10)
+/* What it said last: no socket holds more. */
+#define PMI_UNHEARD_MAX (1u << 20)
 
 static int  pmi_open(struct rank *rank, struct error *err);
+static void pmi_hear_out(struct rank *rank);
 static void pmi_close(struct rank *rank);
 static void pmi_readable_cb(struct bufferevent *event, void *arg);
 static void pmi_event_cb(struct bufferevent *event, short what, void *arg);
@@ -120,7 +123,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
     rank->end = *message;
     stream_begin(&rank->out); /* when it was never executed, they only end */
     stream_begin(&rank->err);
-    pmi_close(rank);
+    pmi_hear_out(rank);
     rank->late = evtimer_new(rank->agent->base, late_cb, rank);
     if (rank->late == NULL)
         xalloc_die();
@@ -175,6 +178,21 @@ static int pmi_open(struct rank *rank, struct error *err)
     bufferevent_setcb(rank->pmi, pmi_readable_cb, NULL, pmi_event_cb, rank);
     bufferevent_enable(rank->pmi, EV_READ);
     return pair[1];
+}
+
+/* The guard's word that it has ended comes before its own last ones: an abort may be among
+ * them. */
+static void pmi_hear_out(struct rank *rank)
+{
+    struct evbuffer *in;
+
+    if (rank->pmi == NULL)
+        return;
+    in = bufferevent_get_input(rank->pmi);
+    evbuffer_unfreeze(in, 0); /* else only libevent adds to it */
+    if (fd_read_buffer(bufferevent_getfd(rank->pmi), in, PMI_UNHEARD_MAX) > 0)
+        pmi_readable_cb(rank->pmi, rank);
+    pmi_close(rank);
 }
 
 static void pmi_close(struct rank *rank)

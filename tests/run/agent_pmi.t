@@ -5,11 +5,13 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, complete, main, python, SCRATCH, Skip)
+from agent_driver import (Agent, complete, main, python, SCRATCH, Skip,
+                          wait_until)
 
 
 PMI = r'''
@@ -71,6 +73,28 @@ def test_pmi_abort():
               pmi=True)
     frame = agent.wait('ABORT')
     assert frame.rank == 1 and frame.body['code'] == 13
+    agent.send('STOP', {'grace_s': 1})
+    agent.finish()
+
+
+# Its end is heard of before its last words are read.
+def test_pmi_abort_and_gone():
+    go = os.path.join(SCRATCH, 'go')
+    agent = Agent()
+    agent.run(['sleep', '1000'], python(PMI + f'''
+import time
+print("up", flush=True)
+while not os.path.exists({go!r}): time.sleep(0.01)
+f.write("cmd=abort exitcode=9\\n"); f.flush(); sys.exit(1)'''), pmi=True)
+    agent.wait_output(b'up', rank=1)
+    pid = next(frame.body['pid'] for frame in agent.all('STARTED') if frame.rank == 1)
+    os.kill(agent.pid, signal.SIGSTOP)
+    with open(go, 'w', encoding='ascii'):
+        pass
+    wait_until(lambda: not os.path.exists(f'/proc/{pid}'), 'reaped')
+    os.kill(agent.pid, signal.SIGCONT)
+    frame = agent.wait('ABORT')
+    assert frame.rank == 1 and frame.body['code'] == 9
     agent.send('STOP', {'grace_s': 1})
     agent.finish()
 
