@@ -17,6 +17,7 @@
 #include "runid.h"
 #include "xalloc.h"
 
+static int  fit_of(const struct kept *run, const char *word);
 static bool is_over(const struct kept *run);
 static int  is_run(const struct dirent *entry);
 static void add_run(struct kept_list *list, int runs_fd, const char *id);
@@ -63,13 +64,15 @@ struct kept *kept_find(const struct kept_list *list, const char *word, struct er
 {
     struct kept *found = NULL, *other = NULL;
     size_t       i;
+    int          best = 1, fit;
 
     for (i = 0; i < list->count; i++) {
-        if (strstr(list->run[i].id, word) == NULL ||
-            (found != NULL && is_over(found) < is_over(&list->run[i])))
+        fit = fit_of(&list->run[i], word);
+        if (fit < best)
             continue;
-        other = found != NULL && is_over(found) == is_over(&list->run[i]) ? found : NULL;
+        other = fit == best ? found : NULL;
         found = &list->run[i];
+        best = fit;
     }
     if (other != NULL) {
         err_set(err, "'%.100s' may be %s or %s", word, found->id, other->id);
@@ -79,6 +82,15 @@ struct kept *kept_find(const struct kept_list *list, const char *word, struct er
         err_set(err, "no run '%.100s' is kept in %s; muster status shows those that are", word,
                 list->dir);
     return found;
+}
+
+/* 0: word does not name it. More than any other: its id or name, and it goes on. */
+static int fit_of(const struct kept *run, const char *word)
+{
+    bool is_whole = strcmp(run->id, word) == 0 || (run->id[RUNID_BARE] != '\0' &&
+                                                   strcmp(run->id + RUNID_BARE + 1, word) == 0);
+
+    return strstr(run->id, word) == NULL ? 0 : 1 + 2 * is_whole + !is_over(run);
 }
 
 static bool is_over(const struct kept *run)

@@ -41,8 +41,8 @@ struct kept_list {
 int  kept_read(struct kept_list *list, struct error *err);
 void kept_clear(struct kept_list *list);
 
-/* The one that word is the id or the name of, or a part of the id that no other has, or no
- * other that goes on. NULL with err. */
+/* The one that word is the id or the name of, or else a part of the id of; of several the one
+ * that goes on. NULL with err: there is none, or more than one. */
 struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err);
 
 /* Of the launcher, by plan.json: "host", "start", "detached", "grace_s"; NULL: unknown. */

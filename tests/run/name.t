@@ -49,6 +49,12 @@ run muster --name llama-7b.x $two ./rank
 is "then the name is free" "$rc" 0
 run muster status llama-7b.x
 is "of two that have ended neither is meant: 2" "$rc" 2
+rm go
+run muster --detach --name llama-7b.x2 $two ./rank
+run muster stop llama-7b.x
+is "... nor one whose name only begins so" "$rc" 2
+run muster stop llama-7b.x2
+is "... which is stopped by its own" "$rc" 0
 run muster --detach --name llama-7b.x $two sh -c 'rm -f go; exec ./rank'
 run muster stop llama-7b.x
 is "... but of three the one that goes on" "$rc" 0
