@@ -72,8 +72,9 @@ void leaving_await(struct event_base *base, double limit_s)
     struct event        *late = xevent_new(base, -1, late_cb, &is_late);
 
     xevent_add(late, &limit);
-    while (all != NULL && !is_late)
-        event_base_loop(base, EVLOOP_ONCE);
+    while (all != NULL && !is_late &&
+           event_base_loop(base, EVLOOP_ONCE) == 0 && !event_base_got_break(base))
+        ;
     event_free(late);
     while (all != NULL)
         let_go(all);

@@ -16,7 +16,8 @@
  * any more. Freed at once where there is no far end. */
 void leaving_add(struct conn *conn);
 
-/* Turn the loop until all are gone, or for limit_s; then they are freed all the same. */
+/* Turn the loop until all are gone, or somebody breaks it, or for limit_s; then they are freed
+ * all the same. */
 void leaving_await(struct event_base *base, double limit_s);
 
 #endif
