@@ -29,6 +29,7 @@ static bool is_ourselves(const struct processes *all, pid_t pid);
 static bool is_known(const struct strays *strays, const struct process *process);
 static bool is_same(const struct process *one, const struct process *other);
 static void judge(struct strays *strays, const struct processes *all);
+static bool is_stopped(const struct stray *agent);
 static bool is_healthy(const struct stray *agent);
 static bool has_door(const char *run);
 static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor);
@@ -245,7 +246,7 @@ static void name_agents(const struct strays *strays, const struct stray *rank,
 static void judge(struct strays *strays, const struct processes *all)
 {
     struct stray *begin = strays->item, *end = begin + strays->count, *one, *agent;
-    bool          has_sick;
+    bool          has_sick, is_lost;
 
     for (one = begin; one < end; one++)
         if (one->what == STRAY_RANK && !one->is_gone)
@@ -258,15 +259,22 @@ static void judge(struct strays *strays, const struct processes *all)
             if (agent->what != STRAY_AGENT || agent->is_gone ||
                 !descends_from(all, one->process.pid, agent->process.pid))
                 continue;
-            one->is_given_up = one->is_given_up || is_same(&agent->process, &strays->given_up);
+            is_lost = is_same(&agent->process, &strays->given_up);
+            one->is_given_up = one->is_given_up || (is_lost && is_stopped(agent));
             has_sick = has_sick || !is_healthy(agent);
-            if (agent->process.state == 'T' && agent->process.parent <= 1)
+            if (is_stopped(agent) && agent->process.parent <= 1)
                 continue; /* as good as gone */
             one->has_agent = true;
-            one->is_leaving = one->is_leaving || agent->process.parent <= 1;
+            one->is_leaving = one->is_leaving || is_lost || agent->process.parent <= 1;
         }
         one->is_running = one->has_agent && !has_sick;
     }
+}
+
+/* By a signal, or a debugger. */
+static bool is_stopped(const struct stray *agent)
+{
+    return agent->process.state == 'T' || agent->process.state == 't';
 }
 
 /* An agent that runs has a launcher, or is about to end. In a container the launcher
@@ -275,7 +283,7 @@ static bool is_healthy(const struct stray *agent)
 {
     char name[32];
 
-    if (agent->process.state == 'T')
+    if (is_stopped(agent))
         return false;
     if (agent->process.parent > 1 || agent->is_spared)
         return true;

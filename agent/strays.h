@@ -33,7 +33,8 @@ struct stray {
     bool            has_agent;  /* it is one, or below one, though perhaps a sick one */
     bool            is_running; /* of a run that goes on */
     bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
-    bool            is_given_up; /* the agent that was given up, or was below it */
+    bool            is_given_up; /* the agent that was given up, or was below it, and that is
+                                    stopped; if it is not, it is leaving */
     bool            is_spared;  /* we descend from it, or may not know: never to be touched */
     bool            is_signalled; /* by us */
     bool            is_gone;

@@ -198,7 +198,7 @@ static void take_found(struct sweep *sweep, const json_t *body)
     name_some(processes, sweep->left == 0, names, sizeof names);
     if (sweep->left > 0)
         snprintf(sweep->text, sizeof sweep->text,
-                 "%d of the run's processes could not be ended: %s", sweep->left, names);
+                 "%d of the run's processes have not ended: %s", sweep->left, names);
     else if (sweep->ended > 0)
         snprintf(sweep->text, sizeof sweep->text, "%d of the run's processes had to be ended: %s",
                  sweep->ended, names);

@@ -3,8 +3,8 @@
  * Who kills the agent may have killed the guard too, and where no PID namespace was to be
  * had, what the ranks had started is then nobody's. Who stops both leaves all of it running.
  * The machine still answers: one more agent is sent there, which finds by name of the run,
- * user and start what no agent looks after any more, ends it and an agent that has been
- * given up, and says so.
+ * user and start what no agent looks after any more, ends it and an agent that is
+ * stopped, and says so.
  *
  * It goes on beside the stopping of the other nodes, and holds the run up for SWEEP_S at
  * most. A node to which no other connection could be made either is not swept.

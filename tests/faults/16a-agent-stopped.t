@@ -35,6 +35,20 @@ while [ ! -e go ]; do sleep 0.05; done
 EOF
 agent_is_stopped subreaper "hidden daemons" 'wait_for 10 all_escaped && echo $agent $(guard_of $agent)'
 
+# One that runs, and has given up a muster that was stopped: its ranks have their grace.
+rank_does <<'END'
+trap 'sleep 5; : >"saved-$RANK"; exit 0' TERM
+while :; do sleep 0.05; done
+END
+layers pidns,userns,cgroup,subreaper
+faulty_start 2 --grace 20 --heartbeat 0.5 --dead-after 3 -H node1:2 ./rank
+kill -STOP "$pid"
+time_passes 3.5
+kill -CONT "$pid"
+finish_run 30
+ended 69
+ok "an agent that has given up muster gives its ranks their grace" test -e saved-0 -a -e saved-1
+
 # Over SSH, where muster tries to come back to it first.
 if [ -n "$world" ] && need_sshd >/dev/null; then
     ranks_wait
