@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
+#include "door.h"
 #include "fd.h"
 #include "xalloc.h"
 
@@ -292,19 +293,27 @@ static bool is_healthy(const struct stray *agent)
 }
 
 /* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
- * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open. */
+ * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open, and is this
+ * user's: anybody can listen under such a name. */
 static bool has_door(const char *run)
 {
-    char  line[512], name[STRAY_RUN_ID_MAX + 16];
-    FILE *sockets = run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
-    bool  found = false;
+    char         line[512], start[STRAY_RUN_ID_MAX + 16], *door;
+    FILE        *sockets = run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
+    struct error err;
+    int          fd = -1;
 
-    snprintf(name, sizeof name, " @muster-%s-", run);
-    while (sockets != NULL && !found && fgets(line, sizeof line, sockets) != NULL)
-        found = strstr(line, name) != NULL;
+    snprintf(start, sizeof start, "@muster-%s-", run);
+    while (sockets != NULL && fd < 0 && fgets(line, sizeof line, sockets) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        door = strstr(line, start);
+        if (door != NULL)
+            fd = door_knock(door + 1, &err);
+    }
     if (sockets != NULL)
         fclose(sockets);
-    return found;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor)

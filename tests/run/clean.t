@@ -344,6 +344,30 @@ ok "... are cut" test "$(wc -c <out)" -lt 30000
 ok "... at once" test $(($(date +%s) - began)) -lt 10
 ok "... and do not move the others away" grep -Eq '^node1 .{1,120} x$' out
 
+# An agent that has lost muster and waits for a deaf rank; somebody else listens as if it had a door.
+start muster --reconnect 0 --grace 60 --dead-after 2 --heartbeat 0.5 -H node1:1 \
+    sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
+wait_for 20 grep -q ready out
+agent=$(pgrep -x muster-agent | sort -n | head -n 1)
+id=$(tr '\0' '\n' <"/proc/$(pgrep -f 'echo ready' | tail -n 1)/environ" | sed -n 's/^MUSTER_RUN_ID=//p')
+python3 -c '
+import os, socket, sys, time
+os.setuid(65534)
+door = socket.socket(socket.AF_UNIX)
+door.bind("\0muster-" + sys.argv[1] + "-0-0123456789abcdef")
+door.listen(64)
+print("listens", flush=True)
+time.sleep(1000)' "$id" >squatter &
+test_pids="$test_pids $!"
+wait_for 10 grep -q listens squatter
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+clean
+ok "another user cannot vouch for an agent" row "$agent" "left +agent"
+clean --kill
+is "... it is ended: 0" "$rc" 0
+ok "nothing is left" wait_for 5 nothing_left
+
 # Over SSH, where one node does not answer
 use_sshd 1
 cat >>"$nodes_dir/ssh_config" <<END
