@@ -170,6 +170,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     struct clean        *clean = arg;
     const struct timeval pause = clock_interval(LOOK_MS / 1000);
     int64_t              now_ns = clock_now_ns();
+    bool                 is_over = !clean->kill;
 
     (void)fd, (void)what;
     if (clean->kill && all_gone(clean)) {
@@ -178,9 +179,10 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
             strays_forget_gone(&clean->strays);
         }
         strays_look(&clean->strays); /* what they have started meanwhile */
+        is_over = all_gone(clean);
         ask_to_end(clean);
     }
-    if (!clean->kill || all_gone(clean) || now_ns >= clean->give_up_at_ns) {
+    if (is_over || now_ns >= clean->give_up_at_ns) {
         finish(clean);
         return;
     }
