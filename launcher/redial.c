@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "leaving.h"
 #include "log.h"
 #include "node.h"
 #include "nonce.h"
@@ -74,7 +75,8 @@ void redial_free(struct redial *r)
 {
     if (r == NULL)
         return;
-    conn_free(r->conn);
+    if (r->conn != NULL)
+        leaving_add(r->conn); /* there may be a second agent, which nobody needs any more */
     event_free(r->timer);
     free(r);
 }
