@@ -5,6 +5,7 @@
 
 #include "cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,84 +14,73 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fd.h"
 #include "runid.h"
+#include "xalloc.h"
 
+#define GROUPS_DEEP 32 /* below each other */
 #define NO_RUN "0" /* whose id is no name for a directory */
 
 static int  lock(const char *path);
+static bool any_group(const char *path, int depth, bool (*look)(const char *path));
+static bool kill_members(const char *path);
+static bool has_members(const char *path);
+static bool cannot_remove(const char *path);
+static void set_frozen(const char *path, bool frozen);
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
+static bool can_be_joined(const struct cgroup *cgroup);
 static bool name_in(const char *path, char *run_id, size_t size);
-static bool write_in(const struct cgroup *cgroup, const char *name, const char *text);
+static bool write_in(const char *path, const char *name, const char *text);
 
 bool cgroup_make(struct cgroup *cgroup, const char *run_id)
 {
     *cgroup = (struct cgroup){ 0 };
     if (!runid_is(run_id))
         run_id = NO_RUN;
-    if (make_in(cgroup, "", run_id))
-        return true;
-    cgroup->is_v1 = true;
-    return make_in(cgroup, "freezer", run_id);
+    return make_in(cgroup, "", run_id) || make_in(cgroup, "freezer", run_id);
 }
 
-void cgroup_enter(const struct cgroup *cgroup)
+bool cgroup_enter(const struct cgroup *cgroup)
 {
-    if (cgroup->path[0] != '\0')
-        write_in(cgroup, "cgroup.procs", "0");
+    return cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.procs", "0");
 }
 
-/* Kernels before 5.14 have no cgroup.kill: then freeze, so that nobody can
- * fork meanwhile, kill one by one, thaw. */
+/* Kernels before 5.14 have no cgroup.kill: then freeze, which holds for the groups below
+ * too, so that nobody can fork meanwhile, kill one by one, thaw. */
 void cgroup_kill(const struct cgroup *cgroup)
 {
-    const char *state = cgroup->is_v1 ? "freezer.state" : "cgroup.freeze";
-    char        path[600], line[32];
-    FILE       *procs;
-    int         pid;
-
-    if (cgroup->path[0] == '\0' || write_in(cgroup, "cgroup.kill", "1"))
+    if (cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.kill", "1"))
         return;
-    write_in(cgroup, state, cgroup->is_v1 ? "FROZEN" : "1");
-    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup->path);
-    procs = fopen(path, "re");
-    while (procs != NULL && fgets(line, sizeof line, procs) != NULL) {
-        pid = (int)strtol(line, NULL, 10);
-        if (pid > 1)
-            kill(pid, SIGKILL);
-    }
-    if (procs != NULL)
-        fclose(procs);
-    write_in(cgroup, state, cgroup->is_v1 ? "THAWED" : "0");
+    set_frozen(cgroup->path, true);
+    any_group(cgroup->path, GROUPS_DEEP, kill_members);
 }
 
 bool cgroup_is_empty(const struct cgroup *cgroup)
 {
-    char path[600], text[16];
-
-    if (cgroup->path[0] == '\0')
-        return true;
-    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup->path);
-    return fd_read_file(path, text, sizeof text) <= 0;
+    return cgroup->path[0] == '\0' || !any_group(cgroup->path, GROUPS_DEEP, has_members);
 }
 
 /* The kernel lets go of the last process a moment after it was reaped. */
-void cgroup_remove(struct cgroup *cgroup)
+bool cgroup_remove(struct cgroup *cgroup)
 {
     const struct timespec moment = { .tv_nsec = 1000000 };
     int                   tries = 20;
+    bool                  stays;
 
     if (cgroup->path[0] == '\0')
-        return;
+        return true;
     if (cgroup->lock_fd > 0)
         close(cgroup->lock_fd);
     cgroup->lock_fd = 0;
-    while (rmdir(cgroup->path) < 0 && errno == EBUSY && --tries > 0)
+    while ((stays = any_group(cgroup->path, GROUPS_DEEP, cannot_remove)) && errno == EBUSY &&
+           --tries > 0)
         nanosleep(&moment, NULL);
     cgroup->path[0] = '\0';
+    return !stays;
 }
 
 bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
@@ -197,9 +187,73 @@ static int lock(const char *path)
     return 0;
 }
 
+/* Look at all groups below path, which the ranks may have made, and last at path itself,
+ * until one look says true. */
+static bool any_group(const char *path, int depth, bool (*look)(const char *path))
+{
+    DIR           *dir = depth > 0 ? opendir(path) : NULL;
+    struct dirent *entry;
+    bool           found = false;
+    char          *below;
+
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0)
+            continue;
+        below = xasprintf("%s/%s", path, entry->d_name);
+        found = any_group(below, depth - 1, look);
+        free(below);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return found || look(path);
+}
+
+static bool kill_members(const char *path)
+{
+    char *name = xasprintf("%s/cgroup.procs", path), line[32];
+    FILE *procs = fopen(name, "re");
+    int   pid;
+
+    while (procs != NULL && fgets(line, sizeof line, procs) != NULL) {
+        pid = (int)strtol(line, NULL, 10);
+        if (pid > 1)
+            kill(pid, SIGKILL);
+    }
+    if (procs != NULL)
+        fclose(procs);
+    free(name);
+    set_frozen(path, false); /* the rank may have frozen it too */
+    return false;
+}
+
+/* Where that cannot be read there may be some, but not in one that has gone, nor in a
+ * threaded one, whose members those above it show. */
+static bool has_members(const char *path)
+{
+    char   *name = xasprintf("%s/cgroup.procs", path), text[16];
+    ssize_t size = fd_read_file(name, text, sizeof text);
+    int     why = errno;
+
+    free(name);
+    return size > 0 || (size < 0 && why != ENOENT && why != ENODEV && why != EOPNOTSUPP);
+}
+
+static bool cannot_remove(const char *path)
+{
+    return rmdir(path) < 0 && errno != ENOENT;
+}
+
+/* Of version 1 or 2, whichever it is. */
+static void set_frozen(const char *path, bool frozen)
+{
+    if (!write_in(path, "freezer.state", frozen ? "FROZEN" : "THAWED"))
+        write_in(path, "cgroup.freeze", frozen ? "1" : "0");
+}
+
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id)
 {
-    char own[400], procs[600];
+    char own[400];
 
     if (!cgroup_own(controller, own, sizeof own))
         return false;
@@ -210,20 +264,32 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
         return false;
     }
     cgroup->lock_fd = lock(cgroup->path);
-    /* It can be made where nothing may be moved into it (a session scope that
-     * is ours by owner only): then it is of no use. */
-    snprintf(procs, sizeof procs, "%s/cgroup.procs", own);
-    if (access(procs, W_OK) < 0) {
+    if (!can_be_joined(cgroup)) {
         cgroup_remove(cgroup);
         return false;
     }
     return true;
 }
 
-static bool write_in(const struct cgroup *cgroup, const char *name, const char *text)
+/* It can be made where nothing may be moved into it (a session scope that is ours by owner
+ * only): then it is of no use. */
+static bool can_be_joined(const struct cgroup *cgroup)
 {
-    char path[600];
+    int   status = 1;
+    pid_t pid = fork();
 
-    snprintf(path, sizeof path, "%s/%s", cgroup->path, name);
-    return fd_write_file(path, text);
+    if (pid == 0)
+        _exit(cgroup_enter(cgroup) ? 0 : 1);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static bool write_in(const char *path, const char *name, const char *text)
+{
+    char *file = xasprintf("%s/%s", path, name);
+    bool  taken = fd_write_file(file, text);
+    int   why = errno;
+
+    free(file);
+    errno = why;
+    return taken;
 }

@@ -16,19 +16,19 @@
 
 struct cgroup {
     char path[512]; /* "": there is none */
-    bool is_v1;
     int  lock_fd;   /* held for as long as its maker lives: it is in use; 0: none */
 };
 
 /* Create it, for that run. False, with path "", where that cannot be. */
 bool cgroup_make(struct cgroup *cgroup, const char *run_id);
 
-/* The calling process joins. */
-void cgroup_enter(const struct cgroup *cgroup);
+/* The calling process joins. False with errno; where there is none that is no failure. */
+bool cgroup_enter(const struct cgroup *cgroup);
 
+/* With all groups that were made below it. */
 void cgroup_kill(const struct cgroup *cgroup);
 bool cgroup_is_empty(const struct cgroup *cgroup);
-void cgroup_remove(struct cgroup *cgroup);
+bool cgroup_remove(struct cgroup *cgroup); /* false: it is still there */
 
 /* Is it such a name (up to its end or a slash), and of which run? */
 bool cgroup_name(const char *name, char *run_id, size_t size);

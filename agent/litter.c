@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "fd.h"
 #include "frame.h"
 #include "runid.h"
 #include "xalloc.h"
@@ -86,21 +85,20 @@ void litter_remove_groups(void)
 
 /* --- control groups --------------------------------------------------------- */
 
-static bool has_processes(const char *group)
+static bool group_of(const char *path, struct cgroup *group)
 {
-    char path[PATH_MAX + 16], text[16];
-
-    snprintf(path, sizeof path, "%s/cgroup.procs", group);
-    return fd_read_file(path, text, sizeof text) != 0;
+    *group = (struct cgroup){ 0 };
+    return snprintf(group->path, sizeof group->path, "%s", path) < (int)sizeof group->path;
 }
 
 static void add_group(struct litter *litter, const char *path, const char *name)
 {
-    char        run[RUNID_MAX + 1];
-    struct stat about;
+    char          run[RUNID_MAX + 1];
+    struct cgroup group;
+    struct stat   about;
 
     if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
-        !has_processes(path) && !cgroup_is_in_use(path))
+        group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
         add(litter, "group", path);
 }
 
@@ -165,12 +163,14 @@ static void add_parts_in(struct litter *litter, const char *folder)
 
 static void add(struct litter *litter, const char *what, const char *path)
 {
-    bool gone = false;
+    struct cgroup group;
+    bool          gone = false;
 
     if (json_array_size(litter->list) >= LITTER_MAX)
         return;
     if (litter->remove)
-        gone = strcmp(what, "group") == 0 ? rmdir(path) == 0 : unlink(path) == 0;
+        gone = strcmp(what, "group") == 0 ? group_of(path, &group) && cgroup_remove(&group)
+                                          : unlink(path) == 0;
     json_array_append_new(litter->list,
                           json_pack("{s:s, s:o, s:b}", "what", what, "path",
                                     json_text(path, strlen(path)), "gone", gone));

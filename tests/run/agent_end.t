@@ -107,6 +107,47 @@ def test_a_process_that_keeps_forking_is_ended():
         assert done['left'] == 0 and tagged(tag) == [], (name, done)
 
 
+# A daemon in a control group of its own below the run's, and nothing but the groups to find it.
+IN_A_GROUP = r'''
+import os, signal, sys, time
+own = next(line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup") if "/muster-" in line)
+top = next(top for top in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/freezer")
+           if os.path.exists(top + own + "/cgroup.procs"))
+os.makedirs(top + own + "/mine/.deeper")
+if os.fork() > 0:
+    os.wait()
+    print(top + own, flush=True)
+    sys.exit()
+os.setsid()
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with open(top + own + "/mine/.deeper/cgroup.procs", "w") as procs:
+    procs.write("0")
+if os.fork() > 0:
+    os._exit(0)
+null = os.open("/dev/null", os.O_RDWR)
+os.dup2(null, 1)
+os.dup2(null, 2)
+time.sleep(1000)
+'''
+
+
+def cgroup_agent():
+    agent = Agent(env={'MUSTER_TEST_CONTAIN': 'cgroup'})
+    agent.plan(['true'])
+    if 'cgroup' not in agent.wait('READY').body['containment']:
+        raise Skip('no control groups for us here')
+    return agent
+
+
+def test_a_group_below_ours_is_emptied():
+    cgroup_agent()
+    tag = new_tag()
+    agent, done = complete([PYTHON, '-c', IN_A_GROUP, tag],
+                           agent_env={'MUSTER_TEST_CONTAIN': 'cgroup'})
+    assert done['left'] == 0 and tagged(tag) == [], done
+    assert agent.out() and not os.path.exists(agent.out().decode().strip()), agent.out()
+
+
 def test_containment_is_named():
     expected = {'subreaper': 'subreaper+lease', 'as it comes': 'pidns', 'user namespace': 'userns+pidns'}
     for name, env, uid in layers():

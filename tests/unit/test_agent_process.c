@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -253,6 +254,50 @@ static void test_users(void **state)
     assert_string_equal(name, "ro");
 }
 
+static void make_below(const char *path, const char *name, char *below, size_t size)
+{
+    snprintf(below, size, "%s/%s", path, name);
+    if (mkdir(below, 0755) < 0)
+        skip();
+}
+
+/* Version 1 has no cgroup.kill, and what it has frozen does not die. */
+static void kill_in_group_below(const char *top)
+{
+    struct cgroup cgroup = { 0 };
+    char          name[64], below[600], procs[640], pid_text[16];
+    pid_t         pid;
+
+    snprintf(name, sizeof name, "test-%d", (int)getpid());
+    make_below(top, name, cgroup.path, sizeof cgroup.path);
+    make_below(cgroup.path, "below", below, sizeof below);
+    assert_true(cgroup_is_empty(&cgroup));
+    pid = child_start("member");
+    snprintf(procs, sizeof procs, "%s/cgroup.procs", below);
+    snprintf(pid_text, sizeof pid_text, "%d", (int)pid);
+    assert_true(fd_write_file(procs, pid_text));
+    snprintf(procs, sizeof procs, "%s/freezer.state", below);
+    fd_write_file(procs, "FROZEN");
+    assert_false(cgroup_is_empty(&cgroup));
+    cgroup_kill(&cgroup);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(cgroup_is_empty(&cgroup));
+    assert_true(cgroup_remove(&cgroup));
+    assert_int_not_equal(access(below, F_OK), 0);
+}
+
+static void test_groups_below(void **state)
+{
+    static const char *const controllers[] = { "", "freezer" };
+    char                     own[400];
+    size_t                   i;
+
+    (void)state;
+    for (i = 0; i < 2; i++)
+        if (cgroup_own(controllers[i], own, sizeof own) && access(own, W_OK) == 0)
+            kill_in_group_below(own);
+}
+
 /* /proc/self/cgroup, as machines have it. */
 static void test_cgroup_lines(void **state)
 {
@@ -299,6 +344,7 @@ int main(void)
         cmocka_unit_test(test_close_without_close_range),
         cmocka_unit_test(test_open_files),
         cmocka_unit_test(test_users),
+        cmocka_unit_test(test_groups_below),
         cmocka_unit_test(test_cgroup_lines),
     };
 
