@@ -82,10 +82,12 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
                                 const struct cgroup *cgroup)
 {
     struct unpacked      spec;
-    struct spawn_failure failure = { SPAWN_PREPARE, 0 };
+    struct spawn_failure failure = { SPAWN_JOIN, 0 };
 
     setpgid(0, 0);
-    cgroup_enter(cgroup);
+    if (!cgroup_enter(cgroup))
+        goto failed;
+    failure.step = SPAWN_PREPARE;
     raise_oom_score();
     if (unpack(fds[SPAWN_FD_SPEC], &spec) < 0 || take_descriptors(fds) < 0)
         goto failed;
@@ -113,6 +115,9 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
     const char *why = strerror(failure->error);
 
     switch ((enum spawn_step)failure->step) {
+    case SPAWN_JOIN:
+        err_set(err, "cannot put %s into the run's control group: %s", path, why);
+        return 126;
     case SPAWN_CHDIR:
         err_set(err, "cannot enter the working directory %s: %s", cwd, why);
         return 126;

@@ -32,7 +32,7 @@ struct spawn {
 };
 
 /* What the child was doing when it failed. */
-enum spawn_step { SPAWN_OK, SPAWN_PREPARE, SPAWN_CHDIR, SPAWN_BIND, SPAWN_EXEC };
+enum spawn_step { SPAWN_OK, SPAWN_JOIN, SPAWN_PREPARE, SPAWN_CHDIR, SPAWN_BIND, SPAWN_EXEC };
 
 struct spawn_failure {
     int step; /* enum spawn_step */

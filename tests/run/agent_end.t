@@ -148,6 +148,19 @@ def test_a_group_below_ours_is_emptied():
     assert agent.out() and not os.path.exists(agent.out().decode().strip()), agent.out()
 
 
+def test_a_rank_that_is_in_no_group_is_not_started():
+    agent = cgroup_agent()
+    groups = [os.path.join(top, name) for top, names, _ in os.walk('/sys/fs/cgroup')
+              for name in names if name.startswith('muster-') and
+              name.endswith(f'-{agent.guard()}')]
+    assert len(groups) == 1, groups
+    os.rmdir(groups[0])
+    agent.send('GO')
+    agent.finish()
+    assert 'control group' in agent.exit_of()['error'] and agent.exit_of()['code'] == 126
+    assert not agent.all('STARTED')
+
+
 def test_containment_is_named():
     expected = {'subreaper': 'subreaper+lease', 'as it comes': 'pidns', 'user namespace': 'userns+pidns'}
     for name, env, uid in layers():
