@@ -253,7 +253,7 @@ static void child_start(struct keeper *k, int id, const int *fds)
     struct child         child = { .id = id, .exec_fd = -1 };
     struct guard_message message = { .type = GUARD_EXITED, .id = id };
     pid_t                self = getpid();
-    int                  pair[2] = { -1, -1 };
+    int                  pair[2] = { -1, -1 }, word;
 
     if (pipe2(pair, O_CLOEXEC) < 0 || (child.pid = fork_blocked()) < 0) {
         message.failure = (struct spawn_failure){ SPAWN_PREPARE, errno };
@@ -268,9 +268,12 @@ static void child_start(struct keeper *k, int id, const int *fds)
     }
     if (child.pid == 0) {
         /* Out of the way of SPAWN_PMI_FD. */
-        pair[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
-        failure = spawn_exec(fds, self, &k->contain->cgroup);
-        fd_write_all(pair[1], &failure, sizeof failure);
+        word = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
+        if (word < 0)
+            failure.error = errno;
+        else
+            failure = spawn_exec(fds, self, &k->contain->cgroup);
+        fd_write_all(word < 0 ? pair[1] : word, &failure, sizeof failure);
         _exit(126);
     }
     setpgid(child.pid, child.pid); /* here too: a signal may come before the child does it */

@@ -4,6 +4,7 @@
 """STOP, death of agent or guard, a lost link, what a rank leaves behind."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -159,6 +160,17 @@ def test_a_rank_that_is_in_no_group_is_not_started():
     agent.finish()
     assert 'control group' in agent.exit_of()['error'] and agent.exit_of()['code'] == 126
     assert not agent.all('STARTED')
+
+
+# Its rank cannot say why it does not start in the usual way.
+def test_a_rank_without_descriptors_is_not_started():
+    agent = Agent()
+    agent.plan(['true'])
+    agent.wait('READY')
+    resource.prlimit(agent.guard(), resource.RLIMIT_NOFILE, (20, 20))
+    agent.send('GO')
+    agent.finish()
+    assert 'cannot start' in agent.exit_of()['error'] and not agent.all('STARTED')
 
 
 def test_containment_is_named():
