@@ -84,7 +84,8 @@ int rank_start(struct rank *rank, struct error *err)
         rc = 0;
     if (rc < 0)
         err_set(err, "the guard cannot be told to start a rank: %s", strerror(errno));
-    rank->state = RANK_STARTING;
+    else
+        rank->state = RANK_STARTING;
 out:
     for (i = 0; i < SPAWN_FDS; i++)
         if (fds[i] >= 0)
