@@ -232,16 +232,20 @@ static int read_result(struct venv *venv, struct strlist *env, struct failure *f
     struct strlist all = { 0 };
     size_t         size = evbuffer_get_length(venv->out.bytes), i, j;
     int            status = venv->exited.value;
+    const char    *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
 
     if (venv->is_late)
         return fail(venv, failure, "not done within %d s", VENV_DEADLINE_S);
     if (venv->exited.failure.step != SPAWN_OK)
         return fail(venv, failure, "cannot start bash: %s", strerror(venv->exited.failure.error));
+    if (size > VENV_OUTPUT_MAX) /* we did not read on, which kills the shell */
+        return fail(venv, failure, "an environment of more than %u KiB", VENV_OUTPUT_MAX >> 10);
     if (WIFSIGNALED(status))
-        return fail(venv, failure, "its shell was killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
+        return fail(venv, failure, "its shell was killed by %s%s", name != NULL ? "SIG" : "a ",
+                    name != NULL ? name : "real-time signal");
     if (WEXITSTATUS(status) != 0)
         return fail(venv, failure, "it ended with status %d", WEXITSTATUS(status));
-    if (size > VENV_OUTPUT_MAX || size == 0 ||
+    if (size == 0 ||
         strlist_unpack(&all, (char *)evbuffer_pullup(venv->out.bytes, -1), size) < 0) {
         strlist_clear(&all);
         return fail(venv, failure, "no environment came back (%zu bytes)", size);

@@ -82,7 +82,8 @@ def test_venv_script_fails():
             ('kill -KILL $$\n', 'killed by SIGKILL'),
             ('exit 0\n', 'no environment came back (0 bytes)'),
             ("fake='printf A=1'\n" + other_env, 'no environment came back (3 bytes)'),
-            ("fake='exec yes'\n" + other_env, 'killed by SIGPIPE')):
+            ("fake='exec yes'\n" + other_env, 'an environment of more than 4096 KiB'),
+            ('kill -40 $$\n', 'killed by a real-time signal')):
         with open(script, 'w', encoding='ascii') as file:
             file.write(text)
         error = plan_error(['true'], venv_script=script)
@@ -180,6 +181,16 @@ def test_pid_file():
     with open(path, 'w', encoding='ascii') as file:
         file.write(f'{agent.pid}\n')  # left by one that is dead
     complete(['true'], pid_file=path)
+    assert not os.path.exists(path)
+
+
+def test_pid_file_that_cannot_be_written():
+    path = os.path.join(SCRATCH, 'pid')
+    agent = Agent(before=['prlimit', '--fsize=0'])
+    agent.plan(['true'], pid_file=path)
+    error = agent.wait('ERROR').body
+    assert error['code'] == 73 and path in error['text'], error
+    agent.finish()
     assert not os.path.exists(path)
 
 
