@@ -147,18 +147,20 @@ int prepare_pid_file(const char *path, struct failure *failure)
 {
     char  text[32];
     pid_t pid = pid_in_file(path);
-    int   fd;
+    int   fd, why = 0;
 
     if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
         unlink(path);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return failure_set(failure, PREPARE_CANNOT_CREATE, "", "cannot create the pid file %s: %s",
-                           path, strerror(errno));
     snprintf(text, sizeof text, "%d\n", (int)getpid());
-    fd_write_all(fd, text, strlen(text));
-    close(fd);
-    return 0;
+    if (fd < 0 || fd_write_all(fd, text, strlen(text)) < strlen(text))
+        why = errno;
+    if (fd >= 0 && close(fd) < 0 && why == 0)
+        why = errno;
+    if (why != 0 && fd >= 0)
+        unlink(path); /* an empty one would be in the way of the next run */
+    return why == 0 ? 0 : failure_set(failure, PREPARE_CANNOT_CREATE, "",
+                                      "cannot create the pid file %s: %s", path, strerror(why));
 }
 
 static void overlay(struct strlist *env, const struct strlist *over, bool only_absent)
