@@ -23,7 +23,6 @@
 /* Before PLAN says otherwise. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
-#define EXIT_LOST 69
 /* In which the launcher must be heard after we slept for longer than the lease. */
 #define BEATS_LEFT 3.0
 /* At a session's end: for the launcher to log in again and hear why. */

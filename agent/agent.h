@@ -39,6 +39,8 @@
 #include "strlist.h"
 #include "venv.h"
 
+#define EXIT_LOST 69 /* of the launcher, as in its manual: this node is lost */
+
 enum agent_state {
     AGENT_WAITING,   /* for PLAN */
     AGENT_PREPARING, /* the venv script is being read */

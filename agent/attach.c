@@ -9,8 +9,6 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define EXIT_LOST 69
-
 static int  attach_cb(int fd, uint64_t received, void *arg, struct error *err);
 static void window_cb(evutil_socket_t fd, short what, void *arg);
 

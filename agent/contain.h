@@ -9,7 +9,8 @@
  *   subreaper  where there is no pidns: whatever loses its parent becomes the
  *              guard's child, so all can be found by walking down from it.
  *
- * With each of them wait() saying "no child" means that nothing is left.
+ * With pidns or subreaper, wait() saying "no child" means that nothing is left; with the
+ * cgroup alone, that no process is in it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONTAIN_H

@@ -128,7 +128,7 @@ void agent_guard_lost(struct agent *agent)
 
     event_del(agent->guard_news);
     agent->guard_gone = true;
-    failure_set(&failure, 69, "", "muster's guard process %s; everything that it had started on"
+    failure_set(&failure, EXIT_LOST, "", "muster's guard process %s; everything that it had started on"
                 " this node is being ended",
                 agent->guard.was_silent ? "stood still (stopped, or held by a debugger?)"
                                         : "was killed");

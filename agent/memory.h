@@ -20,7 +20,7 @@ struct memory {
 
 void memory_begin(struct memory *memory);
 
-/* "oom_kill 0->1, cgroup limit 64 MiB". False when there is no evidence. */
+/* "oom_kill 0→1, limit 64 MiB". False when there is no evidence. */
 bool memory_evidence(struct memory *memory, char *text, size_t size);
 
 #endif
