@@ -102,10 +102,13 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
 
 int guard_receive(struct guard *guard, struct guard_message *message)
 {
-    char            control[CMSG_SPACE(sizeof(struct ucred))];
+    union {
+        struct cmsghdr align;
+        char           bytes[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
     struct iovec    into = { .iov_base = message, .iov_len = sizeof *message };
     struct msghdr   header = { .msg_iov = &into, .msg_iovlen = 1,
-                               .msg_control = control, .msg_controllen = sizeof control };
+                               .msg_control = control.bytes, .msg_controllen = sizeof control };
     struct cmsghdr *item;
     struct ucred    sender;
     ssize_t         got;
