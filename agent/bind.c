@@ -15,6 +15,7 @@
 #include "xalloc.h"
 
 static int  topology_load(hwloc_topology_t *topology, struct error *err);
+static hwloc_bitmap_t set_new(void);
 static int  units_make(hwloc_topology_t topology, const char *list, struct bind_unit **unit,
                        struct error *err);
 static int  units_of_list(hwloc_topology_t topology, const char *list, struct bind_unit **unit,
@@ -144,7 +145,7 @@ static bool take_near(const struct bind_unit *unit, int count, bool *taken, int 
  * here. Its plugins are shared objects, which a static program must not load. */
 static int topology_load(hwloc_topology_t *topology, struct error *err)
 {
-    hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+    hwloc_bitmap_t allowed = set_new();
     int            rc;
 
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 1);
@@ -172,7 +173,7 @@ static int units_make(hwloc_topology_t topology, const char *list, struct bind_u
 static int units_of_list(hwloc_topology_t topology, const char *list, struct bind_unit **unit,
                          struct error *err)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = set_new();
     int            cpu, count = 0;
     char          *may = NULL;
 
@@ -190,7 +191,7 @@ static int units_of_list(hwloc_topology_t topology, const char *list, struct bin
     *unit = xcalloc((size_t)hwloc_bitmap_weight(set) + 1, sizeof **unit);
     for (cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu), count++) {
         (*unit)[count].numa = numa_of(hwloc_get_pu_obj_by_os_index(topology, (unsigned)cpu));
-        (*unit)[count].cpus = hwloc_bitmap_alloc();
+        (*unit)[count].cpus = set_new();
         hwloc_bitmap_only((*unit)[count].cpus, (unsigned)cpu);
     }
     hwloc_bitmap_free(set);
@@ -209,9 +210,19 @@ static int units_of_cores(hwloc_topology_t topology, struct bind_unit **unit)
     *unit = xcalloc((size_t)hwloc_get_nbobjs_by_type(topology, type) + 1, sizeof **unit);
     while ((object = hwloc_get_next_obj_by_type(topology, type, object)) != NULL) {
         (*unit)[count].numa = numa_of(object);
-        (*unit)[count++].cpus = hwloc_bitmap_dup(object->cpuset);
+        (*unit)[count].cpus = set_new();
+        hwloc_bitmap_copy((*unit)[count++].cpus, object->cpuset);
     }
     return count;
+}
+
+static hwloc_bitmap_t set_new(void)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+    if (set == NULL)
+        xalloc_die();
+    return set;
 }
 
 static int numa_of(hwloc_obj_t object)
