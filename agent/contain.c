@@ -6,6 +6,7 @@
 #include "contain.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,10 +26,13 @@
  * while it is being frozen, and an end for one that forks for ever. */
 #define FREEZE_ROUNDS_MAX 50
 
+/* For a child to enter its namespaces: a mount may hang. Nobody hears the launcher meanwhile. */
+#define ANSWER_MS 5000
+
 static bool  layer_allowed(const char *name);
 static pid_t fork_pidns(bool userns);
 static bool  pidns_enter(bool userns, uid_t uid, gid_t gid);
-static bool  answer_read(int fd);
+static int   answer_read(int fd);
 
 pid_t contain_fork(struct containment *contain, bool use_pidns)
 {
@@ -143,7 +147,7 @@ static pid_t fork_pidns(bool userns)
     int   flags = SIGCHLD | CLONE_NEWPID | CLONE_NEWNS | (userns ? CLONE_NEWUSER : 0);
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    int   pair[2];
+    int   pair[2], answer = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -158,9 +162,11 @@ static pid_t fork_pidns(bool userns)
         return 0;
     }
     close(pair[1]);
-    if (pid > 0 && !answer_read(pair[0])) {
+    if (pid > 0)
+        answer = answer_read(pair[0]);
+    if (pid > 0 && answer <= 0) {
         kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
+        waitpid(pid, NULL, answer < 0 ? WNOHANG : 0); /* it may not hear that for long either */
         pid = -1;
     }
     close(pair[0]);
@@ -186,13 +192,14 @@ static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 
-static bool answer_read(int fd)
+/* 1: it got that far; 0: it did not; -1: it has not said so in time. */
+static int answer_read(int fd)
 {
-    char    byte;
-    ssize_t got;
+    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    char          byte;
+    int           rc;
 
-    do
-        got = read(fd, &byte, 1);
-    while (got < 0 && errno == EINTR);
-    return got == 1;
+    while ((rc = poll(&wait, 1, ANSWER_MS)) < 0 && errno == EINTR)
+        ;
+    return rc > 0 ? read(fd, &byte, 1) == 1 : -1;
 }
