@@ -80,11 +80,17 @@ void process_signal(const struct process *process, int signal)
 
 bool process_is_dumping(pid_t pid)
 {
-    char path[64], status[4096];
+    char  path[64], line[64];
+    bool  found = false;
+    FILE *status;
 
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    fd_read_file(path, status, sizeof status);
-    return strstr(status, "\nCoreDumping:\t1") != NULL;
+    status = fopen(path, "re");
+    while (status != NULL && !found && fgets(line, sizeof line, status) != NULL)
+        found = strcmp(line, "CoreDumping:\t1\n") == 0; /* "Groups:" may be of any length */
+    if (status != NULL)
+        fclose(status);
+    return found;
 }
 
 json_t *process_json(pid_t pid)
