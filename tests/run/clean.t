@@ -344,12 +344,14 @@ ok "... are cut" test "$(wc -c <out)" -lt 30000
 ok "... at once" test $(($(date +%s) - began)) -lt 10
 ok "... and do not move the others away" grep -Eq '^node1 .{1,120} x$' out
 
-# An agent that has lost muster and waits for a deaf rank; somebody else listens as if it had a door.
+# An agent that has lost muster and waits for a deaf rank; somebody else listens as if it had a
+# door.
 start muster --reconnect 0 --grace 60 --dead-after 2 --heartbeat 0.5 -H node1:1 \
     sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
 wait_for 20 grep -q ready out
 agent=$(pgrep -x muster-agent | sort -n | head -n 1)
-id=$(tr '\0' '\n' <"/proc/$(pgrep -f 'echo ready' | tail -n 1)/environ" | sed -n 's/^MUSTER_RUN_ID=//p')
+deaf=$(pgrep -f 'echo ready' | tail -n 1)
+id=$(tr '\0' '\n' <"/proc/$deaf/environ" | sed -n 's/^MUSTER_RUN_ID=//p')
 python3 -c '
 import os, socket, sys, time
 os.setuid(65534)
