@@ -23,9 +23,10 @@
 
 void processes_below(struct processes *found, pid_t root)
 {
-    struct processes all;
-    size_t           i, j, kept = 0;
-    bool             grown = true;
+    struct processes      all;
+    const struct process *parent;
+    size_t                i, kept = 0;
+    bool                  grown = true;
 
     processes_all(&all);
     while (grown) {
@@ -33,9 +34,8 @@ void processes_below(struct processes *found, pid_t root)
         for (i = 0; i < all.count; i++) {
             if (all.item[i].below)
                 continue;
-            all.item[i].below = all.item[i].parent == root;
-            for (j = 0; j < all.count && !all.item[i].below; j++)
-                all.item[i].below = all.item[j].below && all.item[j].pid == all.item[i].parent;
+            parent = processes_find(&all, all.item[i].parent);
+            all.item[i].below = all.item[i].parent == root || (parent != NULL && parent->below);
             grown = grown || all.item[i].below;
         }
     }
@@ -44,6 +44,19 @@ void processes_below(struct processes *found, pid_t root)
             all.item[kept++] = all.item[i];
     all.count = kept;
     *found = all;
+}
+
+static int compare(const void *pid, const void *process)
+{
+    pid_t one = *(const pid_t *)pid, other = ((const struct process *)process)->pid;
+
+    return (one > other) - (one < other);
+}
+
+const struct process *processes_find(const struct processes *all, pid_t pid)
+{
+    return all->count == 0 ? NULL : bsearch(&pid, all->item, all->count, sizeof *all->item,
+                                            compare);
 }
 
 bool process_is_below(pid_t pid, pid_t root)

@@ -34,8 +34,10 @@ void processes_below(struct processes *found, pid_t root);
 bool process_is_below(pid_t pid, pid_t root);
 /* One, while it is there: false when not. */
 bool process_read(pid_t pid, struct process *process);
-/* All that this /proc shows. */
+/* All that this /proc shows, in the order of their numbers: the kernel lists them so. */
 void processes_all(struct processes *found);
+/* One of these; NULL when it is not among them. */
+const struct process *processes_find(const struct processes *all, pid_t pid);
 void processes_clear(struct processes *found);
 
 /* Send a signal to exactly this process: not to one that took its number

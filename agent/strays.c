@@ -34,7 +34,6 @@ static bool is_stopped(const struct stray *agent);
 static bool is_healthy(const struct stray *agent);
 static bool has_door(const char *run);
 static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor);
-static const struct process *process_of(const struct processes *all, pid_t pid);
 
 void strays_look(struct strays *strays)
 {
@@ -99,7 +98,7 @@ void strays_refresh(struct strays *strays)
 
     processes_all(&all);
     for (one = strays->item; one < strays->item + strays->count; one++) {
-        now = process_of(&all, one->process.pid);
+        now = processes_find(&all, one->process.pid);
         one->is_gone = now == NULL || now->start != one->process.start || now->state == 'Z';
         if (!one->is_gone)
             one->process = *now;
@@ -236,7 +235,7 @@ static void name_agents(const struct strays *strays, const struct stray *rank,
 
     for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
         agent = agent_of(strays, above->parent);
-        above = process_of(all, above->parent);
+        above = processes_find(all, above->parent);
     }
     for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
         memcpy(agent->run, rank->run, sizeof agent->run);
@@ -322,18 +321,8 @@ static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor
     int                   steps = 0;
 
     for (; pid > 1 && pid != ancestor && steps < ANCESTORS_MAX; steps++) {
-        process = process_of(all, pid);
+        process = processes_find(all, pid);
         pid = process != NULL ? process->parent : 0;
     }
     return pid == ancestor;
-}
-
-static const struct process *process_of(const struct processes *all, pid_t pid)
-{
-    size_t i;
-
-    for (i = 0; i < all->count; i++)
-        if (all->item[i].pid == pid)
-            return &all->item[i];
-    return NULL;
 }
