@@ -194,6 +194,22 @@ def test_pid_file_that_cannot_be_written():
     assert not os.path.exists(path)
 
 
+# Who is not root cannot see who else has a file open.
+def test_only_our_files_are_called_stale():
+    if os.getuid() != 0:
+        raise Skip('needs root')
+    agent = Agent(before=['unshare', '-m', 'sh', '-ec', r'''
+        mount -t tmpfs -o size=1m,mode=1777 none /dev/shm
+        echo >/dev/shm/nccl-mine
+        chown 65534 /dev/shm/nccl-mine
+        exec 9>/dev/shm/nccl-held
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@" 9>&-
+        ''', 'sh'])
+    agent.run(['true'], ['true'])
+    agent.finish()
+    assert [file['name'] for file in agent.ready['shm']['stale']] == ['nccl-mine'], agent.ready
+
+
 # --- probes ---------------------------------------------------------------------------
 
 def test_probe():
