@@ -23,6 +23,7 @@
 #define CALLERS_MAX 4    /* at a time; each is a second agent of the same launcher */
 #define BACKLOG     16   /* others may knock too, and are not heard */
 #define REQUEST_MAX 4096 /* bytes of an ATTACH frame */
+#define REST_S      0.1  /* when nobody can be let in, for want of a descriptor */
 #define REQUEST_S   5.0  /* for it to come: the caller has it when it knocks */
 
 struct caller {
@@ -34,7 +35,7 @@ struct caller {
 
 struct door {
     int           fd;
-    struct event *knock;
+    struct event *knock, *rest;
     char         *token;
     uint32_t      generation;
     struct caller caller[CALLERS_MAX];
@@ -45,6 +46,7 @@ struct door {
 static socklen_t address_of(const char *name, struct sockaddr_un *address);
 static bool is_ours(int fd);
 static void knock_cb(evutil_socket_t fd, short what, void *arg);
+static void rested_cb(evutil_socket_t fd, short what, void *arg);
 static void caller_cb(evutil_socket_t fd, short what, void *arg);
 static int  hear(struct caller *caller, const struct frame *frame, struct error *err);
 static bool same_token(const char *ours, const char *theirs);
@@ -72,7 +74,8 @@ struct door *door_open(struct event_base *base, const char *name, const char *to
     door->attach = attach;
     door->arg = arg;
     door->knock = event_new(base, fd, EV_READ | EV_PERSIST, knock_cb, door);
-    if (door->knock == NULL)
+    door->rest = evtimer_new(base, rested_cb, door);
+    if (door->knock == NULL || door->rest == NULL)
         xalloc_die();
     xevent_add(door->knock, NULL);
     return door;
@@ -87,6 +90,7 @@ void door_close(struct door *door)
     for (i = 0; i < CALLERS_MAX; i++)
         caller_clear(&door->caller[i]);
     event_free(door->knock);
+    event_free(door->rest);
     close(door->fd);
     free(door->token);
     free(door);
@@ -148,15 +152,18 @@ static bool is_ours(int fd)
 static void knock_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct door         *door = arg;
-    const struct timeval limit = clock_interval(REQUEST_S);
+    const struct timeval limit = clock_interval(REQUEST_S), rest = clock_interval(REST_S);
     struct caller       *caller = door->caller, *end = caller + CALLERS_MAX;
     int                  new = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)what;
     while (caller < end && caller->door != NULL)
         caller++;
-    if (new < 0)
+    if (new < 0) {
+        event_del(door->knock); /* it would be ready again at once */
+        xevent_add(door->rest, &rest);
         return;
+    }
     if (caller == end || !is_ours(new)) {
         close(new);
         return;
@@ -167,6 +174,14 @@ static void knock_cb(evutil_socket_t fd, short what, void *arg)
     if (caller->in == NULL || caller->event == NULL)
         xalloc_die();
     xevent_add(caller->event, &limit);
+}
+
+static void rested_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct door *door = arg;
+
+    (void)fd, (void)what;
+    xevent_add(door->knock, NULL);
 }
 
 static void caller_cb(evutil_socket_t fd, short what, void *arg)

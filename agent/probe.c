@@ -18,6 +18,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
+#define REST_S 0.1
+
 struct probe {
     struct event_base *base;
     void             (*answer)(json_t *body, void *arg);
@@ -25,6 +27,7 @@ struct probe {
     unsigned char      token[CALL_TOKEN_BYTES];
     int                listen_fd;
     struct event      *caller;    /* somebody calls */
+    struct event      *rest;      /* nobody could be let in, for want of a descriptor */
     struct event      *late;      /* listening is over */
     struct calls      *calls;     /* NULL: none are under way */
     struct held_port   held;
@@ -37,6 +40,7 @@ static int  port_begin(struct probe *probe, const json_t *body, struct error *er
 static void listen_end(struct probe *probe);
 static void calls_end(struct probe *probe);
 static void caller_cb(evutil_socket_t fd, short what, void *arg);
+static void rested_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void reached_cb(struct calls *calls, void *arg);
 static void peers_cb(struct calls *calls, void *arg);
@@ -87,11 +91,13 @@ static void listen_end(struct probe *probe)
 {
     if (probe->caller != NULL)
         event_free(probe->caller);
+    if (probe->rest != NULL)
+        event_free(probe->rest);
     if (probe->late != NULL)
         event_free(probe->late);
     if (probe->listen_fd >= 0)
         close(probe->listen_fd);
-    probe->caller = probe->late = NULL;
+    probe->caller = probe->rest = probe->late = NULL;
     probe->listen_fd = -1;
 }
 
@@ -127,8 +133,9 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
     }
     probe->caller = event_new(probe->base, probe->listen_fd, EV_READ | EV_PERSIST, caller_cb,
                               probe);
+    probe->rest = evtimer_new(probe->base, rested_cb, probe);
     probe->late = evtimer_new(probe->base, late_cb, probe);
-    if (probe->caller == NULL || probe->late == NULL)
+    if (probe->caller == NULL || probe->rest == NULL || probe->late == NULL)
         xalloc_die();
     xevent_add(probe->caller, NULL);
     limit = clock_interval((double)timeout_ms / 1000);
@@ -140,15 +147,27 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
 
 static void caller_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct probe *probe = arg;
-    int           caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const struct timeval rest = clock_interval(REST_S);
+    struct probe        *probe = arg;
+    int                  caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)what;
-    if (caller < 0)
+    if (caller < 0) {
+        event_del(probe->caller); /* it would be ready again at once */
+        xevent_add(probe->rest, &rest);
         return;
+    }
     /* 16 bytes always fit the buffer of a fresh connection. */
     send(caller, probe->token, sizeof probe->token, MSG_NOSIGNAL);
     close(caller);
+}
+
+static void rested_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct probe *probe = arg;
+
+    (void)fd, (void)what;
+    xevent_add(probe->caller, NULL);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)

@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "door.h"
 #include "frame.h"
 
@@ -177,6 +179,27 @@ static void test_bounds_its_callers(void **state)
     assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
 }
 
+static void test_rests_without_descriptors(void **state)
+{
+    struct world *world = *state;
+    struct rlimit few, all;
+    struct error  err;
+    int           fd = door_knock(world->name, &err), turns = 0;
+    int64_t       end_ns = clock_now_ns() + NS_PER_S / 4;
+
+    assert_true(fd >= 0);
+    getrlimit(RLIMIT_NOFILE, &all);
+    few = all;
+    few.rlim_cur = 3;
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (; clock_now_ns() < end_ns; turns++)
+        event_base_loop(world->base, EVLOOP_ONCE);
+    setrlimit(RLIMIT_NOFILE, &all);
+    close(fd);
+    assert_in_range(turns, 1, 20);
+    assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
+}
+
 static void test_says_when_nobody_is_there(void **state)
 {
     struct world *world = *state;
@@ -195,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_turns_others_away_with_the_reason, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_survives_what_is_no_request, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bounds_its_callers, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_rests_without_descriptors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_says_when_nobody_is_there, set_up, tear_down),
     };
 
