@@ -25,12 +25,14 @@
 
 #define PROCESSES_MAX 16 /* of a rank */
 #define THREADS_MAX   64 /* of a process */
+#define HELPERS_MAX   16 /* at a time: each takes memory and a CPU */
 
 /* One rank: its text, and the helper that may still add to it. */
 struct stack {
     struct stacks   *stacks;
     struct rank     *rank;
     struct evbuffer *text;
+    pid_t            python; /* 0: none */
     pid_t            helper; /* 0: none */
     struct event    *readable;
 };
@@ -39,14 +41,16 @@ struct stacks {
     struct agent *agent;
     struct stack *stack;
     int           count, told_count;
+    int           next, helpers; /* whose helper is to start next; how many there are */
     struct event *late;
     void        (*told)(uint32_t rank, json_t *body, void *arg);
     void         *arg;
 };
 
-static void describe(struct stack *stack, pid_t *python);
+static void describe(struct stack *stack);
 static void describe_process(struct stack *stack, pid_t pid);
-static void helper_start(struct stack *stack, pid_t python);
+static void helpers_start(struct stacks *stacks);
+static void helper_start(struct stack *stack);
 static void helper_end(struct stack *stack);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
@@ -57,7 +61,6 @@ struct stacks *stacks_begin(struct agent *agent,
 {
     const struct timeval limit = { .tv_sec = STACKS_S };
     struct stacks       *stacks = xcalloc(1, sizeof *stacks);
-    pid_t                python;
     int                  i;
 
     *stacks = (struct stacks){ .agent = agent, .told = told, .arg = arg };
@@ -77,12 +80,9 @@ struct stacks *stacks_begin(struct agent *agent,
         stack->text = evbuffer_new();
         if (stack->text == NULL)
             xalloc_die();
-        describe(stack, &python);
-        helper_start(stack, python);
+        describe(stack);
     }
-    for (i = 0; i < stacks->count; i++)
-        if (stacks->stack[i].helper == 0)
-            tell(&stacks->stack[i]);
+    helpers_start(stacks);
     if (stacks->count == 0)
         told(0, json_pack("{s:b}", "end", true), arg);
     return stacks;
@@ -118,18 +118,18 @@ static bool is_python(pid_t pid)
     return name != NULL && strncmp(name + 1, "python", strlen("python")) == 0;
 }
 
-/* The rank's process and those below it; *python: the first of them that is Python. */
-static void describe(struct stack *stack, pid_t *python)
+/* The rank's process and those below it; python: the first of them that is Python. */
+static void describe(struct stack *stack)
 {
     struct processes below;
     size_t           i;
 
-    *python = is_python(stack->rank->pid) ? stack->rank->pid : 0;
+    stack->python = is_python(stack->rank->pid) ? stack->rank->pid : 0;
     describe_process(stack, stack->rank->pid);
     processes_below(&below, stack->rank->pid);
     for (i = 0; i < below.count && i < PROCESSES_MAX; i++) {
-        if (*python == 0 && is_python(below.item[i].pid))
-            *python = below.item[i].pid;
+        if (stack->python == 0 && is_python(below.item[i].pid))
+            stack->python = below.item[i].pid;
         describe_process(stack, below.item[i].pid);
     }
     if (below.count > PROCESSES_MAX)
@@ -201,7 +201,7 @@ static void describe_process(struct stack *stack, pid_t pid)
 
 /* Which one, along the PATH of the rank (a virtualenv may have its own), and how. The
  * words are static but path and pid. */
-static char *helper_find(const struct stack *stack, pid_t python, char *pid, const char **argv)
+static char *helper_find(const struct stack *stack, char *pid, const char **argv)
 {
     static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
     /* The ranks' files are ours: to look for them in their mount namespace takes root. */
@@ -215,7 +215,7 @@ static char *helper_find(const struct stack *stack, pid_t python, char *pid, con
     int                 i;
 
     prepare_env(&agent->plan, stack->rank->plan, &agent->environment, 0, &env);
-    if (python > 0)
+    if (stack->python > 0)
         path = prepare_program(spy[0], &env, &failure);
     if (path == NULL) {
         words = gdb;
@@ -250,28 +250,46 @@ static void helper_exec(const char *path, const char *const *argv, int out, pid_
     _exit(127);
 }
 
-static void helper_start(struct stack *stack, pid_t python)
+/* As many as may be at a time. A rank that gets none is told at once. */
+static void helpers_start(struct stacks *stacks)
+{
+    struct stack *stack;
+
+    while (stacks->next < stacks->count && stacks->helpers < HELPERS_MAX) {
+        stack = &stacks->stack[stacks->next++];
+        helper_start(stack);
+        if (stack->helper == 0)
+            tell(stack);
+    }
+}
+
+static void helper_start(struct stack *stack)
 {
     const char *argv[12];
     char        pid[16], *path;
     pid_t       self = getpid();
     int         pair[2];
 
-    snprintf(pid, sizeof pid, "%d", (int)(python > 0 ? python : stack->rank->pid));
-    path = helper_find(stack, python, pid, argv);
-    if (path == NULL || pipe2(pair, O_CLOEXEC) < 0) {
+    snprintf(pid, sizeof pid, "%d", (int)(stack->python > 0 ? stack->python : stack->rank->pid));
+    path = helper_find(stack, pid, argv);
+    if (path == NULL) {
         evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is to be had on this node)\n");
+        return;
+    }
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        evbuffer_add_printf(stack->text, "(cannot start %s: %s)\n", argv[0], strerror(errno));
         free(path);
         return;
     }
     stack->helper = fork();
     if (stack->helper == 0)
         helper_exec(path, argv, pair[1], self);
-    close(pair[1]);
     if (stack->helper < 0) {
+        evbuffer_add_printf(stack->text, "(cannot start %s: %s)\n", argv[0], strerror(errno));
         stack->helper = 0;
         close(pair[0]);
     } else {
+        stack->stacks->helpers++;
         setpgid(stack->helper, stack->helper); /* here too: we may be first to need it */
         evbuffer_add_printf(stack->text, "%s %s:\n", argv[0], pid);
         fd_set_nonblock(pair[0]);
@@ -281,6 +299,7 @@ static void helper_start(struct stack *stack, pid_t python)
             xalloc_die();
         xevent_add(stack->readable, NULL);
     }
+    close(pair[1]);
     free(path);
 }
 
@@ -293,6 +312,7 @@ static void helper_end(struct stack *stack)
     kill(-stack->helper, SIGKILL);
     waitpid(stack->helper, NULL, WNOHANG);
     stack->helper = 0;
+    stack->stacks->helpers--;
     close(event_get_fd(stack->readable));
     event_free(stack->readable);
 }
@@ -309,20 +329,25 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         return;
     helper_end(stack);
     tell(stack);
+    helpers_start(stack->stacks);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct stacks *stacks = arg;
-    int            i;
+    int            i, begun = stacks->next;
 
     (void)fd, (void)what;
+    stacks->next = stacks->count;
     for (i = 0; i < stacks->count; i++) {
-        if (stacks->stack[i].helper == 0)
-            continue;
-        helper_end(&stacks->stack[i]);
-        evbuffer_add_printf(stacks->stack[i].text, "(not done within %d s)\n", STACKS_S);
-        tell(&stacks->stack[i]);
+        struct stack *stack = &stacks->stack[i];
+
+        if (i < begun && stack->helper == 0)
+            continue; /* it has been told */
+        helper_end(stack);
+        evbuffer_add_printf(stack->text, "(not %s within %d s)\n", i < begun ? "done" : "begun",
+                            STACKS_S);
+        tell(stack);
     }
 }
 

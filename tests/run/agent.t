@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (AGENT, Agent, complete, DEADLINE_S, main, plan_error, PYTHON, python,
-                          SANITIZED, SHOW, Skip, wait_until)
+                          SANITIZED, SCRATCH, SHOW, Skip, wait_until)
 
 
 # --- the ordinary course --------------------------------------------------------------
@@ -294,6 +294,39 @@ def test_command_line():
     assert run.stdout.startswith(b'muster-agent ')
     run = subprocess.run([AGENT], capture_output=True, check=False)
     assert run.returncode == 2 and b'muster starts this' in run.stderr
+
+
+# What looks for the stacks of twenty ranks: never more than sixteen at a time.
+def test_stacks_take_turns():
+    log, go = os.path.join(SCRATCH, 'gdb.log'), os.path.join(SCRATCH, 'gdb.go')
+    folder = os.path.join(SCRATCH, 'bin')
+    os.mkdir(folder)
+    with open(os.path.join(folder, 'gdb'), 'w', encoding='ascii') as file:
+        file.write(f'#!/bin/sh\necho in >>{log}\nwhile [ ! -e {go} ]; do sleep 0.02; done\n'
+                   f'echo "#0 here"\necho out >>{log}\n')
+    os.chmod(file.name, 0o755)
+
+    def lines():
+        if not os.path.exists(log):
+            return []
+        with open(log, encoding='ascii') as file:
+            return file.read().split()
+    agent = Agent()
+    agent.run(*[['sleep', '1000']] * 20, rank_env=lambda i: [f'PATH={folder}:/usr/bin:/bin'])
+    while len(agent.all('STARTED')) < 20:
+        agent.wait('STARTED')
+    agent.send('STACKS', {})
+    wait_until(lambda: len(lines()) >= 16, 'sixteen')
+    with open(go, 'w', encoding='ascii'):
+        pass
+    while not agent.all('STACKED') or 'end' not in agent.all('STACKED')[-1].body:
+        agent.wait('STACKED')
+    texts = [frame.body['text'] for frame in agent.all('STACKED')[:-1]]
+    assert len(texts) == 20 and all('#0 here' in text for text in texts), texts
+    most = max(2 * lines()[:i].count('in') - i for i in range(1, 41))
+    assert most == 16, most
+    agent.send('STOP', {'grace_s': 1})
+    agent.finish()
 
 
 main(globals())
