@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -171,6 +172,28 @@ def test_a_rank_without_descriptors_is_not_started():
     agent.send('GO')
     agent.finish()
     assert 'cannot start' in agent.exit_of()['error'] and not agent.all('STARTED')
+
+
+# A user may have so many descriptors in flight, between sending and receiving, as one process
+# may have open. Here they are all taken, so that the guard cannot be sent a rank's.
+def test_a_guard_that_cannot_be_told_of_a_rank():
+    if os.getuid() != 0:
+        raise Skip('needs root')
+    agent = Agent(uid=65534, before=['prlimit', '--nofile=300'])
+    agent.plan(['true'], ['true'])
+    agent.wait('READY')
+    ours, _theirs = socket.socketpair()
+    taker = os.fork()
+    if taker == 0:
+        os.setuid(65534)
+        for _ in range(2):
+            socket.send_fds(ours, [b'x'], [0] * 200)
+        os._exit(0)
+    os.waitpid(taker, 0)
+    agent.send('GO')
+    error = agent.wait('ERROR').body
+    assert error['stage'] == 'start' and 'cannot be told' in error['text'], error
+    assert agent.finish(10)['left'] == 0
 
 
 def test_containment_is_named():
