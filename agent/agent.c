@@ -35,8 +35,8 @@ static void close_all(struct agent *agent);
 static void room_cb(void *arg);
 static void lost_cb(const struct error *err, void *arg);
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg);
-static void notice_sleep(struct agent *agent);
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg);
+static void notice_sleep(struct agent *agent);
 
 int agent_run(const char *nonce)
 {
@@ -216,20 +216,6 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     agent_fail(agent, "run", &failure);
 }
 
-/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended,
- * when CLOCK_MONOTONIC and with it the lease stood still), it says nothing when we last
- * heard somebody. A launcher that slept as well is heard soon; another has given us up. */
-static void notice_sleep(struct agent *agent)
-{
-    double  lease_s = agent->plan.lease_s, beat_s = agent->plan.heartbeat_s;
-    double  silent_s = lease_s > BEATS_LEFT * beat_s ? lease_s - BEATS_LEFT * beat_s : 0;
-    int64_t now = clock_boot_ns();
-
-    if ((double)(now - agent->beat_ns) / NS_PER_S - beat_s > lease_s)
-        agent->link.heard_ns = clock_now_ns() - (int64_t)(silent_s * NS_PER_S);
-    agent->beat_ns = now;
-}
-
 static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
@@ -254,4 +240,18 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
     put_u64(now, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);
+}
+
+/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended,
+ * when CLOCK_MONOTONIC and with it the lease stood still), it says nothing when we last
+ * heard somebody. A launcher that slept as well is heard soon; another has given us up. */
+static void notice_sleep(struct agent *agent)
+{
+    double  lease_s = agent->plan.lease_s, beat_s = agent->plan.heartbeat_s;
+    double  silent_s = lease_s > BEATS_LEFT * beat_s ? lease_s - BEATS_LEFT * beat_s : 0;
+    int64_t now = clock_boot_ns();
+
+    if ((double)(now - agent->beat_ns) / NS_PER_S - beat_s > lease_s)
+        agent->link.heard_ns = clock_now_ns() - (int64_t)(silent_s * NS_PER_S);
+    agent->beat_ns = now;
 }

@@ -23,8 +23,9 @@
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 static int  open_dir(int root, const char *path);
-static int  walk(int root, const char *path);
 static bool kernel_can(void);
+static int  walk(int root, const char *path);
+static int  step(int dir, const char *name);
 
 int beneath_find(int root, const char *path, struct beneath *place)
 {
@@ -70,18 +71,6 @@ static bool kernel_can(void)
     return can;
 }
 
-/* One name: O_DIRECTORY makes of a symbolic link what is no directory. */
-static int step(int dir, const char *name)
-{
-    struct stat what;
-    int         fd = openat(dir, name, DIR_FLAGS | O_NOFOLLOW);
-
-    if (fd < 0 && errno == ENOTDIR)
-        errno = fstatat(dir, name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(what.st_mode)
-                    ? ELOOP : ENOTDIR;
-    return fd;
-}
-
 static int walk(int root, const char *path)
 {
     char   name[ENTRY_NAME_MAX + 1];
@@ -101,6 +90,18 @@ static int walk(int root, const char *path)
         dir = next;
     }
     return dir;
+}
+
+/* One name: O_DIRECTORY makes of a symbolic link what is no directory. */
+static int step(int dir, const char *name)
+{
+    struct stat what;
+    int         fd = openat(dir, name, DIR_FLAGS | O_NOFOLLOW);
+
+    if (fd < 0 && errno == ENOTDIR)
+        errno = fstatat(dir, name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(what.st_mode)
+                    ? ELOOP : ENOTDIR;
+    return fd;
 }
 
 int beneath_look(const struct beneath *place, struct stat *now)

@@ -19,13 +19,14 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-static void call_begin(struct call *call);
-static int  call_open(const struct call *call);
-static void call_end(struct call *call, const char *why);
-static void connected_cb(evutil_socket_t fd, short what, void *arg);
-static void token_cb(evutil_socket_t fd, short what, void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
+static void        call_begin(struct call *call);
+static int         call_open(const struct call *call);
+static void        connected_cb(evutil_socket_t fd, short what, void *arg);
+static void        token_cb(evutil_socket_t fd, short what, void *arg);
+static void        call_over(struct call *call, const char *why);
 static const char *reason(int error);
+static void        late_cb(evutil_socket_t fd, short what, void *arg);
+static void        call_end(struct call *call, const char *why);
 
 struct calls *calls_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
                         void (*done)(struct calls *calls, void *arg), void *arg)
@@ -112,35 +113,6 @@ static int call_open(const struct call *call)
     return -1;
 }
 
-/* What a blackhole route says is EINVAL. */
-static const char *reason(int error)
-{
-    return error == EINVAL ? "the route there is a black hole" : strerror(error);
-}
-
-/* why NULL: it was reached, or nobody wants to know any more. */
-static void call_end(struct call *call, const char *why)
-{
-    if (call->fd < 0)
-        return;
-    event_free(call->event);
-    close(call->fd);
-    call->fd = -1;
-    call->reached = why == NULL;
-    snprintf(call->why, sizeof call->why, "%s", why != NULL ? why : "");
-    call->calls->open--;
-}
-
-/* The last one to end is the end of all. */
-static void call_over(struct call *call, const char *why)
-{
-    struct calls *calls = call->calls;
-
-    call_end(call, why);
-    if (calls->open == 0)
-        calls->done(calls, calls->arg);
-}
-
 static void connected_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct call            *call = arg;
@@ -184,6 +156,22 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
         call_over(call, got < 0 ? reason(errno) : "somebody else answers there");
 }
 
+/* The last one to end is the end of all. */
+static void call_over(struct call *call, const char *why)
+{
+    struct calls *calls = call->calls;
+
+    call_end(call, why);
+    if (calls->open == 0)
+        calls->done(calls, calls->arg);
+}
+
+/* What a blackhole route says is EINVAL. */
+static const char *reason(int error)
+{
+    return error == EINVAL ? "the route there is a black hole" : strerror(error);
+}
+
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct calls *calls = arg;
@@ -193,4 +181,17 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     for (i = 0; i < calls->count; i++)
         call_end(&calls->call[i], "timed out");
     calls->done(calls, calls->arg);
+}
+
+/* why NULL: it was reached, or nobody wants to know any more. */
+static void call_end(struct call *call, const char *why)
+{
+    if (call->fd < 0)
+        return;
+    event_free(call->event);
+    close(call->fd);
+    call->fd = -1;
+    call->reached = why == NULL;
+    snprintf(call->why, sizeof call->why, "%s", why != NULL ? why : "");
+    call->calls->open--;
 }

@@ -25,15 +25,15 @@
 #define GROUPS_DEEP 32 /* below each other */
 #define NO_RUN "0" /* whose id is no name for a directory */
 
-static int  lock(const char *path);
+static bool name_in(const char *path, char *run_id, size_t size);
 static bool any_group(const char *path, int depth, bool (*look)(const char *path));
 static bool kill_members(const char *path);
 static bool has_members(const char *path);
 static bool cannot_remove(const char *path);
 static void set_frozen(const char *path, bool frozen);
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
+static int  lock(const char *path);
 static bool can_be_joined(const struct cgroup *cgroup);
-static bool name_in(const char *path, char *run_id, size_t size);
 static bool write_in(const char *path, const char *name, const char *text);
 
 bool cgroup_make(struct cgroup *cgroup, const char *run_id)
@@ -175,18 +175,6 @@ bool cgroup_name(const char *name, char *run_id, size_t size)
     return runid_is(run_id) || strcmp(run_id, NO_RUN) == 0;
 }
 
-/* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
- * name a lock means the same in every PID namespace. */
-static int lock(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd > 0 ? fd : 0;
-    close(fd);
-    return 0;
-}
-
 /* Look at all groups below path, which the ranks may have made, and last at path itself,
  * until one look says true. */
 static bool any_group(const char *path, int depth, bool (*look)(const char *path))
@@ -269,6 +257,18 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
         return false;
     }
     return true;
+}
+
+/* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
+ * name a lock means the same in every PID namespace. */
+static int lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd > 0 ? fd : 0;
+    close(fd);
+    return 0;
 }
 
 /* It can be made where nothing may be moved into it (a session scope that is ours by owner

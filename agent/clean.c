@@ -39,15 +39,17 @@ struct clean {
     void          *arg;
 };
 
-static bool is_target(const struct clean *clean, const struct stray *stray);
-static bool is_awaited(const struct clean *clean, const struct stray *stray);
-static void signal_targets(struct clean *clean, int signal);
-static void kill_targets(struct clean *clean);
-static void ask_to_end(struct clean *clean);
-static void again_cb(evutil_socket_t fd, short what, void *arg);
-static void finish(struct clean *clean);
-static bool shorten(json_t *body);
-static bool is_told(const struct clean *clean, const struct stray *stray);
+static void    again_cb(evutil_socket_t fd, short what, void *arg);
+static bool    all_gone(struct clean *clean);
+static void    ask_to_end(struct clean *clean);
+static void    kill_targets(struct clean *clean);
+static void    signal_targets(struct clean *clean, int signal);
+static void    finish(struct clean *clean);
+static bool    shorten(json_t *body);
+static bool    is_told(const struct clean *clean, const struct stray *stray);
+static bool    is_awaited(const struct clean *clean, const struct stray *stray);
+static bool    is_target(const struct clean *clean, const struct stray *stray);
+static bool    is_of_run(const struct clean *clean, const struct stray *stray);
 static json_t *list_shm(const struct clean *clean);
 static json_t *json_of(const struct stray *stray);
 
@@ -99,72 +101,6 @@ void clean_free(struct clean *clean)
 
 /* --- ending it -------------------------------------------------------------- */
 
-static bool is_of_run(const struct clean *clean, const struct stray *stray)
-{
-    return clean->run == NULL || stray->is_given_up || strcmp(stray->run, clean->run) == 0;
-}
-
-static bool is_target(const struct clean *clean, const struct stray *stray)
-{
-    if (!clean->kill || stray->is_spared || !is_of_run(clean, stray))
-        return false;
-    return clean->orphans ? !stray->has_agent || stray->is_given_up
-                          : clean->run != NULL || !stray->is_running;
-}
-
-/* Nothing of ours to end, since its guard does that, but we say when it is done. */
-static bool is_awaited(const struct clean *clean, const struct stray *stray)
-{
-    return is_target(clean, stray) || (clean->kill && clean->orphans && stray->is_leaving &&
-                                       !stray->is_spared && is_of_run(clean, stray));
-}
-
-static void signal_targets(struct clean *clean, int signal)
-{
-    size_t i;
-
-    for (i = 0; i < clean->strays.count; i++)
-        if (is_target(clean, &clean->strays.item[i]))
-            stray_signal(&clean->strays.item[i], signal);
-}
-
-/* Stopped first, they start nothing more; and with an agent goes all that is below it, also
- * what does not tell whose it is. */
-static void kill_targets(struct clean *clean)
-{
-    const struct containment none = { 0 };
-    size_t                   i;
-
-    signal_targets(clean, SIGSTOP);
-    for (i = 0; i < clean->strays.count; i++)
-        if (clean->strays.item[i].what == STRAY_AGENT && !clean->strays.item[i].is_gone &&
-            is_target(clean, &clean->strays.item[i]))
-            contain_kill(&none, clean->strays.item[i].process.pid);
-    signal_targets(clean, SIGKILL);
-}
-
-/* Orphans are not asked: the kernel may be about to end them, as it does with all that had
- * the guard for the first process of their namespace. */
-static void ask_to_end(struct clean *clean)
-{
-    if (!clean->kill || clean->orphans)
-        return;
-    signal_targets(clean, SIGCONT);
-    signal_targets(clean, SIGTERM);
-}
-
-/* Those that are known. */
-static bool all_gone(struct clean *clean)
-{
-    size_t i;
-
-    strays_refresh(&clean->strays);
-    for (i = 0; i < clean->strays.count; i++)
-        if (is_awaited(clean, &clean->strays.item[i]) && !clean->strays.item[i].is_gone)
-            return false;
-    return true;
-}
-
 static void again_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct clean        *clean = arg;
@@ -189,6 +125,52 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     if (now_ns >= clean->kill_at_ns)
         kill_targets(clean);
     xevent_add(clean->again, &pause);
+}
+
+/* Those that are known. */
+static bool all_gone(struct clean *clean)
+{
+    size_t i;
+
+    strays_refresh(&clean->strays);
+    for (i = 0; i < clean->strays.count; i++)
+        if (is_awaited(clean, &clean->strays.item[i]) && !clean->strays.item[i].is_gone)
+            return false;
+    return true;
+}
+
+/* Orphans are not asked: the kernel may be about to end them, as it does with all that had
+ * the guard for the first process of their namespace. */
+static void ask_to_end(struct clean *clean)
+{
+    if (!clean->kill || clean->orphans)
+        return;
+    signal_targets(clean, SIGCONT);
+    signal_targets(clean, SIGTERM);
+}
+
+/* Stopped first, they start nothing more; and with an agent goes all that is below it, also
+ * what does not tell whose it is. */
+static void kill_targets(struct clean *clean)
+{
+    const struct containment none = { 0 };
+    size_t                   i;
+
+    signal_targets(clean, SIGSTOP);
+    for (i = 0; i < clean->strays.count; i++)
+        if (clean->strays.item[i].what == STRAY_AGENT && !clean->strays.item[i].is_gone &&
+            is_target(clean, &clean->strays.item[i]))
+            contain_kill(&none, clean->strays.item[i].process.pid);
+    signal_targets(clean, SIGKILL);
+}
+
+static void signal_targets(struct clean *clean, int signal)
+{
+    size_t i;
+
+    for (i = 0; i < clean->strays.count; i++)
+        if (is_target(clean, &clean->strays.item[i]))
+            stray_signal(&clean->strays.item[i], signal);
 }
 
 /* --- what came of it -------------------------------------------------------- */
@@ -243,6 +225,26 @@ static bool is_told(const struct clean *clean, const struct stray *stray)
         (stray->is_gone && !stray->is_signalled))
         return false;
     return !clean->orphans || is_awaited(clean, stray);
+}
+
+/* Nothing of ours to end, since its guard does that, but we say when it is done. */
+static bool is_awaited(const struct clean *clean, const struct stray *stray)
+{
+    return is_target(clean, stray) || (clean->kill && clean->orphans && stray->is_leaving &&
+                                       !stray->is_spared && is_of_run(clean, stray));
+}
+
+static bool is_target(const struct clean *clean, const struct stray *stray)
+{
+    if (!clean->kill || stray->is_spared || !is_of_run(clean, stray))
+        return false;
+    return clean->orphans ? !stray->has_agent || stray->is_given_up
+                          : clean->run != NULL || !stray->is_running;
+}
+
+static bool is_of_run(const struct clean *clean, const struct stray *stray)
+{
+    return clean->run == NULL || stray->is_given_up || strcmp(stray->run, clean->run) == 0;
 }
 
 /* Files do not tell whose run they are of. */

@@ -44,14 +44,15 @@ struct door {
 };
 
 static socklen_t address_of(const char *name, struct sockaddr_un *address);
-static bool is_ours(int fd);
-static void knock_cb(evutil_socket_t fd, short what, void *arg);
-static void rested_cb(evutil_socket_t fd, short what, void *arg);
-static void caller_cb(evutil_socket_t fd, short what, void *arg);
-static int  hear(struct caller *caller, const struct frame *frame, struct error *err);
-static bool same_token(const char *ours, const char *theirs);
-static void turn_away(struct caller *caller, const struct error *why);
-static void caller_clear(struct caller *caller);
+static void      knock_cb(evutil_socket_t fd, short what, void *arg);
+static bool      is_ours(int fd);
+static void      rested_cb(evutil_socket_t fd, short what, void *arg);
+static void      caller_cb(evutil_socket_t fd, short what, void *arg);
+static int       hear(struct caller *caller, const struct frame *frame,
+                      struct error *err);
+static bool      same_token(const char *ours, const char *theirs);
+static void      turn_away(struct caller *caller, const struct error *why);
+static void      caller_clear(struct caller *caller);
 
 struct door *door_open(struct event_base *base, const char *name, const char *token,
                        uint32_t generation, door_f *attach, void *arg, struct error *err)
@@ -141,14 +142,6 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 }
 
-static bool is_ours(int fd)
-{
-    struct ucred who;
-    socklen_t    size = sizeof who;
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
-}
-
 static void knock_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct door         *door = arg;
@@ -174,6 +167,14 @@ static void knock_cb(evutil_socket_t fd, short what, void *arg)
     if (caller->in == NULL || caller->event == NULL)
         xalloc_die();
     xevent_add(caller->event, &limit);
+}
+
+static bool is_ours(int fd)
+{
+    struct ucred who;
+    socklen_t    size = sizeof who;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
 }
 
 static void rested_cb(evutil_socket_t fd, short what, void *arg)

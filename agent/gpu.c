@@ -19,13 +19,13 @@ struct pci_address {
     char text[16]; /* "0000:17:00.0": sorts as PCI order */
 };
 
-static DIR *open_dir(const char *path);
-static void read_pci(const char *address, const char *name, char *text, size_t size);
-static void read_file(const char *folder, const char *address, const char *name, char *text,
-                      size_t size);
 static int  list_driver(struct pci_address *found, int most);
 static int  list_bus(struct pci_address *found, int most);
+static DIR *open_dir(const char *path);
 static bool is_nvidia_gpu(const char *address);
+static void read_pci(const char *address, const char *name, char *text, size_t size);
+static void read_file(const char *folder, const char *address, const char *name,
+                      char *text, size_t size);
 static int  compare(const void *a, const void *b);
 
 int gpu_count(void)
@@ -77,31 +77,6 @@ int gpu_of_minor(int minor)
     return minor; /* the driver does not say: they are alike on most machines */
 }
 
-static DIR *open_dir(const char *path)
-{
-    const char *root = getenv(GPU_TEST_ROOT_ENV);
-    char       *full = xasprintf("%s%s", root != NULL ? root : "", path);
-    DIR        *dir = opendir(full);
-
-    free(full);
-    return dir;
-}
-
-static void read_pci(const char *address, const char *name, char *text, size_t size)
-{
-    read_file("/sys/bus/pci/devices", address, name, text, size);
-}
-
-static void read_file(const char *folder, const char *address, const char *name, char *text,
-                      size_t size)
-{
-    const char *root = getenv(GPU_TEST_ROOT_ENV);
-    char       *path = xasprintf("%s%s/%s/%s", root != NULL ? root : "", folder, address, name);
-
-    fd_read_file(path, text, size);
-    free(path);
-}
-
 /* The driver's own list: a container sees only what it was given. */
 static int list_driver(struct pci_address *found, int most)
 {
@@ -131,6 +106,16 @@ static int list_bus(struct pci_address *found, int most)
     return count;
 }
 
+static DIR *open_dir(const char *path)
+{
+    const char *root = getenv(GPU_TEST_ROOT_ENV);
+    char       *full = xasprintf("%s%s", root != NULL ? root : "", path);
+    DIR        *dir = opendir(full);
+
+    free(full);
+    return dir;
+}
+
 /* Display controllers: 0x0300 VGA, 0x0302 3D (without a connector). */
 static bool is_nvidia_gpu(const char *address)
 {
@@ -139,6 +124,21 @@ static bool is_nvidia_gpu(const char *address)
     read_pci(address, "vendor", vendor, sizeof vendor);
     read_pci(address, "class", class, sizeof class);
     return strncmp(vendor, "0x10de", 6) == 0 && strncmp(class, "0x03", 4) == 0;
+}
+
+static void read_pci(const char *address, const char *name, char *text, size_t size)
+{
+    read_file("/sys/bus/pci/devices", address, name, text, size);
+}
+
+static void read_file(const char *folder, const char *address, const char *name, char *text,
+                      size_t size)
+{
+    const char *root = getenv(GPU_TEST_ROOT_ENV);
+    char       *path = xasprintf("%s%s/%s/%s", root != NULL ? root : "", folder, address, name);
+
+    fd_read_file(path, text, size);
+    free(path);
 }
 
 static int compare(const void *a, const void *b)

@@ -57,19 +57,22 @@ struct keeper {
     struct pollfd      *poll;
 };
 
-static void set_up(struct keeper *k, int fd, struct containment *contain, const char *run_id);
-static void wait_for_something(struct keeper *k, int timeout_ms);
-static void hear_agent(struct keeper *k);
-static void watch_agent(struct keeper *k);
-static void obey(struct keeper *k, const struct guard_message *message, const int *fds);
-static void child_start(struct keeper *k, int id, const int *fds);
-static void child_exec_seen(struct keeper *k, struct child *child);
-static bool nothing_left(struct keeper *k);
-static void let_go(const siginfo_t *stopped);
-static void child_ended(struct keeper *k, pid_t pid);
-static void signal_ranks(struct keeper *k, int id, int signal_number);
-static void tell(struct keeper *k, struct guard_message *message, pid_t pid);
-static void finish(struct keeper *k, int left) __attribute__((noreturn));
+static void  set_up(struct keeper *k, int fd, struct containment *contain,
+                    const char *run_id);
+static void  wait_for_something(struct keeper *k, int timeout_ms);
+static void  hear_agent(struct keeper *k);
+static void  watch_agent(struct keeper *k);
+static void  obey(struct keeper *k, const struct guard_message *message, const int *fds);
+static void  child_start(struct keeper *k, int id, const int *fds);
+static pid_t fork_blocked(void);
+static bool  nothing_left(struct keeper *k);
+static void  let_go(const siginfo_t *stopped);
+static void  child_ended(struct keeper *k, pid_t pid);
+static void  child_exec_seen(struct keeper *k, struct child *child);
+static void  signal_ranks(struct keeper *k, int id, int signal_number);
+static void  answer_agent(struct keeper *k, double seconds);
+static void  finish(struct keeper *k, int left) __attribute__((noreturn));
+static void  tell(struct keeper *k, struct guard_message *message, pid_t pid);
 
 void guard_loop(int fd, struct containment *contain, const char *run_id)
 {
@@ -198,15 +201,6 @@ static void watch_agent(struct keeper *k)
         k->agent_gone = true;
 }
 
-/* Heard: it has until then to be heard again, and shall hear us. */
-static void answer_agent(struct keeper *k, double seconds)
-{
-    struct guard_message alive = { .type = GUARD_ALIVE, .value = k->stop.dumping };
-
-    k->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
-    tell(k, &alive, 0);
-}
-
 static void obey(struct keeper *k, const struct guard_message *message, const int *fds)
 {
     switch (message->type) {
@@ -229,22 +223,6 @@ static void obey(struct keeper *k, const struct guard_message *message, const in
         answer_agent(k, message->seconds);
         break;
     }
-}
-
-/* fork() with all signals blocked in the child, until spawn_exec() lets them in.
- * The guard ignores TERM; a child that still did when a stop came would lose it
- * and be killed only after the grace. A blocked one stays pending. */
-static pid_t fork_blocked(void)
-{
-    sigset_t all, before;
-    pid_t    pid;
-
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    pid = fork();
-    if (pid != 0)
-        sigprocmask(SIG_SETMASK, &before, NULL);
-    return pid;
 }
 
 static void child_start(struct keeper *k, int id, const int *fds)
@@ -286,20 +264,20 @@ static void child_start(struct keeper *k, int id, const int *fds)
     k->running++;
 }
 
-/* The pipe closes without a word when exec succeeded. */
-static void child_exec_seen(struct keeper *k, struct child *child)
+/* fork() with all signals blocked in the child, until spawn_exec() lets them in.
+ * The guard ignores TERM; a child that still did when a stop came would lose it
+ * and be killed only after the grace. A blocked one stays pending. */
+static pid_t fork_blocked(void)
 {
-    struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
-    ssize_t              got = read(child->exec_fd, &child->failure, sizeof child->failure);
+    sigset_t all, before;
+    pid_t    pid;
 
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    close(child->exec_fd);
-    child->exec_fd = -1;
-    if (got == (ssize_t)sizeof child->failure)
-        return; /* it goes with EXITED */
-    message.at_ns = clock_now_ns();
-    tell(k, &message, child->pid);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid = fork();
+    if (pid != 0)
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    return pid;
 }
 
 /* Reap whatever has ended. True when there is no child at all: with a
@@ -359,6 +337,22 @@ static void child_ended(struct keeper *k, pid_t pid)
     tell(k, &message, 0);
 }
 
+/* The pipe closes without a word when exec succeeded. */
+static void child_exec_seen(struct keeper *k, struct child *child)
+{
+    struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
+    ssize_t              got = read(child->exec_fd, &child->failure, sizeof child->failure);
+
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    close(child->exec_fd);
+    child->exec_fd = -1;
+    if (got == (ssize_t)sizeof child->failure)
+        return; /* it goes with EXITED */
+    message.at_ns = clock_now_ns();
+    tell(k, &message, child->pid);
+}
+
 static void signal_ranks(struct keeper *k, int id, int signal_number)
 {
     int i;
@@ -366,6 +360,24 @@ static void signal_ranks(struct keeper *k, int id, int signal_number)
     for (i = 0; i < k->children; i++)
         if (!k->child[i].ended && (id == GUARD_ALL || id == k->child[i].id))
             kill(-k->child[i].pid, signal_number);
+}
+
+/* Heard: it has until then to be heard again, and shall hear us. */
+static void answer_agent(struct keeper *k, double seconds)
+{
+    struct guard_message alive = { .type = GUARD_ALIVE, .value = k->stop.dumping };
+
+    k->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
+    tell(k, &alive, 0);
+}
+
+static void finish(struct keeper *k, int left)
+{
+    struct guard_message message = { .type = GUARD_EMPTY, .killed = k->outlived, .left = left };
+
+    tell(k, &message, 0);
+    cgroup_remove(&k->contain->cgroup);
+    _exit(0);
 }
 
 /* Inside a namespace pid means nothing to the agent: sent as credentials, the
@@ -399,13 +411,4 @@ static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
     while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));
     if (sent < 0)
         k->agent_gone = true;
-}
-
-static void finish(struct keeper *k, int left)
-{
-    struct guard_message message = { .type = GUARD_EMPTY, .killed = k->outlived, .left = left };
-
-    tell(k, &message, 0);
-    cgroup_remove(&k->contain->cgroup);
-    _exit(0);
 }

@@ -17,12 +17,12 @@
 
 #define READ_MAX (128 * 1024 - 64) /* with libevent's header a round block */
 
-static void readable_cb(evutil_socket_t fd, short what, void *arg);
-static void writable_cb(evutil_socket_t fd, short what, void *arg);
-static void take_frames(struct link *link);
-static void cut(struct link *link, const char *why);
 static void watch(struct link *link, struct event_base *base);
 static void drop_fd(int fd);
+static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static void cut(struct link *link, const char *why);
+static void writable_cb(evutil_socket_t fd, short what, void *arg);
+static void take_frames(struct link *link);
 
 void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd,
                const struct link_ops *ops, void *arg)
@@ -36,17 +36,6 @@ void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd
     replay_init(&link->replay);
     link->wire = link->replay.bytes;
     watch(link, base);
-}
-
-static void watch(struct link *link, struct event_base *base)
-{
-    link->readable = event_new(base, link->in_fd, EV_READ | EV_PERSIST, readable_cb, link);
-    link->writable = event_new(base, link->out_fd, EV_WRITE, writable_cb, link);
-    if (link->readable == NULL || link->writable == NULL)
-        xalloc_die();
-    event_priority_set(link->readable, 0);
-    xevent_add(link->readable, NULL);
-    link->heard_ns = clock_now_ns();
 }
 
 void link_close(struct link *link)
@@ -72,6 +61,17 @@ void link_attach(struct link *link, int fd)
     fd_set_nonblock(fd);
     watch(link, base);
     xevent_add(link->writable, NULL);
+}
+
+static void watch(struct link *link, struct event_base *base)
+{
+    link->readable = event_new(base, link->in_fd, EV_READ | EV_PERSIST, readable_cb, link);
+    link->writable = event_new(base, link->out_fd, EV_WRITE, writable_cb, link);
+    if (link->readable == NULL || link->writable == NULL)
+        xalloc_die();
+    event_priority_set(link->readable, 0);
+    xevent_add(link->readable, NULL);
+    link->heard_ns = clock_now_ns();
 }
 
 void link_hang_up(struct link *link)
@@ -126,19 +126,6 @@ void link_ask_room(struct link *link)
         xevent_add(link->writable, NULL);
 }
 
-static void cut(struct link *link, const char *why)
-{
-    if (link->is_lost || link->is_cut)
-        return;
-    if (!link->ops->cut(link->arg)) {
-        link_lose(link, why);
-        return;
-    }
-    link->is_cut = true;
-    event_del(link->readable);
-    event_del(link->writable);
-}
-
 void link_lose(struct link *link, const char *why)
 {
     struct error err;
@@ -174,6 +161,19 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     }
     link->heard_ns = clock_now_ns();
     take_frames(link);
+}
+
+static void cut(struct link *link, const char *why)
+{
+    if (link->is_lost || link->is_cut)
+        return;
+    if (!link->ops->cut(link->arg)) {
+        link_lose(link, why);
+        return;
+    }
+    link->is_cut = true;
+    event_del(link->readable);
+    event_del(link->writable);
 }
 
 static void writable_cb(evutil_socket_t fd, short what, void *arg)

@@ -29,12 +29,25 @@ struct litter {
     int     looked_at; /* control groups */
 };
 
+static void add_all_parts(struct litter *litter);
+static void add_all_groups(struct litter *litter);
 static void add_groups(struct litter *litter, const char *path, int depth);
+static void add_group(struct litter *litter, const char *path, const char *name);
 static void add_parts(struct litter *litter, const char *base);
 static void add_parts_in(struct litter *litter, const char *folder);
 static void add(struct litter *litter, const char *what, const char *path);
+static bool group_of(const char *path, struct cgroup *group);
 static bool is_ours(const char *path, mode_t type, struct stat *about);
 static bool is_hex(const char *name, size_t length);
+
+json_t *litter_list(bool remove)
+{
+    struct litter litter = { .list = json_array(), .remove = remove };
+
+    add_all_groups(&litter);
+    add_all_parts(&litter);
+    return litter.list;
+}
 
 /* The places that launcher/bootstrap.c tries, in that order. */
 static void add_all_parts(struct litter *litter)
@@ -58,23 +71,6 @@ static void add_all_parts(struct litter *litter)
     }
 }
 
-static void add_all_groups(struct litter *litter)
-{
-    add_groups(litter, "/sys/fs/cgroup/unified", GROUPS_DEEP);
-    add_groups(litter, "/sys/fs/cgroup/freezer", GROUPS_DEEP);
-    if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
-        add_groups(litter, "/sys/fs/cgroup", GROUPS_DEEP);
-}
-
-json_t *litter_list(bool remove)
-{
-    struct litter litter = { .list = json_array(), .remove = remove };
-
-    add_all_groups(&litter);
-    add_all_parts(&litter);
-    return litter.list;
-}
-
 void litter_remove_groups(void)
 {
     struct litter litter = { .list = json_array(), .remove = true };
@@ -83,24 +79,15 @@ void litter_remove_groups(void)
     json_decref(litter.list);
 }
 
+static void add_all_groups(struct litter *litter)
+{
+    add_groups(litter, "/sys/fs/cgroup/unified", GROUPS_DEEP);
+    add_groups(litter, "/sys/fs/cgroup/freezer", GROUPS_DEEP);
+    if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+        add_groups(litter, "/sys/fs/cgroup", GROUPS_DEEP);
+}
+
 /* --- control groups --------------------------------------------------------- */
-
-static bool group_of(const char *path, struct cgroup *group)
-{
-    *group = (struct cgroup){ 0 };
-    return snprintf(group->path, sizeof group->path, "%s", path) < (int)sizeof group->path;
-}
-
-static void add_group(struct litter *litter, const char *path, const char *name)
-{
-    char          run[RUNID_MAX + 1];
-    struct cgroup group;
-    struct stat   about;
-
-    if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
-        group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
-        add(litter, "group", path);
-}
 
 static void add_groups(struct litter *litter, const char *path, int depth)
 {
@@ -119,6 +106,17 @@ static void add_groups(struct litter *litter, const char *path, int depth)
     }
     if (dir != NULL)
         closedir(dir);
+}
+
+static void add_group(struct litter *litter, const char *path, const char *name)
+{
+    char          run[RUNID_MAX + 1];
+    struct cgroup group;
+    struct stat   about;
+
+    if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
+        group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
+        add(litter, "group", path);
 }
 
 /* --- parts of the agent ----------------------------------------------------- */
@@ -174,6 +172,12 @@ static void add(struct litter *litter, const char *what, const char *path)
     json_array_append_new(litter->list,
                           json_pack("{s:s, s:o, s:b}", "what", what, "path",
                                     json_text(path, strlen(path)), "gone", gone));
+}
+
+static bool group_of(const char *path, struct cgroup *group)
+{
+    *group = (struct cgroup){ 0 };
+    return snprintf(group->path, sizeof group->path, "%s", path) < (int)sizeof group->path;
 }
 
 static bool is_ours(const char *path, mode_t type, struct stat *about)

@@ -16,10 +16,10 @@
  * be killed takes its time on a node with many processes. The launcher waits longer. */
 #define KILL_PATIENCE_S 10.0
 
-static void news_cb(evutil_socket_t fd, short what, void *arg);
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
-static void tell_dumping(struct agent *agent, int processes);
+static void news_cb(evutil_socket_t fd, short what, void *arg);
 static void take(struct agent *agent, const struct guard_message *message);
+static void tell_dumping(struct agent *agent, int processes);
 
 void agent_watch_guard(struct agent *agent)
 {
@@ -50,15 +50,6 @@ static void watch_cb(evutil_socket_t fd, short what, void *arg)
         guard_watch(&agent->guard, lease_s, kill_is_due ? KILL_PATIENCE_S : lease_s);
     else
         tell_dumping(agent, agent->stop.dumping);
-}
-
-/* The launcher would else take us for lost, when DONE does not come. */
-static void tell_dumping(struct agent *agent, int processes)
-{
-    if (processes == 0)
-        return;
-    agent_send(agent, FRAME_DUMPING, 0, json_pack("{s:i}", "processes", processes));
-    link_flush(&agent->link);
 }
 
 static void news_cb(evutil_socket_t fd, short what, void *arg)
@@ -113,4 +104,13 @@ static void take(struct agent *agent, const struct guard_message *message)
         agent_empty(agent, message->left, message->killed);
         break;
     }
+}
+
+/* The launcher would else take us for lost, when DONE does not come. */
+static void tell_dumping(struct agent *agent, int processes)
+{
+    if (processes == 0)
+        return;
+    agent_send(agent, FRAME_DUMPING, 0, json_pack("{s:i}", "processes", processes));
+    link_flush(&agent->link);
 }

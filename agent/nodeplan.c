@@ -20,19 +20,23 @@ struct reader {
     size_t             *listed; /* bytes of all lists so far */
 };
 
+static int           read_numbers(struct reader *in, struct nodeplan *plan);
+static int           read_paths(struct reader *in, struct nodeplan *plan);
+static int           read_objects(struct reader *in, struct nodeplan *plan);
+static int           read_reconnect(struct reader *in, struct nodeplan *plan);
+static int           read_ranks(struct reader *in, struct nodeplan *plan);
+static int           read_rank(struct reader *in, const struct nodeplan *plan,
+                               struct nodeplan_rank *rank);
 static struct reader inside(const struct reader *in, const json_t *body);
-static int read_numbers(struct reader *in, struct nodeplan *plan);
-static int read_paths(struct reader *in, struct nodeplan *plan);
-static int read_objects(struct reader *in, struct nodeplan *plan);
-static int read_reconnect(struct reader *in, struct nodeplan *plan);
-static int read_ranks(struct reader *in, struct nodeplan *plan);
-static int read_rank(struct reader *in, const struct nodeplan *plan, struct nodeplan_rank *rank);
-static int get_int(struct reader *in, const char *key, int64_t min, int64_t max, int *number);
-static int get_seconds(struct reader *in, const char *key, double *seconds);
-static int get_text(struct reader *in, const char *key, char **text);
-static int get_blob(struct reader *in, const char *key, const struct blob **blob);
-static int get_path(struct reader *in, const char *key, char **path);
-static int get_list(struct reader *in, const char *key, bool is_env, struct strlist *list);
+static int           get_int(struct reader *in, const char *key, int64_t min, int64_t max,
+                             int *number);
+static int           get_seconds(struct reader *in, const char *key, double *seconds);
+static int           get_text(struct reader *in, const char *key, char **text);
+static int           get_path(struct reader *in, const char *key, char **path);
+static int           get_list(struct reader *in, const char *key, bool is_env,
+                              struct strlist *list);
+static int           get_blob(struct reader *in, const char *key,
+                              const struct blob **blob);
 
 int nodeplan_read(struct nodeplan *plan, const json_t *body, const struct blobs *blobs,
                   struct error *err)
@@ -230,21 +234,6 @@ static int get_text(struct reader *in, const char *key, char **text)
     return 0;
 }
 
-/* *blob stays NULL when the key is absent. */
-static int get_blob(struct reader *in, const char *key, const struct blob **blob)
-{
-    const json_t *id = json_object_get(in->body, key);
-
-    *blob = NULL;
-    if (id == NULL)
-        return 0;
-    if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) <= UINT32_MAX)
-        *blob = blobs_find(in->blobs, (uint32_t)json_integer_value(id));
-    if (*blob == NULL)
-        return err_set(in->err, "PLAN frame: \"%s\" names a blob that was not sent", key);
-    return 0;
-}
-
 static int get_path(struct reader *in, const char *key, char **path)
 {
     const struct blob *blob;
@@ -278,5 +267,20 @@ static int get_list(struct reader *in, const char *key, bool is_env, struct strl
         if (strchr(list->item[i], '=') == NULL || list->item[i][0] == '=')
             return err_set(in->err, "PLAN frame: \"%s\" holds something that is not NAME=value",
                            key);
+    return 0;
+}
+
+/* *blob stays NULL when the key is absent. */
+static int get_blob(struct reader *in, const char *key, const struct blob **blob)
+{
+    const json_t *id = json_object_get(in->body, key);
+
+    *blob = NULL;
+    if (id == NULL)
+        return 0;
+    if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) <= UINT32_MAX)
+        *blob = blobs_find(in->blobs, (uint32_t)json_integer_value(id));
+    if (*blob == NULL)
+        return err_set(in->err, "PLAN frame: \"%s\" names a blob that was not sent", key);
     return 0;
 }

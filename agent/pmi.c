@@ -65,14 +65,14 @@ static const struct {
     { "unpublish_name", do_unpublish },
 };
 
-static int   take_line(struct pmi *pmi, int local, char *line, struct evbuffer *out,
-                       struct error *err);
-static void  cut_up(struct request *request, char *line);
+static int         take_line(struct pmi *pmi, int local, char *line, struct evbuffer *out,
+                             struct error *err);
+static void        cut_up(struct request *request, char *line);
 static const char *word(const struct request *request, const char *key);
-static bool  is_word(const char *text, size_t most);
-static int   store_put(struct pmi *pmi, const char *key, const char *value);
-static void  send_fresh(struct pmi *pmi);
-static void  say(struct evbuffer *out, const char *format, ...)
+static bool        is_word(const char *text, size_t most);
+static int         store_put(struct pmi *pmi, const char *key, const char *value);
+static void        send_fresh(struct pmi *pmi);
+static void        say(struct evbuffer *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 struct pmi *pmi_new(const char *kvsname, const char *mapping, int world_size, int ranks,
@@ -202,16 +202,6 @@ static void cut_up(struct request *request, char *line)
         request->name = (char *)(size_t)word(request, "cmd");
 }
 
-static const char *word(const struct request *request, const char *key)
-{
-    int i;
-
-    for (i = 0; i < request->words; i++)
-        if (strcmp(request->word[i].key, key) == 0)
-            return request->word[i].value;
-    return NULL;
-}
-
 static int do_init(struct pmi *pmi, int local, const struct request *request,
                    struct evbuffer *out)
 {
@@ -331,6 +321,16 @@ static int do_abort(struct pmi *pmi, int local, const struct request *request,
         parse_number(text, INT32_MIN, INT32_MAX, &code, NULL);
     pmi->ops->abort(local, (int)code, pmi->arg);
     return 0;
+}
+
+static const char *word(const struct request *request, const char *key)
+{
+    int i;
+
+    for (i = 0; i < request->words; i++)
+        if (strcmp(request->word[i].key, key) == 0)
+            return request->word[i].value;
+    return NULL;
 }
 
 /* Names that other jobs could look up: not offered. */

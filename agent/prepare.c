@@ -22,13 +22,14 @@
 
 #define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones are "..." */
 
-static void overlay(struct strlist *env, const struct strlist *over, bool only_absent);
-static void env_drop(struct strlist *env, const char *name);
-static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
-                    struct strlist *env);
-static int  executable(const char *path);
+static void        overlay(struct strlist *env, const struct strlist *over,
+                           bool only_absent);
+static void        set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+                           struct strlist *env);
+static void        env_drop(struct strlist *env, const char *name);
 static const char *find_hint(const char *name, char *hint, size_t size);
-static pid_t pid_in_file(const char *path);
+static int         executable(const char *path);
+static pid_t       pid_in_file(const char *path);
 
 int failure_set(struct failure *failure, int code, const char *hint, const char *format, ...)
 {
@@ -179,19 +180,6 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
     }
 }
 
-static void env_drop(struct strlist *env, const char *name)
-{
-    size_t i, length = strlen(name);
-
-    for (i = 0; i < env->count; i++)
-        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=') {
-            free(env->item[i]);
-            env->item[i] = env->item[--env->count];
-            env->item[env->count] = NULL;
-            return;
-        }
-}
-
 /* What another process manager left in our environment must not reach the
  * ranks: MPICH would believe it. */
 static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
@@ -208,6 +196,19 @@ static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *ran
     env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
     env_setf(env, "PMI_RANK", "%u", rank->rank);
     env_setf(env, "PMI_SIZE", "%d", plan->world_size);
+}
+
+static void env_drop(struct strlist *env, const char *name)
+{
+    size_t i, length = strlen(name);
+
+    for (i = 0; i < env->count; i++)
+        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=') {
+            free(env->item[i]);
+            env->item[i] = env->item[--env->count];
+            env->item[env->count] = NULL;
+            return;
+        }
 }
 
 /* pdsh would have given it to a shell. */

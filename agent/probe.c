@@ -34,16 +34,17 @@ struct probe {
 };
 
 static int  listen_begin(struct probe *probe, const json_t *body, struct error *err);
-static int  connect_begin(struct probe *probe, const json_t *body, struct error *err);
-static int  peers_begin(struct probe *probe, const json_t *body, struct error *err);
-static int  port_begin(struct probe *probe, const json_t *body, struct error *err);
-static void listen_end(struct probe *probe);
-static void calls_end(struct probe *probe);
 static void caller_cb(evutil_socket_t fd, short what, void *arg);
 static void rested_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
+static void listen_end(struct probe *probe);
+static int  connect_begin(struct probe *probe, const json_t *body, struct error *err);
 static void reached_cb(struct calls *calls, void *arg);
+static int  peers_begin(struct probe *probe, const json_t *body, struct error *err);
 static void peers_cb(struct calls *calls, void *arg);
+static void calls_end(struct probe *probe);
+static int  add_peer(struct probe *probe, const json_t *peer, struct error *err);
+static int  port_begin(struct probe *probe, const json_t *body, struct error *err);
 static int  read_token(struct probe *probe, const json_t *body, struct error *err);
 
 struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, void *arg),
@@ -85,26 +86,6 @@ void probe_end(struct probe *probe)
 {
     listen_end(probe);
     calls_end(probe);
-}
-
-static void listen_end(struct probe *probe)
-{
-    if (probe->caller != NULL)
-        event_free(probe->caller);
-    if (probe->rest != NULL)
-        event_free(probe->rest);
-    if (probe->late != NULL)
-        event_free(probe->late);
-    if (probe->listen_fd >= 0)
-        close(probe->listen_fd);
-    probe->caller = probe->rest = probe->late = NULL;
-    probe->listen_fd = -1;
-}
-
-static void calls_end(struct probe *probe)
-{
-    calls_free(probe->calls);
-    probe->calls = NULL;
 }
 
 int probe_release_port(struct probe *probe)
@@ -176,6 +157,20 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     listen_end(arg);
 }
 
+static void listen_end(struct probe *probe)
+{
+    if (probe->caller != NULL)
+        event_free(probe->caller);
+    if (probe->rest != NULL)
+        event_free(probe->rest);
+    if (probe->late != NULL)
+        event_free(probe->late);
+    if (probe->listen_fd >= 0)
+        close(probe->listen_fd);
+    probe->caller = probe->rest = probe->late = NULL;
+    probe->listen_fd = -1;
+}
+
 static int connect_begin(struct probe *probe, const json_t *body, struct error *err)
 {
     const json_t *list = json_object_get(body, "addresses");
@@ -213,18 +208,6 @@ static void reached_cb(struct calls *calls, void *arg)
     probe->answer(json_pack("{s:s, s:o}", "op", "connect", "reached", reached), probe->arg);
 }
 
-static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
-{
-    const char *address = json_string_value(json_object_get(peer, "addr"));
-    json_int_t  port = json_integer_value(json_object_get(peer, "port"));
-    json_int_t  node = json_integer_value(json_object_get(peer, "node"));
-
-    if (address == NULL || port < 1 || port > 65535 || node < 0 || node > INT_MAX)
-        return err_set(err, "PROBE frame: a peer without \"addr\", \"port\" or \"node\"");
-    calls_add(probe->calls, address, (int)port, (int)node);
-    return 0;
-}
-
 static int peers_begin(struct probe *probe, const json_t *body, struct error *err)
 {
     const json_t *list = json_object_get(body, "peers"), *peer;
@@ -257,6 +240,24 @@ static void peers_cb(struct calls *calls, void *arg)
                                                        "why", calls->call[i].why));
     calls_end(probe);
     probe->answer(json_pack("{s:s, s:o}", "op", "peers", "unreached", unreached), probe->arg);
+}
+
+static void calls_end(struct probe *probe)
+{
+    calls_free(probe->calls);
+    probe->calls = NULL;
+}
+
+static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
+{
+    const char *address = json_string_value(json_object_get(peer, "addr"));
+    json_int_t  port = json_integer_value(json_object_get(peer, "port"));
+    json_int_t  node = json_integer_value(json_object_get(peer, "node"));
+
+    if (address == NULL || port < 1 || port > 65535 || node < 0 || node > INT_MAX)
+        return err_set(err, "PROBE frame: a peer without \"addr\", \"port\" or \"node\"");
+    calls_add(probe->calls, address, (int)port, (int)node);
+    return 0;
 }
 
 static int port_begin(struct probe *probe, const json_t *body, struct error *err)

@@ -21,6 +21,8 @@
 /* Steps up to a process's ancestor: they are read one by one, and change meanwhile. */
 #define DEPTH_MAX 1000
 
+static int compare(const void *pid, const void *process);
+
 void processes_below(struct processes *found, pid_t root)
 {
     struct processes      all;
@@ -46,17 +48,17 @@ void processes_below(struct processes *found, pid_t root)
     *found = all;
 }
 
+const struct process *processes_find(const struct processes *all, pid_t pid)
+{
+    return all->count == 0 ? NULL : bsearch(&pid, all->item, all->count, sizeof *all->item,
+                                            compare);
+}
+
 static int compare(const void *pid, const void *process)
 {
     pid_t one = *(const pid_t *)pid, other = ((const struct process *)process)->pid;
 
     return (one > other) - (one < other);
-}
-
-const struct process *processes_find(const struct processes *all, pid_t pid)
-{
-    return all->count == 0 ? NULL : bsearch(&pid, all->item, all->count, sizeof *all->item,
-                                            compare);
 }
 
 bool process_is_below(pid_t pid, pid_t root)

@@ -24,16 +24,16 @@
 /* What it said last: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
 
-static int  pmi_open(struct rank *rank, struct error *err);
-static void pmi_hear_out(struct rank *rank);
-static void pmi_close(struct rank *rank);
-static void pmi_readable_cb(struct bufferevent *event, void *arg);
-static void pmi_event_cb(struct bufferevent *event, short what, void *arg);
-static void output_changed(void *arg);
-static void log_changed(void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
+static int     pmi_open(struct rank *rank, struct error *err);
+static void    pmi_hear_out(struct rank *rank);
+static void    pmi_readable_cb(struct bufferevent *event, void *arg);
+static void    pmi_event_cb(struct bufferevent *event, short what, void *arg);
+static void    pmi_close(struct rank *rank);
+static void    output_changed(void *arg);
+static void    log_changed(void *arg);
+static void    late_cb(evutil_socket_t fd, short what, void *arg);
 static json_t *report(struct rank *rank);
-static void report_failure(struct rank *rank, json_t *body);
+static void    report_failure(struct rank *rank, json_t *body);
 
 void rank_init(struct rank *rank, struct agent *agent, int index)
 {
@@ -196,13 +196,6 @@ static void pmi_hear_out(struct rank *rank)
     pmi_close(rank);
 }
 
-static void pmi_close(struct rank *rank)
-{
-    if (rank->pmi != NULL)
-        bufferevent_free(rank->pmi);
-    rank->pmi = NULL;
-}
-
 /* What is not PMI is hung up on, and the client in the rank complains. A rank
  * that does not know of PMI loses nothing. */
 static void pmi_readable_cb(struct bufferevent *event, void *arg)
@@ -220,6 +213,13 @@ static void pmi_event_cb(struct bufferevent *event, short what, void *arg)
 {
     (void)event, (void)what;
     pmi_close(arg);
+}
+
+static void pmi_close(struct rank *rank)
+{
+    if (rank->pmi != NULL)
+        bufferevent_free(rank->pmi);
+    rank->pmi = NULL;
 }
 
 static void output_changed(void *arg)

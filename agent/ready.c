@@ -29,6 +29,8 @@
 #define SHM_SCARCE (64 << 20)
 
 static json_t *left_here(const struct agent *agent);
+static bool    is_left(const struct agent *agent, const struct stray *stray);
+static bool    shares_network(pid_t pid);
 static json_t *holders_of_ours(const struct agent *agent);
 static bool    gpus_of(const struct nodeplan_rank *rank, bool *wanted);
 
@@ -52,25 +54,6 @@ json_t *ready_body(const struct agent *agent)
     return body;
 }
 
-/* What a container runs is its own affair: it has a network of its own. */
-static bool shares_network(pid_t pid)
-{
-    struct stat its, ours;
-    char        path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-    return stat(path, &its) == 0 && stat("/proc/self/ns/net", &ours) == 0 &&
-           its.st_ino == ours.st_ino;
-}
-
-static bool is_left(const struct agent *agent, const struct stray *stray)
-{
-    return stray->what == STRAY_RANK && !stray->has_agent &&
-           strcmp(stray->run, agent->plan.run_id) != 0 &&
-           json_integer_value(json_object_get(stray->about, "age_s")) >= LEFT_OLD_S &&
-           shares_network(stray->process.pid);
-}
-
 /* Of other runs of this user, with no agent that could still end it. */
 static json_t *left_here(const struct agent *agent)
 {
@@ -89,6 +72,25 @@ static json_t *left_here(const struct agent *agent)
     }
     strays_clear(&strays);
     return left;
+}
+
+static bool is_left(const struct agent *agent, const struct stray *stray)
+{
+    return stray->what == STRAY_RANK && !stray->has_agent &&
+           strcmp(stray->run, agent->plan.run_id) != 0 &&
+           json_integer_value(json_object_get(stray->about, "age_s")) >= LEFT_OLD_S &&
+           shares_network(stray->process.pid);
+}
+
+/* What a container runs is its own affair: it has a network of its own. */
+static bool shares_network(pid_t pid)
+{
+    struct stat its, ours;
+    char        path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &its) == 0 && stat("/proc/self/ns/net", &ours) == 0 &&
+           its.st_ino == ours.st_ino;
 }
 
 static json_t *holders_of_ours(const struct agent *agent)

@@ -33,16 +33,20 @@ struct receive {
     uint64_t        left;    /* bytes of it that have not come; thrown away once it has failed */
 };
 
+static int  make_dirs(const char *path);
 static int  check_place(const struct receive *receive, const struct entry *entry,
                         struct error *err);
-static void take_entry(struct receive *receive, const struct entry *entry, uint32_t number,
-                       struct buffer *wanted);
+static void take_entry(struct receive *receive, const struct entry *entry,
+                       uint32_t number, struct buffer *wanted);
 static void take_dir(struct receive *receive, const struct beneath *place,
                      const struct entry *entry, uint32_t number);
+static int  set_dir_mode(const struct beneath *place, uint32_t mode);
+static int  check_dir(const struct beneath *place);
 static void take_link(struct receive *receive, const struct beneath *place,
                       const struct entry *entry, uint32_t number);
 static bool is_wanted(struct receive *receive, const struct beneath *place,
                       const struct entry *entry, uint32_t number);
+static bool same_time(const struct timespec *here, const struct timespec *there);
 static void begin_file(struct receive *receive, const struct entry *entry);
 static void finish_file(struct receive *receive);
 static void fail(struct receive *receive, uint32_t number, const char *what, int error);
@@ -69,6 +73,21 @@ void receive_free(struct receive *receive)
     free(receive);
 }
 
+int receive_root(struct receive *receive, const char *root, struct error *err)
+{
+    if (receive->root_fd >= 0)
+        close(receive->root_fd);
+    receive->root_fd = make_dirs(root) < 0
+                           ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (receive->root_fd < 0)
+        return err_set(err, "%.400s: %s", root, strerror(errno));
+    incoming_drop(&receive->file);
+    receive->left = 0;
+    receive->next = 0;
+    receive->dir[0] = receive->failed[0] = '\0';
+    return 0;
+}
+
 /* As mkdir -p does. */
 static int make_dirs(const char *path)
 {
@@ -87,21 +106,6 @@ static int make_dirs(const char *path)
     }
     free(copy);
     return rc;
-}
-
-int receive_root(struct receive *receive, const char *root, struct error *err)
-{
-    if (receive->root_fd >= 0)
-        close(receive->root_fd);
-    receive->root_fd = make_dirs(root) < 0
-                           ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (receive->root_fd < 0)
-        return err_set(err, "%.400s: %s", root, strerror(errno));
-    incoming_drop(&receive->file);
-    receive->left = 0;
-    receive->next = 0;
-    receive->dir[0] = receive->failed[0] = '\0';
-    return 0;
 }
 
 int receive_entries(struct receive *receive, const unsigned char *body, size_t size,
@@ -163,6 +167,21 @@ static void take_entry(struct receive *receive, const struct entry *entry, uint3
 
 /* --- directories and links -------------------------------------------------- */
 
+static void take_dir(struct receive *receive, const struct beneath *place,
+                     const struct entry *entry, uint32_t number)
+{
+    int rc = mkdirat(place->dir_fd, place->name, 0700);
+
+    if (rc == 0)
+        rc = set_dir_mode(place, entry->mode);
+    else if (errno == EEXIST)
+        rc = check_dir(place);
+    if (rc == 0)
+        return;
+    fail(receive, number, "make the directory", errno);
+    snprintf(receive->failed, sizeof receive->failed, "%s", entry->path);
+}
+
 /* One that we cannot write into is of no use; the group that it has from its own
  * directory stays. */
 static int set_dir_mode(const struct beneath *place, uint32_t mode)
@@ -191,21 +210,6 @@ static int check_dir(const struct beneath *place)
     return -1;
 }
 
-static void take_dir(struct receive *receive, const struct beneath *place,
-                     const struct entry *entry, uint32_t number)
-{
-    int rc = mkdirat(place->dir_fd, place->name, 0700);
-
-    if (rc == 0)
-        rc = set_dir_mode(place, entry->mode);
-    else if (errno == EEXIST)
-        rc = check_dir(place);
-    if (rc == 0)
-        return;
-    fail(receive, number, "make the directory", errno);
-    snprintf(receive->failed, sizeof receive->failed, "%s", entry->path);
-}
-
 static void take_link(struct receive *receive, const struct beneath *place,
                       const struct entry *entry, uint32_t number)
 {
@@ -227,13 +231,6 @@ static void take_link(struct receive *receive, const struct beneath *place,
 
 /* --- files ------------------------------------------------------------------ */
 
-static bool same_time(const struct timespec *here, const struct timespec *there)
-{
-    /* Some file systems keep whole seconds only. */
-    return here->tv_sec == there->tv_sec &&
-           (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
-}
-
 /* Not when it is there already; nor when something is in its way, which is told of. */
 static bool is_wanted(struct receive *receive, const struct beneath *place,
                       const struct entry *entry, uint32_t number)
@@ -253,6 +250,13 @@ static bool is_wanted(struct receive *receive, const struct beneath *place,
         fchmodat(place->dir_fd, place->name, mode, AT_SYMLINK_NOFOLLOW) < 0)
         fail(receive, number, "set the mode", errno);
     return false;
+}
+
+static bool same_time(const struct timespec *here, const struct timespec *there)
+{
+    /* Some file systems keep whole seconds only. */
+    return here->tv_sec == there->tv_sec &&
+           (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
 }
 
 int receive_file(struct receive *receive, const unsigned char *body, size_t size,

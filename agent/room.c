@@ -23,6 +23,7 @@
 static int  check_descriptors(const struct nodeplan *plan, struct failure *failure);
 static int  check_user(const struct nodeplan *plan, struct failure *failure);
 static int  check_group(const struct nodeplan *plan, struct failure *failure);
+static long tasks_of(const struct nodeplan *plan);
 static long count_tasks(uid_t uid);
 static bool read_number(const char *directory, const char *name, long *number);
 
@@ -55,12 +56,6 @@ static int check_descriptors(const struct nodeplan *plan, struct failure *failur
     return failure_set(failure, PREPARE_CANNOT_CREATE, "raise ulimit -Hn there",
                        "%d ranks need %ju file descriptors, but the limit is %ju", plan->ranks,
                        (uintmax_t)need, (uintmax_t)limit.rlim_cur);
-}
-
-/* Processes, and a thread for the file of each. */
-static long tasks_of(const struct nodeplan *plan)
-{
-    return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
 }
 
 /* ulimit -u, which counts threads and does not hold for root. */
@@ -96,6 +91,12 @@ static int check_group(const struct nodeplan *plan, struct failure *failure)
                                "%d ranks do not fit: the control group %s has %ld processes and"
                                " threads, and may have %ld", plan->ranks, path, tasks, most);
     return 0;
+}
+
+/* Processes, and a thread for the file of each. */
+static long tasks_of(const struct nodeplan *plan)
+{
+    return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
 }
 
 static long count_tasks(uid_t uid)

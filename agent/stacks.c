@@ -47,14 +47,20 @@ struct stacks {
     void         *arg;
 };
 
-static void describe(struct stack *stack);
-static void describe_process(struct stack *stack, pid_t pid);
-static void helpers_start(struct stacks *stacks);
-static void helper_start(struct stack *stack);
-static void helper_end(struct stack *stack);
-static void readable_cb(evutil_socket_t fd, short what, void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void tell(struct stack *stack);
+static void  describe(struct stack *stack);
+static bool  is_python(pid_t pid);
+static void  describe_process(struct stack *stack, pid_t pid);
+static void  describe_thread(struct stack *stack, const char *folder, const char *id);
+static void  status_of(const char *folder, const char *key, char *text, size_t size);
+static void  helpers_start(struct stacks *stacks);
+static void  helper_start(struct stack *stack);
+static char *helper_find(const struct stack *stack, char *pid, const char **argv);
+static void  helper_exec(const char *path, const char *const *argv, int out,
+                         pid_t parent);
+static void  readable_cb(evutil_socket_t fd, short what, void *arg);
+static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  helper_end(struct stack *stack);
+static void  tell(struct stack *stack);
 
 struct stacks *stacks_begin(struct agent *agent,
                             void (*told)(uint32_t rank, json_t *body, void *arg), void *arg)
@@ -106,18 +112,6 @@ void stacks_free(struct stacks *stacks)
 
 /* --- what /proc says -------------------------------------------------------- */
 
-static bool is_python(pid_t pid)
-{
-    char    path[64], exe[4096], *name;
-    ssize_t size;
-
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    size = readlink(path, exe, sizeof exe - 1);
-    exe[size > 0 ? size : 0] = '\0';
-    name = strrchr(exe, '/');
-    return name != NULL && strncmp(name + 1, "python", strlen("python")) == 0;
-}
-
 /* The rank's process and those below it; python: the first of them that is Python. */
 static void describe(struct stack *stack)
 {
@@ -137,35 +131,16 @@ static void describe(struct stack *stack)
     processes_clear(&below);
 }
 
-/* One line of /proc/PID/status, its value into text. */
-static void status_of(const char *folder, const char *key, char *text, size_t size)
+static bool is_python(pid_t pid)
 {
-    char path[128], status[4096], *at;
+    char    path[64], exe[4096], *name;
+    ssize_t size;
 
-    snprintf(path, sizeof path, "%s/status", folder);
-    fd_read_file(path, status, sizeof status);
-    at = strstr(status, key);
-    at = at != NULL ? at + strlen(key) + strspn(at + strlen(key), ": \t") : NULL;
-    snprintf(text, size, "%.*s", at != NULL ? (int)strcspn(at, "\n") : 0, at != NULL ? at : "");
-}
-
-/* "  thread 12 pt_watchdog: S (sleeping) in futex_wait_queue", and for root the
- * kernel's stack. */
-static void describe_thread(struct stack *stack, const char *folder, const char *id)
-{
-    char name[64], state[64], path[160], where[128], kernel[2048], *line, *rest;
-
-    status_of(folder, "Name", name, sizeof name);
-    status_of(folder, "\nState", state, sizeof state);
-    snprintf(path, sizeof path, "%s/wchan", folder);
-    fd_read_file(path, where, sizeof where);
-    evbuffer_add_printf(stack->text, "  thread %s %s: %s%s%s\n", id, name, state,
-                        where[0] != '\0' && where[0] != '0' ? " in " : "",
-                        where[0] != '0' ? where : "");
-    snprintf(path, sizeof path, "%s/stack", folder);
-    fd_read_file(path, kernel, sizeof kernel);
-    for (line = strtok_r(kernel, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
-        evbuffer_add_printf(stack->text, "    %s\n", line);
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    size = readlink(path, exe, sizeof exe - 1);
+    exe[size > 0 ? size : 0] = '\0';
+    name = strrchr(exe, '/');
+    return name != NULL && strncmp(name + 1, "python", strlen("python")) == 0;
 }
 
 static void describe_process(struct stack *stack, pid_t pid)
@@ -197,58 +172,38 @@ static void describe_process(struct stack *stack, pid_t pid)
         evbuffer_add_printf(stack->text, "  and %d more threads\n", threads - THREADS_MAX);
 }
 
+/* "  thread 12 pt_watchdog: S (sleeping) in futex_wait_queue", and for root the
+ * kernel's stack. */
+static void describe_thread(struct stack *stack, const char *folder, const char *id)
+{
+    char name[64], state[64], path[160], where[128], kernel[2048], *line, *rest;
+
+    status_of(folder, "Name", name, sizeof name);
+    status_of(folder, "\nState", state, sizeof state);
+    snprintf(path, sizeof path, "%s/wchan", folder);
+    fd_read_file(path, where, sizeof where);
+    evbuffer_add_printf(stack->text, "  thread %s %s: %s%s%s\n", id, name, state,
+                        where[0] != '\0' && where[0] != '0' ? " in " : "",
+                        where[0] != '0' ? where : "");
+    snprintf(path, sizeof path, "%s/stack", folder);
+    fd_read_file(path, kernel, sizeof kernel);
+    for (line = strtok_r(kernel, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        evbuffer_add_printf(stack->text, "    %s\n", line);
+}
+
+/* One line of /proc/PID/status, its value into text. */
+static void status_of(const char *folder, const char *key, char *text, size_t size)
+{
+    char path[128], status[4096], *at;
+
+    snprintf(path, sizeof path, "%s/status", folder);
+    fd_read_file(path, status, sizeof status);
+    at = strstr(status, key);
+    at = at != NULL ? at + strlen(key) + strspn(at + strlen(key), ": \t") : NULL;
+    snprintf(text, size, "%.*s", at != NULL ? (int)strcspn(at, "\n") : 0, at != NULL ? at : "");
+}
+
 /* --- py-spy and gdb --------------------------------------------------------- */
-
-/* Which one, along the PATH of the rank (a virtualenv may have its own), and how. The
- * words are static but path and pid. */
-static char *helper_find(const struct stack *stack, char *pid, const char **argv)
-{
-    static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    /* The ranks' files are ours: to look for them in their mount namespace takes root. */
-    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
-                                       "thread apply all bt", "-p", NULL };
-    const struct agent *agent = stack->stacks->agent;
-    const char *const  *words = spy;
-    struct strlist      env = { 0 };
-    struct failure      failure;
-    char               *path = NULL;
-    int                 i;
-
-    prepare_env(&agent->plan, stack->rank->plan, &agent->environment, 0, &env);
-    if (stack->python > 0)
-        path = prepare_program(spy[0], &env, &failure);
-    if (path == NULL) {
-        words = gdb;
-        path = prepare_program(gdb[0], &env, &failure);
-    }
-    for (i = 0; words[i] != NULL; i++)
-        argv[i] = words[i];
-    argv[i++] = pid;
-    argv[i] = NULL;
-    strlist_clear(&env);
-    return path;
-}
-
-/* Its user's settings could make it do anything; it dies with us. */
-static void helper_exec(const char *path, const char *const *argv, int out, pid_t parent)
-{
-    char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
-    char *const environment[] = { locale, places, NULL };
-    sigset_t    none;
-    int      null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
-
-    for (i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(out, STDERR_FILENO) < 0)
-        _exit(127);
-    execve(path, (char *const *)(uintptr_t)argv, environment);
-    _exit(127);
-}
 
 /* As many as may be at a time. A rank that gets none is told at once. */
 static void helpers_start(struct stacks *stacks)
@@ -303,18 +258,55 @@ static void helper_start(struct stack *stack)
     free(path);
 }
 
-/* What a helper still does is of no use: it only looks. It is not waited for, since
- * what it looks at may hold it up; at the latest it is reaped after our own end. */
-static void helper_end(struct stack *stack)
+/* Which one, along the PATH of the rank (a virtualenv may have its own), and how. The
+ * words are static but path and pid. */
+static char *helper_find(const struct stack *stack, char *pid, const char **argv)
 {
-    if (stack->helper == 0)
-        return;
-    kill(-stack->helper, SIGKILL);
-    waitpid(stack->helper, NULL, WNOHANG);
-    stack->helper = 0;
-    stack->stacks->helpers--;
-    close(event_get_fd(stack->readable));
-    event_free(stack->readable);
+    static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
+    /* The ranks' files are ours: to look for them in their mount namespace takes root. */
+    static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
+                                       "thread apply all bt", "-p", NULL };
+    const struct agent *agent = stack->stacks->agent;
+    const char *const  *words = spy;
+    struct strlist      env = { 0 };
+    struct failure      failure;
+    char               *path = NULL;
+    int                 i;
+
+    prepare_env(&agent->plan, stack->rank->plan, &agent->environment, 0, &env);
+    if (stack->python > 0)
+        path = prepare_program(spy[0], &env, &failure);
+    if (path == NULL) {
+        words = gdb;
+        path = prepare_program(gdb[0], &env, &failure);
+    }
+    for (i = 0; words[i] != NULL; i++)
+        argv[i] = words[i];
+    argv[i++] = pid;
+    argv[i] = NULL;
+    strlist_clear(&env);
+    return path;
+}
+
+/* Its user's settings could make it do anything; it dies with us. */
+static void helper_exec(const char *path, const char *const *argv, int out, pid_t parent)
+{
+    char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
+    char *const environment[] = { locale, places, NULL };
+    sigset_t    none;
+    int      null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
+
+    for (i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(out, STDERR_FILENO) < 0)
+        _exit(127);
+    execve(path, (char *const *)(uintptr_t)argv, environment);
+    _exit(127);
 }
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
@@ -349,6 +341,20 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
                             STACKS_S);
         tell(stack);
     }
+}
+
+/* What a helper still does is of no use: it only looks. It is not waited for, since
+ * what it looks at may hold it up; at the latest it is reaped after our own end. */
+static void helper_end(struct stack *stack)
+{
+    if (stack->helper == 0)
+        return;
+    kill(-stack->helper, SIGKILL);
+    waitpid(stack->helper, NULL, WNOHANG);
+    stack->helper = 0;
+    stack->stacks->helpers--;
+    close(event_get_fd(stack->readable));
+    event_free(stack->readable);
 }
 
 static void tell(struct stack *stack)

@@ -23,17 +23,22 @@
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
 static enum stray_what what_is(pid_t pid, char *run, bool *is_spared);
-static bool looks_like_agent(pid_t pid);
-static bool is_agent_file(pid_t pid);
-static bool run_of(pid_t pid, char *run);
-static bool is_ourselves(const struct processes *all, pid_t pid);
-static bool is_known(const struct strays *strays, const struct process *process);
-static bool is_same(const struct process *one, const struct process *other);
-static void judge(struct strays *strays, const struct processes *all);
-static bool is_stopped(const struct stray *agent);
-static bool is_healthy(const struct stray *agent);
-static bool has_door(const char *run);
-static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor);
+static bool            looks_like_agent(pid_t pid);
+static bool            is_agent_file(pid_t pid);
+static bool            run_of(pid_t pid, char *run);
+static bool            is_ourselves(const struct processes *all, pid_t pid);
+static bool            is_known(const struct strays *strays,
+                                const struct process *process);
+static void            judge(struct strays *strays, const struct processes *all);
+static void            name_agents(const struct strays *strays, const struct stray *rank,
+                                   const struct processes *all);
+static struct stray   *agent_of(const struct strays *strays, pid_t pid);
+static bool            is_same(const struct process *one, const struct process *other);
+static bool            is_healthy(const struct stray *agent);
+static bool            is_stopped(const struct stray *agent);
+static bool            has_door(const char *run);
+static bool            descends_from(const struct processes *all, pid_t pid,
+                                     pid_t ancestor);
 
 void strays_look(struct strays *strays)
 {
@@ -207,39 +212,7 @@ static bool is_known(const struct strays *strays, const struct process *process)
     return false;
 }
 
-static bool is_same(const struct process *one, const struct process *other)
-{
-    return one->pid == other->pid && one->start == other->start;
-}
-
 /* --- whether its run goes on ------------------------------------------------ */
-
-static struct stray *agent_of(const struct strays *strays, pid_t pid)
-{
-    size_t i;
-
-    for (i = 0; i < strays->count; i++)
-        if (strays->item[i].what == STRAY_AGENT && strays->item[i].process.pid == pid)
-            return &strays->item[i];
-    return NULL;
-}
-
-/* The ranks know the name of their run. Above them is the guard, and above that the agent;
- * further up there may be those of a run in which all of this is a rank. */
-static void name_agents(const struct strays *strays, const struct stray *rank,
-                        const struct processes *all)
-{
-    const struct process *above = &rank->process;
-    struct stray         *agent = NULL;
-    int                   steps;
-
-    for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
-        agent = agent_of(strays, above->parent);
-        above = processes_find(all, above->parent);
-    }
-    for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
-        memcpy(agent->run, rank->run, sizeof agent->run);
-}
 
 /* The agent above a process knows whether its run goes on. The guard is an agent to the
  * eye, but below another one: where that is sick, it is no sign of life. */
@@ -271,10 +244,36 @@ static void judge(struct strays *strays, const struct processes *all)
     }
 }
 
-/* By a signal, or a debugger. */
-static bool is_stopped(const struct stray *agent)
+/* The ranks know the name of their run. Above them is the guard, and above that the agent;
+ * further up there may be those of a run in which all of this is a rank. */
+static void name_agents(const struct strays *strays, const struct stray *rank,
+                        const struct processes *all)
 {
-    return agent->process.state == 'T' || agent->process.state == 't';
+    const struct process *above = &rank->process;
+    struct stray         *agent = NULL;
+    int                   steps;
+
+    for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
+        agent = agent_of(strays, above->parent);
+        above = processes_find(all, above->parent);
+    }
+    for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
+        memcpy(agent->run, rank->run, sizeof agent->run);
+}
+
+static struct stray *agent_of(const struct strays *strays, pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].what == STRAY_AGENT && strays->item[i].process.pid == pid)
+            return &strays->item[i];
+    return NULL;
+}
+
+static bool is_same(const struct process *one, const struct process *other)
+{
+    return one->pid == other->pid && one->start == other->start;
 }
 
 /* An agent that runs has a launcher, or is about to end. In a container the launcher
@@ -289,6 +288,12 @@ static bool is_healthy(const struct stray *agent)
         return true;
     fd_read_file("/proc/1/comm", name, sizeof name);
     return strcmp(name, "muster\n") == 0 || has_door(agent->run);
+}
+
+/* By a signal, or a debugger. */
+static bool is_stopped(const struct stray *agent)
+{
+    return agent->process.state == 'T' || agent->process.state == 't';
 }
 
 /* An agent whose SSH session has died is an orphan for the rest of the run, which goes on

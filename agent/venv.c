@@ -46,11 +46,11 @@ static int  spawn_shell(struct venv *venv, const char *cwd, const struct strlist
                         int out, int complaints, struct failure *failure);
 static int  pipe_begin(struct venv *venv, struct event_base *base, struct pipe_end *end,
                        event_callback_fn cb);
-static void pipe_end_close(struct pipe_end *end);
 static void out_cb(evutil_socket_t fd, short what, void *arg);
-static void complaints_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void maybe_done(struct venv *venv);
+static void complaints_cb(evutil_socket_t fd, short what, void *arg);
+static void pipe_end_close(struct pipe_end *end);
 static int  read_result(struct venv *venv, struct strlist *env, struct failure *failure);
 static int  fail(struct venv *venv, struct failure *failure, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -159,15 +159,6 @@ static int pipe_begin(struct venv *venv, struct event_base *base, struct pipe_en
     return pair[1];
 }
 
-static void pipe_end_close(struct pipe_end *end)
-{
-    if (end->fd < 0)
-        return;
-    event_free(end->event);
-    close(end->fd);
-    end->fd = -1;
-}
-
 static void out_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct venv *venv = arg;
@@ -179,21 +170,6 @@ static void out_cb(evutil_socket_t fd, short what, void *arg)
     if (got <= 0 || evbuffer_get_length(venv->out.bytes) > VENV_OUTPUT_MAX)
         pipe_end_close(&venv->out);
     maybe_done(venv);
-}
-
-/* Only the end of it is of interest. A process that the script leaves running
- * may hold this pipe, so nobody waits for its end. */
-static void complaints_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct venv *venv = arg;
-    ssize_t      got = fd_read_buffer(fd, venv->complaints.bytes, COMPLAINT_MAX);
-    size_t       size = evbuffer_get_length(venv->complaints.bytes);
-
-    (void)what;
-    if (got == 0 || (got < 0 && errno != EAGAIN))
-        pipe_end_close(&venv->complaints);
-    if (size > COMPLAINT_MAX)
-        evbuffer_drain(venv->complaints.bytes, size - COMPLAINT_MAX);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -223,6 +199,30 @@ static void maybe_done(struct venv *venv)
         venv->done(NULL, &failure, venv->arg);
     venv->done = NULL;
     strlist_clear(&env);
+}
+
+/* Only the end of it is of interest. A process that the script leaves running
+ * may hold this pipe, so nobody waits for its end. */
+static void complaints_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct venv *venv = arg;
+    ssize_t      got = fd_read_buffer(fd, venv->complaints.bytes, COMPLAINT_MAX);
+    size_t       size = evbuffer_get_length(venv->complaints.bytes);
+
+    (void)what;
+    if (got == 0 || (got < 0 && errno != EAGAIN))
+        pipe_end_close(&venv->complaints);
+    if (size > COMPLAINT_MAX)
+        evbuffer_drain(venv->complaints.bytes, size - COMPLAINT_MAX);
+}
+
+static void pipe_end_close(struct pipe_end *end)
+{
+    if (end->fd < 0)
+        return;
+    event_free(end->event);
+    close(end->fd);
+    end->fd = -1;
 }
 
 static int read_result(struct venv *venv, struct strlist *env, struct failure *failure)

@@ -11,10 +11,13 @@
 #include "clock.h"
 #include "frame.h"
 
-static int  read_header(struct entry_reader *reader, struct entry *entry, size_t *path_size,
-                        size_t *target_size, struct error *err);
-static bool read_text(struct entry_reader *reader, char *text, size_t size);
-static int  check(const struct entry *entry, struct error *err);
+static int      read_header(struct entry_reader *reader, struct entry *entry,
+                            size_t *path_size, size_t *target_size, struct error *err);
+static uint16_t get_u16(const unsigned char *at);
+static bool     read_text(struct entry_reader *reader, char *text, size_t size);
+static int      check(const struct entry *entry, struct error *err);
+static size_t   depth_of(const char *path);
+static bool     is_dots(const char *name, size_t size, size_t dots);
 
 int entry_next(struct entry_reader *reader, struct entry *entry, struct error *err)
 {
@@ -30,11 +33,6 @@ int entry_next(struct entry_reader *reader, struct entry *entry, struct error *e
     entry->path = reader->path;
     entry->target = reader->target;
     return check(entry, err) < 0 ? -1 : 1;
-}
-
-static uint16_t get_u16(const unsigned char *at)
-{
-    return (uint16_t)(at[0] << 8 | at[1]);
 }
 
 static int read_header(struct entry_reader *reader, struct entry *entry, size_t *path_size,
@@ -57,6 +55,11 @@ static int read_header(struct entry_reader *reader, struct entry *entry, size_t 
     reader->at += ENTRY_HEADER_BYTES;
     reader->left -= ENTRY_HEADER_BYTES;
     return 0;
+}
+
+static uint16_t get_u16(const unsigned char *at)
+{
+    return (uint16_t)(at[0] << 8 | at[1]);
 }
 
 static bool read_text(struct entry_reader *reader, char *text, size_t size)
@@ -106,11 +109,6 @@ size_t entry_put(unsigned char *at, const struct entry *entry)
     return ENTRY_HEADER_BYTES + path_size + target_size;
 }
 
-static bool is_dots(const char *name, size_t size, size_t dots)
-{
-    return size == dots && memcmp(name, "..", dots) == 0;
-}
-
 const char *entry_path_fault(const char *path)
 {
     const char *name = path;
@@ -133,16 +131,6 @@ const char *entry_path_fault(const char *path)
         if (name[size] == '\0')
             return NULL;
     }
-}
-
-/* How many directories of the tree the link is in. */
-static size_t depth_of(const char *path)
-{
-    size_t depth = 0;
-
-    for (; *path != '\0'; path++)
-        depth += *path == '/';
-    return depth;
 }
 
 const char *entry_target_fault(const char *path, const char *target)
@@ -168,4 +156,19 @@ const char *entry_target_fault(const char *path, const char *target)
             has_name = true;
     }
     return NULL;
+}
+
+/* How many directories of the tree the link is in. */
+static size_t depth_of(const char *path)
+{
+    size_t depth = 0;
+
+    for (; *path != '\0'; path++)
+        depth += *path == '/';
+    return depth;
+}
+
+static bool is_dots(const char *name, size_t size, size_t dots)
+{
+    return size == dots && memcmp(name, "..", dots) == 0;
 }

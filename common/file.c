@@ -59,13 +59,6 @@ static char *read_file(const char *path, bool may_wait, size_t max, size_t *size
     return text;
 }
 
-static bool is_pipe(int fd)
-{
-    struct stat about;
-
-    return fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
-}
-
 /* open() itself would wait for the writer of a pipe. */
 static int open_file(const char *path, bool may_wait, struct error *err)
 {
@@ -79,6 +72,13 @@ static int open_file(const char *path, bool may_wait, struct error *err)
         return fd;
     close(fd);
     return err_set(err, "%s: is a pipe, and only a file can be read here", path);
+}
+
+static bool is_pipe(int fd)
+{
+    struct stat about;
+
+    return fstat(fd, &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
 static int await_writer(int fd, const char *path, struct error *err)

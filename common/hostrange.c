@@ -21,7 +21,8 @@ static int    read_bracket(const char **at, struct strlist *choices, struct erro
 static int    read_range(const char *text, size_t size, struct strlist *choices,
                          struct error *err);
 static size_t read_digits(const char *text, char number[HOSTRANGE_DIGITS_MAX + 1]);
-static int    multiply(struct strlist *names, const struct strlist *choices, struct error *err);
+static int    multiply(struct strlist *names, const struct strlist *choices,
+                       struct error *err);
 
 /* A word is a row of pieces, literal text or a bracket. Each piece is a list
  * of choices, and the names are the product of these lists. */
@@ -163,6 +164,8 @@ static struct split split_name(const char *name);
 static int          compare_splits(const void *a, const void *b);
 static size_t       group_end(const struct split *split, size_t count, size_t first);
 static void         write_group(FILE *out, const struct split *split, size_t count);
+static bool         continues(const struct split *first, const struct split *last,
+                              const struct split *next);
 
 char *hostrange_fold(const struct strlist *names)
 {
@@ -246,15 +249,6 @@ static size_t group_end(const struct split *split, size_t count, size_t first)
     return i;
 }
 
-/* A run goes on as long as expanding it gives the same digits back. */
-static bool continues(const struct split *first, const struct split *last,
-                      const struct split *next)
-{
-    int width = snprintf(NULL, 0, "%0*lld", first->digits, (long long)last->number + 1);
-
-    return next->number == last->number + 1 && next->digits == width;
-}
-
 static void write_group(FILE *out, const struct split *split, size_t count)
 {
     size_t      i, end;
@@ -275,4 +269,13 @@ static void write_group(FILE *out, const struct split *split, size_t count)
         between = ",";
     }
     fprintf(out, "]%s", split->suffix);
+}
+
+/* A run goes on as long as expanding it gives the same digits back. */
+static bool continues(const struct split *first, const struct split *last,
+                      const struct split *next)
+{
+    int width = snprintf(NULL, 0, "%0*lld", first->digits, (long long)last->number + 1);
+
+    return next->number == last->number + 1 && next->digits == width;
 }

@@ -21,6 +21,13 @@ static void *sink_arg;
 static void (*copy_line)(const char *line, size_t size, void *arg);
 static void *copy_arg;
 
+static void   put(enum log_level level, const char *format, va_list ap);
+static void   put_line(void (*to)(const char *line, size_t size), enum log_level level,
+                       int with_time, const char *text);
+static size_t put_head(char *line, size_t room, enum log_level level, int with_time);
+static void   to_sink(const char *line, size_t size);
+static void   to_copy(const char *line, size_t size);
+
 void log_init(const char *name, enum log_level level)
 {
     program = name;
@@ -42,6 +49,53 @@ void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg)
 {
     copy_line = copy;
     copy_arg = arg;
+}
+
+#define DEFINE_LOG(name, level)             \
+    void name(const char *format, ...)      \
+    {                                       \
+        va_list ap;                         \
+        va_start(ap, format);               \
+        put(level, format, ap);             \
+        va_end(ap);                         \
+    }
+
+DEFINE_LOG(log_error, LOG_ERROR)
+DEFINE_LOG(log_warn, LOG_WARN)
+DEFINE_LOG(log_info, LOG_INFO)
+DEFINE_LOG(log_debug, LOG_DEBUG)
+
+/* From LOG_INFO on the time is shown as well: those lines are read as a story. */
+static void put(enum log_level level, const char *format, va_list ap)
+{
+    char text[2048];
+    int  saved = errno, copied = copy_line != NULL && level <= LOG_INFO;
+
+    if (!log_wants(level) && !copied)
+        return;
+    if (vsnprintf(text, sizeof text, format, ap) < 0)
+        text[0] = '\0';
+    text_make_harmless(text);
+    if (log_wants(level))
+        put_line(to_sink, level, highest >= LOG_INFO, text);
+    if (copied)
+        put_line(to_copy, level, 1, text);
+    errno = saved;
+}
+
+/* One line to one place. */
+static void put_line(void (*to)(const char *line, size_t size), enum log_level level,
+                     int with_time, const char *text)
+{
+    char   line[2048];
+    size_t used = put_head(line, sizeof line, level, with_time);
+    int    n = snprintf(line + used, sizeof line - used - 1, "%s", text);
+
+    used += n > 0 ? (size_t)n : 0;
+    if (used > sizeof line - 2)
+        used = sizeof line - 2;
+    line[used++] = '\n';
+    to(line, used);
 }
 
 static size_t put_head(char *line, size_t room, enum log_level level, int with_time)
@@ -71,50 +125,3 @@ static void to_copy(const char *line, size_t size)
 {
     copy_line(line, size, copy_arg);
 }
-
-/* One line to one place. */
-static void put_line(void (*to)(const char *line, size_t size), enum log_level level,
-                     int with_time, const char *text)
-{
-    char   line[2048];
-    size_t used = put_head(line, sizeof line, level, with_time);
-    int    n = snprintf(line + used, sizeof line - used - 1, "%s", text);
-
-    used += n > 0 ? (size_t)n : 0;
-    if (used > sizeof line - 2)
-        used = sizeof line - 2;
-    line[used++] = '\n';
-    to(line, used);
-}
-
-/* From LOG_INFO on the time is shown as well: those lines are read as a story. */
-static void put(enum log_level level, const char *format, va_list ap)
-{
-    char text[2048];
-    int  saved = errno, copied = copy_line != NULL && level <= LOG_INFO;
-
-    if (!log_wants(level) && !copied)
-        return;
-    if (vsnprintf(text, sizeof text, format, ap) < 0)
-        text[0] = '\0';
-    text_make_harmless(text);
-    if (log_wants(level))
-        put_line(to_sink, level, highest >= LOG_INFO, text);
-    if (copied)
-        put_line(to_copy, level, 1, text);
-    errno = saved;
-}
-
-#define DEFINE_LOG(name, level)             \
-    void name(const char *format, ...)      \
-    {                                       \
-        va_list ap;                         \
-        va_start(ap, format);               \
-        put(level, format, ap);             \
-        va_end(ap);                         \
-    }
-
-DEFINE_LOG(log_error, LOG_ERROR)
-DEFINE_LOG(log_warn, LOG_WARN)
-DEFINE_LOG(log_info, LOG_INFO)
-DEFINE_LOG(log_debug, LOG_DEBUG)

@@ -20,13 +20,21 @@
 #include "clock.h"
 #include "number.h"
 
-static int env_number(const char *name, int64_t min, int64_t max, int *number,
-                      struct error *err);
-static int greet(struct pmi *pmi, struct error *err);
-static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
-               struct error *err, const char *format, ...)
+static int         env_number(const char *name, int64_t min, int64_t max, int *number,
+                              struct error *err);
+static int         greet(struct pmi *pmi, struct error *err);
+static int         limit(char *answer, const char *name, int *number, struct error *err);
+static int         ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
+                       struct error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+static int         send_line(struct pmi *pmi, const char *line, size_t size,
+                             int64_t deadline_ns, struct error *err);
+static int         read_line(struct pmi *pmi, char line[PMI_LINE_MAX],
+                             int64_t deadline_ns, struct error *err);
+static int         wait_for(struct pmi *pmi, short what, int64_t deadline_ns,
+                            struct error *err);
 static const char *field(char *line, const char *name);
+static int         hex_digit(char c);
 
 int pmi_init(struct pmi *pmi, double timeout_s, struct error *err)
 {
@@ -131,18 +139,6 @@ static int env_number(const char *name, int64_t min, int64_t max, int *number,
     return 0;
 }
 
-static int limit(char *answer, const char *name, int *number, struct error *err)
-{
-    const char  *text = field(answer, name);
-    struct error why = { "it is missing" };
-    int64_t      value;
-
-    if (text == NULL || parse_number(text, 2, INT_MAX, &value, &why) < 0)
-        return err_set(err, "PMI: %s in the server's answer: %s", name, why.text);
-    *number = (int)value;
-    return 0;
-}
-
 static int greet(struct pmi *pmi, struct error *err)
 {
     char        answer[PMI_LINE_MAX], copy[PMI_LINE_MAX];
@@ -164,23 +160,48 @@ static int greet(struct pmi *pmi, struct error *err)
     return 0;
 }
 
-/* Wait until the server can be read from or written to. */
-static int wait_for(struct pmi *pmi, short what, int64_t deadline_ns, struct error *err)
+static int limit(char *answer, const char *name, int *number, struct error *err)
 {
-    struct pollfd ready = { .fd = pmi->fd, .events = what };
-    int64_t       left_ms;
-    int           n;
+    const char  *text = field(answer, name);
+    struct error why = { "it is missing" };
+    int64_t      value;
 
-    do {
-        left_ms = (deadline_ns - clock_now_ns()) / 1000000;
-        n = left_ms > 0 ? poll(&ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) : 0;
-    } while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return err_set(err, "PMI: poll: %s", strerror(errno));
-    if (n == 0) {
-        pmi->timed_out = true;
-        return err_set(err, "PMI: the launcher did not answer within %g s", pmi->timeout_s);
-    }
+    if (text == NULL || parse_number(text, 2, INT_MAX, &value, &why) < 0)
+        return err_set(err, "PMI: %s in the server's answer: %s", name, why.text);
+    *number = (int)value;
+    return 0;
+}
+
+/* Send a request and take its answer, which must be the command want and, where
+ * it has an rc, rc=0. */
+static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
+               struct error *err, const char *format, ...)
+{
+    char        line[PMI_LINE_MAX], copy[PMI_LINE_MAX];
+    int64_t     deadline_ns = clock_now_ns() + (int64_t)(pmi->timeout_s * NS_PER_S);
+    const char *cmd, *rc;
+    va_list     ap;
+    int         size;
+
+    pmi->timed_out = false;
+    va_start(ap, format);
+    size = vsnprintf(line, sizeof line, format, ap);
+    va_end(ap);
+    if (size < 0 || (size_t)size >= sizeof line)
+        return err_set(err, "PMI: a request is longer than %d bytes", PMI_LINE_MAX);
+    if (send_line(pmi, line, (size_t)size, deadline_ns, err) < 0 ||
+        read_line(pmi, answer, deadline_ns, err) < 0)
+        return -1;
+
+    memcpy(copy, answer, sizeof copy);
+    cmd = field(copy, "cmd");
+    if (cmd == NULL || strcmp(cmd, want) != 0)
+        return err_set(err, "PMI: the launcher answered '%.60s' instead of cmd=%s", answer,
+                       want);
+    memcpy(copy, answer, sizeof copy);
+    rc = field(copy, "rc");
+    if (rc != NULL && strcmp(rc, "0") != 0)
+        return err_set(err, "PMI: the launcher refused: '%.200s'", answer);
     return 0;
 }
 
@@ -233,36 +254,23 @@ static int read_line(struct pmi *pmi, char line[PMI_LINE_MAX], int64_t deadline_
     return 0;
 }
 
-/* Send a request and take its answer, which must be the command want and, where
- * it has an rc, rc=0. */
-static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
-               struct error *err, const char *format, ...)
+/* Wait until the server can be read from or written to. */
+static int wait_for(struct pmi *pmi, short what, int64_t deadline_ns, struct error *err)
 {
-    char        line[PMI_LINE_MAX], copy[PMI_LINE_MAX];
-    int64_t     deadline_ns = clock_now_ns() + (int64_t)(pmi->timeout_s * NS_PER_S);
-    const char *cmd, *rc;
-    va_list     ap;
-    int         size;
+    struct pollfd ready = { .fd = pmi->fd, .events = what };
+    int64_t       left_ms;
+    int           n;
 
-    pmi->timed_out = false;
-    va_start(ap, format);
-    size = vsnprintf(line, sizeof line, format, ap);
-    va_end(ap);
-    if (size < 0 || (size_t)size >= sizeof line)
-        return err_set(err, "PMI: a request is longer than %d bytes", PMI_LINE_MAX);
-    if (send_line(pmi, line, (size_t)size, deadline_ns, err) < 0 ||
-        read_line(pmi, answer, deadline_ns, err) < 0)
-        return -1;
-
-    memcpy(copy, answer, sizeof copy);
-    cmd = field(copy, "cmd");
-    if (cmd == NULL || strcmp(cmd, want) != 0)
-        return err_set(err, "PMI: the launcher answered '%.60s' instead of cmd=%s", answer,
-                       want);
-    memcpy(copy, answer, sizeof copy);
-    rc = field(copy, "rc");
-    if (rc != NULL && strcmp(rc, "0") != 0)
-        return err_set(err, "PMI: the launcher refused: '%.200s'", answer);
+    do {
+        left_ms = (deadline_ns - clock_now_ns()) / 1000000;
+        n = left_ms > 0 ? poll(&ready, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) : 0;
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_set(err, "PMI: poll: %s", strerror(errno));
+    if (n == 0) {
+        pmi->timed_out = true;
+        return err_set(err, "PMI: the launcher did not answer within %g s", pmi->timeout_s);
+    }
     return 0;
 }
 
@@ -295,13 +303,6 @@ void hex_encode(const void *bytes, size_t size, char *text)
     text[2 * size] = '\0';
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 int hex_decode(const char *text, void *bytes, size_t size)
 {
     unsigned char *to = bytes;
@@ -318,4 +319,11 @@ int hex_decode(const char *text, void *bytes, size_t size)
         to[i] = (unsigned char)(high << 4 | low);
     }
     return (int)(length / 2);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }

@@ -13,6 +13,7 @@
 
 #define WRITE_PARTS 32 /* pieces of the buffer in one writev() */
 
+static int      check(const struct replay *replay, uint64_t position, struct error *err);
 static uint64_t furthest(const struct replay *replay);
 static void     forget(struct replay *replay, size_t size);
 
@@ -118,22 +119,6 @@ void replay_put_ack(struct replay *replay, uint32_t generation)
     replay->untold_frames = 0;
 }
 
-static int check(const struct replay *replay, uint64_t position, struct error *err)
-{
-    if (position >= replay->begin && position <= furthest(replay))
-        return 0;
-    return err_set(err, "%" PRIu64 " bytes of the stream are said to have come, not from %" PRIu64
-                   " to %" PRIu64, position, replay->begin, furthest(replay));
-}
-
-/* What an earlier connection was given may come late, after a rewind that failed. */
-static uint64_t furthest(const struct replay *replay)
-{
-    uint64_t end = replay->begin + replay->sent;
-
-    return end > replay->end_before ? end : replay->end_before;
-}
-
 /* One that comes again with the rest of a stream says what is known already. */
 int replay_take_ack(struct replay *replay, const struct frame *frame, struct error *err)
 {
@@ -156,6 +141,22 @@ int replay_rewind(struct replay *replay, uint64_t position, size_t *again, struc
     forget(replay, (size_t)(position - replay->begin));
     replay->sent = 0;
     return 0;
+}
+
+static int check(const struct replay *replay, uint64_t position, struct error *err)
+{
+    if (position >= replay->begin && position <= furthest(replay))
+        return 0;
+    return err_set(err, "%" PRIu64 " bytes of the stream are said to have come, not from %" PRIu64
+                   " to %" PRIu64, position, replay->begin, furthest(replay));
+}
+
+/* What an earlier connection was given may come late, after a rewind that failed. */
+static uint64_t furthest(const struct replay *replay)
+{
+    uint64_t end = replay->begin + replay->sent;
+
+    return end > replay->end_before ? end : replay->end_before;
 }
 
 /* size bytes, which were sent, if not on this connection. */

@@ -12,24 +12,9 @@
 
 #include "xalloc.h"
 
-static void take(struct strlist *list, char *text)
-{
-    if (list->count + 2 > list->room) {
-        list->room = list->room > 0 ? list->room * 2 : 8;
-        list->item = xreallocarray(list->item, list->room, sizeof *list->item);
-    }
-    list->item[list->count++] = text;
-    list->item[list->count] = NULL;
-}
-
-static char *format_text(const char *format, va_list ap)
-{
-    char *text;
-
-    if (vasprintf(&text, format, ap) < 0)
-        text = xstrdup("");
-    return text;
-}
+static void   take(struct strlist *list, char *text);
+static char  *format_text(const char *format, va_list ap);
+static size_t env_find(const struct strlist *env, const char *name);
 
 void strlist_add(struct strlist *list, const char *text)
 {
@@ -68,17 +53,6 @@ void strlist_clear(struct strlist *list)
     *list = (struct strlist){ 0 };
 }
 
-/* Index of NAME in env, or count when it is not there. */
-static size_t env_find(const struct strlist *env, const char *name)
-{
-    size_t i, length = strlen(name);
-
-    for (i = 0; i < env->count; i++)
-        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=')
-            break;
-    return i;
-}
-
 void env_set(struct strlist *env, const char *name, const char *value)
 {
     char  *entry = xasprintf("%s=%s", name, value);
@@ -90,6 +64,16 @@ void env_set(struct strlist *env, const char *name, const char *value)
     }
     free(env->item[at]);
     env->item[at] = entry;
+}
+
+static void take(struct strlist *list, char *text)
+{
+    if (list->count + 2 > list->room) {
+        list->room = list->room > 0 ? list->room * 2 : 8;
+        list->item = xreallocarray(list->item, list->room, sizeof *list->item);
+    }
+    list->item[list->count++] = text;
+    list->item[list->count] = NULL;
 }
 
 void env_setf(struct strlist *env, const char *name, const char *format, ...)
@@ -104,11 +88,31 @@ void env_setf(struct strlist *env, const char *name, const char *format, ...)
     free(value);
 }
 
+static char *format_text(const char *format, va_list ap)
+{
+    char *text;
+
+    if (vasprintf(&text, format, ap) < 0)
+        text = xstrdup("");
+    return text;
+}
+
 const char *env_get(const struct strlist *env, const char *name)
 {
     size_t at = env_find(env, name);
 
     return at < env->count ? strchr(env->item[at], '=') + 1 : NULL;
+}
+
+/* Index of NAME in env, or count when it is not there. */
+static size_t env_find(const struct strlist *env, const char *name)
+{
+    size_t i, length = strlen(name);
+
+    for (i = 0; i < env->count; i++)
+        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=')
+            break;
+    return i;
 }
 
 char *strlist_pack(const struct strlist *list, size_t *size)

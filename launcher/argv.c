@@ -11,15 +11,19 @@
 #include "foreign.h"
 #include "xalloc.h"
 
-static enum command command_of(const char *word);
-static int  read_long(struct settings *settings, char ***words, size_t skip, struct error *err);
-static int  read_letters(struct settings *settings, char ***words, struct error *err);
-static int  unknown_letter(const char *word, const char *at, struct error *err);
-static const char *next_value(const struct option_row *row, const char *typed, char ***words,
+static int          read_letters(struct settings *settings, char ***words,
+                                 struct error *err);
+static int          read_long(struct settings *settings, char ***words, size_t skip,
                               struct error *err);
-static int  words_take(struct options *options, char **words, bool was_eaten, struct error *err);
-static void settings_add(struct settings *settings, const struct option_row *row,
-                         const char *value, bool by_letter);
+static int          unknown_letter(const char *word, const char *at, struct error *err);
+static const char  *next_value(const struct option_row *row, const char *typed,
+                               char ***words, struct error *err);
+static bool         is_negative_number(const char *word);
+static void         settings_add(struct settings *settings, const struct option_row *row,
+                                 const char *value, bool by_letter);
+static int          words_take(struct options *options, char **words, bool was_eaten,
+                               struct error *err);
+static enum command command_of(const char *word);
 
 int argv_read(int argc, char **argv, struct options *options, struct settings *settings,
               struct error *err)
@@ -50,36 +54,6 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
             return -1;
     }
     return words_take(options, words, was_eaten, err);
-}
-
-/* COMMAND_RUN where word is no name of another. */
-static enum command command_of(const char *word)
-{
-    int command;
-
-    for (command = COMMANDS - 1; command > COMMAND_RUN; command--)
-        if (word != NULL && strcmp(word, command_names[command]) == 0)
-            break;
-    return command;
-}
-
-/* "--name", "--name=value", "--name value"; also -np, which is called so by
- * everybody. skip: how many dashes. */
-static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
-{
-    const char              *name = **words + skip;
-    size_t                   length = strcspn(name, "=");
-    const struct option_row *row = option_find(name, length, err);
-    const char              *value = name[length] == '=' ? name + length + 1 : NULL;
-    char                     typed[64];
-
-    if (row == NULL)
-        return -1;
-    snprintf(typed, sizeof typed, "--%s", row->name);
-    if (value == NULL && row->arg != NULL && (value = next_value(row, typed, words, err)) == NULL)
-        return -1;
-    settings_add(settings, row, value, false);
-    return 0;
 }
 
 /* "-x", "-xy" of flags, "-xvalue", "-x=value", "-x value". */
@@ -115,6 +89,25 @@ static int read_letters(struct settings *settings, char ***words, struct error *
     return 0;
 }
 
+/* "--name", "--name=value", "--name value"; also -np, which is called so by
+ * everybody. skip: how many dashes. */
+static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
+{
+    const char              *name = **words + skip;
+    size_t                   length = strcspn(name, "=");
+    const struct option_row *row = option_find(name, length, err);
+    const char              *value = name[length] == '=' ? name + length + 1 : NULL;
+    char                     typed[64];
+
+    if (row == NULL)
+        return -1;
+    snprintf(typed, sizeof typed, "--%s", row->name);
+    if (value == NULL && row->arg != NULL && (value = next_value(row, typed, words, err)) == NULL)
+        return -1;
+    settings_add(settings, row, value, false);
+    return 0;
+}
+
 static int unknown_letter(const char *word, const char *at, struct error *err)
 {
     const char *instead = foreign_option(at, 1);
@@ -123,11 +116,6 @@ static int unknown_letter(const char *word, const char *at, struct error *err)
         return err_set(err, "unknown option -%c: it is %s", *at, instead);
     return err_set(err, "unknown option -%c%s%s%s", *at, at > word + 1 ? " in '" : "",
                    at > word + 1 ? word : "", at > word + 1 ? "'" : "");
-}
-
-static bool is_negative_number(const char *word)
-{
-    return word[0] == '-' && isdigit((unsigned char)word[1]);
 }
 
 /* The value of an option that has none attached: the next word, which must not
@@ -149,6 +137,11 @@ static const char *next_value(const struct option_row *row, const char *typed, c
     }
     ++*words;
     return next;
+}
+
+static bool is_negative_number(const char *word)
+{
+    return word[0] == '-' && isdigit((unsigned char)word[1]);
 }
 
 static void settings_add(struct settings *settings, const struct option_row *row,
@@ -180,4 +173,15 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
     for (; *words != NULL; words++)
         strlist_add(&options->args, *words);
     return 0;
+}
+
+/* COMMAND_RUN where word is no name of another. */
+static enum command command_of(const char *word)
+{
+    int command;
+
+    for (command = COMMANDS - 1; command > COMMAND_RUN; command--)
+        if (word != NULL && strcmp(word, command_names[command]) == 0)
+            break;
+    return command;
 }

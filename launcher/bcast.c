@@ -33,16 +33,26 @@
 #define ROOT_BLOB    1
 
 static int  bcast_prepare(struct run *run);
+static void bcast_free(struct run *run);
 static void bcast_begin(struct run *run, struct node *node);
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body);
-static void bcast_free(struct run *run);
-
 static void pump(struct run *run, struct node *node);
 static bool send_next(struct run *run, struct node *node, struct copy *copy);
 static bool next_tree(struct run *run, struct node *node, struct copy *copy);
-static bool take_wanted(struct bcast *bcast, struct copy *copy, const struct frame *frame);
-static bool take_credit(struct bcast *bcast, struct copy *copy, const struct frame *frame);
+static bool is_source(const struct tree *tree, const struct node *node);
+static bool send_data(struct run *run, struct node *node, struct copy *copy,
+                      const struct tree_item *item);
+static void break_off(struct run *run, struct node *node, struct copy *copy,
+                      const char *why);
+static bool send_file(struct run *run, struct node *node, struct copy *copy);
+static bool send_entries(struct run *run, struct node *node, struct copy *copy);
+static void send_some(struct node *node, struct copy *copy, enum frame_type type,
+                      const unsigned char *body, size_t size);
+static bool take_wanted(struct bcast *bcast, struct copy *copy,
+                        const struct frame *frame);
+static bool take_credit(struct bcast *bcast, struct copy *copy,
+                        const struct frame *frame);
 static bool take_failed(struct run *run, struct node *node, const json_t *body);
 static void drop_file(struct copy *copy);
 
@@ -133,21 +143,61 @@ static void pump(struct run *run, struct node *node)
         node_enter(node, NODE_PROBED, 0);
 }
 
-/* What takes credit. */
-static void send_some(struct node *node, struct copy *copy, enum frame_type type,
-                      const unsigned char *body, size_t size)
+/* One frame, or step; false: something has to come first, or it is done. */
+static bool send_next(struct run *run, struct node *node, struct copy *copy)
 {
-    copy->credit -= size;
-    node_send_raw(node, type, body, size);
+    const struct tree *tree = &run->bcast->trees.tree[copy->tree];
+
+    if (copy->is_done)
+        return false;
+    if (!copy->has_root)
+        return next_tree(run, node, copy);
+    if (copy->fd >= 0)
+        return send_data(run, node, copy, &tree->item[copy->number]);
+    if (copy->wanted_next < copy->wanted_count)
+        return send_file(run, node, copy);
+    if (copy->item < tree->items)
+        return send_entries(run, node, copy);
+    if (copy->unanswered > 0 || copy->credit < run->bcast->window)
+        return false;
+    copy->tree++;
+    copy->has_root = false;
+    return true;
 }
 
-/* A file whose contents have changed under our hands: not this one, then. */
-static void break_off(struct run *run, struct node *node, struct copy *copy, const char *why)
+static bool next_tree(struct run *run, struct node *node, struct copy *copy)
 {
-    bcast_failed(run, node, (size_t)copy->number, "read", why);
-    node_send_raw(node, FRAME_DATA, NULL, 0);
-    copy->files--;
-    drop_file(copy);
+    const struct trees *trees = &run->bcast->trees;
+    struct buffer       blob = { 0 };
+    const char         *root;
+
+    for (; copy->tree < trees->count && is_source(&trees->tree[copy->tree], node); copy->tree++)
+        copy->skipped++;
+    if (copy->tree == trees->count) {
+        copy->is_done = true;
+        return false;
+    }
+    root = trees->tree[copy->tree].root;
+    put_u32((unsigned char *)buffer_reserve(&blob, 4), ROOT_BLOB);
+    blob.size += 4;
+    buffer_add_text(&blob, root);
+    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
+    buffer_clear(&blob);
+    node_send(node, FRAME_TREE, json_pack("{s:i}", "root", ROOT_BLOB));
+    copy->has_root = true;
+    copy->item = 0;
+    copy->highest = copy->number = -1;
+    return true;
+}
+
+/* On this machine a tree may be where it comes from. */
+static bool is_source(const struct tree *tree, const struct node *node)
+{
+    struct stat here, there;
+
+    return node->plan->is_local && tree->here != NULL && stat(tree->here, &here) == 0 &&
+           stat(tree->root, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
 }
 
 static bool send_data(struct run *run, struct node *node, struct copy *copy,
@@ -176,6 +226,15 @@ static bool send_data(struct run *run, struct node *node, struct copy *copy,
     if (copy->left == 0)
         drop_file(copy);
     return true;
+}
+
+/* A file whose contents have changed under our hands: not this one, then. */
+static void break_off(struct run *run, struct node *node, struct copy *copy, const char *why)
+{
+    bcast_failed(run, node, (size_t)copy->number, "read", why);
+    node_send_raw(node, FRAME_DATA, NULL, 0);
+    copy->files--;
+    drop_file(copy);
 }
 
 static bool send_file(struct run *run, struct node *node, struct copy *copy)
@@ -226,69 +285,12 @@ static bool send_entries(struct run *run, struct node *node, struct copy *copy)
     return true;
 }
 
-/* One frame, or step; false: something has to come first, or it is done. */
-static bool send_next(struct run *run, struct node *node, struct copy *copy)
+/* What takes credit. */
+static void send_some(struct node *node, struct copy *copy, enum frame_type type,
+                      const unsigned char *body, size_t size)
 {
-    const struct tree *tree = &run->bcast->trees.tree[copy->tree];
-
-    if (copy->is_done)
-        return false;
-    if (!copy->has_root)
-        return next_tree(run, node, copy);
-    if (copy->fd >= 0)
-        return send_data(run, node, copy, &tree->item[copy->number]);
-    if (copy->wanted_next < copy->wanted_count)
-        return send_file(run, node, copy);
-    if (copy->item < tree->items)
-        return send_entries(run, node, copy);
-    if (copy->unanswered > 0 || copy->credit < run->bcast->window)
-        return false;
-    copy->tree++;
-    copy->has_root = false;
-    return true;
-}
-
-/* On this machine a tree may be where it comes from. */
-static bool is_source(const struct tree *tree, const struct node *node)
-{
-    struct stat here, there;
-
-    return node->plan->is_local && tree->here != NULL && stat(tree->here, &here) == 0 &&
-           stat(tree->root, &there) == 0 && here.st_dev == there.st_dev &&
-           here.st_ino == there.st_ino;
-}
-
-static bool next_tree(struct run *run, struct node *node, struct copy *copy)
-{
-    const struct trees *trees = &run->bcast->trees;
-    struct buffer       blob = { 0 };
-    const char         *root;
-
-    for (; copy->tree < trees->count && is_source(&trees->tree[copy->tree], node); copy->tree++)
-        copy->skipped++;
-    if (copy->tree == trees->count) {
-        copy->is_done = true;
-        return false;
-    }
-    root = trees->tree[copy->tree].root;
-    put_u32((unsigned char *)buffer_reserve(&blob, 4), ROOT_BLOB);
-    blob.size += 4;
-    buffer_add_text(&blob, root);
-    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
-    buffer_clear(&blob);
-    node_send(node, FRAME_TREE, json_pack("{s:i}", "root", ROOT_BLOB));
-    copy->has_root = true;
-    copy->item = 0;
-    copy->highest = copy->number = -1;
-    return true;
-}
-
-static void drop_file(struct copy *copy)
-{
-    if (copy->fd >= 0)
-        close(copy->fd);
-    copy->fd = -1;
-    copy->left = 0;
+    copy->credit -= size;
+    node_send_raw(node, type, body, size);
 }
 
 /* --- answers ---------------------------------------------------------------- */
@@ -346,4 +348,12 @@ static bool take_failed(struct run *run, struct node *node, const json_t *body)
     if (json_is_true(json_object_get(body, "all")))
         copy->is_done = true;
     return true;
+}
+
+static void drop_file(struct copy *copy)
+{
+    if (copy->fd >= 0)
+        close(copy->fd);
+    copy->fd = -1;
+    copy->left = 0;
 }

@@ -22,11 +22,13 @@
 #define TEXT_MAX      4608 /* of a part of a row: more than a path */
 #define NODE_ROWS_MAX 32  /* a node that has more to say is not listened to */
 
-/* A node may send a lot of it. */
-static char *safe(const char *text)
-{
-    return visible_text(text, strnlen(text, TEXT_MAX));
-}
+static char   *safe(const char *text);
+static void    print_copies(const struct run *run, FILE *out);
+static char   *words_of(const struct bcast *bcast, const struct copy *copy);
+static char   *size_words(uint64_t bytes);
+static void    print_failures(const struct run *run, FILE *out);
+static json_t *json_of_failure(const struct run *run, const struct group *group);
+static void    row_split(const struct group *group, char **what, char **path, char **why);
 
 void bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
                   const char *why)
@@ -57,37 +59,26 @@ void bcast_failed(struct run *run, const struct node *node, size_t item, const c
     free(path);
 }
 
-static char *size_words(uint64_t bytes)
+/* A node may send a lot of it. */
+static char *safe(const char *text)
 {
-    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-    double size = (double)bytes;
-    int    i;
-
-    for (i = 0; i < 4 && size >= 1024; i++)
-        size /= 1024;
-    return xasprintf(i == 0 ? "%.0f %s" : "%.1f %s", size, units[i]);
+    return visible_text(text, strnlen(text, TEXT_MAX));
 }
 
-/* "3 files sent, 1.2 MiB; 9 are there already"; caller frees. */
-static char *words_of(const struct bcast *bcast, const struct copy *copy)
+int bcast_report(const struct run *run, int status)
 {
-    char    *bytes = size_words(copy->bytes), *words;
-    uint64_t files = 0;
-    size_t   t;
+    const char *json = run->options->json;
+    size_t      n;
 
-    for (t = 0; t < bcast->trees.count; t++)
-        files += bcast->trees.tree[t].files;
-    if (copy->skipped == bcast->trees.count)
-        words = xstrdup("skipped: this is where it comes from");
-    else if (copy->files == 0 && !copy->has_failed)
-        words = xstrdup("nothing sent: everything is there already");
-    else
-        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
-                          copy->has_failed ? "" : copy->files < files
-                              ? "; the others are there already" : "",
-                          copy->skipped > 0 ? "; what comes from there was skipped" : "");
-    free(bytes);
-    return words;
+    groups_sort(&run->bcast->failed); /* answers come in any order */
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_copies(run, stdout);
+    print_failures(run, stderr);
+    for (n = 0; n < run->plan->nodes && status == 0; n++)
+        status = run->bcast->copy[n].has_failed ? EXIT_CREATE
+                 : run->bcast->copy[n].is_done  ? 0
+                                                : EXIT_INTERNAL;
+    return status;
 }
 
 static void print_copies(const struct run *run, FILE *out)
@@ -113,14 +104,37 @@ static void print_copies(const struct run *run, FILE *out)
     groups_clear(&groups);
 }
 
-/* The parts of a row's key. */
-static void row_split(const struct group *group, char **what, char **path, char **why)
+/* "3 files sent, 1.2 MiB; 9 are there already"; caller frees. */
+static char *words_of(const struct bcast *bcast, const struct copy *copy)
 {
-    *what = xstrdup(group->key);
-    *path = strchr(*what, '\n');
-    *(*path)++ = '\0';
-    *why = strchr(*path, '\n');
-    *(*why)++ = '\0';
+    char    *bytes = size_words(copy->bytes), *words;
+    uint64_t files = 0;
+    size_t   t;
+
+    for (t = 0; t < bcast->trees.count; t++)
+        files += bcast->trees.tree[t].files;
+    if (copy->skipped == bcast->trees.count)
+        words = xstrdup("skipped: this is where it comes from");
+    else if (copy->files == 0 && !copy->has_failed)
+        words = xstrdup("nothing sent: everything is there already");
+    else
+        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
+                          copy->has_failed ? "" : copy->files < files
+                              ? "; the others are there already" : "",
+                          copy->skipped > 0 ? "; what comes from there was skipped" : "");
+    free(bytes);
+    return words;
+}
+
+static char *size_words(uint64_t bytes)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    double size = (double)bytes;
+    int    i;
+
+    for (i = 0; i < 4 && size >= 1024; i++)
+        size /= 1024;
+    return xasprintf(i == 0 ? "%.0f %s" : "%.1f %s", size, units[i]);
 }
 
 static void print_failures(const struct run *run, FILE *out)
@@ -141,37 +155,6 @@ static void print_failures(const struct run *run, FILE *out)
     if (run->bcast->is_cut)
         fputs("  and more\n", out);
     fflush(out);
-}
-
-int bcast_report(const struct run *run, int status)
-{
-    const char *json = run->options->json;
-    size_t      n;
-
-    groups_sort(&run->bcast->failed); /* answers come in any order */
-    if (json == NULL || strcmp(json, "-") != 0)
-        print_copies(run, stdout);
-    print_failures(run, stderr);
-    for (n = 0; n < run->plan->nodes && status == 0; n++)
-        status = run->bcast->copy[n].has_failed ? EXIT_CREATE
-                 : run->bcast->copy[n].is_done  ? 0
-                                                : EXIT_INTERNAL;
-    return status;
-}
-
-static json_t *json_of_failure(const struct run *run, const struct group *group)
-{
-    json_t *nodes = json_array(), *failure;
-    char   *what, *path, *why;
-    size_t  i;
-
-    for (i = 0; i < group->count; i++)
-        json_array_append_new(nodes, json_string(run->plan->node[group->member[i]].host));
-    row_split(group, &what, &path, &why);
-    failure = json_pack("{s:o, s:s, s:s, s:s}", "nodes", nodes, "path", path, "what", what,
-                        "text", why);
-    free(what);
-    return failure;
 }
 
 json_t *bcast_json(const struct run *run, int status)
@@ -197,4 +180,29 @@ json_t *bcast_json(const struct run *run, int status)
         json_array_append_new(failures, json_of_failure(run, &bcast->failed.group[i]));
     return json_pack("{s:i, s:o, s:o}", "exit_status", status, "nodes", nodes, "failures",
                      failures);
+}
+
+static json_t *json_of_failure(const struct run *run, const struct group *group)
+{
+    json_t *nodes = json_array(), *failure;
+    char   *what, *path, *why;
+    size_t  i;
+
+    for (i = 0; i < group->count; i++)
+        json_array_append_new(nodes, json_string(run->plan->node[group->member[i]].host));
+    row_split(group, &what, &path, &why);
+    failure = json_pack("{s:o, s:s, s:s, s:s}", "nodes", nodes, "path", path, "what", what,
+                        "text", why);
+    free(what);
+    return failure;
+}
+
+/* The parts of a row's key. */
+static void row_split(const struct group *group, char **what, char **path, char **why)
+{
+    *what = xstrdup(group->key);
+    *path = strchr(*what, '\n');
+    *(*path)++ = '\0';
+    *why = strchr(*path, '\n');
+    *(*why)++ = '\0';
 }

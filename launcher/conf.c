@@ -33,7 +33,9 @@ struct conf {
 };
 
 static char *read_line(char *into, int room, void *arg);
-static int   take_setting(void *arg, const char *section, const char *name, const char *value);
+static bool  is_section(const char *line, size_t length);
+static int   take_setting(void *arg, const char *section, const char *name,
+                          const char *value);
 
 int conf_read(const char *path, bool must_exist, struct options *options, struct error *err)
 {
@@ -69,17 +71,6 @@ int conf_parse(const char *name, const char *text, struct options *options, stru
         return err_set(err, "%s:%d: this is neither " CONF_SECTION " nor 'name = value'", name,
                        line);
     return conf.failed_line > 0 ? -1 : 0;
-}
-
-static bool is_section(const char *line, size_t length)
-{
-    size_t i = strlen(CONF_SECTION);
-
-    if (length < i || strncmp(line, CONF_SECTION, i) != 0)
-        return false;
-    while (i < length && isspace((unsigned char)line[i]))
-        i++;
-    return i == length || line[i] == ';' || line[i] == '#';
 }
 
 /* inih's fgets: the next line without its leading blanks. NULL ends the file,
@@ -118,6 +109,17 @@ static char *read_line(char *into, int room, void *arg)
     memcpy(into, line, length);
     memcpy(into + length, "\n", 2);
     return into;
+}
+
+static bool is_section(const char *line, size_t length)
+{
+    size_t i = strlen(CONF_SECTION);
+
+    if (length < i || strncmp(line, CONF_SECTION, i) != 0)
+        return false;
+    while (i < length && isspace((unsigned char)line[i]))
+        i++;
+    return i == length || line[i] == ';' || line[i] == '#';
 }
 
 /* inih's handler: 1 goes on, 0 is an error. */

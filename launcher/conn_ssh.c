@@ -45,12 +45,23 @@ struct conn_ssh {
     struct event *again; /* a fresh turn, soon */
 };
 
-static void ssh_start(struct conn *conn);
-static void ssh_write(struct conn *conn, struct evbuffer *from);
-static bool ssh_line(struct conn *conn, struct conn_line *line);
+static void   init_libssh(void);
+static void   ssh_start(struct conn *conn);
+static void   ssh_write(struct conn *conn, struct evbuffer *from);
+static bool   ssh_line(struct conn *conn, struct conn_line *line);
 static size_t ssh_unwritten(const struct conn *conn);
-static bool ssh_close_input(struct conn *conn);
-static void ssh_conn_free(struct conn *conn);
+static bool   ssh_close_input(struct conn *conn);
+static void   ssh_conn_free(struct conn *conn);
+static void   again_cb(evutil_socket_t fd, short what, void *arg);
+static void   stage_begun(const char *stage, void *arg);
+static void   handshake_done(struct remote *remote, void *arg);
+static void   handshake_failed(const struct conn_failure *why, void *arg);
+static void   ready_cb(evutil_socket_t fd, short what, void *arg);
+static void   relay(struct conn_ssh *c);
+static void   turn(struct conn_ssh *c);
+static void   run_again(struct conn_ssh *c);
+static void   late_cb(evutil_socket_t fd, short what, void *arg);
+static void   finish(struct conn_ssh *c);
 
 static const struct conn_kind kind = {
     .start = ssh_start,
@@ -61,28 +72,13 @@ static const struct conn_kind kind = {
     .free = ssh_conn_free,
 };
 
-static void stage_begun(const char *stage, void *arg);
-static void handshake_done(struct remote *remote, void *arg);
-static void handshake_failed(const struct conn_failure *why, void *arg);
-
 static const struct handshake_ops handshake_ops = {
     .stage = stage_begun,
     .done = handshake_done,
     .failed = handshake_failed,
 };
 
-static void again_cb(evutil_socket_t fd, short what, void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void ready_cb(evutil_socket_t fd, short what, void *arg);
-static void relay(struct conn_ssh *c);
-static void finish(struct conn_ssh *c);
-
 /* ---- the interface of conn.h ---- */
-
-static void init_libssh(void)
-{
-    ssh_init();
-}
 
 struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
                           const struct agentfile *agent, const struct conn_ops *ops, void *arg)
@@ -99,11 +95,9 @@ struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *tar
     return &c->conn;
 }
 
-static void run_again(struct conn_ssh *c)
+static void init_libssh(void)
 {
-    const struct timeval now = { 0 };
-
-    xevent_add(c->again, &now);
+    ssh_init();
 }
 
 /* From a fresh turn of the loop: closed() may free us. */
@@ -220,6 +214,28 @@ static void ready_cb(evutil_socket_t fd, short what, void *arg)
     relay(arg);
 }
 
+static void relay(struct conn_ssh *c)
+{
+    struct evbuffer *in = c->remote->stream.in;
+    size_t           before = evbuffer_get_length(in);
+
+    if (!c->is_over)
+        turn(c);
+    if (evbuffer_get_length(in) != before)
+        c->is_delivered = false;
+    if (c->is_over && c->is_delivered) {
+        finish(c);
+        return;
+    }
+    if (c->is_over)
+        run_again(c);
+    if (!c->is_delivered) {
+        c->is_delivered = true;
+        if (evbuffer_get_length(in) > 0)
+            c->conn.ops->input(in, c->conn.arg); /* may free c */
+    }
+}
+
 /* Move bytes between the socket and the stream's buffers. */
 static void turn(struct conn_ssh *c)
 {
@@ -242,26 +258,11 @@ static void turn(struct conn_ssh *c)
         xevent_add(c->late, &limit);
 }
 
-static void relay(struct conn_ssh *c)
+static void run_again(struct conn_ssh *c)
 {
-    struct evbuffer *in = c->remote->stream.in;
-    size_t           before = evbuffer_get_length(in);
+    const struct timeval now = { 0 };
 
-    if (!c->is_over)
-        turn(c);
-    if (evbuffer_get_length(in) != before)
-        c->is_delivered = false;
-    if (c->is_over && c->is_delivered) {
-        finish(c);
-        return;
-    }
-    if (c->is_over)
-        run_again(c);
-    if (!c->is_delivered) {
-        c->is_delivered = true;
-        if (evbuffer_get_length(in) > 0)
-            c->conn.ops->input(in, c->conn.arg); /* may free c */
-    }
+    xevent_add(c->again, &now);
 }
 
 /* ---- the end ---- */

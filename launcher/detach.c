@@ -19,8 +19,11 @@
 #include "launch.h"
 #include "log.h"
 
-static int stay(const struct plan *plan, pid_t launcher, int fd);
-static int move_output(const struct rundir *dir, const char *name, int to, struct error *err);
+static int  move_output(const struct rundir *dir, const char *name, int to,
+                        struct error *err);
+static int  stay(const struct plan *plan, pid_t launcher, int fd);
+static bool launcher_has_directory(int fd);
+static int  status_of(pid_t launcher);
 
 int detach_run(const struct options *options, struct plan *plan)
 {
@@ -80,32 +83,6 @@ void detach_started(struct detach *detach)
 
 /* In the foreground. */
 
-static int status_of(pid_t launcher)
-{
-    int status;
-
-    while (waitpid(launcher, &status, 0) < 0)
-        if (errno != EINTR)
-            return EXIT_INTERNAL;
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status);
-    log_error("muster itself was killed by signal %d (SIG%s)", WTERMSIG(status),
-              sigabbrev_np(WTERMSIG(status)));
-    return EXIT_LOST;
-}
-
-/* False when it has ended without: then it has said why, on our terminal. */
-static bool launcher_has_directory(int fd)
-{
-    char    word;
-    ssize_t n;
-
-    do
-        n = read(fd, &word, 1);
-    while (n < 0 && errno == EINTR);
-    return n == 1;
-}
-
 /* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
 static int stay(const struct plan *plan, pid_t launcher, int fd)
 {
@@ -130,4 +107,30 @@ static int stay(const struct plan *plan, pid_t launcher, int fd)
         fprintf(stderr, "muster: %s goes on: muster status, attach or stop %s\n", plan->run_id,
                 plan->run_id);
     return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
+}
+
+/* False when it has ended without: then it has said why, on our terminal. */
+static bool launcher_has_directory(int fd)
+{
+    char    word;
+    ssize_t n;
+
+    do
+        n = read(fd, &word, 1);
+    while (n < 0 && errno == EINTR);
+    return n == 1;
+}
+
+static int status_of(pid_t launcher)
+{
+    int status;
+
+    while (waitpid(launcher, &status, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_INTERNAL;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    log_error("muster itself was killed by signal %d (SIG%s)", WTERMSIG(status),
+              sigabbrev_np(WTERMSIG(status)));
+    return EXIT_LOST;
 }

@@ -18,11 +18,11 @@ struct prefix {
     size_t      label_size, clock_size;
 };
 
+static void          copy_lines(struct display *display, const struct source *source,
+                                const struct prefix *prefix, const char *bytes,
+                                size_t size, struct buffer *out);
 static void          show_lines(struct display *display, const struct prefix *prefix,
                                 const char *bytes, size_t size, struct buffer *out);
-static void          copy_lines(struct display *display, const struct source *source,
-                                const struct prefix *prefix, const char *bytes, size_t size,
-                                struct buffer *out);
 static void          show_transient(struct display *display, const struct prefix *prefix,
                                     const char *text, size_t size, struct buffer *out);
 static void          erase(struct display *display, struct buffer *out);
@@ -55,28 +55,6 @@ void display_run(struct display *display, const struct source *source,
         buffer_add(out, bytes, size);
         display->open = bytes[size - 1] != '\n' ? source : NULL;
     }
-}
-
-/* Of the bars in one run only the last would be seen, and a line that follows
- * takes their place. */
-static void show_lines(struct display *display, const struct prefix *prefix,
-                       const char *bytes, size_t size, struct buffer *out)
-{
-    struct segments walk;
-    struct segment  segment = { .end = SEGMENT_NONE };
-
-    segments_start(&walk, bytes, size);
-    while (segment_next(&walk, &segment)) {
-        if (segment.end == SEGMENT_CR)
-            continue;
-        erase(display, out);
-        add_prefix(out, prefix);
-        visible_add(out, segment.text, segment.size, VISIBLE_ALL);
-        buffer_add(out, "\n", 1);
-        empty_if_full(display, out);
-    }
-    if (segment.end == SEGMENT_CR)
-        show_transient(display, prefix, segment.text, segment.size, out);
 }
 
 static void copy_lines(struct display *display, const struct source *source,
@@ -129,6 +107,28 @@ void display_own(struct display *display, const char *lines, size_t size, struct
         buffer_add(out, "\n", 1);
     buffer_add(out, lines, size);
     display->open = NULL;
+}
+
+/* Of the bars in one run only the last would be seen, and a line that follows
+ * takes their place. */
+static void show_lines(struct display *display, const struct prefix *prefix,
+                       const char *bytes, size_t size, struct buffer *out)
+{
+    struct segments walk;
+    struct segment  segment = { .end = SEGMENT_NONE };
+
+    segments_start(&walk, bytes, size);
+    while (segment_next(&walk, &segment)) {
+        if (segment.end == SEGMENT_CR)
+            continue;
+        erase(display, out);
+        add_prefix(out, prefix);
+        visible_add(out, segment.text, segment.size, VISIBLE_ALL);
+        buffer_add(out, "\n", 1);
+        empty_if_full(display, out);
+    }
+    if (segment.end == SEGMENT_CR)
+        show_transient(display, prefix, segment.text, segment.size, out);
 }
 
 void display_progress(struct display *display, const char *text, struct buffer *out)

@@ -48,16 +48,20 @@ static const char *const names[] = { "PATH", "LD_LIBRARY_PATH" };
 /* Under AISC (AISC_JOB_NAME is set) each node has its own. */
 static const char *const held_back[] = { "NCCL_IB_HCA", "UCX_NET_DEVICES" };
 
-static int  collect(const struct options *options, char *const *here, const char *cwd,
-                    bool local_only, struct strlist *env, struct error *err);
-static void copy_here(char *const *here, bool all, struct strlist *env);
-static bool goes_along(const char *name, size_t length, bool is_aisc);
-static void put_cwd_first(const char *cwd, char *const *here, struct strlist *env);
-static int  read_deepspeed_env(char *const *here, struct strlist *env, struct error *err);
-static int  read_env_file(const char *path, struct strlist *env, struct error *err);
-static int  parse_line(char *line, struct strlist *env, struct error *err);
-static int  set_from_option(const char *text, char *const *here, struct strlist *env,
-                            struct error *err);
+static int   collect(const struct options *options, char *const *here, const char *cwd,
+                     bool local_only, struct strlist *env, struct error *err);
+static void  copy_here(char *const *here, bool all, struct strlist *env);
+static bool  goes_along(const char *name, size_t length, bool is_aisc);
+static bool  is_in(const char *const *list, size_t count, const char *name,
+                   size_t length);
+static void  put_cwd_first(const char *cwd, char *const *here, struct strlist *env);
+static int   read_deepspeed_env(char *const *here, struct strlist *env,
+                                struct error *err);
+static int   read_env_file(const char *path, struct strlist *env, struct error *err);
+static int   parse_line(char *line, struct strlist *env, struct error *err);
+static char *trim(char *text);
+static int   set_from_option(const char *text, char *const *here, struct strlist *env,
+                             struct error *err);
 
 int environ_collect(const struct options *options, char *const *here, const char *cwd,
                     bool local_only, struct strlist *env, struct error *err)
@@ -103,14 +107,6 @@ static void copy_here(char *const *here, bool all, struct strlist *env)
     }
 }
 
-static bool is_in(const char *const *list, size_t count, const char *name, size_t length)
-{
-    while (count > 0)
-        if (strncmp(list[--count], name, length) == 0 && list[count][length] == '\0')
-            return true;
-    return false;
-}
-
 static bool goes_along(const char *name, size_t length, bool is_aisc)
 {
     size_t i;
@@ -121,6 +117,14 @@ static bool goes_along(const char *name, size_t length, bool is_aisc)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return is_in(names, sizeof names / sizeof *names, name, length);
+}
+
+static bool is_in(const char *const *list, size_t count, const char *name, size_t length)
+{
+    while (count > 0)
+        if (strncmp(list[--count], name, length) == 0 && list[count][length] == '\0')
+            return true;
+    return false;
 }
 
 /* The script's own modules are found on every node as they are here. */
@@ -199,16 +203,6 @@ int environ_parse_file(const char *name, const char *text, size_t size, struct s
     return rc == 0 ? 0 : err_set(err, "%s:%d: %s", name, number, why.text);
 }
 
-static char *trim(char *text)
-{
-    size_t size;
-
-    text += strspn(text, " \t\v\f\r");
-    for (size = strlen(text); size > 0 && strchr(" \t\v\f\r", text[size - 1]) != NULL; size--)
-        text[size - 1] = '\0';
-    return text;
-}
-
 /* "NAME=value", "export NAME=value". In DeepSpeed a remote shell ate quotes
  * round the value, so one pair goes here too; nothing else in it is special. */
 static int parse_line(char *line, struct strlist *env, struct error *err)
@@ -236,6 +230,16 @@ static int parse_line(char *line, struct strlist *env, struct error *err)
         return err_set(err, "more than %d variables", ENVIRON_NAMES_MAX);
     env_set(env, name, value);
     return 0;
+}
+
+static char *trim(char *text)
+{
+    size_t size;
+
+    text += strspn(text, " \t\v\f\r");
+    for (size = strlen(text); size > 0 && strchr(" \t\v\f\r", text[size - 1]) != NULL; size--)
+        text[size - 1] = '\0';
+    return text;
 }
 
 /* "NAME=value", or "NAME" for the value it has here. */

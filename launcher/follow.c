@@ -42,10 +42,20 @@ struct follow {
     enum follow_end    end;
 };
 
-static void open_all(struct follow *follow);
-static void close_all(struct follow *follow);
 static void end_lines(struct follow *follow);
+static void open_all(struct follow *follow);
+static void consumed_cb(size_t node, size_t bytes, void *arg);
+static void failed_cb(bool is_stderr, int error, void *arg);
+static int  open_file(const struct follow_terms *terms, const char *name);
+static void seek_lines(int fd, int lines);
 static void turn_cb(evutil_socket_t fd, short what, void *arg);
+static void signal_cb(evutil_socket_t number, short what, void *arg);
+static void started_cb(evutil_socket_t fd, short what, void *arg);
+static void take_turn(struct follow *follow);
+static bool read_file(struct follow *follow, bool is_stderr);
+static void show(struct follow *follow, bool is_stderr, const char *bytes, size_t size);
+static void finish(struct follow *follow, enum follow_end end);
+static void close_all(struct follow *follow);
 
 enum follow_end follow_run(const struct follow_terms *terms)
 {
@@ -64,13 +74,6 @@ enum follow_end follow_run(const struct follow_terms *terms)
     return follow.end;
 }
 
-static void show(struct follow *follow, bool is_stderr, const char *bytes, size_t size)
-{
-    follow->unwritten += size;
-    follow->last[is_stderr] = bytes[size - 1];
-    output_bytes(follow->output, 0, is_stderr ? STREAM_STDERR : STREAM_STDOUT, bytes, size);
-}
-
 /* We leave in the middle of what is written: something of ours will follow. */
 static void end_lines(struct follow *follow)
 {
@@ -79,125 +82,6 @@ static void end_lines(struct follow *follow)
     for (i = 0; i < 2; i++)
         if (follow->last[i] != '\0' && follow->last[i] != '\n')
             show(follow, i, "\n", 1);
-}
-
-static void finish(struct follow *follow, enum follow_end end)
-{
-    follow->end = end;
-    event_base_loopbreak(follow->base);
-}
-
-/* True when there is nothing more in the file now. */
-static bool read_file(struct follow *follow, bool is_stderr)
-{
-    char    piece[PIECE];
-    ssize_t n = 0;
-
-    while (follow->unwritten < FOLLOW_AHEAD) {
-        n = read(follow->fd[is_stderr], piece, sizeof piece);
-        if (n <= 0)
-            return true;
-        show(follow, is_stderr, piece, (size_t)n);
-    }
-    return false;
-}
-
-/* What was written before the lock went is there now. */
-static void take_turn(struct follow *follow)
-{
-    bool is_over = rundir_launcher(follow->terms->dir_fd) == 0;
-    bool is_all = read_file(follow, true);
-
-    is_all = read_file(follow, false) && is_all;
-    follow->is_waiting = !is_all;
-    if (is_over && is_all && follow->unwritten == 0)
-        finish(follow, FOLLOW_OVER);
-}
-
-static void turn_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct follow *follow = arg;
-    struct timeval next = clock_interval(TURN_S);
-
-    (void)fd, (void)what;
-    take_turn(follow);
-    xevent_add(follow->turn, &next);
-}
-
-static void consumed_cb(size_t node, size_t bytes, void *arg)
-{
-    struct follow *follow = arg;
-
-    (void)node;
-    follow->unwritten -= bytes;
-    if (follow->is_waiting && follow->unwritten < FOLLOW_AHEAD / 2)
-        take_turn(follow);
-}
-
-static void failed_cb(bool is_stderr, int error, void *arg)
-{
-    struct follow *follow = arg;
-
-    if (follow->end == FOLLOW_INTERRUPTED)
-        return;
-    log_error("%s: %s", is_stderr ? "stderr" : "stdout", output_error_words(error));
-    finish(follow, FOLLOW_UNREAD);
-}
-
-/* The launcher's end shows by its lock. */
-static void started_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct follow *follow = arg;
-    char           word;
-
-    (void)what;
-    if (read(fd, &word, 1) != 1)
-        return;
-    take_turn(follow);
-    finish(follow, FOLLOW_STARTED);
-}
-
-static void signal_cb(evutil_socket_t number, short what, void *arg)
-{
-    struct follow *follow = arg;
-
-    (void)what;
-    if (follow->terms->launcher > 0)
-        kill(follow->terms->launcher, (int)number);
-    else
-        finish(follow, FOLLOW_INTERRUPTED);
-}
-
-/* To where the last lines begin; one that has no end yet is a line. */
-static void seek_lines(int fd, int lines)
-{
-    char  piece[PIECE];
-    off_t end = lseek(fd, 0, SEEK_END), at = end, i;
-
-    while (at > 0 && lines > 0) {
-        off_t size = at < PIECE ? at : PIECE;
-
-        at -= size;
-        if (pread(fd, piece, (size_t)size, at) != size)
-            break;
-        for (i = size; i > 0; i--) {
-            if (piece[i - 1] == '\n' && at + i < end && --lines == 0) {
-                lseek(fd, at + i, SEEK_SET);
-                return;
-            }
-        }
-    }
-    if (lines > 0)
-        lseek(fd, 0, SEEK_SET);
-}
-
-static int open_file(const struct follow_terms *terms, const char *name)
-{
-    int fd = openat(terms->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-    if (fd >= 0 && terms->tail >= 0)
-        seek_lines(fd, terms->tail);
-    return fd;
 }
 
 static void open_all(struct follow *follow)
@@ -228,6 +112,132 @@ static void open_all(struct follow *follow)
         return;
     follow->started = event_new(follow->base, follow->terms->started_fd, EV_READ, started_cb, follow);
     xevent_add(follow->started, NULL);
+}
+
+static void consumed_cb(size_t node, size_t bytes, void *arg)
+{
+    struct follow *follow = arg;
+
+    (void)node;
+    follow->unwritten -= bytes;
+    if (follow->is_waiting && follow->unwritten < FOLLOW_AHEAD / 2)
+        take_turn(follow);
+}
+
+static void failed_cb(bool is_stderr, int error, void *arg)
+{
+    struct follow *follow = arg;
+
+    if (follow->end == FOLLOW_INTERRUPTED)
+        return;
+    log_error("%s: %s", is_stderr ? "stderr" : "stdout", output_error_words(error));
+    finish(follow, FOLLOW_UNREAD);
+}
+
+static int open_file(const struct follow_terms *terms, const char *name)
+{
+    int fd = openat(terms->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd >= 0 && terms->tail >= 0)
+        seek_lines(fd, terms->tail);
+    return fd;
+}
+
+/* To where the last lines begin; one that has no end yet is a line. */
+static void seek_lines(int fd, int lines)
+{
+    char  piece[PIECE];
+    off_t end = lseek(fd, 0, SEEK_END), at = end, i;
+
+    while (at > 0 && lines > 0) {
+        off_t size = at < PIECE ? at : PIECE;
+
+        at -= size;
+        if (pread(fd, piece, (size_t)size, at) != size)
+            break;
+        for (i = size; i > 0; i--) {
+            if (piece[i - 1] == '\n' && at + i < end && --lines == 0) {
+                lseek(fd, at + i, SEEK_SET);
+                return;
+            }
+        }
+    }
+    if (lines > 0)
+        lseek(fd, 0, SEEK_SET);
+}
+
+static void turn_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct follow *follow = arg;
+    struct timeval next = clock_interval(TURN_S);
+
+    (void)fd, (void)what;
+    take_turn(follow);
+    xevent_add(follow->turn, &next);
+}
+
+static void signal_cb(evutil_socket_t number, short what, void *arg)
+{
+    struct follow *follow = arg;
+
+    (void)what;
+    if (follow->terms->launcher > 0)
+        kill(follow->terms->launcher, (int)number);
+    else
+        finish(follow, FOLLOW_INTERRUPTED);
+}
+
+/* The launcher's end shows by its lock. */
+static void started_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct follow *follow = arg;
+    char           word;
+
+    (void)what;
+    if (read(fd, &word, 1) != 1)
+        return;
+    take_turn(follow);
+    finish(follow, FOLLOW_STARTED);
+}
+
+/* What was written before the lock went is there now. */
+static void take_turn(struct follow *follow)
+{
+    bool is_over = rundir_launcher(follow->terms->dir_fd) == 0;
+    bool is_all = read_file(follow, true);
+
+    is_all = read_file(follow, false) && is_all;
+    follow->is_waiting = !is_all;
+    if (is_over && is_all && follow->unwritten == 0)
+        finish(follow, FOLLOW_OVER);
+}
+
+/* True when there is nothing more in the file now. */
+static bool read_file(struct follow *follow, bool is_stderr)
+{
+    char    piece[PIECE];
+    ssize_t n = 0;
+
+    while (follow->unwritten < FOLLOW_AHEAD) {
+        n = read(follow->fd[is_stderr], piece, sizeof piece);
+        if (n <= 0)
+            return true;
+        show(follow, is_stderr, piece, (size_t)n);
+    }
+    return false;
+}
+
+static void show(struct follow *follow, bool is_stderr, const char *bytes, size_t size)
+{
+    follow->unwritten += size;
+    follow->last[is_stderr] = bytes[size - 1];
+    output_bytes(follow->output, 0, is_stderr ? STREAM_STDERR : STREAM_STDOUT, bytes, size);
+}
+
+static void finish(struct follow *follow, enum follow_end end)
+{
+    follow->end = end;
+    event_base_loopbreak(follow->base);
 }
 
 static void close_all(struct follow *follow)

@@ -14,10 +14,10 @@
 
 #define WHY_MAX 100 /* bytes of what a node gives as its reason */
 
+static int         by_nodes(const void *one, const void *other);
 static struct gap *find(const struct gaps *gaps, size_t from, size_t to);
-static int  by_nodes(const void *one, const void *other);
-static void tell(const struct gaps *gaps, const struct gap *gap, bool both,
-                 struct strlist *lines);
+static void        tell(const struct gaps *gaps, const struct gap *gap, bool both,
+                        struct strlist *lines);
 
 void gaps_clear(struct gaps *gaps)
 {
@@ -45,16 +45,6 @@ int gaps_add(struct gaps *gaps, size_t from, size_t to, const char *why)
     gaps->gap[gaps->count++] = (struct gap){ .from = from, .to = to,
                                              .why = visible_text(why, strnlen(why, WHY_MAX)) };
     return 0;
-}
-
-static struct gap *find(const struct gaps *gaps, size_t from, size_t to)
-{
-    size_t i;
-
-    for (i = 0; i < gaps->count; i++)
-        if (gaps->gap[i].from == from && gaps->gap[i].to == to)
-            return &gaps->gap[i];
-    return NULL;
 }
 
 void gaps_tell(struct gaps *gaps, struct strlist *lines)
@@ -91,6 +81,16 @@ static int by_nodes(const void *one, const void *other)
     if (a->from != b->from)
         return a->from < b->from ? -1 : 1;
     return (a->to > b->to) - (a->to < b->to);
+}
+
+static struct gap *find(const struct gaps *gaps, size_t from, size_t to)
+{
+    size_t i;
+
+    for (i = 0; i < gaps->count; i++)
+        if (gaps->gap[i].from == from && gaps->gap[i].to == to)
+            return &gaps->gap[i];
+    return NULL;
 }
 
 /* Of a pair one is told of, and what it met. */

@@ -13,6 +13,8 @@
 #include "hostrange.h"
 #include "xalloc.h"
 
+static int by_number(const void *a, const void *b);
+
 void groups_add(struct groups *groups, const char *key, int member)
 {
     struct group *group;
@@ -29,19 +31,19 @@ void groups_add(struct groups *groups, const char *key, int member)
     group->member[group->count++] = member;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int left = *(const int *)a, right = *(const int *)b;
-
-    return (left > right) - (left < right);
-}
-
 void groups_sort(struct groups *groups)
 {
     size_t i;
 
     for (i = 0; i < groups->count; i++)
         qsort(groups->group[i].member, groups->group[i].count, sizeof(int), by_number);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+
+    return (left > right) - (left < right);
 }
 
 void groups_clear(struct groups *groups)

@@ -69,12 +69,28 @@ struct handshake {
     struct remote      remote;
 };
 
-static int step_resolve(struct handshake *h);
-static int step_connect(struct handshake *h);
-static int step_kex(struct handshake *h);
-static int step_host_key(struct handshake *h);
-static int step_auth(struct handshake *h);
-static int step_agent(struct handshake *h);
+static char *copy_text(const char *text);
+static int   step_resolve(struct handshake *h);
+static int   step_connect(struct handshake *h);
+static int   step_kex(struct handshake *h);
+static int   kex_failed(struct handshake *h);
+static int   retry(struct handshake *h);
+static void  drop_session(struct handshake *h);
+static int   step_host_key(struct handshake *h);
+static int   step_auth(struct handshake *h);
+static int   step_agent(struct handshake *h);
+static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  kex_late(struct handshake *h);
+static bool  has_banner(const struct handshake *h);
+static void  news_cb(void *arg);
+static void  advance(struct handshake *h);
+static void  enter(struct handshake *h, enum stage next);
+static void  set_deadline(struct handshake *h, double seconds);
+static void  fail(struct handshake *h);
+static void  stop_waiting(struct handshake *h);
+static void  wait_ready(struct handshake *h);
+static void  ready_cb(evutil_socket_t fd, short what, void *arg);
+static bool  wants_write(const struct handshake *h);
 
 /* In order; a step that is done leads to the next line. The only way back is
  * from "key exchange" to "connect", by retry(). */
@@ -89,19 +105,6 @@ static const struct {
     [STAGE_AUTH] = { "authenticate", step_auth },
     [STAGE_AGENT] = { "agent", step_agent },
 };
-
-static void enter(struct handshake *h, enum stage next);
-static void advance(struct handshake *h);
-static void fail(struct handshake *h);
-static void drop_session(struct handshake *h);
-static void news_cb(void *arg);
-static void ready_cb(evutil_socket_t fd, short what, void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
-}
 
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
                                 const struct agentfile *agent, const struct handshake_ops *ops,
@@ -121,6 +124,11 @@ struct handshake *handshake_new(struct event_base *base, const struct conn_targe
     h->late = xevent_new(base, -1, late_cb, h);
     route_init(&h->route, base, &h->config, news_cb, h);
     return h;
+}
+
+static char *copy_text(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
 }
 
 void handshake_start(struct handshake *h)
@@ -158,111 +166,6 @@ void handshake_free(struct handshake *h)
     free(h);
 }
 
-/* Back to nothing but config and addresses. */
-static void drop_session(struct handshake *h)
-{
-    if (h->ready != NULL)
-        event_free(h->ready);
-    h->ready = NULL;
-    ssh_auth_free(h->auth);
-    h->auth = NULL;
-    remote_clear(&h->remote);
-    ssh_free(h->session);
-    h->session = NULL;
-    route_hang_up(&h->route);
-}
-
-/* ---- from stage to stage ---- */
-
-static void set_deadline(struct handshake *h, double seconds)
-{
-    struct timeval limit = clock_interval(seconds);
-
-    xevent_add(h->late, &limit);
-}
-
-static void enter(struct handshake *h, enum stage next)
-{
-    h->stage = next;
-    if (next == STAGE_DONE)
-        return;
-    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->target.connect_timeout_s);
-    h->ops->stage(stages[next].name, h->arg);
-}
-
-static bool wants_write(const struct handshake *h)
-{
-    return h->session != NULL && ssh_get_poll_flags(h->session) & SSH_WRITE_PENDING;
-}
-
-/* Wait for what libssh waits for; asked afresh each time, since a new key
- * exchange can turn a reader into a writer. Delayed ACKs of 40 ms would double
- * the length of a handshake, and TCP goes back to them whenever it likes. */
-static void wait_ready(struct handshake *h)
-{
-    int fd = ssh_get_fd(h->session), on = 1;
-
-    if (route_is_tcp(&h->route))
-        setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
-    if (h->ready == NULL)
-        h->ready = xevent_new(h->base, fd, ready_cb, h);
-    xevent_watch(h->ready, wants_write(h) ? EV_READ | EV_WRITE : EV_READ);
-}
-
-static void stop_waiting(struct handshake *h)
-{
-    evtimer_del(h->late);
-    if (h->ready != NULL)
-        event_free(h->ready);
-    h->ready = NULL;
-}
-
-/* Take steps until one has to wait. After each packet libssh wants to hear that
- * the socket can be written to before it sends another: it nearly always can,
- * and calling the step once more finds out without a turn of the loop. */
-static void advance(struct handshake *h)
-{
-    bool has_tried = false;
-    int  done = 1;
-
-    while (done > 0 && h->stage != STAGE_DONE) {
-        done = stages[h->stage].step(h);
-        if (done > 0) {
-            enter(h, h->stage + 1);
-        } else if (done == 0 && !has_tried && wants_write(h)) {
-            has_tried = true;
-            done = 1;
-        }
-    }
-    if (done < 0) {
-        fail(h);
-    } else if (h->stage == STAGE_DONE) {
-        stop_waiting(h);
-        h->ops->done(&h->remote, h->arg);
-    } else if (h->session != NULL) {
-        wait_ready(h);
-    }
-}
-
-static void fail(struct handshake *h)
-{
-    stop_waiting(h);
-    h->why.stage = stages[h->stage].name;
-    h->ops->failed(&h->why, h->arg); /* may free h */
-}
-
-static void news_cb(void *arg)
-{
-    advance(arg);
-}
-
-static void ready_cb(evutil_socket_t fd, short what, void *arg)
-{
-    (void)fd;
-    (void)what;
-    advance(arg);
-}
-
 /* ---- resolve, connect ---- */
 
 static int step_resolve(struct handshake *h)
@@ -277,28 +180,25 @@ static int step_connect(struct handshake *h)
 
 /* ---- key exchange ---- */
 
-static bool has_banner(const struct handshake *h)
+static int step_kex(struct handshake *h)
 {
-    return h->session != NULL && ssh_get_serverbanner(h->session) != NULL;
-}
+    struct error err;
+    int          rc;
 
-/* Wait a while, up to twice as long each time, then connect anew. Random, so
- * that the connections that sshd has dropped together do not come back
- * together. */
-static int retry(struct handshake *h)
-{
-    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - h->retries));
-    uint32_t random;
-
-    h->retries++;
-    log_debug("%s: closed before the banner, attempt %d of %d follows", h->target.host,
-              h->retries + 1, RETRIES + 1);
-    drop_session(h);
-    enter(h, STAGE_CONNECT);
-    h->is_waiting_to_retry = true;
-    evutil_secure_rng_get_bytes(&random, sizeof random);
-    set_deadline(h, RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX));
-    return 0;
+    if (h->session == NULL) {
+        h->session = ssh_session_new(h->route.fd, &h->config, &h->known, &err);
+        if (h->session == NULL)
+            return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
+        h->route.fd = -1; /* the session's from now on */
+    }
+    rc = ssh_connect(h->session);
+    if (rc == SSH_AGAIN)
+        return 0;
+    if (rc != SSH_OK)
+        return kex_failed(h);
+    /* libssh has made the socket blocking; a stuck peer would block us all. */
+    fcntl(ssh_get_fd(h->session), F_SETFL, O_NONBLOCK);
+    return 1;
 }
 
 static int kex_failed(struct handshake *h)
@@ -324,25 +224,37 @@ static int kex_failed(struct handshake *h)
                              "or it is not sshd; fewer at a time: --fanout");
 }
 
-static int step_kex(struct handshake *h)
+/* Wait a while, up to twice as long each time, then connect anew. Random, so
+ * that the connections that sshd has dropped together do not come back
+ * together. */
+static int retry(struct handshake *h)
 {
-    struct error err;
-    int          rc;
+    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - h->retries));
+    uint32_t random;
 
-    if (h->session == NULL) {
-        h->session = ssh_session_new(h->route.fd, &h->config, &h->known, &err);
-        if (h->session == NULL)
-            return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
-        h->route.fd = -1; /* the session's from now on */
-    }
-    rc = ssh_connect(h->session);
-    if (rc == SSH_AGAIN)
-        return 0;
-    if (rc != SSH_OK)
-        return kex_failed(h);
-    /* libssh has made the socket blocking; a stuck peer would block us all. */
-    fcntl(ssh_get_fd(h->session), F_SETFL, O_NONBLOCK);
-    return 1;
+    h->retries++;
+    log_debug("%s: closed before the banner, attempt %d of %d follows", h->target.host,
+              h->retries + 1, RETRIES + 1);
+    drop_session(h);
+    enter(h, STAGE_CONNECT);
+    h->is_waiting_to_retry = true;
+    evutil_secure_rng_get_bytes(&random, sizeof random);
+    set_deadline(h, RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX));
+    return 0;
+}
+
+/* Back to nothing but config and addresses. */
+static void drop_session(struct handshake *h)
+{
+    if (h->ready != NULL)
+        event_free(h->ready);
+    h->ready = NULL;
+    ssh_auth_free(h->auth);
+    h->auth = NULL;
+    remote_clear(&h->remote);
+    ssh_free(h->session);
+    h->session = NULL;
+    route_hang_up(&h->route);
 }
 
 /* ---- host key, authenticate, agent ---- */
@@ -381,25 +293,6 @@ static int step_agent(struct handshake *h)
 
 /* ---- deadlines ---- */
 
-static void kex_late(struct handshake *h)
-{
-    const struct ssh_config *config = &h->config;
-    double                   limit_s = h->target.connect_timeout_s;
-    char                     said[PROXY_SAID_SIZE];
-
-    if (has_banner(h))
-        conn_failure_set(&h->why, EXIT_WAITED, "not done within %g s", limit_s);
-    else if (route_is_tcp(&h->route))
-        conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
-                         "banner within %g s", config->port, config->hostname, limit_s);
-    else {
-        proxy_complaint(&h->route.proxy, said, sizeof said);
-        conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
-                         "within %g s: %s%s%s", limit_s, config->proxy_command,
-                         said[0] != '\0' ? ": " : "", said);
-    }
-}
-
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct handshake *h = arg;
@@ -422,4 +315,119 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     else
         conn_failure_set(&h->why, EXIT_WAITED, "no answer within %g s", limit_s);
     fail(h);
+}
+
+static void kex_late(struct handshake *h)
+{
+    const struct ssh_config *config = &h->config;
+    double                   limit_s = h->target.connect_timeout_s;
+    char                     said[PROXY_SAID_SIZE];
+
+    if (has_banner(h))
+        conn_failure_set(&h->why, EXIT_WAITED, "not done within %g s", limit_s);
+    else if (route_is_tcp(&h->route))
+        conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
+                         "banner within %g s", config->port, config->hostname, limit_s);
+    else {
+        proxy_complaint(&h->route.proxy, said, sizeof said);
+        conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
+                         "within %g s: %s%s%s", limit_s, config->proxy_command,
+                         said[0] != '\0' ? ": " : "", said);
+    }
+}
+
+static bool has_banner(const struct handshake *h)
+{
+    return h->session != NULL && ssh_get_serverbanner(h->session) != NULL;
+}
+
+/* ---- from stage to stage ---- */
+
+static void news_cb(void *arg)
+{
+    advance(arg);
+}
+
+/* Take steps until one has to wait. After each packet libssh wants to hear that
+ * the socket can be written to before it sends another: it nearly always can,
+ * and calling the step once more finds out without a turn of the loop. */
+static void advance(struct handshake *h)
+{
+    bool has_tried = false;
+    int  done = 1;
+
+    while (done > 0 && h->stage != STAGE_DONE) {
+        done = stages[h->stage].step(h);
+        if (done > 0) {
+            enter(h, h->stage + 1);
+        } else if (done == 0 && !has_tried && wants_write(h)) {
+            has_tried = true;
+            done = 1;
+        }
+    }
+    if (done < 0) {
+        fail(h);
+    } else if (h->stage == STAGE_DONE) {
+        stop_waiting(h);
+        h->ops->done(&h->remote, h->arg);
+    } else if (h->session != NULL) {
+        wait_ready(h);
+    }
+}
+
+static void enter(struct handshake *h, enum stage next)
+{
+    h->stage = next;
+    if (next == STAGE_DONE)
+        return;
+    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->target.connect_timeout_s);
+    h->ops->stage(stages[next].name, h->arg);
+}
+
+static void set_deadline(struct handshake *h, double seconds)
+{
+    struct timeval limit = clock_interval(seconds);
+
+    xevent_add(h->late, &limit);
+}
+
+static void fail(struct handshake *h)
+{
+    stop_waiting(h);
+    h->why.stage = stages[h->stage].name;
+    h->ops->failed(&h->why, h->arg); /* may free h */
+}
+
+static void stop_waiting(struct handshake *h)
+{
+    evtimer_del(h->late);
+    if (h->ready != NULL)
+        event_free(h->ready);
+    h->ready = NULL;
+}
+
+/* Wait for what libssh waits for; asked afresh each time, since a new key
+ * exchange can turn a reader into a writer. Delayed ACKs of 40 ms would double
+ * the length of a handshake, and TCP goes back to them whenever it likes. */
+static void wait_ready(struct handshake *h)
+{
+    int fd = ssh_get_fd(h->session), on = 1;
+
+    if (route_is_tcp(&h->route))
+        setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+    if (h->ready == NULL)
+        h->ready = xevent_new(h->base, fd, ready_cb, h);
+    xevent_watch(h->ready, wants_write(h) ? EV_READ | EV_WRITE : EV_READ);
+}
+
+static void ready_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    advance(arg);
+}
+
+static bool wants_write(const struct handshake *h)
+{
+    return h->session != NULL && ssh_get_poll_flags(h->session) & SSH_WRITE_PENDING;
 }

@@ -36,11 +36,13 @@ struct hang {
 };
 
 static void hang_begin(struct run *run);
+static void add_stack(struct hang *hang, const struct node *node, uint32_t rank,
+                      const char *text);
 static void hang_maybe_end(void *arg);
+static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void hang_end(struct hang *hang);
 static void keep(const struct hang *hang);
 static void report_stacks(const struct hang *hang, FILE *out);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
 
 /* A node whose ranks have all ended has nothing to say. Ranks whose output nobody takes, and
  * so has used up the credit, do nothing either, and that is no hang of theirs. */
@@ -98,23 +100,6 @@ static void hang_begin(struct run *run)
     hang->peers = peers_begin(run, hang_maybe_end, hang);
 }
 
-static void add_stack(struct hang *hang, const struct node *node, uint32_t rank, const char *text)
-{
-    char  *head = xasprintf("rank %u on %s:\n", rank, node->plan->host), *line;
-    size_t length;
-
-    if (hang->text.size < TEXT_MAX)
-        buffer_add_text(&hang->text, head);
-    free(head);
-    for (; *text != '\0' && hang->text.size < TEXT_MAX; text += length + (text[length] == '\n')) {
-        length = strcspn(text, "\n");
-        line = visible_text(text, length);
-        buffer_add_text(&hang->text, line);
-        buffer_add_text(&hang->text, "\n");
-        free(line);
-    }
-}
-
 void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body)
 {
     struct hang *hang = run->hang;
@@ -131,6 +116,23 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
     node->owes_stacks = false;
     hang->awaited--;
     hang_maybe_end(hang);
+}
+
+static void add_stack(struct hang *hang, const struct node *node, uint32_t rank, const char *text)
+{
+    char  *head = xasprintf("rank %u on %s:\n", rank, node->plan->host), *line;
+    size_t length;
+
+    if (hang->text.size < TEXT_MAX)
+        buffer_add_text(&hang->text, head);
+    free(head);
+    for (; *text != '\0' && hang->text.size < TEXT_MAX; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        line = visible_text(text, length);
+        buffer_add_text(&hang->text, line);
+        buffer_add_text(&hang->text, "\n");
+        free(line);
+    }
 }
 
 void hang_take_probed(struct run *run, struct node *node, const json_t *body)

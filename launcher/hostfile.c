@@ -34,17 +34,30 @@ struct parser {
     struct hostlist *hosts;
 };
 
-static int  parse_text(struct parser *p, const char *text, size_t size, struct error *err);
+static int  parse_text(struct parser *p, const char *text, size_t size,
+                       struct error *err);
 static int  parse_line(struct parser *p, char *line, struct error *err);
-static int  parse_argument(struct parser *p, char *word, int default_slots, struct error *err);
+static int  parse_argument(struct parser *p, char *word, int default_slots,
+                           struct error *err);
 static int  add_hosts(struct parser *p, const struct hostline *line, struct error *err);
+static int  expand_addr(struct parser *p, const struct hostline *line, size_t count,
+                        struct strlist *addrs, struct error *err);
+static int  check_room(struct parser *p, const struct hostline *line, size_t count,
+                       struct error *err);
+static int  check_new(struct parser *p, const char *name, const struct hostline *line,
+                      struct error *err);
+static int  compare_exact(const void *a, const void *b);
+static int  compare_folded(const void *a, const void *b);
 static void add_host(struct hostlist *hosts, const struct host *host);
 static void host_clear(struct host *host);
 static int  finish(struct parser *p, int rc);
-static int refuse(const struct parser *p, const char *at, struct error *err, const char *format,
-                  ...) __attribute__((format(printf, 4, 5)));
+static void keep(void *name);
+static int  refuse(const struct parser *p, const char *at, struct error *err,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 static void warn(struct parser *p, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+static void place(const struct parser *p, const char *at, struct error *text,
+                  const char *format, va_list ap);
 
 int hostfile_read(const char *path, struct hostlist *hosts, struct error *err)
 {
@@ -192,13 +205,6 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
     return add_hosts(p, &line, err);
 }
 
-static int expand_addr(struct parser *p, const struct hostline *line, size_t count,
-                       struct strlist *addrs, struct error *err);
-static int check_room(struct parser *p, const struct hostline *line, size_t count,
-                      struct error *err);
-static int check_new(struct parser *p, const char *name, const struct hostline *line,
-                     struct error *err);
-
 /* Spread the names out and add a host for each. */
 static int add_hosts(struct parser *p, const struct hostline *line, struct error *err)
 {
@@ -271,16 +277,6 @@ static int check_room(struct parser *p, const struct hostline *line, size_t coun
     return 0;
 }
 
-static int compare_exact(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static int compare_folded(const void *a, const void *b)
-{
-    return strcasecmp(a, b);
-}
-
 /* name is the one of the host just added; the trees point to it. */
 static int check_new(struct parser *p, const char *name, const struct hostline *line,
                      struct error *err)
@@ -306,6 +302,16 @@ static int check_new(struct parser *p, const char *name, const struct hostline *
     return 0;
 }
 
+static int compare_exact(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static int compare_folded(const void *a, const void *b)
+{
+    return strcasecmp(a, b);
+}
+
 /* The list has no field for its room: it is the next power of two. */
 static void add_host(struct hostlist *hosts, const struct host *host)
 {
@@ -327,11 +333,6 @@ static void host_clear(struct host *host)
     strlist_clear(&host->env);
 }
 
-static void keep(void *name)
-{
-    (void)name; /* belongs to its host */
-}
-
 /* Release what the parser holds; a hostlist that is half there too. */
 static int finish(struct parser *p, int rc)
 {
@@ -342,17 +343,9 @@ static int finish(struct parser *p, int rc)
     return rc;
 }
 
-/* "hosts:3:7: text" */
-static void place(const struct parser *p, const char *at, struct error *text,
-                  const char *format, va_list ap)
+static void keep(void *name)
 {
-    struct error what;
-
-    vsnprintf(what.text, sizeof what.text, format, ap);
-    if (p->number > 0)
-        err_set(text, "%s:%d:%td: %s", p->name, p->number, at - p->line + 1, what.text);
-    else
-        err_set(text, "%s:%td: %s", p->name, at - p->line + 1, what.text);
+    (void)name; /* belongs to its host */
 }
 
 static int refuse(const struct parser *p, const char *at, struct error *err, const char *format,
@@ -378,4 +371,17 @@ static void warn(struct parser *p, const char *at, const char *format, ...)
     place(p, at, &text, format, ap);
     va_end(ap);
     log_warn("%s", text.text);
+}
+
+/* "hosts:3:7: text" */
+static void place(const struct parser *p, const char *at, struct error *text,
+                  const char *format, va_list ap)
+{
+    struct error what;
+
+    vsnprintf(what.text, sizeof what.text, format, ap);
+    if (p->number > 0)
+        err_set(text, "%s:%d:%td: %s", p->name, p->number, at - p->line + 1, what.text);
+    else
+        err_set(text, "%s:%td: %s", p->name, at - p->line + 1, what.text);
 }

@@ -28,33 +28,37 @@
 static bool        is_about_rank(enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
 static void        take_ready(struct run *run, struct node *node, const json_t *body);
-static void        take_started(struct run *run, struct node *node, const struct frame *frame,
-                                const json_t *body);
+static void        take_started(struct run *run, struct node *node,
+                                const struct frame *frame, const json_t *body);
 static bool        all_have_started(const struct outcome *outcome);
-static void        take_exit(struct run *run, struct node *node, const struct frame *frame,
-                             const json_t *body);
+static void        take_exit(struct run *run, struct node *node,
+                             const struct frame *frame, const json_t *body);
 static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
                             const json_t *body);
 static void        answer_barrier(struct run *run);
-static void        take_abort(struct run *run, struct node *node, const struct frame *frame,
-                              const json_t *body);
-static void        take_error(struct run *run, struct node *node, const struct frame *frame,
-                              const json_t *body);
+static void        take_abort(struct run *run, struct node *node,
+                              const struct frame *frame, const json_t *body);
+static void        take_error(struct run *run, struct node *node,
+                              const struct frame *frame, const json_t *body);
 static void        take_dumping(struct run *run, struct node *node, const json_t *body);
-static void        take_done(struct run *run, struct node *node, const struct frame *frame,
-                             const json_t *body);
+static void        take_done(struct run *run, struct node *node,
+                             const struct frame *frame, const json_t *body);
+static void        take_losses(struct run *run, const struct node *node,
+                               const json_t *body);
 static void        tell_stuck(const struct node *node, const json_t *list);
-static void        take_losses(struct run *run, const struct node *node, const json_t *body);
 static bool        tell_unsure(const struct node *node, const json_t *list);
-static void        take_stacked(struct run *run, struct node *node, const struct frame *frame,
-                                const json_t *body);
-static void        take_output(struct run *run, struct node *node, const struct frame *frame);
+static void        take_stacked(struct run *run, struct node *node,
+                                const struct frame *frame, const json_t *body);
+static void        take_output(struct run *run, struct node *node,
+                               const struct frame *frame);
 static void        output_consumed_cb(size_t index, size_t bytes, void *arg);
 static void        output_failed_cb(bool is_stderr, int error, void *arg);
-static void        bad_frame(struct node *node, const struct frame *frame, const char *why);
+static void        bad_frame(struct node *node, const struct frame *frame,
+                             const char *why);
 static bool        rank_is_of(const struct node *node, uint32_t rank);
+static int         small_int_of(const json_t *body, const char *key, int otherwise,
+                                int most);
 static int64_t     int_of(const json_t *body, const char *key, int64_t otherwise);
-static int         small_int_of(const json_t *body, const char *key, int otherwise, int most);
 static const char *text_of(const json_t *body, const char *key);
 static char       *optional_text(const json_t *body, const char *key);
 
@@ -469,19 +473,19 @@ static bool rank_is_of(const struct node *node, uint32_t rank)
     return false;
 }
 
-static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
-{
-    const json_t *value = json_object_get(body, key);
-
-    return json_is_integer(value) ? json_integer_value(value) : otherwise;
-}
-
-/* The same where only some values make sense; -1 for any other. */
+/* A number of which only some values make sense; -1 for any other. */
 static int small_int_of(const json_t *body, const char *key, int otherwise, int most)
 {
     int64_t value = int_of(body, key, otherwise);
 
     return value >= 0 && value <= most ? (int)value : -1;
+}
+
+static int64_t int_of(const json_t *body, const char *key, int64_t otherwise)
+{
+    const json_t *value = json_object_get(body, key);
+
+    return json_is_integer(value) ? json_integer_value(value) : otherwise;
 }
 
 /* Text from a node, borrowed, or "". */

@@ -21,6 +21,7 @@ static int  fit_of(const struct kept *run, const char *word);
 static bool is_over(const struct kept *run);
 static int  is_run(const struct dirent *entry);
 static void add_run(struct kept_list *list, int runs_fd, const char *id);
+static void look_at(struct kept *run);
 
 int kept_read(struct kept_list *list, struct error *err)
 {
@@ -139,25 +140,6 @@ static int is_run(const struct dirent *entry)
     return runid_is(entry->d_name);
 }
 
-/* Its lock first: the result is written before that goes. */
-static void look_at(struct kept *run)
-{
-    char        here[RUNDIR_HOST_SIZE];
-    const char *there;
-
-    run->launcher = rundir_launcher(run->dir_fd);
-    run->result = kept_result(run->dir_fd);
-    run->plan = rundir_read(run->dir_fd, "plan.json");
-    rundir_host(here);
-    there = json_string_value(kept_launcher(run, "host"));
-    if (there != NULL && strcmp(there, here) != 0)
-        run->state = run->result != NULL ? KEPT_ENDED : KEPT_ELSEWHERE;
-    else if (run->launcher != 0)
-        run->state = KEPT_GOING;
-    else
-        run->state = run->result != NULL ? KEPT_ENDED : KEPT_DIED;
-}
-
 /* One that goes away meanwhile is none, nor is what another user has put there. */
 static void add_run(struct kept_list *list, int runs_fd, const char *id)
 {
@@ -175,4 +157,23 @@ static void add_run(struct kept_list *list, int runs_fd, const char *id)
     look_at(&run);
     list->run = xreallocarray(list->run, list->count + 1, sizeof *list->run);
     list->run[list->count++] = run;
+}
+
+/* Its lock first: the result is written before that goes. */
+static void look_at(struct kept *run)
+{
+    char        here[RUNDIR_HOST_SIZE];
+    const char *there;
+
+    run->launcher = rundir_launcher(run->dir_fd);
+    run->result = kept_result(run->dir_fd);
+    run->plan = rundir_read(run->dir_fd, "plan.json");
+    rundir_host(here);
+    there = json_string_value(kept_launcher(run, "host"));
+    if (there != NULL && strcmp(there, here) != 0)
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_ELSEWHERE;
+    else if (run->launcher != 0)
+        run->state = KEPT_GOING;
+    else
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_DIED;
 }

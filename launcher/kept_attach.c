@@ -11,7 +11,9 @@
 #include "follow.h"
 #include "log.h"
 
-static struct kept *choose(const struct kept_list *list, const char *word, struct error *err);
+static struct kept *choose(const struct kept_list *list, const char *word,
+                           struct error *err);
+static bool         is_detached(const struct kept *run);
 static int          show(const struct kept *run, int tail);
 
 int kept_attach(const struct options *options)
@@ -37,11 +39,6 @@ int kept_attach(const struct options *options)
     return status;
 }
 
-static bool is_detached(const struct kept *run)
-{
-    return json_is_true(kept_launcher(run, "detached"));
-}
-
 static struct kept *choose(const struct kept_list *list, const char *word, struct error *err)
 {
     struct kept *run;
@@ -65,6 +62,11 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
     else
         return run;
     return NULL;
+}
+
+static bool is_detached(const struct kept *run)
+{
+    return json_is_true(kept_launcher(run, "detached"));
 }
 
 static int show(const struct kept *run, int tail)

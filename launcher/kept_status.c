@@ -26,37 +26,19 @@
 #include "table.h"
 #include "xalloc.h"
 
-static json_t *json_of_run(const struct kept *run);
+static int     status_of_all(const struct kept_list *list, const char *json);
+static int     status_of_one(const struct kept *run, const char *json);
 static json_t *json_of_ranks(const struct kept *run);
+static json_t *silence_of(const json_t *rank, bool is_going);
+static json_t *json_of_run(const struct kept *run);
+static char   *state_words(const struct kept *run);
+static json_t *command_of(const struct kept *run);
 static void    print_run(const json_t *run, FILE *out);
-
-static int status_of_one(const struct kept *run, const char *json)
-{
-    json_t *about = json_of_run(run);
-
-    json_object_set_new(about, "ranks", json_of_ranks(run));
-    if (json == NULL || strcmp(json, "-") != 0)
-        print_run(about, stdout);
-    if (json != NULL)
-        return json_give(json, about) < 0 ? EXIT_CREATE : 0;
-    json_decref(about);
-    return 0;
-}
-
-static int status_of_all(const struct kept_list *list, const char *json)
-{
-    json_t *runs;
-    size_t  i;
-
-    if (json == NULL || strcmp(json, "-") != 0)
-        kept_print(list, stdout);
-    if (json == NULL)
-        return 0;
-    runs = json_array();
-    for (i = 0; i < list->count; i++)
-        json_array_append_new(runs, json_of_run(&list->run[i]));
-    return json_give(json, json_pack("{s:o}", "runs", runs)) < 0 ? EXIT_CREATE : 0;
-}
+static char   *since_of(const json_t *run);
+static void    print_ranks(const json_t *ranks, FILE *out);
+static void    add_heads(struct table *table, const char *const *heads);
+static char   *text_of(const json_t *object, const char *key);
+static char   *silence_words(const json_t *rank);
 
 int kept_status(const struct options *options)
 {
@@ -80,6 +62,117 @@ int kept_status(const struct options *options)
     }
     kept_clear(&list);
     return status;
+}
+
+static int status_of_all(const struct kept_list *list, const char *json)
+{
+    json_t *runs;
+    size_t  i;
+
+    if (json == NULL || strcmp(json, "-") != 0)
+        kept_print(list, stdout);
+    if (json == NULL)
+        return 0;
+    runs = json_array();
+    for (i = 0; i < list->count; i++)
+        json_array_append_new(runs, json_of_run(&list->run[i]));
+    return json_give(json, json_pack("{s:o}", "runs", runs)) < 0 ? EXIT_CREATE : 0;
+}
+
+static int status_of_one(const struct kept *run, const char *json)
+{
+    json_t *about = json_of_run(run);
+
+    json_object_set_new(about, "ranks", json_of_ranks(run));
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_run(about, stdout);
+    if (json != NULL)
+        return json_give(json, about) < 0 ? EXIT_CREATE : 0;
+    json_decref(about);
+    return 0;
+}
+
+/* How they stand, stood when muster died, or ended. */
+static json_t *json_of_ranks(const struct kept *run)
+{
+    json_t       *ranks = json_array();
+    json_t       *now = run->result == NULL ? rundir_read(run->dir_fd, "status.json") : NULL;
+    const char   *state_key = run->result != NULL ? "text" : "state";
+    const json_t *rank;
+    size_t        i;
+
+    json_array_foreach(run->result != NULL ? json_object_get(run->result, "results")
+                                           : json_object_get(now, "ranks"), i, rank)
+        json_array_append_new(
+            ranks, json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
+                             "node", json_object_get(rank, "node"), "pid",
+                             json_object_get(rank, "pid"), "state",
+                             json_object_get(rank, state_key), "silent_s",
+                             silence_of(rank, run->state == KEPT_GOING && run->result == NULL)));
+    json_decref(now);
+    return ranks;
+}
+
+/* Seconds since its last byte, or since it started, as long as it runs. */
+static json_t *silence_of(const json_t *rank, bool is_going)
+{
+    json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
+    json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
+    int64_t    since_ns = said_ns > started_ns ? said_ns : started_ns;
+
+    if (!is_going || since_ns <= 0)
+        return json_null();
+    return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
+}
+
+/* For people: made of the JSON. */
+
+void kept_print(const struct kept_list *list, FILE *out)
+{
+    static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
+    struct table table = { .columns = 6 };
+    size_t       i;
+
+    if (list->count == 0) {
+        fprintf(out, "no run is kept in %s\n", list->dir);
+        return;
+    }
+    add_heads(&table, heads);
+    for (i = 0; i < list->count; i++) {
+        json_t *run = json_of_run(&list->run[i]);
+        char  **row = table_add(&table);
+
+        row[0] = text_of(run, "run_id");
+        row[1] = since_of(run);
+        row[2] = text_of(run, "state");
+        row[3] = text_of(run, "nodes");
+        row[4] = text_of(run, "world_size");
+        row[5] = text_of(run, "command");
+        json_decref(run);
+    }
+    table_print(&table, out);
+    table_clear(&table);
+}
+
+static json_t *json_of_run(const struct kept *run)
+{
+    const json_t *start = kept_launcher(run, "start");
+    char         *state = state_words(run);
+    bool          has_pid = run->state == KEPT_GOING && run->launcher > 0;
+    json_t       *about = json_pack(
+        "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
+        "exit_status", run->state == KEPT_ENDED
+                           ? json_incref(json_object_get(run->result, "exit_status"))
+                           : json_null(),
+        "start", start, "host", kept_host(run), "pid",
+        has_pid ? json_integer(run->launcher) : json_null(), "detached",
+        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
+        "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
+
+    free(state);
+    if (about == NULL)
+        xalloc_die();
+    return about;
 }
 
 /* What there is to know, in words; "starting" before the first heartbeat. */
@@ -126,69 +219,24 @@ static json_t *command_of(const struct kept *run)
     return made;
 }
 
-static json_t *json_of_run(const struct kept *run)
+static void print_run(const json_t *run, FILE *out)
 {
-    const json_t *start = kept_launcher(run, "start");
-    char         *state = state_words(run);
-    bool          has_pid = run->state == KEPT_GOING && run->launcher > 0;
-    json_t       *about = json_pack(
-        "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
-        "exit_status", run->state == KEPT_ENDED
-                           ? json_incref(json_object_get(run->result, "exit_status"))
-                           : json_null(),
-        "start", start, "host", kept_host(run), "pid",
-        has_pid ? json_integer(run->launcher) : json_null(), "detached",
-        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
-        "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
+    char *id = text_of(run, "run_id"), *state = text_of(run, "state"), *since = since_of(run);
+    char *host = text_of(run, "host"), *pid = text_of(run, "pid"), *nodes = text_of(run, "nodes");
+    char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
 
+    fprintf(out, "%s: %s, since %s\n", id, state, since);
+    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s, command: %s\n\n", nodes, ranks, pid,
+            host, command);
+    print_ranks(json_object_get(run, "ranks"), out);
+    free(id);
     free(state);
-    if (about == NULL)
-        xalloc_die();
-    return about;
-}
-
-/* Seconds since its last byte, or since it started, as long as it runs. */
-static json_t *silence_of(const json_t *rank, bool is_going)
-{
-    json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
-    json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
-    int64_t    since_ns = said_ns > started_ns ? said_ns : started_ns;
-
-    if (!is_going || since_ns <= 0)
-        return json_null();
-    return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
-}
-
-/* How they stand, stood when muster died, or ended. */
-static json_t *json_of_ranks(const struct kept *run)
-{
-    json_t       *ranks = json_array();
-    json_t       *now = run->result == NULL ? rundir_read(run->dir_fd, "status.json") : NULL;
-    const char   *state_key = run->result != NULL ? "text" : "state";
-    const json_t *rank;
-    size_t        i;
-
-    json_array_foreach(run->result != NULL ? json_object_get(run->result, "results")
-                                           : json_object_get(now, "ranks"), i, rank)
-        json_array_append_new(
-            ranks, json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
-                             "node", json_object_get(rank, "node"), "pid",
-                             json_object_get(rank, "pid"), "state",
-                             json_object_get(rank, state_key), "silent_s",
-                             silence_of(rank, run->state == KEPT_GOING && run->result == NULL)));
-    json_decref(now);
-    return ranks;
-}
-
-/* For people: made of the JSON. */
-
-static char *text_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    if (json_is_integer(value) && json_integer_value(value) > 0)
-        return xasprintf("%lld", (long long)json_integer_value(value));
-    return table_text(json_is_string(value) ? json_string_value(value) : "-");
+    free(since);
+    free(host);
+    free(pid);
+    free(nodes);
+    free(ranks);
+    free(command);
 }
 
 static char *since_of(const json_t *run)
@@ -201,49 +249,6 @@ static char *since_of(const json_t *run)
         strftime(text, sizeof text, "%F %T", &local) == 0)
         return xstrdup("-");
     return xstrdup(text);
-}
-
-static void add_heads(struct table *table, const char *const *heads)
-{
-    char **row = table_add(table);
-    int    i;
-
-    for (i = 0; i < table->columns; i++)
-        row[i] = xstrdup(heads[i]);
-}
-
-void kept_print(const struct kept_list *list, FILE *out)
-{
-    static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
-    struct table table = { .columns = 6 };
-    size_t       i;
-
-    if (list->count == 0) {
-        fprintf(out, "no run is kept in %s\n", list->dir);
-        return;
-    }
-    add_heads(&table, heads);
-    for (i = 0; i < list->count; i++) {
-        json_t *run = json_of_run(&list->run[i]);
-        char  **row = table_add(&table);
-
-        row[0] = text_of(run, "run_id");
-        row[1] = since_of(run);
-        row[2] = text_of(run, "state");
-        row[3] = text_of(run, "nodes");
-        row[4] = text_of(run, "world_size");
-        row[5] = text_of(run, "command");
-        json_decref(run);
-    }
-    table_print(&table, out);
-    table_clear(&table);
-}
-
-static char *silence_words(const json_t *rank)
-{
-    const json_t *silent = json_object_get(rank, "silent_s");
-
-    return json_is_number(silent) ? xasprintf("%.0f s", json_number_value(silent)) : xstrdup("-");
 }
 
 static void print_ranks(const json_t *ranks, FILE *out)
@@ -267,22 +272,27 @@ static void print_ranks(const json_t *ranks, FILE *out)
     table_clear(&table);
 }
 
-static void print_run(const json_t *run, FILE *out)
+static void add_heads(struct table *table, const char *const *heads)
 {
-    char *id = text_of(run, "run_id"), *state = text_of(run, "state"), *since = since_of(run);
-    char *host = text_of(run, "host"), *pid = text_of(run, "pid"), *nodes = text_of(run, "nodes");
-    char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
+    char **row = table_add(table);
+    int    i;
 
-    fprintf(out, "%s: %s, since %s\n", id, state, since);
-    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s, command: %s\n\n", nodes, ranks, pid,
-            host, command);
-    print_ranks(json_object_get(run, "ranks"), out);
-    free(id);
-    free(state);
-    free(since);
-    free(host);
-    free(pid);
-    free(nodes);
-    free(ranks);
-    free(command);
+    for (i = 0; i < table->columns; i++)
+        row[i] = xstrdup(heads[i]);
+}
+
+static char *text_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (json_is_integer(value) && json_integer_value(value) > 0)
+        return xasprintf("%lld", (long long)json_integer_value(value));
+    return table_text(json_is_string(value) ? json_string_value(value) : "-");
+}
+
+static char *silence_words(const json_t *rank)
+{
+    const json_t *silent = json_object_get(rank, "silent_s");
+
+    return json_is_number(silent) ? xasprintf("%.0f s", json_number_value(silent)) : xstrdup("-");
 }

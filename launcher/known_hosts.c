@@ -19,9 +19,25 @@
 #define ENTRIES_MAX    64 /* keys of one host; more is nonsense */
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
-static void add_name(struct strlist *names, const char *host, int port);
-static void read_file(struct known_hosts *known, const char *file, const struct strlist *names);
-static void read_line(struct known_hosts *known, char *text, const struct strlist *names);
+static void        add_name(struct strlist *names, const char *host, int port);
+static void        read_file(struct known_hosts *known, const char *file,
+                             const struct strlist *names);
+static void        read_line(struct known_hosts *known, char *text,
+                             const struct strlist *names);
+static bool        can_match(const char *text, const struct strlist *names);
+static const char *algorithms(ssh_key key);
+static void        add_algorithms(struct buffer *list, const char *more);
+static bool        is_same(ssh_key one, ssh_key other);
+static int         refuse_revoked(const struct known_host *entry, const char *got,
+                                  struct conn_failure *why);
+static int         refuse_changed(const struct known_hosts *known,
+                                  const struct known_host *old, const char *got,
+                                  struct conn_failure *why);
+static char       *fingerprint(ssh_key key);
+static int         refuse_unknown(const struct known_hosts *known, const char *got,
+                                  struct conn_failure *why);
+static void        hint_scan(const struct known_hosts *known, struct conn_failure *why);
+static const char *main_file(const struct known_hosts *known);
 
 /* ---- gathering ---- */
 
@@ -101,20 +117,6 @@ static void read_file(struct known_hosts *known, const char *file, const struct 
     free(text);
 }
 
-/* Sorts out most lines of a long file without libssh, which copies and cuts
- * each one up: only plain names that do not contain ours are sure misses. */
-static bool can_match(const char *text, const struct strlist *names)
-{
-    size_t size = strcspn(text, " \t"), i;
-
-    if (strcspn(text, "|*?!ABCDEFGHIJKLMNOPQRSTUVWXYZ") < size)
-        return true;
-    for (i = 0; i < names->count; i++)
-        if (memmem(text, size, names->item[i], strlen(names->item[i])) != NULL)
-            return true;
-    return false;
-}
-
 static void read_line(struct known_hosts *known, char *text, const struct strlist *names)
 {
     struct ssh_knownhosts_entry *entry = NULL;
@@ -145,32 +147,21 @@ static void read_line(struct known_hosts *known, char *text, const struct strlis
     known->entry[known->count++] = host;
 }
 
+/* Sorts out most lines of a long file without libssh, which copies and cuts
+ * each one up: only plain names that do not contain ours are sure misses. */
+static bool can_match(const char *text, const struct strlist *names)
+{
+    size_t size = strcspn(text, " \t"), i;
+
+    if (strcspn(text, "|*?!ABCDEFGHIJKLMNOPQRSTUVWXYZ") < size)
+        return true;
+    for (i = 0; i < names->count; i++)
+        if (memmem(text, size, names->item[i], strlen(names->item[i])) != NULL)
+            return true;
+    return false;
+}
+
 /* ---- choosing ---- */
-
-/* The signature algorithms for a key, best first. */
-static const char *algorithms(ssh_key key)
-{
-    switch (ssh_key_type(key)) {
-    case SSH_KEYTYPE_RSA:
-        return "rsa-sha2-512,rsa-sha2-256";
-    case SSH_KEYTYPE_ECDSA_P256:
-    case SSH_KEYTYPE_ECDSA_P384:
-    case SSH_KEYTYPE_ECDSA_P521:
-    case SSH_KEYTYPE_ECDSA:
-        return ssh_pki_key_ecdsa_name(key);
-    default:
-        return ssh_key_type_to_char(ssh_key_type(key));
-    }
-}
-
-static void add_algorithms(struct buffer *list, const char *more)
-{
-    if (more == NULL)
-        return;
-    if (list->size > 0)
-        buffer_add_text(list, ",");
-    buffer_add_text(list, more);
-}
 
 void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
 {
@@ -198,74 +189,32 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
     buffer_clear(&list);
 }
 
+/* The signature algorithms for a key, best first. */
+static const char *algorithms(ssh_key key)
+{
+    switch (ssh_key_type(key)) {
+    case SSH_KEYTYPE_RSA:
+        return "rsa-sha2-512,rsa-sha2-256";
+    case SSH_KEYTYPE_ECDSA_P256:
+    case SSH_KEYTYPE_ECDSA_P384:
+    case SSH_KEYTYPE_ECDSA_P521:
+    case SSH_KEYTYPE_ECDSA:
+        return ssh_pki_key_ecdsa_name(key);
+    default:
+        return ssh_key_type_to_char(ssh_key_type(key));
+    }
+}
+
+static void add_algorithms(struct buffer *list, const char *more)
+{
+    if (more == NULL)
+        return;
+    if (list->size > 0)
+        buffer_add_text(list, ",");
+    buffer_add_text(list, more);
+}
+
 /* ---- checking ---- */
-
-static char *fingerprint(ssh_key key)
-{
-    unsigned char *hash = NULL;
-    char          *text = NULL, *made;
-    size_t         size;
-
-    if (ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &size) == 0)
-        text = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, size);
-    made = xasprintf("%s %s", ssh_key_type_to_char(ssh_key_type(key)),
-                     text != NULL ? text : "(no fingerprint)");
-    ssh_clean_pubkey_hash(&hash);
-    ssh_string_free_char(text);
-    return made;
-}
-
-static bool is_same(ssh_key one, ssh_key other)
-{
-    return ssh_key_cmp(one, other, SSH_KEY_CMP_PUBLIC) == 0;
-}
-
-/* The file to add a key to. */
-static const char *main_file(const struct known_hosts *known)
-{
-    const struct strlist *files = &known->config->known_hosts;
-
-    return files->count > 0 && strcmp(files->item[0], "/dev/null") != 0 ? files->item[0]
-                                                                        : "~/.ssh/known_hosts";
-}
-
-static void hint_scan(const struct known_hosts *known, struct conn_failure *why)
-{
-    conn_failure_hint(why, "connect once with ssh and compare the fingerprint, or: "
-                           "ssh-keyscan -p %d %s >> %s",
-                      known->config->port, known->config->hostname, main_file(known));
-}
-
-static int refuse_changed(const struct known_hosts *known, const struct known_host *old,
-                          const char *got, struct conn_failure *why)
-{
-    char *was = fingerprint(old->key);
-
-    conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
-                     "has %s for %s", got, old->file, old->line, was, known->name);
-    conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
-                           "ssh-keyscan -p %d %s >> %s; if not, someone may be in between",
-                      known->name, old->file, known->config->port, known->config->hostname,
-                      old->file);
-    free(was);
-    return -1;
-}
-
-static int refuse_unknown(const struct known_hosts *known, const char *got,
-                          struct conn_failure *why)
-{
-    conn_failure_set(why, EXIT_REFUSED, "the host key is not known: the server shows %s; no "
-                     "such key for %s in %s", got, known->name, main_file(known));
-    hint_scan(known, why);
-    return -1;
-}
-
-static int refuse_revoked(const struct known_host *entry, const char *got,
-                          struct conn_failure *why)
-{
-    return conn_failure_set(why, EXIT_REFUSED, "the host key is revoked: %s in %s:%d", got,
-                            entry->file, entry->line);
-}
 
 int known_hosts_check(const struct known_hosts *known, ssh_session session,
                       struct conn_failure *why)
@@ -304,4 +253,71 @@ int known_hosts_check(const struct known_hosts *known, ssh_session session,
     free(got);
     ssh_key_free(shown);
     return rc;
+}
+
+static bool is_same(ssh_key one, ssh_key other)
+{
+    return ssh_key_cmp(one, other, SSH_KEY_CMP_PUBLIC) == 0;
+}
+
+static int refuse_revoked(const struct known_host *entry, const char *got,
+                          struct conn_failure *why)
+{
+    return conn_failure_set(why, EXIT_REFUSED, "the host key is revoked: %s in %s:%d", got,
+                            entry->file, entry->line);
+}
+
+static int refuse_changed(const struct known_hosts *known, const struct known_host *old,
+                          const char *got, struct conn_failure *why)
+{
+    char *was = fingerprint(old->key);
+
+    conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
+                     "has %s for %s", got, old->file, old->line, was, known->name);
+    conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
+                           "ssh-keyscan -p %d %s >> %s; if not, someone may be in between",
+                      known->name, old->file, known->config->port, known->config->hostname,
+                      old->file);
+    free(was);
+    return -1;
+}
+
+static char *fingerprint(ssh_key key)
+{
+    unsigned char *hash = NULL;
+    char          *text = NULL, *made;
+    size_t         size;
+
+    if (ssh_get_publickey_hash(key, SSH_PUBLICKEY_HASH_SHA256, &hash, &size) == 0)
+        text = ssh_get_fingerprint_hash(SSH_PUBLICKEY_HASH_SHA256, hash, size);
+    made = xasprintf("%s %s", ssh_key_type_to_char(ssh_key_type(key)),
+                     text != NULL ? text : "(no fingerprint)");
+    ssh_clean_pubkey_hash(&hash);
+    ssh_string_free_char(text);
+    return made;
+}
+
+static int refuse_unknown(const struct known_hosts *known, const char *got,
+                          struct conn_failure *why)
+{
+    conn_failure_set(why, EXIT_REFUSED, "the host key is not known: the server shows %s; no "
+                     "such key for %s in %s", got, known->name, main_file(known));
+    hint_scan(known, why);
+    return -1;
+}
+
+static void hint_scan(const struct known_hosts *known, struct conn_failure *why)
+{
+    conn_failure_hint(why, "connect once with ssh and compare the fingerprint, or: "
+                           "ssh-keyscan -p %d %s >> %s",
+                      known->config->port, known->config->hostname, main_file(known));
+}
+
+/* The file to add a key to. */
+static const char *main_file(const struct known_hosts *known)
+{
+    const struct strlist *files = &known->config->known_hosts;
+
+    return files->count > 0 && strcmp(files->item[0], "/dev/null") != 0 ? files->item[0]
+                                                                        : "~/.ssh/known_hosts";
 }

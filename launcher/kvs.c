@@ -26,6 +26,7 @@ struct kvs {
 
 static int  check_pair(const char *key, const json_t *value, struct error *err);
 static bool is_word(const char *text, size_t size, size_t max);
+static int  add_pair(struct kvs *kvs, const char *key, json_t *value, struct error *err);
 
 struct kvs *kvs_new(size_t nodes)
 {
@@ -45,24 +46,6 @@ void kvs_free(struct kvs *kvs)
     json_decref(kvs->answer);
     free(kvs->is_in);
     free(kvs);
-}
-
-static int add_pair(struct kvs *kvs, const char *key, json_t *value, struct error *err)
-{
-    json_t *known = json_object_get(kvs->put, key);
-
-    if (known != NULL && !json_equal(known, value))
-        return err_set(err, "key %s was put twice, as '%.64s' and as '%.64s'", key,
-                       json_string_value(known), json_string_value(value));
-    if (known != NULL)
-        return 0;
-    kvs->bytes += strlen(key) + json_string_length(value) + KVS_PAIR_COST;
-    if (kvs->bytes > KVS_BYTES_MAX)
-        return err_set(err, "more than %zu MiB of keys and values in one run",
-                       KVS_BYTES_MAX >> 20);
-    if (json_object_set_nocheck(kvs->put, key, value) < 0)
-        xalloc_die();
-    return 0;
 }
 
 int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *err)
@@ -143,4 +126,22 @@ static bool is_word(const char *text, size_t size, size_t max)
         if (text[i] <= ' ' || text[i] > '~')
             return false;
     return size <= max;
+}
+
+static int add_pair(struct kvs *kvs, const char *key, json_t *value, struct error *err)
+{
+    json_t *known = json_object_get(kvs->put, key);
+
+    if (known != NULL && !json_equal(known, value))
+        return err_set(err, "key %s was put twice, as '%.64s' and as '%.64s'", key,
+                       json_string_value(known), json_string_value(value));
+    if (known != NULL)
+        return 0;
+    kvs->bytes += strlen(key) + json_string_length(value) + KVS_PAIR_COST;
+    if (kvs->bytes > KVS_BYTES_MAX)
+        return err_set(err, "more than %zu MiB of keys and values in one run",
+                       KVS_BYTES_MAX >> 20);
+    if (json_object_set_nocheck(kvs->put, key, value) < 0)
+        xalloc_die();
+    return 0;
 }

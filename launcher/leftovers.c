@@ -35,16 +35,28 @@ static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders"
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
 
-static int  clean_prepare(struct run *run);
-static void clean_ask(struct run *run, struct node *node);
-static bool clean_take(struct run *run, struct node *node, const struct frame *frame,
-                       const json_t *body);
-static int  clean_report(const struct run *run, int status);
+static int     clean_prepare(struct run *run);
+static void    clean_free(struct run *run);
+static void    clean_ask(struct run *run, struct node *node);
+static bool    clean_take(struct run *run, struct node *node, const struct frame *frame,
+                          const json_t *body);
+static int     clean_report(const struct run *run, int status);
+static void    print_more(const struct run *run, FILE *out);
+static void    print_clean(const struct run *run, FILE *out);
+static bool    any_left(const struct run *run);
 static json_t *clean_json(const struct run *run, int status);
-static void clean_free(struct run *run);
-static void list_node(const struct run *run, size_t node, struct table *table);
-static bool is_left(const struct run *run, const json_t *item);
-static bool is_true(const json_t *item, const char *key);
+static void    list_node(const struct run *run, size_t node, struct table *table);
+static bool    is_left(const struct run *run, const json_t *item);
+static void    list_running(const char *host, const json_t *processes, size_t first,
+                            struct table *table);
+static bool    goes_on(const json_t *item);
+static bool    is_true(const json_t *item, const char *key);
+static void    add_row(struct table *table, const char *host, char *state, char *what,
+                       const json_t *item, char *text);
+static char   *safe_of(const json_t *item, const char *key);
+static char   *age_of(const json_t *item);
+static bool    is_listed(const json_t *processes, const json_t *pid);
+static char   *gpus_of(const json_t *holder);
 
 const struct errand errand_clean = {
     .prepare = clean_prepare,
@@ -103,20 +115,21 @@ static bool clean_take(struct run *run, struct node *node, const struct frame *f
 
 /* --- what came of it -------------------------------------------------------- */
 
-static bool any_left(const struct run *run)
+static int clean_report(const struct run *run, int status)
 {
-    const json_t *item;
-    size_t        n, i, kind;
+    struct table table = { .columns = COLUMNS };
+    const char  *json = run->options->json;
+    size_t       n;
 
-    for (n = 0; n < run->plan->nodes; n++) {
-        if (is_true(run->left[n], "more"))
-            return true;
-        for (kind = 0; kind < KINDS_OURS; kind++)
-            json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
-                if (is_left(run, item))
-                    return true;
+    for (n = 0; n < run->plan->nodes; n++)
+        list_node(run, n, &table);
+    if (json == NULL || strcmp(json, "-") != 0) {
+        table_print(&table, stdout);
+        print_more(run, stdout);
+        print_clean(run, stdout);
     }
-    return false;
+    table_clear(&table);
+    return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
 }
 
 /* Where it has not all been told. */
@@ -151,21 +164,20 @@ static void print_clean(const struct run *run, FILE *out)
     strlist_clear(&hosts);
 }
 
-static int clean_report(const struct run *run, int status)
+static bool any_left(const struct run *run)
 {
-    struct table table = { .columns = COLUMNS };
-    const char  *json = run->options->json;
-    size_t       n;
+    const json_t *item;
+    size_t        n, i, kind;
 
-    for (n = 0; n < run->plan->nodes; n++)
-        list_node(run, n, &table);
-    if (json == NULL || strcmp(json, "-") != 0) {
-        table_print(&table, stdout);
-        print_more(run, stdout);
-        print_clean(run, stdout);
+    for (n = 0; n < run->plan->nodes; n++) {
+        if (is_true(run->left[n], "more"))
+            return true;
+        for (kind = 0; kind < KINDS_OURS; kind++)
+            json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
+                if (is_left(run, item))
+                    return true;
     }
-    table_clear(&table);
-    return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
+    return false;
 }
 
 static json_t *clean_json(const struct run *run, int status)
@@ -187,101 +199,6 @@ static json_t *clean_json(const struct run *run, int status)
 }
 
 /* --- rows ------------------------------------------------------------------- */
-
-static char *safe_of(const json_t *item, const char *key)
-{
-    const char *text = json_string_value(json_object_get(item, key));
-
-    return table_text(text != NULL && text[0] != '\0' ? text : "-");
-}
-
-static char *age_of(const json_t *item)
-{
-    const json_t *age = json_object_get(item, "age_s");
-
-    return json_is_integer(age) ? table_age(json_integer_value(age)) : xstrdup("-");
-}
-
-/* state, what and text are taken over. */
-static void add_row(struct table *table, const char *host, char *state, char *what,
-                    const json_t *item, char *text)
-{
-    const json_t *pid = json_object_get(item, "pid");
-    char        **row = table_add(table);
-
-    row[0] = table_text(host);
-    row[1] = state;
-    row[2] = what;
-    row[3] = json_is_integer(pid) ? xasprintf("%lld", (long long)json_integer_value(pid))
-                                  : xstrdup("-");
-    row[4] = safe_of(item, "user");
-    row[5] = age_of(item);
-    row[6] = safe_of(item, "run");
-    row[7] = text;
-}
-
-static bool is_true(const json_t *item, const char *key)
-{
-    return json_is_true(json_object_get(item, key));
-}
-
-/* A run that goes on is nothing left over, unless it was to be ended. */
-static bool is_left(const struct run *run, const json_t *item)
-{
-    return !is_true(item, "gone") &&
-           (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
-}
-
-static bool goes_on(const json_t *item)
-{
-    return is_true(item, "running") && !is_true(item, "gone");
-}
-
-/* One row for each run that goes on: its first process, and how many there are. */
-static void list_running(const char *host, const json_t *processes, size_t first,
-                         struct table *table)
-{
-    const json_t *item = json_array_get(processes, first), *other;
-    size_t        i, count = 0;
-
-    json_array_foreach(processes, i, other) {
-        if (!goes_on(other) ||
-            !json_equal(json_object_get(other, "run"), json_object_get(item, "run")))
-            continue;
-        if (i < first)
-            return;
-        count++;
-    }
-    add_row(table, host, xstrdup("running"), xstrdup("run"), item,
-            xasprintf("%zu processes", count));
-}
-
-static bool is_listed(const json_t *processes, const json_t *pid)
-{
-    const json_t *item;
-    size_t        i;
-
-    json_array_foreach(processes, i, item)
-        if (json_equal(json_object_get(item, "pid"), pid))
-            return true;
-    return false;
-}
-
-static char *gpus_of(const json_t *holder)
-{
-    const json_t *gpu;
-    char         *text = xstrdup("gpu"), *longer;
-    size_t        i;
-
-    json_array_foreach(json_object_get(holder, "gpus"), i, gpu) {
-        if (i == GPUS_MAX)
-            break;
-        longer = xasprintf("%s%c%lld", text, i > 0 ? ',' : ' ', (long long)json_integer_value(gpu));
-        free(text);
-        text = longer;
-    }
-    return text;
-}
 
 static void list_node(const struct run *run, size_t node, struct table *table)
 {
@@ -313,4 +230,99 @@ static void list_node(const struct run *run, size_t node, struct table *table)
         if (!is_listed(processes, json_object_get(item, "pid")))
             add_row(table, host, xstrdup("in use"), gpus_of(item), item,
                     safe_of(item, "command"));
+}
+
+/* A run that goes on is nothing left over, unless it was to be ended. */
+static bool is_left(const struct run *run, const json_t *item)
+{
+    return !is_true(item, "gone") &&
+           (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
+}
+
+/* One row for each run that goes on: its first process, and how many there are. */
+static void list_running(const char *host, const json_t *processes, size_t first,
+                         struct table *table)
+{
+    const json_t *item = json_array_get(processes, first), *other;
+    size_t        i, count = 0;
+
+    json_array_foreach(processes, i, other) {
+        if (!goes_on(other) ||
+            !json_equal(json_object_get(other, "run"), json_object_get(item, "run")))
+            continue;
+        if (i < first)
+            return;
+        count++;
+    }
+    add_row(table, host, xstrdup("running"), xstrdup("run"), item,
+            xasprintf("%zu processes", count));
+}
+
+static bool goes_on(const json_t *item)
+{
+    return is_true(item, "running") && !is_true(item, "gone");
+}
+
+static bool is_true(const json_t *item, const char *key)
+{
+    return json_is_true(json_object_get(item, key));
+}
+
+/* state, what and text are taken over. */
+static void add_row(struct table *table, const char *host, char *state, char *what,
+                    const json_t *item, char *text)
+{
+    const json_t *pid = json_object_get(item, "pid");
+    char        **row = table_add(table);
+
+    row[0] = table_text(host);
+    row[1] = state;
+    row[2] = what;
+    row[3] = json_is_integer(pid) ? xasprintf("%lld", (long long)json_integer_value(pid))
+                                  : xstrdup("-");
+    row[4] = safe_of(item, "user");
+    row[5] = age_of(item);
+    row[6] = safe_of(item, "run");
+    row[7] = text;
+}
+
+static char *safe_of(const json_t *item, const char *key)
+{
+    const char *text = json_string_value(json_object_get(item, key));
+
+    return table_text(text != NULL && text[0] != '\0' ? text : "-");
+}
+
+static char *age_of(const json_t *item)
+{
+    const json_t *age = json_object_get(item, "age_s");
+
+    return json_is_integer(age) ? table_age(json_integer_value(age)) : xstrdup("-");
+}
+
+static bool is_listed(const json_t *processes, const json_t *pid)
+{
+    const json_t *item;
+    size_t        i;
+
+    json_array_foreach(processes, i, item)
+        if (json_equal(json_object_get(item, "pid"), pid))
+            return true;
+    return false;
+}
+
+static char *gpus_of(const json_t *holder)
+{
+    const json_t *gpu;
+    char         *text = xstrdup("gpu"), *longer;
+    size_t        i;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, gpu) {
+        if (i == GPUS_MAX)
+            break;
+        longer = xasprintf("%s%c%lld", text, i > 0 ? ',' : ' ', (long long)json_integer_value(gpu));
+        free(text);
+        text = longer;
+    }
+    return text;
 }

@@ -37,8 +37,12 @@ struct live {
     bool      is_there; /* the writer's while it writes */
 };
 
-static char *make_text(const struct run *run);
-static void  write_text(struct live *live);
+static void    write_text(struct live *live);
+static void   *write_cb(void *arg);
+static char   *make_text(const struct run *run);
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank);
+static void    rank_words(const struct run *run, const struct node *node, int rank,
+                          char text[STATE_SIZE]);
 
 void live_begin(struct run *run)
 {
@@ -96,15 +100,6 @@ void live_end(struct run *run)
     free(live);
 }
 
-static void *write_cb(void *arg)
-{
-    struct live *live = arg;
-
-    live->is_there = rundir_write(live->dir_fd, "status.json", live->text,
-                                  strlen(live->text)) == 0;
-    return NULL;
-}
-
 /* Without a thread, or room on the disk, the next beat tries again. */
 static void write_text(struct live *live)
 {
@@ -112,35 +107,13 @@ static void write_text(struct live *live)
     live->is_writing = thread_start(&live->writer, write_cb, live) == 0;
 }
 
-/* Before it starts a rank is where its node is. */
-static void rank_words(const struct run *run, const struct node *node, int rank,
-                       char text[STATE_SIZE])
+static void *write_cb(void *arg)
 {
-    const struct rank_end *end = &run->outcome.rank[rank];
+    struct live *live = arg;
 
-    if (end->ended)
-        rank_end_words(end, text, STATE_SIZE);
-    else if (!end->started || node_is_over(node))
-        snprintf(text, STATE_SIZE, "%s", node_state_name(node));
-    else if (node->cut_ns != 0)
-        snprintf(text, STATE_SIZE, "cut off");
-    else
-        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
-}
-
-static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
-{
-    const struct live_rank *live = &run->live->rank[rank];
-    const struct rank_end  *end = &run->outcome.rank[rank];
-    const char             *host = node->plan->host;
-    char                    state[STATE_SIZE];
-
-    rank_words(run, node, rank, state);
-    return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
-                     json_text(host, strlen(host)), "pid", end->pid, "state",
-                     json_text(state, strlen(state)), "started_ns",
-                     (json_int_t)(end->started ? live->started_ns : 0), "said_ns",
-                     (json_int_t)(end->started ? live->said_ns : 0));
+    live->is_there = rundir_write(live->dir_fd, "status.json", live->text,
+                                  strlen(live->text)) == 0;
+    return NULL;
 }
 
 static char *make_text(const struct run *run)
@@ -160,4 +133,35 @@ static char *make_text(const struct run *run)
     if (text == NULL)
         xalloc_die();
     return text;
+}
+
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
+{
+    const struct live_rank *live = &run->live->rank[rank];
+    const struct rank_end  *end = &run->outcome.rank[rank];
+    const char             *host = node->plan->host;
+    char                    state[STATE_SIZE];
+
+    rank_words(run, node, rank, state);
+    return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
+                     json_text(host, strlen(host)), "pid", end->pid, "state",
+                     json_text(state, strlen(state)), "started_ns",
+                     (json_int_t)(end->started ? live->started_ns : 0), "said_ns",
+                     (json_int_t)(end->started ? live->said_ns : 0));
+}
+
+/* Before it starts a rank is where its node is. */
+static void rank_words(const struct run *run, const struct node *node, int rank,
+                       char text[STATE_SIZE])
+{
+    const struct rank_end *end = &run->outcome.rank[rank];
+
+    if (end->ended)
+        rank_end_words(end, text, STATE_SIZE);
+    else if (!end->started || node_is_over(node))
+        snprintf(text, STATE_SIZE, "%s", node_state_name(node));
+    else if (node->cut_ns != 0)
+        snprintf(text, STATE_SIZE, "cut off");
+    else
+        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
 }

@@ -32,14 +32,17 @@
 #include "select.h"
 #include "xalloc.h"
 
-static void set_crypto_memory(void);
-static void reset_signals(void);
-static void open_standard_fds(void);
-static int run_command(const struct options *options);
-static int run(const struct options *options);
-static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
-                      struct error *err);
-static int print_plan(const struct options *options, const struct plan *plan);
+static void  set_crypto_memory(void);
+static void *crypto_malloc(size_t size, const char *file, int line);
+static void *crypto_realloc(void *old, size_t size, const char *file, int line);
+static void  crypto_free(void *old, const char *file, int line);
+static void  reset_signals(void);
+static void  open_standard_fds(void);
+static int   run_command(const struct options *options);
+static int   run(const struct options *options);
+static int   find_hosts(const struct options *options, struct hostlist *hosts,
+                        char **include, struct error *err);
+static int   print_plan(const struct options *options, const struct plan *plan);
 
 /* OpenSSL crashes where memory is out, and takes other functions for it only before its
  * first use, which is in a constructor of libssh. */
@@ -88,6 +91,11 @@ int main(int argc, char **argv)
     return exit_code;
 }
 
+static void set_crypto_memory(void)
+{
+    CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free);
+}
+
 static void *crypto_malloc(size_t size, const char *file, int line)
 {
     (void)file, (void)line;
@@ -107,11 +115,6 @@ static void crypto_free(void *old, const char *file, int line)
 {
     (void)file, (void)line;
     free(old);
-}
-
-static void set_crypto_memory(void)
-{
-    CRYPTO_set_mem_functions(crypto_malloc, crypto_realloc, crypto_free);
 }
 
 /* Whoever calls us may have blocked signals, and so would Ctrl-C be; or ignore the end of

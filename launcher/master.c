@@ -11,30 +11,14 @@
 
 #include "xalloc.h"
 
-static char **reached_by(const struct master *master, size_t node, size_t candidate)
-{
-    return &master->reached_by[node * MASTER_CANDIDATES_MAX + candidate];
-}
-
-/* Lower is better. IPv4 first because many a script builds "tcp://%s:%d". */
-static int rank_of(const struct master_candidate *candidate)
-{
-    return (candidate->is_loopback ? 2 : 0) + (strchr(candidate->addr, ':') != NULL ? 1 : 0);
-}
-
-/* Insertion keeps the node's own order among equals. */
-static void add_candidate(struct master *master, const char *addr, const char *iface,
-                          bool is_loopback)
-{
-    struct master_candidate made = { xstrdup(addr), xstrdup(iface), is_loopback };
-    size_t                  at = master->candidates++;
-
-    while (at > 0 && rank_of(&master->candidate[at - 1]) > rank_of(&made)) {
-        master->candidate[at] = master->candidate[at - 1];
-        at--;
-    }
-    master->candidate[at] = made;
-}
+static void   add_candidate(struct master *master, const char *addr, const char *iface,
+                            bool is_loopback);
+static int    rank_of(const struct master_candidate *candidate);
+static bool   reached_by_all(const struct master *master, size_t candidate);
+static int    nobody_wins(const struct master *master, const struct plan *plan,
+                          struct error *err);
+static char **reached_by(const struct master *master, size_t node, size_t candidate);
+static void   set_iface(struct plan_node *node, const char *iface);
 
 int master_init(struct master *master, const struct plan *plan, const json_t *hello,
                 struct error *err)
@@ -60,6 +44,26 @@ int master_init(struct master *master, const struct plan *plan, const json_t *he
         return err_set(err, "%s: interface %s, given by iface=, has no address",
                        plan->node[0].host, only);
     return err_set(err, "%s: no network interface has an address", plan->node[0].host);
+}
+
+/* Insertion keeps the node's own order among equals. */
+static void add_candidate(struct master *master, const char *addr, const char *iface,
+                          bool is_loopback)
+{
+    struct master_candidate made = { xstrdup(addr), xstrdup(iface), is_loopback };
+    size_t                  at = master->candidates++;
+
+    while (at > 0 && rank_of(&master->candidate[at - 1]) > rank_of(&made)) {
+        master->candidate[at] = master->candidate[at - 1];
+        at--;
+    }
+    master->candidate[at] = made;
+}
+
+/* Lower is better. IPv4 first because many a script builds "tcp://%s:%d". */
+static int rank_of(const struct master_candidate *candidate)
+{
+    return (candidate->is_loopback ? 2 : 0) + (strchr(candidate->addr, ':') != NULL ? 1 : 0);
 }
 
 void master_clear(struct master *master)
@@ -107,6 +111,22 @@ int master_answer(struct master *master, size_t node, const json_t *body, struct
     return 0;
 }
 
+int master_choose(const struct master *master, struct plan *plan, struct error *err)
+{
+    size_t c = 0, node;
+
+    while (c < master->candidates && !reached_by_all(master, c))
+        c++;
+    if (c == master->candidates)
+        return nobody_wins(master, plan, err);
+    if (plan->master_addr == NULL)
+        plan->master_addr = xstrdup(master->candidate[c].addr);
+    set_iface(&plan->node[0], master->candidate[c].iface);
+    for (node = 1; node < master->nodes; node++)
+        set_iface(&plan->node[node], *reached_by(master, node, c));
+    return 0;
+}
+
 static bool reached_by_all(const struct master *master, size_t candidate)
 {
     size_t node;
@@ -140,24 +160,13 @@ static int nobody_wins(const struct master *master, const struct plan *plan, str
     return err_set(err, "no address of %s is reached by all other nodes: %s", plan->node[0].host, text);
 }
 
+static char **reached_by(const struct master *master, size_t node, size_t candidate)
+{
+    return &master->reached_by[node * MASTER_CANDIDATES_MAX + candidate];
+}
+
 static void set_iface(struct plan_node *node, const char *iface)
 {
     if (node->iface == NULL && iface != NULL)
         node->iface = xstrdup(iface);
-}
-
-int master_choose(const struct master *master, struct plan *plan, struct error *err)
-{
-    size_t c = 0, node;
-
-    while (c < master->candidates && !reached_by_all(master, c))
-        c++;
-    if (c == master->candidates)
-        return nobody_wins(master, plan, err);
-    if (plan->master_addr == NULL)
-        plan->master_addr = xstrdup(master->candidate[c].addr);
-    set_iface(&plan->node[0], master->candidate[c].iface);
-    for (node = 1; node < master->nodes; node++)
-        set_iface(&plan->node[node], *reached_by(master, node, c));
-    return 0;
 }

@@ -31,8 +31,10 @@ static const char *const state_names[] = {
 };
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
-static bool can_be_asked(const struct node *node);
+static void fail_with(struct node *node, const struct conn_failure *why);
 static bool can_redial(const struct node *node);
+static void conn_input(struct evbuffer *in, void *arg);
+static bool can_be_asked(const struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
                struct event_base *base, const struct node_ops *ops, void *arg)
@@ -86,17 +88,6 @@ void node_expect(struct node *node, const char *awaited, double deadline_s)
 
     node->awaited = awaited;
     xevent_add(node->late, &limit);
-}
-
-static void fail_with(struct node *node, const struct conn_failure *why)
-{
-    if (node_is_over(node))
-        return;
-    if (node->failure == NULL) {
-        node->failure = xmemdup(why, sizeof *why);
-        log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
-    }
-    node_enter(node, NODE_FAILED, 0);
 }
 
 void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s)
@@ -164,12 +155,6 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
               "muster-agent did not send %s in time", awaited);
 }
 
-/* What its agent has left there: where no connection could be made again, no other can. */
-static bool can_be_asked(const struct node *node)
-{
-    return node->hello != NULL && (node->redial == NULL || redial_answers(node->redial));
-}
-
 const char *node_state_name(const struct node *node)
 {
     return state_names[node->state];
@@ -216,29 +201,6 @@ static void conn_open(void *arg)
     node_enter(node, NODE_GREETING, GREETING_S);
 }
 
-static void conn_input(struct evbuffer *in, void *arg)
-{
-    struct node *node = arg;
-    struct frame frame;
-    struct error err;
-    int          got = 1;
-
-    node->heard_ns = clock_now_ns();
-    if (redial_has_asked(node->redial))
-        return; /* all this comes again, behind RESUMED */
-    while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
-        if (frame.type != FRAME_HELLO)
-            replay_take(&node->replay, frame.size);
-        node_take_frame(node, &frame);
-        if (node->conn != NULL) /* else in is gone with it */
-            frame_drop(in, &frame);
-    }
-    if (got < 0)
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
-        node_send_ack(node);
-}
-
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
     struct node        *node = arg;
@@ -267,6 +229,17 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     fail_with(node, &failure);
 }
 
+static void fail_with(struct node *node, const struct conn_failure *why)
+{
+    if (node_is_over(node))
+        return;
+    if (node->failure == NULL) {
+        node->failure = xmemdup(why, sizeof *why);
+        log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
+    }
+    node_enter(node, NODE_FAILED, 0);
+}
+
 const struct conn_ops node_conn_ops = {
     .stage = conn_stage,
     .open = conn_open,
@@ -276,18 +249,18 @@ const struct conn_ops node_conn_ops = {
 
 /* ---- cut and made again ---- */
 
-/* From PLAN on its agent knows us again. */
-static bool can_redial(const struct node *node)
-{
-    return node->key.door[0] != '\0' && node->state >= NODE_PREPARING &&
-           node->state <= NODE_RUNNING;
-}
-
 /* While PLAN may still be on its way, nobody would be found. */
 void node_try_redial(struct node *node)
 {
     if (can_redial(node) && node->state >= NODE_READY)
         redial_start(node);
+}
+
+/* From PLAN on its agent knows us again. */
+static bool can_redial(const struct node *node)
+{
+    return node->key.door[0] != '\0' && node->state >= NODE_PREPARING &&
+           node->state <= NODE_RUNNING;
 }
 
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in)
@@ -309,6 +282,29 @@ void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, stru
     conn_input(in, node); /* last: it may free conn, and in with it */
 }
 
+static void conn_input(struct evbuffer *in, void *arg)
+{
+    struct node *node = arg;
+    struct frame frame;
+    struct error err;
+    int          got = 1;
+
+    node->heard_ns = clock_now_ns();
+    if (redial_has_asked(node->redial))
+        return; /* all this comes again, behind RESUMED */
+    while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
+        if (frame.type != FRAME_HELLO)
+            replay_take(&node->replay, frame.size);
+        node_take_frame(node, &frame);
+        if (node->conn != NULL) /* else in is gone with it */
+            frame_drop(in, &frame);
+    }
+    if (got < 0)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
+        node_send_ack(node);
+}
+
 void node_lose(struct node *node, const char *stage, const char *hint, const char *why)
 {
     node->lost_agent = can_be_asked(node);
@@ -317,4 +313,10 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
                   redial_why(node->redial));
     else
         node_fail(node, stage, EXIT_LOST, hint, "%s", why);
+}
+
+/* What its agent has left there: where no connection could be made again, no other can. */
+static bool can_be_asked(const struct node *node)
+{
+    return node->hello != NULL && (node->redial == NULL || redial_answers(node->redial));
 }

@@ -12,14 +12,15 @@
 #include "outcome.h"
 #include "xalloc.h"
 
-static void send_frames(struct node *node, struct evbuffer *frames);
+static void   send_frames(struct node *node, struct evbuffer *frames);
+static bool   is_raw(enum frame_type type);
+static void   handle_raw(struct node *node, const struct frame *frame);
+static void   take_pong(struct node *node, const struct frame *frame);
+static bool   is_raw_of_run(enum frame_type type);
+static void   answer_ping(struct node *node, const struct frame *frame);
 static size_t held_for(const struct node *node);
-static bool is_raw(enum frame_type type);
-static void handle_raw(struct node *node, const struct frame *frame);
-static void take_pong(struct node *node, const struct frame *frame);
-static void answer_ping(struct node *node, const struct frame *frame);
-static void take_hello(struct node *node, const json_t *body);
-static void take_ack(struct node *node, const struct frame *frame);
+static void   take_hello(struct node *node, const json_t *body);
+static void   take_ack(struct node *node, const struct frame *frame);
 
 /* ---- sending ---- */
 
@@ -41,13 +42,6 @@ void node_send_plan(struct node *node, struct evbuffer *frames)
 {
     send_frames(node, frames);
     node->replay.keeps = node->key.door[0] != '\0';
-}
-
-/* Kept while there is no connection, or sent at once. */
-static void send_frames(struct node *node, struct evbuffer *frames)
-{
-    evbuffer_add_buffer(node->replay.bytes, frames);
-    node_send_unsent(node);
 }
 
 void node_send_ack(struct node *node)
@@ -76,6 +70,13 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
     frame_put_json(out, type, node->generation, 0, body);
     send_frames(node, out);
     evbuffer_free(out);
+}
+
+/* Kept while there is no connection, or sent at once. */
+static void send_frames(struct node *node, struct evbuffer *frames)
+{
+    evbuffer_add_buffer(node->replay.bytes, frames);
+    node_send_unsent(node);
 }
 
 void node_send_empty(struct node *node, enum frame_type type)
@@ -108,15 +109,6 @@ void node_ping(struct node *node)
     node_send_raw(node, FRAME_PING, body, sizeof body);
 }
 
-/* Bytes for it in our memory: it has not acknowledged them, or not even read. */
-static size_t held_for(const struct node *node)
-{
-    size_t kept = replay_kept(&node->replay);
-    size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
-
-    return kept > unwritten ? kept : unwritten;
-}
-
 /* ---- what comes ---- */
 
 void node_take_frame(struct node *node, const struct frame *frame)
@@ -142,12 +134,6 @@ void node_take_frame(struct node *node, const struct frame *frame)
     else if (frame->generation == node->generation || node->state < NODE_PREPARING)
         node->ops->frame(node, frame, body, node->arg); /* PLAN tells the agent its generation */
     json_decref(body);
-}
-
-/* Raw, and the run's business. */
-static bool is_raw_of_run(enum frame_type type)
-{
-    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
 }
 
 static bool is_raw(enum frame_type type)
@@ -186,6 +172,12 @@ static void take_pong(struct node *node, const struct frame *frame)
                  (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
 }
 
+/* Raw, and the run's business. */
+static bool is_raw_of_run(enum frame_type type)
+{
+    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
+}
+
 static void answer_ping(struct node *node, const struct frame *frame)
 {
     unsigned char body[16];
@@ -195,6 +187,15 @@ static void answer_ping(struct node *node, const struct frame *frame)
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
     node_send_raw(node, FRAME_PONG, body, sizeof body);
+}
+
+/* Bytes for it in our memory: it has not acknowledged them, or not even read. */
+static size_t held_for(const struct node *node)
+{
+    size_t kept = replay_kept(&node->replay);
+    size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
+
+    return kept > unwritten ? kept : unwritten;
 }
 
 static void take_hello(struct node *node, const json_t *body)

@@ -192,20 +192,12 @@ const struct option_row option_table[] = {
 
 const size_t option_rows = sizeof option_table / sizeof option_table[0];
 
-static char fold_char(char c)
-{
-    return c == '_' ? '-' : c;
-}
-
-static bool has_prefix(const char *name, const char *prefix, size_t length)
-{
-    size_t i;
-
-    for (i = 0; i < length; i++)
-        if (name[i] == '\0' || fold_char(name[i]) != fold_char(prefix[i]))
-            return false;
-    return true;
-}
+static const struct option_row *find_prefix(const char *name, size_t length,
+                                            unsigned flags);
+static void   list_candidates(const char *name, size_t length, char *text, size_t size);
+static bool   has_prefix(const char *name, const char *prefix, size_t length);
+static size_t edit_distance(const char *name, size_t length, const char *known);
+static char   fold_char(char c);
 
 const struct option_row *option_by_name(const char *name, size_t length)
 {
@@ -215,6 +207,29 @@ const struct option_row *option_by_name(const char *name, size_t length)
         if (strlen(option_table[i].name) == length &&
             has_prefix(option_table[i].name, name, length))
             return &option_table[i];
+    return NULL;
+}
+
+const struct option_row *option_find(const char *name, size_t length, struct error *err)
+{
+    const struct option_row *row = option_by_name(name, length);
+    char                     text[512];
+    int                      shown = length < 200 ? (int)length : 200;
+
+    if (row == NULL && length > 0)
+        row = find_prefix(name, length, OPTION_DEEPSPEED);
+    if (row == NULL && length > 0)
+        row = find_prefix(name, length, 0);
+    if (row != NULL)
+        return row;
+
+    list_candidates(name, length, text, sizeof text);
+    if (text[0] != '\0' && length > 0) {
+        err_set(err, "--%.*s is ambiguous: it could be %s", shown, name, text);
+        return NULL;
+    }
+    option_suggest(name, length, text, sizeof text);
+    err_set(err, "unknown option --%.*s%s", shown, name, text);
     return NULL;
 }
 
@@ -248,27 +263,14 @@ static void list_candidates(const char *name, size_t length, char *text, size_t 
                                      used > 0 ? ", " : "", option_table[i].name);
 }
 
-const struct option_row *option_find(const char *name, size_t length, struct error *err)
+static bool has_prefix(const char *name, const char *prefix, size_t length)
 {
-    const struct option_row *row = option_by_name(name, length);
-    char                     text[512];
-    int                      shown = length < 200 ? (int)length : 200;
+    size_t i;
 
-    if (row == NULL && length > 0)
-        row = find_prefix(name, length, OPTION_DEEPSPEED);
-    if (row == NULL && length > 0)
-        row = find_prefix(name, length, 0);
-    if (row != NULL)
-        return row;
-
-    list_candidates(name, length, text, sizeof text);
-    if (text[0] != '\0' && length > 0) {
-        err_set(err, "--%.*s is ambiguous: it could be %s", shown, name, text);
-        return NULL;
-    }
-    option_suggest(name, length, text, sizeof text);
-    err_set(err, "unknown option --%.*s%s", shown, name, text);
-    return NULL;
+    for (i = 0; i < length; i++)
+        if (name[i] == '\0' || fold_char(name[i]) != fold_char(prefix[i]))
+            return false;
+    return true;
 }
 
 const struct option_row *option_by_letter(char letter)
@@ -279,29 +281,6 @@ const struct option_row *option_by_letter(char letter)
         if (option_table[i].letter == letter && letter != '\0')
             return &option_table[i];
     return NULL;
-}
-
-/* Levenshtein's distance of name to known, in one row of memory. */
-static size_t edit_distance(const char *name, size_t length, const char *known)
-{
-    size_t cost[NAME_LENGTH_MAX + 1], i, j, diagonal, best;
-
-    for (i = 0; i <= length; i++)
-        cost[i] = i;
-    for (j = 0; known[j] != '\0'; j++) {
-        diagonal = cost[0];
-        cost[0] = j + 1;
-        for (i = 0; i < length; i++) {
-            best = diagonal + (fold_char(name[i]) != fold_char(known[j]));
-            diagonal = cost[i + 1];
-            if (cost[i] + 1 < best)
-                best = cost[i] + 1;
-            if (diagonal + 1 < best)
-                best = diagonal + 1;
-            cost[i + 1] = best;
-        }
-    }
-    return cost[length];
 }
 
 void option_suggest(const char *name, size_t length, char *text, size_t size)
@@ -327,4 +306,32 @@ void option_suggest(const char *name, size_t length, char *text, size_t size)
     }
     if (nearest != NULL)
         snprintf(text, size, " (did you mean --%s?)", nearest);
+}
+
+/* Levenshtein's distance of name to known, in one row of memory. */
+static size_t edit_distance(const char *name, size_t length, const char *known)
+{
+    size_t cost[NAME_LENGTH_MAX + 1], i, j, diagonal, best;
+
+    for (i = 0; i <= length; i++)
+        cost[i] = i;
+    for (j = 0; known[j] != '\0'; j++) {
+        diagonal = cost[0];
+        cost[0] = j + 1;
+        for (i = 0; i < length; i++) {
+            best = diagonal + (fold_char(name[i]) != fold_char(known[j]));
+            diagonal = cost[i + 1];
+            if (cost[i] + 1 < best)
+                best = cost[i] + 1;
+            if (diagonal + 1 < best)
+                best = diagonal + 1;
+            cost[i + 1] = best;
+        }
+    }
+    return cost[length];
+}
+
+static char fold_char(char c)
+{
+    return c == '_' ? '-' : c;
 }

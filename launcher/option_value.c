@@ -15,35 +15,14 @@
 #include "runid.h"
 #include "xalloc.h"
 
-static void *field_of(struct options *options, const struct option_row *row)
-{
-    return (char *)options + row->field;
-}
-
-static int parse_flag(const char *value, bool *on, struct error *err)
-{
-    static const char *const yes[] = { "yes", "true", "on", "1" };
-    static const char *const no[] = { "no", "false", "off", "0" };
-    size_t                   i;
-
-    for (i = 0; i < 4; i++) {
-        *on = value == NULL || strcasecmp(value, yes[i]) == 0;
-        if (*on || strcasecmp(value, no[i]) == 0)
-            return 0;
-    }
-    return err_set(err, "'%s' is neither yes nor no", value);
-}
+static void *field_of(struct options *options, const struct option_row *row);
+static void  replace_text(char **text, const char *value);
+static int   parse_flag(const char *value, bool *on, struct error *err);
 
 int set_flag(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {
     return parse_flag(value, field_of(options, row), err);
-}
-
-static void replace_text(char **text, const char *value)
-{
-    free(*text);
-    *text = value[0] != '\0' ? xstrdup(value) : NULL;
 }
 
 /* "" is as if it had not been given, as DeepSpeed's own defaults are. */
@@ -95,6 +74,11 @@ int set_word(struct options *options, const struct option_row *row, const char *
     return err_set(err, "'%s' is not one of %s", value, row->arg);
 }
 
+static void *field_of(struct options *options, const struct option_row *row)
+{
+    return (char *)options + row->field;
+}
+
 /* "0,2-4": ascending, nothing twice, no blanks, as DeepSpeed's core lists. */
 int set_ranges(struct options *options, const struct option_row *row,
                const char *value, struct error *err)
@@ -141,6 +125,12 @@ int set_hosts(struct options *options, const struct option_row *row, const char 
     replace_text(&options->hosts, value);
     options->hostfile_given = false;
     return 0;
+}
+
+static void replace_text(char **text, const char *value)
+{
+    free(*text);
+    *text = value[0] != '\0' ? xstrdup(value) : NULL;
 }
 
 /* -H is deepspeed's hostfile and horovodrun's list. */
@@ -293,6 +283,20 @@ int set_quiet(struct options *options, const struct option_row *row, const char 
     if (options->quiet)
         options->log_level = LOG_ERROR;
     return 0;
+}
+
+static int parse_flag(const char *value, bool *on, struct error *err)
+{
+    static const char *const yes[] = { "yes", "true", "on", "1" };
+    static const char *const no[] = { "no", "false", "off", "0" };
+    size_t                   i;
+
+    for (i = 0; i < 4; i++) {
+        *on = value == NULL || strcasecmp(value, yes[i]) == 0;
+        if (*on || strcasecmp(value, no[i]) == 0)
+            return 0;
+    }
+    return err_set(err, "'%s' is neither yes nor no", value);
 }
 
 int set_name(struct options *options, const struct option_row *row, const char *value,

@@ -27,12 +27,18 @@ const char *const command_names[COMMANDS] = {
 };
 
 static int  options_asked(const struct settings *settings);
+static int  settings_apply(struct options *options, const struct settings *settings,
+                           struct error *err);
+static int  check_command(const struct option_row *row, enum command command,
+                          struct error *err);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
                             struct error *err);
-static int  environment_read(struct options *options, struct strlist *notes, struct error *err);
-static int  settings_apply(struct options *options, const struct settings *settings,
-                           struct error *err);
+static int  environment_read(struct options *options, struct strlist *notes,
+                             struct error *err);
+static int  pdsh_read(struct options *options, struct strlist *notes, struct error *err);
+static bool is_env_name(const char *entry);
+static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES]);
 static int  options_check(struct options *options, struct error *err);
 
 int options_parse(struct options *options, int argc, char **argv, int *exit_code,
@@ -131,25 +137,6 @@ static int options_asked(const struct settings *settings)
     return OPTIONS_RUN;
 }
 
-/* -1 with the reason when row has no place in this command. */
-static int check_command(const struct option_row *row, enum command command, struct error *err)
-{
-    int only;
-
-    if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
-        return 0;
-    if (command == COMMAND_CHECK)
-        return err_set(err, "has no meaning with muster check; "
-                       "options of the check itself go behind '--'");
-    for (only = COMMAND_RUN + 1; only < COMMANDS; only++)
-        if (row->commands == 1u << only)
-            return err_set(err, "is an option of muster %s", command_names[only]);
-    if (command == COMMAND_EXEC)
-        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
-    return err_set(err, "has no meaning with muster %s, which starts nothing",
-                   command_names[command]);
-}
-
 static int settings_apply(struct options *options, const struct settings *settings,
                           struct error *err)
 {
@@ -178,6 +165,25 @@ static int settings_apply(struct options *options, const struct settings *settin
     if (from_file && from_list)
         return err_set(err, "the hosts are given twice: by a hostfile and by a list; give one");
     return 0;
+}
+
+/* -1 with the reason when row has no place in this command. */
+static int check_command(const struct option_row *row, enum command command, struct error *err)
+{
+    int only;
+
+    if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
+        return 0;
+    if (command == COMMAND_CHECK)
+        return err_set(err, "has no meaning with muster check; "
+                       "options of the check itself go behind '--'");
+    for (only = COMMAND_RUN + 1; only < COMMANDS; only++)
+        if (row->commands == 1u << only)
+            return err_set(err, "is an option of muster %s", command_names[only]);
+    if (command == COMMAND_EXEC)
+        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
+    return err_set(err, "has no meaning with muster %s, which starts nothing",
+                   command_names[command]);
 }
 
 /* Under argv: defaults, files, environment */
@@ -226,32 +232,29 @@ static int conf_files_read(struct options *options, const struct settings *setti
     return rc;
 }
 
-/* MUSTER_SSH_PORT of ssh_port. */
-static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
+/* In the table's order, so that the result does not depend on environ's. */
+static int environment_read(struct options *options, struct strlist *notes, struct error *err)
 {
-    char *at;
-
-    snprintf(name, ENV_NAME_BYTES, ENV_PREFIX "%s", row->name);
-    for (at = name; *at != '\0'; at++)
-        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
-}
-
-static bool is_env_name(const char *entry)
-{
-    static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "TEST_" };
+    const struct option_row *row;
+    struct error             why;
     char                     name[ENV_NAME_BYTES];
-    size_t                   i;
+    const char              *value;
+    char                   **entry;
 
-    for (i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strncmp(entry + strlen(ENV_PREFIX), others[i], strlen(others[i])) == 0)
-            return true;
-    for (i = 0; i < option_rows; i++) {
-        env_name_of(&option_table[i], name);
-        if (!(option_table[i].flags & OPTION_ARGV_ONLY) && strlen(name) == strcspn(entry, "=") &&
-            strncmp(entry, name, strlen(name)) == 0)
-            return true;
+    if (pdsh_read(options, notes, err) < 0)
+        return -1;
+    for (row = option_table; row < option_table + option_rows; row++) {
+        env_name_of(row, name);
+        value = getenv(name);
+        if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
+            row->set(options, row, value, &why) < 0)
+            return err_set(err, "%s: %s (in the environment)", name, why.text);
     }
-    return false;
+    for (entry = environ; *entry != NULL; entry++)
+        if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) == 0 && !is_env_name(*entry))
+            strlist_addf(notes, "%.*s in the environment is no setting of muster's",
+                         (int)strcspn(*entry, "="), *entry);
+    return 0;
 }
 
 /* Sites set this for pdsh, and so for DeepSpeed. */
@@ -277,29 +280,32 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
     return rc;
 }
 
-/* In the table's order, so that the result does not depend on environ's. */
-static int environment_read(struct options *options, struct strlist *notes, struct error *err)
+static bool is_env_name(const char *entry)
 {
-    const struct option_row *row;
-    struct error             why;
+    static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "TEST_" };
     char                     name[ENV_NAME_BYTES];
-    const char              *value;
-    char                   **entry;
+    size_t                   i;
 
-    if (pdsh_read(options, notes, err) < 0)
-        return -1;
-    for (row = option_table; row < option_table + option_rows; row++) {
-        env_name_of(row, name);
-        value = getenv(name);
-        if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
-            row->set(options, row, value, &why) < 0)
-            return err_set(err, "%s: %s (in the environment)", name, why.text);
+    for (i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strncmp(entry + strlen(ENV_PREFIX), others[i], strlen(others[i])) == 0)
+            return true;
+    for (i = 0; i < option_rows; i++) {
+        env_name_of(&option_table[i], name);
+        if (!(option_table[i].flags & OPTION_ARGV_ONLY) && strlen(name) == strcspn(entry, "=") &&
+            strncmp(entry, name, strlen(name)) == 0)
+            return true;
     }
-    for (entry = environ; *entry != NULL; entry++)
-        if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) == 0 && !is_env_name(*entry))
-            strlist_addf(notes, "%.*s in the environment is no setting of muster's",
-                         (int)strcspn(*entry, "="), *entry);
-    return 0;
+    return false;
+}
+
+/* MUSTER_SSH_PORT of ssh_port. */
+static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
+{
+    char *at;
+
+    snprintf(name, ENV_NAME_BYTES, ENV_PREFIX "%s", row->name);
+    for (at = name; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
 /* What no single option can tell. */

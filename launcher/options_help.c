@@ -29,6 +29,22 @@ static const char ending[] =
     "TIME: 90, 1.5, 30s, 10m, 2h. All but --dry-run, --detach and this last group may also\n"
     "stand in muster.conf(5), or in the environment as MUSTER_FANOUT=128. See muster(1).\n";
 
+static void print_row(FILE *out, const struct option_row *row);
+
+void options_help(FILE *out)
+{
+    const struct option_row *row;
+
+    fputs(usage, out);
+    for (row = option_table; row < option_table + option_rows; row++) {
+        if (row->group != NULL)
+            fprintf(out, "\n%s\n", row->group);
+        if (row->help != NULL && !(row->flags & (OPTION_HIDDEN | OPTION_REFUSED)))
+            print_row(out, row);
+    }
+    fputs(ending, out);
+}
+
 static void print_row(FILE *out, const struct option_row *row)
 {
     char left[HELP_COLUMN * 2];
@@ -43,20 +59,6 @@ static void print_row(FILE *out, const struct option_row *row)
     if (row->initial != NULL && strcmp(row->initial, "-1") != 0)
         fprintf(out, " (%s)", row->initial);
     fputc('\n', out);
-}
-
-void options_help(FILE *out)
-{
-    const struct option_row *row;
-
-    fputs(usage, out);
-    for (row = option_table; row < option_table + option_rows; row++) {
-        if (row->group != NULL)
-            fprintf(out, "\n%s\n", row->group);
-        if (row->help != NULL && !(row->flags & (OPTION_HIDDEN | OPTION_REFUSED)))
-            print_row(out, row);
-    }
-    fputs(ending, out);
 }
 
 void options_version(FILE *out)

@@ -14,11 +14,13 @@
 #include "xalloc.h"
 
 static void keep_first_rank(struct outcome *outcome, int rank);
-static bool any_started(const struct outcome *outcome);
-static bool output_is_whole(const struct outcome *outcome);
-static int  code_of(const struct rank_end *end);
+static bool first_node(const struct outcome *outcome, size_t *first);
 static int  status_of_exec(const struct outcome *outcome);
+static bool output_is_whole(const struct outcome *outcome);
+static bool any_started(const struct outcome *outcome);
 static bool all_ended(const struct outcome *outcome);
+static int  code_of(const struct rank_end *end);
+static void signal_words(int number, char *text, size_t size);
 
 void outcome_init(struct outcome *outcome, const struct plan *plan)
 {
@@ -167,24 +169,6 @@ bool rank_end_is_failure(const struct rank_end *end)
 
 /* --- what they come to ------------------------------------------------------ */
 
-/* The node that failed first; while nothing was started, the first in the plan:
- * which of them took longest to fail says nothing. */
-static bool first_node(const struct outcome *outcome, size_t *first)
-{
-    bool   by_time = any_started(outcome), found = false;
-    size_t n;
-
-    for (n = 0; n < outcome->plan->nodes; n++) {
-        if (outcome->node[n] == NULL)
-            continue;
-        if (!found ||
-            (by_time && outcome->node_failed_ns[n] < outcome->node_failed_ns[*first]))
-            *first = n;
-        found = true;
-    }
-    return found;
-}
-
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
 {
     enum outcome_first first = FIRST_NONE;
@@ -201,6 +185,24 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
     if (outcome->cause != 0 && (outcome->cause_ns < at_ns || !any_started(outcome)))
         first = FIRST_CAUSE;
     return first;
+}
+
+/* The node that failed first; while nothing was started, the first in the plan:
+ * which of them took longest to fail says nothing. */
+static bool first_node(const struct outcome *outcome, size_t *first)
+{
+    bool   by_time = any_started(outcome), found = false;
+    size_t n;
+
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        if (outcome->node[n] == NULL)
+            continue;
+        if (!found ||
+            (by_time && outcome->node_failed_ns[n] < outcome->node_failed_ns[*first]))
+            *first = n;
+        found = true;
+    }
+    return found;
 }
 
 int outcome_status(const struct outcome *outcome)
@@ -299,6 +301,27 @@ static int code_of(const struct rank_end *end)
 
 /* --- in words --------------------------------------------------------------- */
 
+void rank_end_words(const struct rank_end *end, char *text, size_t size)
+{
+    char name[32];
+
+    if (!end->ended) {
+        snprintf(text, size, "%s", end->started ? "end unknown" : "was not started");
+    } else if (end->error != NULL) {
+        snprintf(text, size, "could not be started: %s", end->error);
+    } else if (end->signal != 0) {
+        signal_words(end->signal, name, sizeof name);
+        snprintf(text, size, "killed by %s%s%s%s", name, end->core ? " (core dumped)" : "",
+                 end->oom != NULL ? ": the kernel's OOM killer, " : "",
+                 end->oom != NULL ? end->oom : "");
+    } else if (end->code > 128 && end->code < 128 + SIGRTMIN) {
+        signal_words(end->code - 128, name, sizeof name);
+        snprintf(text, size, "exit %d (128 + %s)", end->code, name);
+    } else {
+        snprintf(text, size, "exit %d", end->code);
+    }
+}
+
 static void signal_words(int number, char *text, size_t size)
 {
     static const struct {
@@ -321,25 +344,4 @@ static void signal_words(int number, char *text, size_t size)
         }
     }
     snprintf(text, size, "signal %d", number);
-}
-
-void rank_end_words(const struct rank_end *end, char *text, size_t size)
-{
-    char name[32];
-
-    if (!end->ended) {
-        snprintf(text, size, "%s", end->started ? "end unknown" : "was not started");
-    } else if (end->error != NULL) {
-        snprintf(text, size, "could not be started: %s", end->error);
-    } else if (end->signal != 0) {
-        signal_words(end->signal, name, sizeof name);
-        snprintf(text, size, "killed by %s%s%s%s", name, end->core ? " (core dumped)" : "",
-                 end->oom != NULL ? ": the kernel's OOM killer, " : "",
-                 end->oom != NULL ? end->oom : "");
-    } else if (end->code > 128 && end->code < 128 + SIGRTMIN) {
-        signal_words(end->code - 128, name, sizeof name);
-        snprintf(text, size, "exit %d (128 + %s)", end->code, name);
-    } else {
-        snprintf(text, size, "exit %d", end->code);
-    }
 }

@@ -11,8 +11,8 @@
 #include "clock.h"
 #include "frame.h"
 
-static json_t *json_of_rank(const struct outcome *outcome, int rank);
 static json_t *json_of_first(const struct outcome *outcome);
+static json_t *json_of_rank(const struct outcome *outcome, int rank);
 static json_t *json_of_node(const struct outcome *outcome, size_t node);
 static json_t *json_of_swept(const struct node_swept *swept);
 static json_t *json_of_pace(const struct outcome *outcome, size_t node);
@@ -51,6 +51,25 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values)
     return json;
 }
 
+static json_t *json_of_first(const struct outcome *outcome)
+{
+    size_t node;
+
+    switch (outcome_first(outcome, &node)) {
+    case FIRST_RANK:
+        return json_of_rank(outcome, outcome->first_rank);
+    case FIRST_NODE:
+        return json_of_node(outcome, node);
+    case FIRST_CAUSE:
+        return json_pack("{s:i, s:o, s:o}", "exit_code", outcome->cause, "text",
+                         text_or_null(outcome->cause_text), "at",
+                         unix_time(true, outcome->cause_ns));
+    case FIRST_NONE:
+        break;
+    }
+    return json_null();
+}
+
 static json_t *json_of_rank(const struct outcome *outcome, int rank)
 {
     const struct rank_end *end = &outcome->rank[rank];
@@ -70,25 +89,6 @@ static json_t *json_of_rank(const struct outcome *outcome, int rank)
                      "maxrss_kb", (json_int_t)end->maxrss_kb,
                      "error", text_or_null(end->error), "oom", text_or_null(end->oom),
                      "text", text_or_null(words));
-}
-
-static json_t *json_of_first(const struct outcome *outcome)
-{
-    size_t node;
-
-    switch (outcome_first(outcome, &node)) {
-    case FIRST_RANK:
-        return json_of_rank(outcome, outcome->first_rank);
-    case FIRST_NODE:
-        return json_of_node(outcome, node);
-    case FIRST_CAUSE:
-        return json_pack("{s:i, s:o, s:o}", "exit_code", outcome->cause, "text",
-                         text_or_null(outcome->cause_text), "at",
-                         unix_time(true, outcome->cause_ns));
-    case FIRST_NONE:
-        break;
-    }
-    return json_null();
 }
 
 static json_t *json_of_node(const struct outcome *outcome, size_t node)

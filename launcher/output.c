@@ -60,14 +60,27 @@ struct output {
     struct event          *unfinished_timer;
 };
 
-static void  make_writers(struct output *output);
-static void  unfinished_cb(evutil_socket_t fd, short what, void *arg);
-static void  fold_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
-                        const char *bytes, size_t size);
-static void  print_folded(struct output *output);
-static void  show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
-                        const char *bytes, size_t size, size_t charge);
-static void  show_rest(struct output *output, struct rank_output *rank, bool is_stderr);
+static void make_writers(struct output *output);
+static void done_cb(size_t node, size_t bytes, void *arg);
+static void failed_cb(bool is_stderr, int error, void *arg);
+static bool is_same_file(int one, int other);
+static struct rank_output *find_rank(const struct output *output, int rank);
+static void rank_free(struct rank_output *rank);
+static void rank_clear(struct rank_output *rank);
+static void fold_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
+                       const char *bytes, size_t size);
+static void unfold(struct output *output);
+static void print_folded(struct output *output);
+static void clear_folded(struct output *output, bool is_stderr);
+static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
+                       const char *bytes, size_t size, size_t charge);
+static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
+                  struct buffer *run, size_t charge);
+static bool must_skip(const struct output *output, const struct rank_output *rank,
+                      bool is_stderr);
+static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr);
+static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr);
+static void unfinished_cb(evutil_socket_t fd, short what, void *arg);
 
 struct output *output_new(struct event_base *base, const struct output_settings *settings,
                           const struct output_ops *ops, void *arg)
@@ -90,6 +103,22 @@ const char *output_error_words(int error)
     return error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error);
 }
 
+static void make_writers(struct output *output)
+{
+    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb };
+    const struct output_settings  *set = &output->settings;
+    const int both[2] = { set->out_fd, set->err_fd };
+    const int out[2] = { set->out_fd, set->out_fd }, err[2] = { set->err_fd, set->err_fd };
+
+    if (is_same_file(set->out_fd, set->err_fd)) {
+        output->writer[0] = output->writer[1] =
+            writer_new(both, set->filter_out && set->filter_err, &ops, output);
+        return;
+    }
+    output->writer[0] = writer_new(out, set->filter_out, &ops, output);
+    output->writer[1] = writer_new(err, set->filter_err, &ops, output);
+}
+
 static void done_cb(size_t node, size_t bytes, void *arg)
 {
     struct output *output = arg;
@@ -110,22 +139,6 @@ static bool is_same_file(int one, int other)
 
     return fstat(one, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
            a.st_ino == b.st_ino;
-}
-
-static void make_writers(struct output *output)
-{
-    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb };
-    const struct output_settings  *set = &output->settings;
-    const int both[2] = { set->out_fd, set->err_fd };
-    const int out[2] = { set->out_fd, set->out_fd }, err[2] = { set->err_fd, set->err_fd };
-
-    if (is_same_file(set->out_fd, set->err_fd)) {
-        output->writer[0] = output->writer[1] =
-            writer_new(both, set->filter_out && set->filter_err, &ops, output);
-        return;
-    }
-    output->writer[0] = writer_new(out, set->filter_out, &ops, output);
-    output->writer[1] = writer_new(err, set->filter_err, &ops, output);
 }
 
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
@@ -156,11 +169,6 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
             .is_timed = output->settings.timestamps,
         };
     output->rank[rank] = added;
-}
-
-static struct rank_output *find_rank(const struct output *output, int rank)
-{
-    return rank >= 0 && rank < output->ranks ? output->rank[rank] : NULL;
 }
 
 void output_bytes(struct output *output, int rank, enum frame_stream stream,
@@ -208,6 +216,11 @@ void output_tail(const struct output *output, int rank, struct strlist *lines)
 
     if (from != NULL)
         tail_lines(&from->tail, OUTPUT_TAIL_LINES, lines);
+}
+
+static struct rank_output *find_rank(const struct output *output, int rank)
+{
+    return rank >= 0 && rank < output->ranks ? output->rank[rank] : NULL;
 }
 
 size_t output_waiting(const struct output *output)
@@ -261,27 +274,6 @@ uint64_t output_finish(struct output *output, double patience_s)
     return output->lost;
 }
 
-static void rank_clear(struct rank_output *rank)
-{
-    int i;
-
-    for (i = 0; i < 2; i++) {
-        linebuf_clear(&rank->stream[i].line);
-        buffer_clear(&rank->stream[i].folded);
-    }
-    tail_clear(&rank->tail);
-    free(rank->host);
-    free(rank->label);
-    free(rank->file);
-}
-
-static void rank_free(struct rank_output *rank)
-{
-    if (rank != NULL)
-        rank_clear(rank);
-    free(rank);
-}
-
 void output_free(struct output *output)
 {
     int rank;
@@ -301,117 +293,38 @@ void output_free(struct output *output)
     free(output);
 }
 
-/* --- to the writer ---------------------------------------------------------- */
-
-/* Say before a stream's next line what was dropped of it. */
-static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr)
+static void rank_free(struct rank_output *rank)
 {
-    struct stream *stream = &rank->stream[is_stderr];
-    struct buffer  note = { 0 };
-    char           text[64];
-
-    if (stream->skipped == 0)
-        return;
-    snprintf(text, sizeof text, "... %" PRIu64 " bytes skipped, see ", stream->skipped);
-    buffer_add_text(&note, text);
-    buffer_add_text(&note, rank->file);
-    buffer_add_text(&note, "\n");
-    writer_add(output->writer[is_stderr], &stream->source, &note, 0);
-    stream->skipped = 0;
+    if (rank != NULL)
+        rank_clear(rank);
+    free(rank);
 }
 
-/* True when the reader is too far behind and a file has what he misses; once behind,
- * he is let catch up by half, so that there are few gaps. */
-static bool must_skip(const struct output *output, const struct rank_output *rank,
-                      bool is_stderr)
+static void rank_clear(struct rank_output *rank)
 {
-    size_t limit = OUTPUT_SKIP_MAX / (rank->stream[is_stderr].skipped > 0 ? 2 : 1);
+    int i;
 
-    return output->settings.may_skip && rank->file != NULL &&
-           writer_waiting(output->writer[is_stderr]) > limit;
-}
-
-static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
-                  struct buffer *run, size_t charge)
-{
-    bool is_skipped = run->size > 0 && must_skip(output, rank, is_stderr);
-
-    if (is_skipped)
-        rank->stream[is_stderr].skipped += run->size;
-    if (is_skipped || run->size == 0) {
-        credit_give(output->credit, rank->node, charge);
-        buffer_clear(run);
-        return;
+    for (i = 0; i < 2; i++) {
+        linebuf_clear(&rank->stream[i].line);
+        buffer_clear(&rank->stream[i].folded);
     }
-    tell_skipped(output, rank, is_stderr);
-    writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
-}
-
-/* charge: credit that is given back once this is written. What the linebuf holds
- * is charged with the lines before it, or else given back at once: waiting for its
- * end with all credit spent on unfinished lines would be for ever. */
-static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
-                       const char *bytes, size_t size, size_t charge)
-{
-    struct stream *stream = &rank->stream[is_stderr];
-    struct buffer  run = { 0 };
-
-    output->held -= stream->line.held.size;
-    linebuf_add(&stream->line, bytes, size, &run);
-    if (output->held + stream->line.held.size > OUTPUT_HELD_MAX)
-        linebuf_end(&stream->line, &run);
-    output->held += stream->line.held.size;
-    queue(output, rank, is_stderr, &run, charge);
-
-    if (stream->line.held.size > 0 &&
-        (is_stderr ? output->settings.filter_err : output->settings.filter_out)) {
-        struct timeval soon = clock_interval(UNFINISHED_S);
-
-        output->unfinished = stream;
-        if (!evtimer_pending(output->unfinished_timer, NULL))
-            xevent_add(output->unfinished_timer, &soon);
-    }
-}
-
-/* The end of a stream: what it did not end itself, and what was skipped last. A
- * bar's last state becomes a line, but where bytes pass as they are. */
-static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr)
-{
-    struct stream *stream = &rank->stream[is_stderr];
-    struct buffer  run = { 0 };
-    bool is_raw = stream->source.label_size == 0 && !stream->source.is_timed &&
-                  !(is_stderr ? output->settings.filter_err : output->settings.filter_out);
-
-    output->held -= stream->line.held.size;
-    linebuf_end(&stream->line, &run);
-    if (run.size > 0 && run.bytes[run.size - 1] == '\r' && !is_raw)
-        buffer_add_text(&run, "\n");
-    tell_skipped(output, rank, is_stderr);
-    if (run.size > 0)
-        writer_add(output->writer[is_stderr], &stream->source, &run, 0);
-    buffer_clear(&run);
-}
-
-/* A prompt, dots, or a bar that ends its redraws with nothing: show what is there
- * of it, though it may still grow. */
-static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
-{
-    struct output       *output = arg;
-    struct stream       *stream = output->unfinished;
-    const struct buffer *held = &stream->line.held;
-    size_t               size = held->size;
-    struct timeval       soon = clock_interval(UNFINISHED_S);
-
-    (void)fd;
-    (void)what;
-    if (size > 0 && held->bytes[size - 1] == '\r')
-        size--;
-    if (size > 0 && !writer_unfinished(output->writer[stream->source.is_stderr],
-                                       &stream->source, held->bytes, size))
-        xevent_add(output->unfinished_timer, &soon);
+    tail_clear(&rank->tail);
+    free(rank->host);
+    free(rank->label);
+    free(rank->file);
 }
 
 /* --- folding ---------------------------------------------------------------- */
+
+static void fold_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
+                       const char *bytes, size_t size)
+{
+    buffer_add(&rank->stream[is_stderr].folded, bytes, size);
+    output->folded += size;
+    credit_give(output->credit, rank->node, size);
+    if (output->folded > OUTPUT_FOLD_MAX)
+        unfold(output);
+}
 
 static void unfold(struct output *output)
 {
@@ -432,28 +345,6 @@ static void unfold(struct output *output)
             show_bytes(output, output->rank[rank], i, folded.bytes, folded.size, 0);
             buffer_clear(&folded);
         }
-    }
-}
-
-static void fold_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
-                       const char *bytes, size_t size)
-{
-    buffer_add(&rank->stream[is_stderr].folded, bytes, size);
-    output->folded += size;
-    credit_give(output->credit, rank->node, size);
-    if (output->folded > OUTPUT_FOLD_MAX)
-        unfold(output);
-}
-
-static void clear_folded(struct output *output, bool is_stderr)
-{
-    int rank;
-
-    for (rank = 0; rank < output->ranks; rank++) {
-        if (output->rank[rank] == NULL)
-            continue;
-        output->folded -= output->rank[rank]->stream[is_stderr].folded.size;
-        buffer_clear(&output->rank[rank]->stream[is_stderr].folded);
     }
 }
 
@@ -483,4 +374,126 @@ static void print_folded(struct output *output)
         buffer_clear(&text);
     }
     free(items);
+}
+
+static void clear_folded(struct output *output, bool is_stderr)
+{
+    int rank;
+
+    for (rank = 0; rank < output->ranks; rank++) {
+        if (output->rank[rank] == NULL)
+            continue;
+        output->folded -= output->rank[rank]->stream[is_stderr].folded.size;
+        buffer_clear(&output->rank[rank]->stream[is_stderr].folded);
+    }
+}
+
+/* --- to the writer ---------------------------------------------------------- */
+
+/* charge: credit that is given back once this is written. What the linebuf holds
+ * is charged with the lines before it, or else given back at once: waiting for its
+ * end with all credit spent on unfinished lines would be for ever. */
+static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
+                       const char *bytes, size_t size, size_t charge)
+{
+    struct stream *stream = &rank->stream[is_stderr];
+    struct buffer  run = { 0 };
+
+    output->held -= stream->line.held.size;
+    linebuf_add(&stream->line, bytes, size, &run);
+    if (output->held + stream->line.held.size > OUTPUT_HELD_MAX)
+        linebuf_end(&stream->line, &run);
+    output->held += stream->line.held.size;
+    queue(output, rank, is_stderr, &run, charge);
+
+    if (stream->line.held.size > 0 &&
+        (is_stderr ? output->settings.filter_err : output->settings.filter_out)) {
+        struct timeval soon = clock_interval(UNFINISHED_S);
+
+        output->unfinished = stream;
+        if (!evtimer_pending(output->unfinished_timer, NULL))
+            xevent_add(output->unfinished_timer, &soon);
+    }
+}
+
+static void queue(struct output *output, struct rank_output *rank, bool is_stderr,
+                  struct buffer *run, size_t charge)
+{
+    bool is_skipped = run->size > 0 && must_skip(output, rank, is_stderr);
+
+    if (is_skipped)
+        rank->stream[is_stderr].skipped += run->size;
+    if (is_skipped || run->size == 0) {
+        credit_give(output->credit, rank->node, charge);
+        buffer_clear(run);
+        return;
+    }
+    tell_skipped(output, rank, is_stderr);
+    writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
+}
+
+/* True when the reader is too far behind and a file has what he misses; once behind,
+ * he is let catch up by half, so that there are few gaps. */
+static bool must_skip(const struct output *output, const struct rank_output *rank,
+                      bool is_stderr)
+{
+    size_t limit = OUTPUT_SKIP_MAX / (rank->stream[is_stderr].skipped > 0 ? 2 : 1);
+
+    return output->settings.may_skip && rank->file != NULL &&
+           writer_waiting(output->writer[is_stderr]) > limit;
+}
+
+/* The end of a stream: what it did not end itself, and what was skipped last. A
+ * bar's last state becomes a line, but where bytes pass as they are. */
+static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr)
+{
+    struct stream *stream = &rank->stream[is_stderr];
+    struct buffer  run = { 0 };
+    bool is_raw = stream->source.label_size == 0 && !stream->source.is_timed &&
+                  !(is_stderr ? output->settings.filter_err : output->settings.filter_out);
+
+    output->held -= stream->line.held.size;
+    linebuf_end(&stream->line, &run);
+    if (run.size > 0 && run.bytes[run.size - 1] == '\r' && !is_raw)
+        buffer_add_text(&run, "\n");
+    tell_skipped(output, rank, is_stderr);
+    if (run.size > 0)
+        writer_add(output->writer[is_stderr], &stream->source, &run, 0);
+    buffer_clear(&run);
+}
+
+/* Say before a stream's next line what was dropped of it. */
+static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr)
+{
+    struct stream *stream = &rank->stream[is_stderr];
+    struct buffer  note = { 0 };
+    char           text[64];
+
+    if (stream->skipped == 0)
+        return;
+    snprintf(text, sizeof text, "... %" PRIu64 " bytes skipped, see ", stream->skipped);
+    buffer_add_text(&note, text);
+    buffer_add_text(&note, rank->file);
+    buffer_add_text(&note, "\n");
+    writer_add(output->writer[is_stderr], &stream->source, &note, 0);
+    stream->skipped = 0;
+}
+
+/* A prompt, dots, or a bar that ends its redraws with nothing: show what is there
+ * of it, though it may still grow. */
+static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct output       *output = arg;
+    struct stream       *stream = output->unfinished;
+    const struct buffer *held = &stream->line.held;
+    size_t               size = held->size;
+    struct timeval       soon = clock_interval(UNFINISHED_S);
+
+    (void)fd;
+    (void)what;
+    if (size > 0 && held->bytes[size - 1] == '\r')
+        size--;
+    if (size > 0 && !writer_unfinished(output->writer[stream->source.is_stderr],
+                                       &stream->source, held->bytes, size))
+        xevent_add(output->unfinished_timer, &soon);
 }

@@ -42,16 +42,17 @@ struct peers {
     void            *arg;
 };
 
-static void add_peer(struct peers *peers, struct node *node);
+static void        add_peer(struct peers *peers, struct node *node);
 static const char *address_of(const struct run *run, const struct node *node);
-static void await(struct peers *peers, struct peer *peer, json_t *body);
-static void answered(struct peers *peers);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void call_all(struct peers *peers);
-static json_t *calls_of(const struct peers *peers, size_t from);
-static int  take_port(struct peers *peers, struct peer *peer, const json_t *body);
-static int  take_gaps(struct peers *peers, size_t from, const json_t *body);
-static void finish(struct peers *peers);
+static bool        is_address(const char *text);
+static void        late_cb(evutil_socket_t fd, short what, void *arg);
+static int         take_port(struct peers *peers, struct peer *peer, const json_t *body);
+static void        answered(struct peers *peers);
+static void        call_all(struct peers *peers);
+static void        await(struct peers *peers, struct peer *peer, json_t *body);
+static json_t     *calls_of(const struct peers *peers, size_t from);
+static int         take_gaps(struct peers *peers, size_t from, const json_t *body);
+static void        finish(struct peers *peers);
 
 struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
 {
@@ -118,13 +119,6 @@ static void add_peer(struct peers *peers, struct node *node)
     peers->peer[peers->count++] = (struct peer){ .node = node };
 }
 
-static bool is_address(const char *text)
-{
-    unsigned char bytes[sizeof(struct in6_addr)];
-
-    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
-}
-
 /* The one that ranks use: of the interface by which the node reaches MASTER_ADDR, and of
  * the same family. */
 static const char *address_of(const struct run *run, const struct node *node)
@@ -151,11 +145,11 @@ static const char *address_of(const struct run *run, const struct node *node)
     return best;
 }
 
-static void await(struct peers *peers, struct peer *peer, json_t *body)
+static bool is_address(const char *text)
 {
-    peer->owes = true;
-    peers->awaited++;
-    node_send(peer->node, FRAME_PROBE, body);
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -172,47 +166,6 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     }
     peers->awaited = 0;
     answered(peers);
-}
-
-static void answered(struct peers *peers)
-{
-    if (peers->is_calling || peers->count < 2)
-        finish(peers);
-    else
-        call_all(peers);
-}
-
-/* All listen that can. */
-static void call_all(struct peers *peers)
-{
-    struct timeval limit = clock_interval(CALL_S);
-    size_t         i;
-
-    peers->is_calling = true;
-    xevent_add(peers->late, &limit);
-    for (i = 0; i < peers->count; i++)
-        if (peers->peer[i].node->conn == NULL)
-            peers->peer[i].port = 0; /* it was lost meanwhile */
-    for (i = 0; i < peers->count; i++)
-        if (peers->peer[i].port > 0)
-            await(peers, &peers->peer[i],
-                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->run->token,
-                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
-    if (peers->awaited == 0)
-        finish(peers);
-}
-
-static json_t *calls_of(const struct peers *peers, size_t from)
-{
-    json_t *list = json_array();
-    size_t  to;
-
-    for (to = 0; to < peers->count; to++)
-        if (peers->peer[to].port > 0 && gaps_tries(&peers->gaps, from, to))
-            json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", (int)to, "addr",
-                                                  peers->who[to].addr, "port",
-                                                  peers->peer[to].port));
-    return list;
 }
 
 /* ---- answers ---- */
@@ -252,6 +205,54 @@ static int take_port(struct peers *peers, struct peer *peer, const json_t *body)
         return -1;
     peer->port = (int)port;
     return 0;
+}
+
+static void answered(struct peers *peers)
+{
+    if (peers->is_calling || peers->count < 2)
+        finish(peers);
+    else
+        call_all(peers);
+}
+
+/* All listen that can. */
+static void call_all(struct peers *peers)
+{
+    struct timeval limit = clock_interval(CALL_S);
+    size_t         i;
+
+    peers->is_calling = true;
+    xevent_add(peers->late, &limit);
+    for (i = 0; i < peers->count; i++)
+        if (peers->peer[i].node->conn == NULL)
+            peers->peer[i].port = 0; /* it was lost meanwhile */
+    for (i = 0; i < peers->count; i++)
+        if (peers->peer[i].port > 0)
+            await(peers, &peers->peer[i],
+                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->run->token,
+                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
+    if (peers->awaited == 0)
+        finish(peers);
+}
+
+static void await(struct peers *peers, struct peer *peer, json_t *body)
+{
+    peer->owes = true;
+    peers->awaited++;
+    node_send(peer->node, FRAME_PROBE, body);
+}
+
+static json_t *calls_of(const struct peers *peers, size_t from)
+{
+    json_t *list = json_array();
+    size_t  to;
+
+    for (to = 0; to < peers->count; to++)
+        if (peers->peer[to].port > 0 && gaps_tries(&peers->gaps, from, to))
+            json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", (int)to, "addr",
+                                                  peers->who[to].addr, "port",
+                                                  peers->peer[to].port));
+    return list;
 }
 
 static int take_gaps(struct peers *peers, size_t from, const json_t *body)

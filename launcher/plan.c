@@ -30,12 +30,27 @@ struct common {
     bool                    local_only;
 };
 
-static void stamp_make(struct plan *plan, const char *name);
+static void  node_clear(struct plan_node *node);
+static bool  is_same_host(const char *a, const char *b);
+static void  stamp_make(struct plan *plan, const char *name);
 static char *cwd_of_run(const struct options *options);
-static int  check_alone(struct plan *plan, const struct options *options, struct error *err);
-static int  add_node(struct plan *plan, const struct selected *selected,
-                     const struct common *common, struct error *err);
-static int  check_env(const struct plan *plan, const struct options *options, struct error *err);
+static int   check_alone(struct plan *plan, const struct options *options,
+                         struct error *err);
+static int   add_node(struct plan *plan, const struct selected *selected,
+                      const struct common *common, struct error *err);
+static int   check_ranks(const struct host *host, int ranks, int world_size,
+                         const char *hostfile, struct error *err);
+static char *dup_or_null(const char *text);
+static void  add_ranks(struct plan_node *node, int first, const struct host *host,
+                       const struct common *common);
+static void  make_argv(struct plan_rank *rank, const struct host *host,
+                       const struct program *program);
+static int   name_devices(struct plan_node *node, const struct host *host,
+                          struct error *err);
+static int   collect_env(struct plan_node *node, const struct host *host,
+                         const struct common *common, struct error *err);
+static int   check_env(const struct plan *plan, const struct options *options,
+                       struct error *err);
 
 int plan_make(struct plan *plan, const struct options *options,
               const struct selection *selection, const struct program *program,
@@ -75,6 +90,20 @@ out:
     return rc;
 }
 
+void plan_clear(struct plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->nodes; i++)
+        node_clear(&plan->node[i]);
+    free(plan->node);
+    free(plan->run_id);
+    free(plan->stamp);
+    free(plan->script);
+    free(plan->master_addr);
+    *plan = (struct plan){ 0 };
+}
+
 static void node_clear(struct plan_node *node)
 {
     int i;
@@ -92,30 +121,6 @@ static void node_clear(struct plan_node *node)
     free(node->rank);
 }
 
-void plan_clear(struct plan *plan)
-{
-    size_t i;
-
-    for (i = 0; i < plan->nodes; i++)
-        node_clear(&plan->node[i]);
-    free(plan->node);
-    free(plan->run_id);
-    free(plan->stamp);
-    free(plan->script);
-    free(plan->master_addr);
-    *plan = (struct plan){ 0 };
-}
-
-/* te1 is te1.lan, but te1.a is not te1.b. */
-static bool is_same_host(const char *a, const char *b)
-{
-    size_t a_short = strcspn(a, "."), b_short = strcspn(b, ".");
-
-    if (a[a_short] == '.' && b[b_short] == '.')
-        return strcasecmp(a, b) == 0;
-    return a_short == b_short && strncasecmp(a, b, a_short) == 0;
-}
-
 bool plan_host_is_local(const struct host *host, const struct options *options)
 {
     char name[256];
@@ -130,6 +135,16 @@ bool plan_host_is_local(const struct host *host, const struct options *options)
         return true;
     name[sizeof name - 1] = '\0';
     return gethostname(name, sizeof name - 1) == 0 && is_same_host(host->name, name);
+}
+
+/* te1 is te1.lan, but te1.a is not te1.b. */
+static bool is_same_host(const char *a, const char *b)
+{
+    size_t a_short = strcspn(a, "."), b_short = strcspn(b, ".");
+
+    if (a[a_short] == '.' && b[b_short] == '.')
+        return strcasecmp(a, b) == 0;
+    return a_short == b_short && strncasecmp(a, b, a_short) == 0;
 }
 
 /* UTC, so that runs sort in the order they began wherever they were started;
@@ -181,6 +196,101 @@ static int check_alone(struct plan *plan, const struct options *options, struct 
     return 0;
 }
 
+/* The next node, in hostfile order: its ranks follow those of the node before. */
+static int add_node(struct plan *plan, const struct selected *selected,
+                    const struct common *common, struct error *err)
+{
+    const struct options *options = common->options;
+    const struct host    *host = selected->host;
+    struct plan_node     *node = &plan->node[plan->nodes];
+    bool                  is_exec = options->command == COMMAND_EXEC;
+    int                   ranks = command_is_errand(options->command) ? 0
+                                  : is_exec                           ? 1 : selected->slots;
+    int                   first = plan->world_size;
+    int                   node_rank = (int)(selected - common->selection->node);
+
+    plan->world_size += ranks;
+    if (check_ranks(host, ranks, plan->world_size, options->hostfile, err) < 0)
+        return -1;
+    if (options->no_ssh && node_rank != options->node_rank)
+        return 0;
+    plan->nodes++;
+    *node = (struct plan_node){
+        .host = xstrdup(host->name),
+        .addr = dup_or_null(host->addr),
+        .user = dup_or_null(host->user),
+        .port = host->port > 0 ? host->port : options->ssh_port,
+        .iface = dup_or_null(host->iface),
+        .cwd = dup_or_null(host->cwd != NULL ? host->cwd : common->cwd),
+        .is_local = options->no_ssh || plan_host_is_local(host, options),
+        .node_rank = node_rank,
+        .slot = xmemdup(selected->slot, (size_t)selected->slots * sizeof *selected->slot),
+        .slots = selected->slots,
+        .ranks = ranks,
+    };
+    add_ranks(node, first, host, common);
+    if (!is_exec && name_devices(node, host, err) < 0)
+        return -1;
+    return collect_env(node, host, common, err);
+}
+
+/* What its agent would refuse, and before there is an argument list for each. */
+static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
+                       struct error *err)
+{
+    struct error why;
+
+    if (ranks > FRAME_RANKS_MAX)
+        err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
+                FRAME_RANKS_MAX);
+    else if (world_size > FRAME_WORLD_MAX)
+        err_set(&why, "%s: with its %d there are more than the %d ranks that a run can have",
+                host->name, ranks, FRAME_WORLD_MAX);
+    else
+        return 0;
+    if (host->line > 0)
+        return err_set(err, "%s:%d: %s", hostfile, host->line, why.text);
+    return err_set(err, "%s", why.text);
+}
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void add_ranks(struct plan_node *node, int first, const struct host *host,
+                      const struct common *common)
+{
+    struct plan_rank *rank;
+    int               i;
+
+    node->rank = xcalloc((size_t)node->ranks, sizeof *node->rank);
+    for (i = 0; i < node->ranks; i++) {
+        rank = &node->rank[i];
+        rank->rank = first + i;
+        rank->local_rank = common->options->local_rank_by == LOCAL_RANK_INDEX
+                               ? i
+                               : rank->rank % node->ranks;
+        /* The GPU that a script takes who trusts LOCAL_RANK. */
+        rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
+        make_argv(rank, host, common->program);
+    }
+}
+
+static void make_argv(struct plan_rank *rank, const struct host *host,
+                      const struct program *program)
+{
+    size_t i;
+
+    for (i = 0; i < program->head.count; i++)
+        strlist_add(&rank->argv, i == 0 && program->is_python && host->python != NULL
+                                     ? host->python
+                                     : program->head.item[i]);
+    if (program->wants_local_rank)
+        strlist_addf(&rank->argv, "--local_rank=%d", rank->local_rank);
+    strlist_append(&rank->argv, &program->args);
+}
+
 /* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) by
  * env:CUDA_VISIBLE_DEVICES: slot k is then the k-th of them. */
 static int name_devices(struct plan_node *node, const struct host *host, struct error *err)
@@ -218,101 +328,6 @@ static int collect_env(struct plan_node *node, const struct host *host,
         free(name);
     }
     return 0;
-}
-
-static void make_argv(struct plan_rank *rank, const struct host *host,
-                      const struct program *program)
-{
-    size_t i;
-
-    for (i = 0; i < program->head.count; i++)
-        strlist_add(&rank->argv, i == 0 && program->is_python && host->python != NULL
-                                     ? host->python
-                                     : program->head.item[i]);
-    if (program->wants_local_rank)
-        strlist_addf(&rank->argv, "--local_rank=%d", rank->local_rank);
-    strlist_append(&rank->argv, &program->args);
-}
-
-static void add_ranks(struct plan_node *node, int first, const struct host *host,
-                      const struct common *common)
-{
-    struct plan_rank *rank;
-    int               i;
-
-    node->rank = xcalloc((size_t)node->ranks, sizeof *node->rank);
-    for (i = 0; i < node->ranks; i++) {
-        rank = &node->rank[i];
-        rank->rank = first + i;
-        rank->local_rank = common->options->local_rank_by == LOCAL_RANK_INDEX
-                               ? i
-                               : rank->rank % node->ranks;
-        /* The GPU that a script takes who trusts LOCAL_RANK. */
-        rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
-        make_argv(rank, host, common->program);
-    }
-}
-
-static char *dup_or_null(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
-}
-
-/* What its agent would refuse, and before there is an argument list for each. */
-static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
-                       struct error *err)
-{
-    struct error why;
-
-    if (ranks > FRAME_RANKS_MAX)
-        err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
-                FRAME_RANKS_MAX);
-    else if (world_size > FRAME_WORLD_MAX)
-        err_set(&why, "%s: with its %d there are more than the %d ranks that a run can have",
-                host->name, ranks, FRAME_WORLD_MAX);
-    else
-        return 0;
-    if (host->line > 0)
-        return err_set(err, "%s:%d: %s", hostfile, host->line, why.text);
-    return err_set(err, "%s", why.text);
-}
-
-/* The next node, in hostfile order: its ranks follow those of the node before. */
-static int add_node(struct plan *plan, const struct selected *selected,
-                    const struct common *common, struct error *err)
-{
-    const struct options *options = common->options;
-    const struct host    *host = selected->host;
-    struct plan_node     *node = &plan->node[plan->nodes];
-    bool                  is_exec = options->command == COMMAND_EXEC;
-    int                   ranks = command_is_errand(options->command) ? 0
-                                  : is_exec                           ? 1 : selected->slots;
-    int                   first = plan->world_size;
-    int                   node_rank = (int)(selected - common->selection->node);
-
-    plan->world_size += ranks;
-    if (check_ranks(host, ranks, plan->world_size, options->hostfile, err) < 0)
-        return -1;
-    if (options->no_ssh && node_rank != options->node_rank)
-        return 0;
-    plan->nodes++;
-    *node = (struct plan_node){
-        .host = xstrdup(host->name),
-        .addr = dup_or_null(host->addr),
-        .user = dup_or_null(host->user),
-        .port = host->port > 0 ? host->port : options->ssh_port,
-        .iface = dup_or_null(host->iface),
-        .cwd = dup_or_null(host->cwd != NULL ? host->cwd : common->cwd),
-        .is_local = options->no_ssh || plan_host_is_local(host, options),
-        .node_rank = node_rank,
-        .slot = xmemdup(selected->slot, (size_t)selected->slots * sizeof *selected->slot),
-        .slots = selected->slots,
-        .ranks = ranks,
-    };
-    add_ranks(node, first, host, common);
-    if (!is_exec && name_devices(node, host, err) < 0)
-        return -1;
-    return collect_env(node, host, common, err);
 }
 
 /* --env of what muster sets for each rank would have no effect. */

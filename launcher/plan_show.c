@@ -16,13 +16,18 @@
 
 #define WIDTH 90
 
-static void print_what(const struct plan *plan, FILE *out);
-static void print_master(const struct plan *plan, FILE *out);
-static void print_where(const struct plan_node *node, FILE *out);
-static void print_ranks(const struct plan *plan, size_t node, FILE *out);
-static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
-                      FILE *out);
-static void print_word(const char *word, FILE *out);
+static void    print_what(const struct plan *plan, FILE *out);
+static void    print_master(const struct plan *plan, FILE *out);
+static void    print_where(const struct plan_node *node, FILE *out);
+static void    print_ranks(const struct plan *plan, size_t node, FILE *out);
+static void    print_env(const struct strlist *env, const struct strlist *known,
+                         const char *indent, FILE *out);
+static bool    is_in(const struct strlist *list, const char *entry);
+static void    print_word(const char *word, FILE *out);
+static json_t *json_node(const struct plan *plan, size_t index, bool with_values);
+static json_t *json_words(const struct strlist *list);
+static json_t *json_env(const struct strlist *env, bool with_values);
+static json_t *json_word(const char *text);
 
 void plan_print(const struct plan *plan, FILE *out)
 {
@@ -128,16 +133,6 @@ static void print_ranks(const struct plan *plan, size_t node, FILE *out)
     }
 }
 
-static bool is_in(const struct strlist *list, const char *entry)
-{
-    size_t i;
-
-    for (i = 0; i < list->count; i++)
-        if (strcmp(list->item[i], entry) == 0)
-            return true;
-    return false;
-}
-
 /* The entries that are not in known. Names stand in lines, values each in one. */
 static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
                       FILE *out)
@@ -163,6 +158,16 @@ static void print_env(const struct strlist *env, const struct strlist *known, co
         fputc('\n', out);
 }
 
+static bool is_in(const struct strlist *list, const char *entry)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], entry) == 0)
+            return true;
+    return false;
+}
+
 /* As a shell would take it; what a terminal must not get is shown, not sent. */
 static void print_word(const char *word, FILE *out)
 {
@@ -186,9 +191,48 @@ static void print_word(const char *word, FILE *out)
     free(text);
 }
 
-static json_t *json_word(const char *text)
+json_t *plan_json(const struct plan *plan, bool with_values)
 {
-    return text != NULL ? json_text(text, strlen(text)) : json_null();
+    json_t *nodes = json_array(), *body;
+    size_t  i;
+
+    for (i = 0; i < plan->nodes; i++)
+        json_array_append_new(nodes, json_node(plan, i, with_values));
+    body = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "run_id", plan->run_id, "mode",
+                     command_names[plan->command], "world_size", plan->world_size, "node_count",
+                     plan->node_count, "master_addr", json_word(plan->master_addr), "master_port",
+                     plan->master_port > 0 ? json_integer(plan->master_port) : json_null(),
+                     "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);
+    if (body == NULL)
+        xalloc_die();
+    return body;
+}
+
+static json_t *json_node(const struct plan *plan, size_t index, bool with_values)
+{
+    const struct plan_node *node = &plan->node[index];
+    json_t                 *slots = json_array(), *ranks = json_array(), *locals = json_array();
+    json_t                 *devices = json_array();
+    struct strlist          env = { 0 };
+    int                     i;
+
+    for (i = 0; i < node->slots; i++)
+        json_array_append_new(slots, json_integer(node->slot[i]));
+    for (i = 0; i < node->ranks; i++) {
+        json_array_append_new(ranks, json_integer(node->rank[i].rank));
+        json_array_append_new(locals, json_integer(node->rank[i].local_rank));
+        plan_rank_env(plan, index, i, &env);
+        json_array_append_new(devices, json_word(env_get(&env, "CUDA_VISIBLE_DEVICES")));
+        strlist_clear(&env);
+    }
+    return json_pack("{s:o, s:i, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "host", json_word(node->host), "node_rank", node->node_rank, "local",
+                     (int)node->is_local, "addr", json_word(node->addr), "user",
+                     json_word(node->user), "port", node->port, "interface",
+                     json_word(node->iface), "cwd", json_word(node->cwd), "slots", slots,
+                     "ranks", ranks, "local_ranks", locals, "cuda_visible_devices", devices,
+                     "command", json_words(&node->rank[0].argv), "environment",
+                     json_env(&node->env, with_values));
 }
 
 static json_t *json_words(const struct strlist *list)
@@ -221,46 +265,7 @@ static json_t *json_env(const struct strlist *env, bool with_values)
     return object;
 }
 
-static json_t *json_node(const struct plan *plan, size_t index, bool with_values)
+static json_t *json_word(const char *text)
 {
-    const struct plan_node *node = &plan->node[index];
-    json_t                 *slots = json_array(), *ranks = json_array(), *locals = json_array();
-    json_t                 *devices = json_array();
-    struct strlist          env = { 0 };
-    int                     i;
-
-    for (i = 0; i < node->slots; i++)
-        json_array_append_new(slots, json_integer(node->slot[i]));
-    for (i = 0; i < node->ranks; i++) {
-        json_array_append_new(ranks, json_integer(node->rank[i].rank));
-        json_array_append_new(locals, json_integer(node->rank[i].local_rank));
-        plan_rank_env(plan, index, i, &env);
-        json_array_append_new(devices, json_word(env_get(&env, "CUDA_VISIBLE_DEVICES")));
-        strlist_clear(&env);
-    }
-    return json_pack("{s:o, s:i, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                     "host", json_word(node->host), "node_rank", node->node_rank, "local",
-                     (int)node->is_local, "addr", json_word(node->addr), "user",
-                     json_word(node->user), "port", node->port, "interface",
-                     json_word(node->iface), "cwd", json_word(node->cwd), "slots", slots,
-                     "ranks", ranks, "local_ranks", locals, "cuda_visible_devices", devices,
-                     "command", json_words(&node->rank[0].argv), "environment",
-                     json_env(&node->env, with_values));
-}
-
-json_t *plan_json(const struct plan *plan, bool with_values)
-{
-    json_t *nodes = json_array(), *body;
-    size_t  i;
-
-    for (i = 0; i < plan->nodes; i++)
-        json_array_append_new(nodes, json_node(plan, i, with_values));
-    body = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "run_id", plan->run_id, "mode",
-                     command_names[plan->command], "world_size", plan->world_size, "node_count",
-                     plan->node_count, "master_addr", json_word(plan->master_addr), "master_port",
-                     plan->master_port > 0 ? json_integer(plan->master_port) : json_null(),
-                     "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);
-    if (body == NULL)
-        xalloc_die();
-    return body;
+    return text != NULL ? json_text(text, strlen(text)) : json_null();
 }

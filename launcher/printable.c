@@ -13,20 +13,8 @@
 #define CUT  "..."
 #define LINE " | "
 
-/* Length of the UTF-8 character at bytes that a terminal merely shows; 0 for
- * anything else, C1 controls (U+0080 to U+009F) included. */
-static size_t shown_length(const char *bytes, size_t count)
-{
-    uint32_t code;
-    size_t   length = utf8_decode(bytes, count, &code);
-
-    return length > 0 && code >= ' ' && (code < 0x7f || code >= 0xa0) ? length : 0;
-}
-
-static bool is_space(char c)
-{
-    return c == '\n' || c == '\r' || c == ' ' || c == '\t';
-}
+static bool   is_space(char c);
+static size_t shown_length(const char *bytes, size_t count);
 
 void printable_tail(const char *bytes, size_t count, char *text, size_t size)
 {
@@ -68,4 +56,19 @@ void printable_tail(const char *bytes, size_t count, char *text, size_t size)
         at += length;
     }
     text[put] = '\0';
+}
+
+static bool is_space(char c)
+{
+    return c == '\n' || c == '\r' || c == ' ' || c == '\t';
+}
+
+/* Length of the UTF-8 character at bytes that a terminal merely shows; 0 for
+ * anything else, C1 controls (U+0080 to U+009F) included. */
+static size_t shown_length(const char *bytes, size_t count)
+{
+    uint32_t code;
+    size_t   length = utf8_decode(bytes, count, &code);
+
+    return length > 0 && code >= ' ' && (code < 0x7f || code >= 0xa0) ? length : 0;
 }

@@ -20,15 +20,16 @@
  * nodes; their agents look again. */
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
 
-static int  find_script(const struct options *options, char *const *here, const char *cwd,
-                        struct program *program, int *exit_code, struct error *err);
-static int  find_check(char *const *here, struct program *program, int *exit_code,
-                       struct error *err);
-static int  add_python(const struct options *options, char *const *here,
-                       struct program *program, struct error *err);
-static enum sight look_at(const char *path, const char *cwd);
-static char      *find_on_path(const char *name, char *const *here);
+static int        find_script(const struct options *options, char *const *here,
+                              const char *cwd, struct program *program, int *exit_code,
+                              struct error *err);
+static int        add_python(const struct options *options, char *const *here,
+                             struct program *program, struct error *err);
+static int        find_check(char *const *here, struct program *program, int *exit_code,
+                             struct error *err);
 static bool       is_script_name(const char *name);
+static char      *find_on_path(const char *name, char *const *here);
+static enum sight look_at(const char *path, const char *cwd);
 
 int program_find(const struct options *options, char *const *here, const char *cwd,
                  struct program *program, int *exit_code, struct error *err)
@@ -182,25 +183,6 @@ static bool is_script_name(const char *name)
     return length > 3 && strcmp(name + length - 3, ".py") == 0;
 }
 
-static enum sight look_at(const char *path, const char *cwd)
-{
-    char       *full = path[0] == '/' || cwd == NULL ? xstrdup(path)
-                                                     : xasprintf("%s/%s", cwd, path);
-    struct stat status;
-    enum sight  sight;
-
-    if (stat(full, &status) == 0 && S_ISDIR(status.st_mode))
-        sight = SIGHT_FOLDER;
-    else if (stat(full, &status) == 0)
-        sight = access(full, X_OK) == 0 ? SIGHT_EXECUTABLE : SIGHT_FILE;
-    else if (errno == EACCES || (path[0] != '/' && cwd != NULL && access(cwd, F_OK) < 0))
-        sight = SIGHT_UNKNOWN;
-    else
-        sight = SIGHT_NONE;
-    free(full);
-    return sight;
-}
-
 /* An absolute path, or NULL; caller frees. Entries of PATH that are relative
  * mean another directory on another node, and are passed over. */
 static char *find_on_path(const char *name, char *const *here)
@@ -218,4 +200,23 @@ static char *find_on_path(const char *name, char *const *here)
         free(full);
     }
     return NULL;
+}
+
+static enum sight look_at(const char *path, const char *cwd)
+{
+    char       *full = path[0] == '/' || cwd == NULL ? xstrdup(path)
+                                                     : xasprintf("%s/%s", cwd, path);
+    struct stat status;
+    enum sight  sight;
+
+    if (stat(full, &status) == 0 && S_ISDIR(status.st_mode))
+        sight = SIGHT_FOLDER;
+    else if (stat(full, &status) == 0)
+        sight = access(full, X_OK) == 0 ? SIGHT_EXECUTABLE : SIGHT_FILE;
+    else if (errno == EACCES || (path[0] != '/' && cwd != NULL && access(cwd, F_OK) < 0))
+        sight = SIGHT_UNKNOWN;
+    else
+        sight = SIGHT_NONE;
+    free(full);
+    return sight;
 }

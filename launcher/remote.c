@@ -18,6 +18,8 @@
 static int  open_channel(struct remote *r, struct conn_failure *why);
 static int  run_command(struct remote *r, struct conn_failure *why);
 static int  talk(struct remote *r, struct conn_failure *why);
+static int  result_of(struct remote *r, int rc, const char *what,
+                      struct conn_failure *why);
 static int  ended_early(struct remote *r, struct conn_failure *why);
 static void describe_shell(struct remote *r, char *text, size_t size);
 static void describe_end(const struct ssh_stream *stream, char *text, size_t size);
@@ -85,15 +87,6 @@ int remote_ended(struct remote *r, struct conn_failure *why)
                             said[0] != '\0' ? ": " : "", said);
 }
 
-static int result_of(struct remote *r, int rc, const char *what, struct conn_failure *why)
-{
-    if (rc == SSH_OK)
-        return 1;
-    if (rc == SSH_AGAIN)
-        return 0;
-    return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
-}
-
 static int open_channel(struct remote *r, struct conn_failure *why)
 {
     ssh_channel channel;
@@ -154,6 +147,15 @@ static int talk(struct remote *r, struct conn_failure *why)
                  r->bootstrap.noise);
     bootstrap_clear(&r->bootstrap);
     return 1;
+}
+
+static int result_of(struct remote *r, int rc, const char *what, struct conn_failure *why)
+{
+    if (rc == SSH_OK)
+        return 1;
+    if (rc == SSH_AGAIN)
+        return 0;
+    return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
 }
 
 /* The command ended before its nonce came. Once, that is blamed on the agent in

@@ -29,14 +29,31 @@
 #define WORDS_MAX  1200 /* bytes of how a rank ended */
 #define GROUPS_MAX 16   /* lines for the other ranks that failed */
 
-static void report_nodes(const struct outcome *outcome, FILE *out);
-static void report_first_rank(const struct outcome *outcome, const struct output *output,
+static void        report_lost(const struct outcome *outcome, FILE *out);
+static void        report_nodes(const struct outcome *outcome, FILE *out);
+static void        group_nodes(const struct outcome *outcome, struct groups *rows,
+                               struct groups *hints, struct groups *sweeps);
+static bool        any_started(const struct outcome *outcome);
+static void        print_rows(const struct outcome *outcome, const struct groups *rows,
                               FILE *out);
-static void report_exec(const struct outcome *outcome, FILE *out);
-static void report_too(const struct outcome *outcome, const struct output *output, FILE *out);
-static void report_after(const struct outcome *outcome, FILE *out);
-static void report_slow(const struct outcome *outcome, FILE *out);
-static void report_lost(const struct outcome *outcome, FILE *out);
+static int         widest(int width, const char *text);
+static void        print_notes(const struct outcome *outcome, const char *what,
+                               const struct groups *notes, FILE *out);
+static void        report_first_rank(const struct outcome *outcome,
+                                     const struct output *output, FILE *out);
+static const char *host_of(const struct outcome *outcome, int rank);
+static const char *hint_for(const struct rank_end *end, const struct strlist *lines);
+static bool        refuses_local_rank(const char *line);
+static void        report_too(const struct outcome *outcome, const struct output *output,
+                              FILE *out);
+static char       *last_words(const struct output *output, int rank, int first);
+static void        tail_of(const struct output *output, int rank, struct strlist *lines);
+static bool        same_but_numbers(const char *one, const char *other);
+static char       *without_numbers(const char *text);
+static void        report_after(const struct outcome *outcome, FILE *out);
+static void        report_exec(const struct outcome *outcome, FILE *out);
+static char       *words_of(const struct rank_end *end);
+static void        report_slow(const struct outcome *outcome, FILE *out);
 
 void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out)
 {
@@ -79,6 +96,28 @@ static void report_lost(const struct outcome *outcome, FILE *out)
 
 /* --- nodes ------------------------------------------------------------------ */
 
+static void report_nodes(const struct outcome *outcome, FILE *out)
+{
+    struct groups rows = { 0 }, hints = { 0 }, sweeps = { 0 };
+    size_t        i, failed = 0;
+
+    group_nodes(outcome, &rows, &hints, &sweeps);
+    for (i = 0; i < rows.count; i++)
+        failed += rows.group[i].count;
+    if (failed > 0) {
+        fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
+                outcome->plan->nodes == 1 ? "node" : "nodes",
+                outcome->plan->world_size == 0 || any_started(outcome)
+                    ? ":" : "; nothing was started:");
+        print_rows(outcome, &rows, out);
+    }
+    print_notes(outcome, "swept", &sweeps, out);
+    print_notes(outcome, "hint", &hints, out);
+    groups_clear(&rows);
+    groups_clear(&hints);
+    groups_clear(&sweeps);
+}
+
 /* Rows of the table: nodes that failed alike; hints and what was swept likewise. The keys
  * are safe to print, and of a row stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
@@ -110,9 +149,14 @@ static void group_nodes(const struct outcome *outcome, struct groups *rows,
     }
 }
 
-static int widest(int width, const char *text)
+static bool any_started(const struct outcome *outcome)
 {
-    return (int)strlen(text) > width ? (int)strlen(text) : width;
+    int rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++)
+        if (outcome->rank[rank].started)
+            return true;
+    return outcome->has_begun;
 }
 
 static void print_rows(const struct outcome *outcome, const struct groups *rows, FILE *out)
@@ -141,6 +185,11 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     free(names);
 }
 
+static int widest(int width, const char *text)
+{
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
 /* "  hint: te[1-3]: ..." */
 static void print_notes(const struct outcome *outcome, const char *what,
                         const struct groups *notes, FILE *out)
@@ -155,82 +204,7 @@ static void print_notes(const struct outcome *outcome, const char *what,
     }
 }
 
-static bool any_started(const struct outcome *outcome)
-{
-    int rank;
-
-    for (rank = 0; rank < outcome->plan->world_size; rank++)
-        if (outcome->rank[rank].started)
-            return true;
-    return outcome->has_begun;
-}
-
-static void report_nodes(const struct outcome *outcome, FILE *out)
-{
-    struct groups rows = { 0 }, hints = { 0 }, sweeps = { 0 };
-    size_t        i, failed = 0;
-
-    group_nodes(outcome, &rows, &hints, &sweeps);
-    for (i = 0; i < rows.count; i++)
-        failed += rows.group[i].count;
-    if (failed > 0) {
-        fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
-                outcome->plan->nodes == 1 ? "node" : "nodes",
-                outcome->plan->world_size == 0 || any_started(outcome)
-                    ? ":" : "; nothing was started:");
-        print_rows(outcome, &rows, out);
-    }
-    print_notes(outcome, "swept", &sweeps, out);
-    print_notes(outcome, "hint", &hints, out);
-    groups_clear(&rows);
-    groups_clear(&hints);
-    groups_clear(&sweeps);
-}
-
 /* --- ranks ------------------------------------------------------------------ */
-
-/* How a rank ended, safe to print; caller frees. */
-static char *words_of(const struct rank_end *end)
-{
-    char words[WORDS_MAX];
-
-    rank_end_words(end, words, sizeof words);
-    return visible_text(words, strlen(words));
-}
-
-static const char *host_of(const struct outcome *outcome, int rank)
-{
-    return outcome->plan->node[outcome->node_of[rank]].host;
-}
-
-static void tail_of(const struct output *output, int rank, struct strlist *lines)
-{
-    if (output != NULL)
-        output_tail(output, rank, lines);
-}
-
-/* As argparse, click and absl say it. */
-static bool refuses_local_rank(const char *line)
-{
-    return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
-           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
-            strcasestr(line, "unknown command line flag") != NULL);
-}
-
-/* The usual reasons of deaths that leave no line behind, and of one that does. */
-static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
-{
-    size_t i;
-
-    for (i = 0; i < lines->count; i++)
-        if (refuses_local_rank(lines->item[i]))
-            return "the script does not take --local_rank: give muster --no_local_rank";
-    if (end->signal == SIGKILL && end->oom == NULL)
-        return "muster did not send it. Did the kernel run out of memory? See dmesg there";
-    if (end->signal == SIGBUS)
-        return "is /dev/shm or the disk full there?";
-    return NULL;
-}
 
 static void report_first_rank(const struct outcome *outcome, const struct output *output,
                               FILE *out)
@@ -260,53 +234,32 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     free(words);
 }
 
-/* Each number becomes a '#': ranks say the same of ranks, ports and addresses of their
- * own. Caller frees. */
-static char *without_numbers(const char *text)
+static const char *host_of(const struct outcome *outcome, int rank)
 {
-    char *copy = xstrdup(text), *to = copy;
-
-    for (; *text != '\0'; text++) {
-        if (!isdigit((unsigned char)*text))
-            *to++ = *text;
-        else if (to == copy || to[-1] != '#')
-            *to++ = '#';
-    }
-    *to = '\0';
-    return copy;
+    return outcome->plan->node[outcome->node_of[rank]].host;
 }
 
-static bool same_but_numbers(const char *one, const char *other)
+/* The usual reasons of deaths that leave no line behind, and of one that does. */
+static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
 {
-    char *a = without_numbers(one), *b = without_numbers(other);
-    bool  same = strcmp(a, b) == 0;
+    size_t i;
 
-    free(a);
-    free(b);
-    return same;
+    for (i = 0; i < lines->count; i++)
+        if (refuses_local_rank(lines->item[i]))
+            return "the script does not take --local_rank: give muster --no_local_rank";
+    if (end->signal == SIGKILL && end->oom == NULL)
+        return "muster did not send it. Did the kernel run out of memory? See dmesg there";
+    if (end->signal == SIGBUS)
+        return "is /dev/shm or the disk full there?";
+    return NULL;
 }
 
-/* What a failing rank said last, next to what the first one did. */
-static char *last_words(const struct output *output, int rank, int first)
+/* As argparse, click and absl say it. */
+static bool refuses_local_rank(const char *line)
 {
-    struct strlist lines = { 0 }, firsts = { 0 };
-    char          *text;
-
-    tail_of(output, rank, &lines);
-    tail_of(output, first, &firsts);
-    if (lines.count == 0)
-        text = xstrdup("");
-    else if (firsts.count > 0 && strcmp(lines.item[lines.count - 1],
-                                        firsts.item[firsts.count - 1]) == 0)
-        text = xstrdup(", with the same last line");
-    else if (firsts.count > 0 && same_but_numbers(lines.item[lines.count - 1],
-                                                  firsts.item[firsts.count - 1]))
-        text = xstrdup(", with the same last line but for its numbers");
-    else
-        text = xasprintf("\n  | %s", lines.item[lines.count - 1]);
-    strlist_clear(&lines);
-    strlist_clear(&firsts);
-    return text;
+    return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
+           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
+            strcasestr(line, "unknown command line flag") != NULL);
 }
 
 /* Others that failed by themselves, before the stop reached them. */
@@ -344,6 +297,61 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
     if (i < groups.count)
         fprintf(out, "muster: and more ranks failed in %zu other ways\n", groups.count - i);
     groups_clear(&groups);
+}
+
+/* What a failing rank said last, next to what the first one did. */
+static char *last_words(const struct output *output, int rank, int first)
+{
+    struct strlist lines = { 0 }, firsts = { 0 };
+    char          *text;
+
+    tail_of(output, rank, &lines);
+    tail_of(output, first, &firsts);
+    if (lines.count == 0)
+        text = xstrdup("");
+    else if (firsts.count > 0 && strcmp(lines.item[lines.count - 1],
+                                        firsts.item[firsts.count - 1]) == 0)
+        text = xstrdup(", with the same last line");
+    else if (firsts.count > 0 && same_but_numbers(lines.item[lines.count - 1],
+                                                  firsts.item[firsts.count - 1]))
+        text = xstrdup(", with the same last line but for its numbers");
+    else
+        text = xasprintf("\n  | %s", lines.item[lines.count - 1]);
+    strlist_clear(&lines);
+    strlist_clear(&firsts);
+    return text;
+}
+
+static void tail_of(const struct output *output, int rank, struct strlist *lines)
+{
+    if (output != NULL)
+        output_tail(output, rank, lines);
+}
+
+static bool same_but_numbers(const char *one, const char *other)
+{
+    char *a = without_numbers(one), *b = without_numbers(other);
+    bool  same = strcmp(a, b) == 0;
+
+    free(a);
+    free(b);
+    return same;
+}
+
+/* Each number becomes a '#': ranks say the same of ranks, ports and addresses of their
+ * own. Caller frees. */
+static char *without_numbers(const char *text)
+{
+    char *copy = xstrdup(text), *to = copy;
+
+    for (; *text != '\0'; text++) {
+        if (!isdigit((unsigned char)*text))
+            *to++ = *text;
+        else if (to == copy || to[-1] != '#')
+            *to++ = '#';
+    }
+    *to = '\0';
+    return copy;
 }
 
 /* One line for those that were told to stop, and those of whom nothing is known. */
@@ -402,6 +410,15 @@ static void report_exec(const struct outcome *outcome, FILE *out)
         free(names);
     }
     groups_clear(&groups);
+}
+
+/* How a rank ended, safe to print; caller frees. */
+static char *words_of(const struct rank_end *end)
+{
+    char words[WORDS_MAX];
+
+    rank_end_words(end, words, sizeof words);
+    return visible_text(words, strlen(words));
 }
 
 /* That was a warning once, and the run may have gone on for days. */

@@ -17,8 +17,10 @@
 #define SLOW_LEAST 3
 #define QUICK_NS   (SLOW_NS / 2)
 
-static void find_best(struct roundtrips *trips);
-static void judge(struct roundtrips *trips, int64_t sent_ns, int64_t now_ns);
+static void   find_best(struct roundtrips *trips);
+static void   judge(struct roundtrips *trips, int64_t sent_ns, int64_t now_ns);
+static size_t kept(const struct roundtrips *trips);
+static int    compare(const void *one, const void *other);
 
 void roundtrips_init(struct roundtrips *trips)
 {
@@ -48,11 +50,6 @@ int roundtrips_take(struct roundtrips *trips, uint64_t sent_ns, uint64_t agent_n
     return 0;
 }
 
-static size_t kept(const struct roundtrips *trips)
-{
-    return trips->count < ROUNDTRIPS_KEPT ? trips->count : ROUNDTRIPS_KEPT;
-}
-
 static void find_best(struct roundtrips *trips)
 {
     const struct roundtrip *best = &trips->recent[0];
@@ -79,13 +76,6 @@ static void judge(struct roundtrips *trips, int64_t sent_ns, int64_t now_ns)
         trips->slow_count = 0;
 }
 
-static int compare(const void *one, const void *other)
-{
-    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
-
-    return (a > b) - (a < b);
-}
-
 int64_t roundtrips_percentile(const struct roundtrips *trips, int percent)
 {
     int64_t sorted[ROUNDTRIPS_KEPT];
@@ -97,6 +87,18 @@ int64_t roundtrips_percentile(const struct roundtrips *trips, int percent)
         sorted[i] = trips->recent[i].ns;
     qsort(sorted, count, sizeof *sorted, compare);
     return sorted[(count * (size_t)percent + 99) / 100 - 1];
+}
+
+static size_t kept(const struct roundtrips *trips)
+{
+    return trips->count < ROUNDTRIPS_KEPT ? trips->count : ROUNDTRIPS_KEPT;
+}
+
+static int compare(const void *one, const void *other)
+{
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+
+    return (a > b) - (a < b);
 }
 
 int64_t roundtrips_local_ns(const struct roundtrips *trips, int64_t agent_ns, int64_t now_ns)

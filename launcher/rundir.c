@@ -26,11 +26,14 @@ static void log_begin(struct rundir *dir);
 static void log_line(const char *line, size_t size, void *arg);
 static void log_done(size_t node, size_t bytes, void *arg);
 static void log_failed(bool is_stderr, int error, void *arg);
+static bool home_is_there(const char *runs);
 static int  make_path(const char *path, struct error *err);
 static int  write_plan(const struct rundir *dir, const struct plan *plan,
                        const struct options *options, struct error *err);
 static void reserve_result(const struct rundir *dir, const struct plan *plan);
-static int  write_json(int dir_fd, const char *name, const json_t *body, struct error *err);
+static int  write_json(int dir_fd, const char *name, const json_t *body,
+                       struct error *err);
+static int  write_all(int fd, const char *text, size_t size);
 
 char *rundir_all(void)
 {
@@ -41,14 +44,6 @@ char *rundir_all(void)
     if (home != NULL && home[0] == '/')
         return xasprintf("%s/.local/state/muster/runs", home);
     return NULL;
-}
-
-/* What is missing below it is made, but a home directory is not ours to make. */
-static bool home_is_there(const char *runs)
-{
-    const char *home = getenv("HOME");
-
-    return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
 }
 
 int rundir_open(struct rundir *dir, const struct plan *plan, const struct options *options,
@@ -152,6 +147,14 @@ static void log_failed(bool is_stderr, int error, void *arg)
     (void)is_stderr, (void)error, (void)arg;
 }
 
+/* What is missing below it is made, but a home directory is not ours to make. */
+static bool home_is_there(const char *runs)
+{
+    const char *home = getenv("HOME");
+
+    return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
+}
+
 /* mkdir -p, all of it ours alone. */
 static int make_path(const char *path, struct error *err)
 {
@@ -215,19 +218,6 @@ static int write_json(int dir_fd, const char *name, const json_t *body, struct e
     return rc;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-    ssize_t n;
-
-    for (; size > 0; text += n, size -= (size_t)n) {
-        n = write(fd, text, size);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        n = n < 0 ? 0 : n;
-    }
-    return 0;
-}
-
 /* Whoever looks sees the old one or the new one. */
 int rundir_write(int dir_fd, const char *name, const char *text, size_t size)
 {
@@ -249,6 +239,19 @@ int rundir_write(int dir_fd, const char *name, const char *text, size_t size)
     unlinkat(dir_fd, new_name, 0);
     errno = error;
     return -1;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    ssize_t n;
+
+    for (; size > 0; text += n, size -= (size_t)n) {
+        n = write(fd, text, size);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        n = n < 0 ? 0 : n;
+    }
+    return 0;
 }
 
 json_t *rundir_read(int dir_fd, const char *name)

@@ -19,6 +19,8 @@ static const char *const files[] = { "plan.json", "log",    "status.json", "resu
 
 static int  is_run(const struct dirent *entry);
 static void remove_run(int runs_fd, const char *name);
+static bool is_over(int dir_fd);
+static void remove_file(int dir_fd, const char *name);
 
 void rundir_remove_old(const char *runs, const char *but)
 {
@@ -44,6 +46,22 @@ static int is_run(const struct dirent *entry)
     return runid_is(entry->d_name);
 }
 
+/* Only what we wrote; somebody's own files keep the directory alive. */
+static void remove_run(int runs_fd, const char *name)
+{
+    int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    size_t i;
+
+    if (dir_fd < 0)
+        return;
+    if (is_over(dir_fd)) {
+        for (i = 0; i < sizeof files / sizeof *files; i++)
+            remove_file(dir_fd, files[i]);
+        unlinkat(runs_fd, name, AT_REMOVEDIR);
+    }
+    close(dir_fd);
+}
+
 /* On a home that machines share another one's lock may not show here: only a result
  * says that its run is over. */
 static bool is_over(int dir_fd)
@@ -66,20 +84,4 @@ static void remove_file(int dir_fd, const char *name)
     unlinkat(dir_fd, name, 0);
     snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
     unlinkat(dir_fd, new_name, 0);
-}
-
-/* Only what we wrote; somebody's own files keep the directory alive. */
-static void remove_run(int runs_fd, const char *name)
-{
-    int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    size_t i;
-
-    if (dir_fd < 0)
-        return;
-    if (is_over(dir_fd)) {
-        for (i = 0; i < sizeof files / sizeof *files; i++)
-            remove_file(dir_fd, files[i]);
-        unlinkat(runs_fd, name, AT_REMOVEDIR);
-    }
-    close(dir_fd);
 }

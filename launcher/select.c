@@ -20,20 +20,22 @@ struct mention {
     bool *slot; /* per slot of the host; NULL until has_slots */
 };
 
-static int  check_rules(const struct select_rules *rules, struct error *err);
-static int  read_filter(const char *filter, const struct hostlist *hosts,
-                        struct mention *mention, struct error *err);
-static const struct host *host_behind_comma(const char *filter, const struct hostlist *hosts);
-static void take_slots(const struct hostlist *hosts, const struct mention *mention,
-                       bool is_include, struct selection *selection);
-static void limit_nodes(struct selection *selection, size_t count);
-static void number_slots(struct selection *selection, int count);
-static int  limit_ranks(struct selection *selection, int count, struct error *err);
-
-static bool is_given(const char *filter)
-{
-    return filter != NULL && *filter != '\0';
-}
+static int   check_rules(const struct select_rules *rules, struct error *err);
+static bool  is_given(const char *filter);
+static int   read_filter(const char *filter, const struct hostlist *hosts,
+                         struct mention *mention, struct error *err);
+static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
+                       struct error *err);
+static char *cut_slots(char *node, char **slots);
+static int   read_slot(char *text, const struct host *host, struct mention *mention,
+                       struct error *err);
+static const struct host *host_behind_comma(const char *filter,
+                                            const struct hostlist *hosts);
+static void  take_slots(const struct hostlist *hosts, const struct mention *mention,
+                        bool is_include, struct selection *selection);
+static void  number_slots(struct selection *selection, int count);
+static int   limit_ranks(struct selection *selection, int count, struct error *err);
+static void  limit_nodes(struct selection *selection, size_t count);
 
 int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                  struct selection *selection, struct error *err)
@@ -106,11 +108,10 @@ static int check_rules(const struct select_rules *rules, struct error *err)
     return 0;
 }
 
-static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
-                       struct error *err);
-static char *cut_slots(char *node, char **slots);
-static int   read_slot(char *text, const struct host *host, struct mention *mention,
-                       struct error *err);
+static bool is_given(const char *filter)
+{
+    return filter != NULL && *filter != '\0';
+}
 
 /* "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
 static int read_filter(const char *filter, const struct hostlist *hosts,
@@ -229,13 +230,6 @@ static void take_slots(const struct hostlist *hosts, const struct mention *menti
     }
 }
 
-/* More than there are is all of them, without a word: as DeepSpeed. */
-static void limit_nodes(struct selection *selection, size_t count)
-{
-    while (selection->count > count)
-        free(selection->node[--selection->count].slot);
-}
-
 /* 0 to count - 1 on each node, whatever the hostfile says: as DeepSpeed. */
 static void number_slots(struct selection *selection, int count)
 {
@@ -267,4 +261,11 @@ static int limit_ranks(struct selection *selection, int count, struct error *err
                        selection->count);
     limit_nodes(selection, i);
     return 0;
+}
+
+/* More than there are is all of them, without a word: as DeepSpeed. */
+static void limit_nodes(struct selection *selection, size_t count)
+{
+    while (selection->count > count)
+        free(selection->node[--selection->count].slot);
 }

@@ -40,13 +40,18 @@ struct ssh_auth {
     char                    *encrypted; /* path of a key that only an agent could use */
 };
 
-static void add_files(struct ssh_auth *auth);
-static void add_candidate(struct ssh_auth *auth, const char *path, const char *certificate);
-static int  offer(struct ssh_auth *auth);
-static int  offer_agent(struct ssh_auth *auth);
-static int  offer_key(struct ssh_auth *auth, const struct candidate *c);
-static int  refuse(struct ssh_auth *auth, struct conn_failure *why);
-static int  give_up(struct ssh_auth *auth, struct conn_failure *why);
+static void        add_files(struct ssh_auth *auth);
+static void        add_candidate(struct ssh_auth *auth, const char *path,
+                                 const char *certificate);
+static int         offer(struct ssh_auth *auth);
+static int         offer_agent(struct ssh_auth *auth);
+static int         reach_agent(struct ssh_auth *auth);
+static int         offer_key(struct ssh_auth *auth, const struct candidate *c);
+static void        note(struct buffer *notes, const char *text, const char *more);
+static int         refuse(struct ssh_auth *auth, struct conn_failure *why);
+static int         give_up(struct ssh_auth *auth, struct conn_failure *why);
+static void        list_methods(int methods, char *text, size_t size);
+static const char *text_of(struct buffer *notes);
 
 struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config)
 {
@@ -142,19 +147,28 @@ static void add_candidate(struct ssh_auth *auth, const char *path, const char *c
 
 /* ---- offering ---- */
 
-static void note(struct buffer *notes, const char *text, const char *more)
-{
-    if (notes->size > 0)
-        buffer_add_text(notes, ", ");
-    buffer_add_text(notes, text);
-    buffer_add_text(notes, more);
-}
-
 static int offer(struct ssh_auth *auth)
 {
     const struct candidate *c = &auth->candidate[auth->at];
 
     return c->path == NULL ? offer_agent(auth) : offer_key(auth, c);
+}
+
+/* Called again until it is decided. */
+static int offer_agent(struct ssh_auth *auth)
+{
+    char keys[64];
+    int  rc;
+
+    if (!auth->has_agent && reach_agent(auth) < 0)
+        return SSH_AUTH_DENIED;
+    rc = ssh_userauth_agent(auth->session, NULL);
+    if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR) {
+        snprintf(keys, sizeof keys, "agent: %d key%s", auth->agent_keys,
+                 auth->agent_keys == 1 ? "" : "s");
+        note(&auth->tried, keys, "");
+    }
+    return rc;
 }
 
 /* By a socket of ours: libssh 0.9 knows no IdentityAgent, and the session closes
@@ -173,23 +187,6 @@ static int reach_agent(struct ssh_auth *auth)
     }
     note(&auth->skipped, "agent: ", auth->agent_keys == 0 ? "no keys" : err.text);
     return -1;
-}
-
-/* Called again until it is decided. */
-static int offer_agent(struct ssh_auth *auth)
-{
-    char keys[64];
-    int  rc;
-
-    if (!auth->has_agent && reach_agent(auth) < 0)
-        return SSH_AUTH_DENIED;
-    rc = ssh_userauth_agent(auth->session, NULL);
-    if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR) {
-        snprintf(keys, sizeof keys, "agent: %d key%s", auth->agent_keys,
-                 auth->agent_keys == 1 ? "" : "s");
-        note(&auth->tried, keys, "");
-    }
-    return rc;
 }
 
 static int offer_key(struct ssh_auth *auth, const struct candidate *c)
@@ -216,34 +213,15 @@ static int offer_key(struct ssh_auth *auth, const struct candidate *c)
     return rc;
 }
 
+static void note(struct buffer *notes, const char *text, const char *more)
+{
+    if (notes->size > 0)
+        buffer_add_text(notes, ", ");
+    buffer_add_text(notes, text);
+    buffer_add_text(notes, more);
+}
+
 /* ---- failing ---- */
-
-static const char *text_of(struct buffer *notes)
-{
-    buffer_add(notes, "", 1);
-    return notes->bytes;
-}
-
-static void list_methods(int methods, char *text, size_t size)
-{
-    static const struct {
-        int         bit;
-        const char *name;
-    } names[] = {
-        { SSH_AUTH_METHOD_PUBLICKEY, "publickey" },
-        { SSH_AUTH_METHOD_PASSWORD, "password" },
-        { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive" },
-        { SSH_AUTH_METHOD_HOSTBASED, "hostbased" },
-        { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic" },
-    };
-    size_t i, put = 0;
-
-    snprintf(text, size, "nothing");
-    for (i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (methods & names[i].bit && put < size)
-            put += (size_t)snprintf(text + put, size - put, "%s%s", put > 0 ? "," : "",
-                                    names[i].name);
-}
 
 /* The connection itself failed, as after too many keys. */
 static int refuse(struct ssh_auth *auth, struct conn_failure *why)
@@ -279,4 +257,31 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
         conn_failure_hint(why, "try: ssh-copy-id -p %d %s@%s", auth->config->port,
                           auth->config->user, auth->config->hostname);
     return -1;
+}
+
+static void list_methods(int methods, char *text, size_t size)
+{
+    static const struct {
+        int         bit;
+        const char *name;
+    } names[] = {
+        { SSH_AUTH_METHOD_PUBLICKEY, "publickey" },
+        { SSH_AUTH_METHOD_PASSWORD, "password" },
+        { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive" },
+        { SSH_AUTH_METHOD_HOSTBASED, "hostbased" },
+        { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic" },
+    };
+    size_t i, put = 0;
+
+    snprintf(text, size, "nothing");
+    for (i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (methods & names[i].bit && put < size)
+            put += (size_t)snprintf(text + put, size - put, "%s%s", put > 0 ? "," : "",
+                                    names[i].name);
+}
+
+static const char *text_of(struct buffer *notes)
+{
+    buffer_add(notes, "", 1);
+    return notes->bytes;
 }

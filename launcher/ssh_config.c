@@ -21,15 +21,24 @@
 
 #define SYSTEM_CONFIG SYSTEM_DIR "/ssh_config"
 
-static int settle(const struct ssh_settings *s, struct ssh_config *config, struct error *err);
-static int settle_address(const struct ssh_settings *s, struct ssh_config *config,
+static int   settle(const struct ssh_settings *s, struct ssh_config *config,
+                    struct error *err);
+static int   settle_address(const struct ssh_settings *s, struct ssh_config *config,
+                            struct error *err);
+static int   settle_keys(const struct ssh_settings *s, struct ssh_config *config,
+                         struct error *err);
+static int   settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config,
+                                struct error *err);
+static int   expand_list(const struct ssh_settings *s, const struct ssh_config *config,
+                         enum keyword key, struct strlist *list, struct error *err);
+static int   settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
                           struct error *err);
-static int settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config,
-                              struct error *err);
-static int settle_keys(const struct ssh_settings *s, struct ssh_config *config,
-                       struct error *err);
-static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
-                        struct error *err);
+static char *jump_command(const struct ssh_settings *s, struct error *err);
+static char *copy_value(const struct ssh_settings *s, enum keyword key);
+static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
+                    enum keyword key, const char *text, struct error *err);
+static int   add_token(const struct ssh_settings *s, const struct ssh_config *config,
+                       char token, struct buffer *made);
 
 int ssh_config_read(struct ssh_config *config, const struct conn_target *target,
                     struct error *err)
@@ -96,11 +105,6 @@ void ssh_config_clear(struct ssh_config *config)
     *config = (struct ssh_config){ 0 };
 }
 
-static char *copy_value(const struct ssh_settings *s, enum keyword key)
-{
-    return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
-}
-
 static int settle(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
 {
     if (settle_address(s, config, err) < 0 || settle_known_hosts(s, config, err) < 0 ||
@@ -111,85 +115,6 @@ static int settle(const struct ssh_settings *s, struct ssh_config *config, struc
     config->macs = copy_value(s, KEY_MACS);
     config->host_keys = copy_value(s, KEY_HOST_KEYS);
     config->key_types = copy_value(s, KEY_KEY_TYPES);
-    return 0;
-}
-
-static int add_token(const struct ssh_settings *s, const struct ssh_config *config, char token,
-                     struct buffer *made)
-{
-    char number[24];
-    char name[256] = "";
-
-    switch (token) {
-    case '%': buffer_add(made, "%", 1); break;
-    case 'd': buffer_add_text(made, s->home); break;
-    case 'h': buffer_add_text(made, config->hostname); break;
-    case 'n': buffer_add_text(made, s->target->host); break;
-    case 'r': buffer_add_text(made, config->user); break;
-    case 'u': buffer_add_text(made, s->local_user); break;
-    case 'k':
-        buffer_add_text(made, config->host_key_alias != NULL ? config->host_key_alias
-                                                             : s->target->host);
-        break;
-    case 'p':
-    case 'i':
-        snprintf(number, sizeof number, "%d", token == 'p' ? config->port : (int)getuid());
-        buffer_add_text(made, number);
-        break;
-    case 'l':
-    case 'L':
-        if (gethostname(name, sizeof name - 1) < 0)
-            return -1;
-        if (token == 'L')
-            name[strcspn(name, ".")] = '\0';
-        buffer_add_text(made, name);
-        break;
-    default:
-        return -1;
-    }
-    return 0;
-}
-
-/* Text with ~ and %x replaced; caller frees. NULL with err, which names the
- * place that key was set at. */
-static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
-                    enum keyword key, const char *text, struct error *err)
-{
-    struct buffer made = { 0 };
-
-    if (strncmp(text, "~/", 2) == 0) {
-        buffer_add_text(&made, s->home);
-        text++;
-    }
-    for (; *text != '\0'; text++) {
-        if (*text != '%') {
-            buffer_add(&made, text, 1);
-        } else if (add_token(s, config, *++text, &made) < 0) {
-            err_set(err, "%s: %%%c is not a token that muster can expand", s->place[key], *text);
-            buffer_clear(&made);
-            return NULL;
-        }
-    }
-    buffer_add(&made, "", 1);
-    return made.bytes;
-}
-
-static int expand_list(const struct ssh_settings *s, const struct ssh_config *config,
-                       enum keyword key, struct strlist *list, struct error *err)
-{
-    const struct strlist *words = &s->value[key];
-    char                 *path;
-    size_t                i;
-
-    for (i = 0; i < words->count; i++) {
-        if (strcasecmp(words->item[i], "none") == 0)
-            continue;
-        path = expand(s, config, key, words->item[i], err);
-        if (path == NULL)
-            return -1;
-        strlist_add(list, path);
-        free(path);
-    }
     return 0;
 }
 
@@ -269,6 +194,41 @@ static int settle_known_hosts(const struct ssh_settings *s, struct ssh_config *c
     return expand_list(s, config, KEY_GLOBAL_KNOWN_HOSTS, &config->known_hosts, err);
 }
 
+static int expand_list(const struct ssh_settings *s, const struct ssh_config *config,
+                       enum keyword key, struct strlist *list, struct error *err)
+{
+    const struct strlist *words = &s->value[key];
+    char                 *path;
+    size_t                i;
+
+    for (i = 0; i < words->count; i++) {
+        if (strcasecmp(words->item[i], "none") == 0)
+            continue;
+        path = expand(s, config, key, words->item[i], err);
+        if (path == NULL)
+            return -1;
+        strlist_add(list, path);
+        free(path);
+    }
+    return 0;
+}
+
+static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
+                        struct error *err)
+{
+    enum keyword key = s->place[KEY_PROXY_JUMP] != NULL ? KEY_PROXY_JUMP : KEY_PROXY_COMMAND;
+    char        *command;
+
+    if (s->place[key] == NULL || strcasecmp(s->value[key].item[0], "none") == 0)
+        return 0;
+    command = key == KEY_PROXY_JUMP ? jump_command(s, err) : copy_value(s, key);
+    if (command == NULL)
+        return -1;
+    config->proxy_command = expand(s, config, key, command, err);
+    free(command);
+    return config->proxy_command != NULL ? 0 : -1;
+}
+
 /* The ssh command that ProxyJump stands for. BatchMode: a question would hang
  * the start. */
 static char *jump_command(const struct ssh_settings *s, struct error *err)
@@ -305,18 +265,67 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
     return made.bytes;
 }
 
-static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
-                        struct error *err)
+static char *copy_value(const struct ssh_settings *s, enum keyword key)
 {
-    enum keyword key = s->place[KEY_PROXY_JUMP] != NULL ? KEY_PROXY_JUMP : KEY_PROXY_COMMAND;
-    char        *command;
+    return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
+}
 
-    if (s->place[key] == NULL || strcasecmp(s->value[key].item[0], "none") == 0)
-        return 0;
-    command = key == KEY_PROXY_JUMP ? jump_command(s, err) : copy_value(s, key);
-    if (command == NULL)
+/* Text with ~ and %x replaced; caller frees. NULL with err, which names the
+ * place that key was set at. */
+static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
+                    enum keyword key, const char *text, struct error *err)
+{
+    struct buffer made = { 0 };
+
+    if (strncmp(text, "~/", 2) == 0) {
+        buffer_add_text(&made, s->home);
+        text++;
+    }
+    for (; *text != '\0'; text++) {
+        if (*text != '%') {
+            buffer_add(&made, text, 1);
+        } else if (add_token(s, config, *++text, &made) < 0) {
+            err_set(err, "%s: %%%c is not a token that muster can expand", s->place[key], *text);
+            buffer_clear(&made);
+            return NULL;
+        }
+    }
+    buffer_add(&made, "", 1);
+    return made.bytes;
+}
+
+static int add_token(const struct ssh_settings *s, const struct ssh_config *config, char token,
+                     struct buffer *made)
+{
+    char number[24];
+    char name[256] = "";
+
+    switch (token) {
+    case '%': buffer_add(made, "%", 1); break;
+    case 'd': buffer_add_text(made, s->home); break;
+    case 'h': buffer_add_text(made, config->hostname); break;
+    case 'n': buffer_add_text(made, s->target->host); break;
+    case 'r': buffer_add_text(made, config->user); break;
+    case 'u': buffer_add_text(made, s->local_user); break;
+    case 'k':
+        buffer_add_text(made, config->host_key_alias != NULL ? config->host_key_alias
+                                                             : s->target->host);
+        break;
+    case 'p':
+    case 'i':
+        snprintf(number, sizeof number, "%d", token == 'p' ? config->port : (int)getuid());
+        buffer_add_text(made, number);
+        break;
+    case 'l':
+    case 'L':
+        if (gethostname(name, sizeof name - 1) < 0)
+            return -1;
+        if (token == 'L')
+            name[strcspn(name, ".")] = '\0';
+        buffer_add_text(made, name);
+        break;
+    default:
         return -1;
-    config->proxy_command = expand(s, config, key, command, err);
-    free(command);
-    return config->proxy_command != NULL ? 0 : -1;
+    }
+    return 0;
 }

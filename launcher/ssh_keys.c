@@ -23,9 +23,11 @@ static struct {
     size_t             count, users;
 } store;
 
+static bool is_same(const char *one, const char *other);
 static void read_key(struct stored_key *stored);
-static int  refuse_passphrase(const char *prompt, char *buf, size_t size, int echo, int verify,
-                              void *asked);
+static bool is_file(const char *path);
+static int  refuse_passphrase(const char *prompt, char *buf, size_t size, int echo,
+                              int verify, void *asked);
 static void add_certificate(struct stored_key *stored);
 
 void ssh_keys_take(void)
@@ -47,11 +49,6 @@ void ssh_keys_drop(void)
     free(store.entry);
     store.entry = NULL;
     store.count = 0;
-}
-
-static bool is_same(const char *one, const char *other)
-{
-    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
 ssh_key ssh_keys_get(const char *path, const char *certificate, enum ssh_key_state *state)
@@ -76,12 +73,9 @@ ssh_key ssh_keys_get(const char *path, const char *certificate, enum ssh_key_sta
     return stored->key;
 }
 
-/* libssh would open a pipe, and wait there for a writer. */
-static bool is_file(const char *path)
+static bool is_same(const char *one, const char *other)
 {
-    struct stat about;
-
-    return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
 static void read_key(struct stored_key *stored)
@@ -102,6 +96,14 @@ static void read_key(struct stored_key *stored)
         stored->state = rc == SSH_EOF ? SSH_KEY_ABSENT
                         : asked       ? SSH_KEY_ENCRYPTED
                                       : SSH_KEY_BAD;
+}
+
+/* libssh would open a pipe, and wait there for a writer. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
 }
 
 static int refuse_passphrase(const char *prompt, char *buf, size_t size, int echo, int verify,

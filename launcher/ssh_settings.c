@@ -46,10 +46,22 @@ static const struct {
     { "certificatefile", KEY_CERTIFICATE_FILE },
 };
 
-static int  read_line(struct ssh_settings *s, char *line, struct error *err);
-static int  include(struct ssh_settings *s, const struct strlist *words, struct error *err);
-static bool match_host_line(const char *host, const struct strlist *words);
-static bool match_criteria(const struct ssh_settings *s, const struct strlist *words);
+static bool         is_there(const char *path);
+static int          read_line(struct ssh_settings *s, char *line, struct error *err);
+static int          include(struct ssh_settings *s, const struct strlist *words,
+                            struct error *err);
+static char        *include_pattern(const struct ssh_settings *s, const char *word);
+static void         keep_value(struct ssh_settings *s, enum keyword key,
+                               const struct strlist *words);
+static char        *cut_keyword(char *keyword);
+static enum keyword find_keyword(const char *name);
+static int          split_words(const char *text, struct strlist *words);
+static bool         match_host_line(const char *host, const struct strlist *words);
+static bool         match_criteria(const struct ssh_settings *s,
+                                   const struct strlist *words);
+static bool         match_comma_list(const char *text, const char *list);
+static bool         try_pattern(const char *text, const char *pattern, bool *is_match);
+static bool         match_pattern(const char *text, const char *pattern);
 
 /* The home directory is the password file's, whatever $HOME says, as in ssh. */
 void ssh_settings_init(struct ssh_settings *s, const struct conn_target *target)
@@ -73,16 +85,6 @@ void ssh_settings_clear(struct ssh_settings *s)
     free(s->local_user);
 }
 
-/* A folder among what Include finds is nothing to read, as in ssh. */
-static bool is_there(const char *path)
-{
-    struct stat about;
-
-    if (stat(path, &about) < 0)
-        return errno != ENOENT && errno != ENOTDIR;
-    return !S_ISDIR(about.st_mode);
-}
-
 int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
                       struct error *err)
 {
@@ -97,6 +99,16 @@ int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
     rc = ssh_settings_parse(s, path, text, err);
     free(text);
     return rc;
+}
+
+/* A folder among what Include finds is nothing to read, as in ssh. */
+static bool is_there(const char *path)
+{
+    struct stat about;
+
+    if (stat(path, &about) < 0)
+        return errno != ENOENT && errno != ENOTDIR;
+    return !S_ISDIR(about.st_mode);
 }
 
 int ssh_settings_parse(struct ssh_settings *s, const char *name, char *text,
@@ -121,67 +133,6 @@ const char *ssh_settings_get(const struct ssh_settings *s, enum keyword key, con
     if (given != NULL)
         return given;
     return s->value[key].count > 0 ? s->value[key].item[0] : otherwise;
-}
-
-/* Cut "Keyword value", "Keyword=value": the keyword's end becomes NUL, the
- * value is returned. */
-static char *cut_keyword(char *keyword)
-{
-    char *end = keyword + strcspn(keyword, " \t\r="), *value = end + strspn(end, " \t\r");
-
-    if (*value == '=')
-        value++;
-    value += strspn(value, " \t\r");
-    *end = '\0';
-    return value;
-}
-
-/* Words are apart by blanks; "..." holds one together; '#' starts a comment. */
-static int split_words(const char *text, struct strlist *words)
-{
-    const char *end;
-
-    for (;;) {
-        text += strspn(text, " \t\r");
-        if (*text == '\0' || *text == '#')
-            return 0;
-        if (*text == '"') {
-            end = strchr(++text, '"');
-            if (end == NULL)
-                return -1;
-            strlist_add_bytes(words, text, (size_t)(end - text));
-            text = end + 1;
-        } else {
-            end = text + strcspn(text, " \t\r");
-            strlist_add_bytes(words, text, (size_t)(end - text));
-            text = end;
-        }
-    }
-}
-
-static enum keyword find_keyword(const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
-        if (strcasecmp(keywords[i].name, name) == 0)
-            return keywords[i].key;
-    return KEY_COUNT;
-}
-
-static void keep_value(struct ssh_settings *s, enum keyword key, const struct strlist *words)
-{
-    bool adds_up = key == KEY_IDENTITY_FILE || key == KEY_CERTIFICATE_FILE;
-
-    if (!s->is_active || (s->place[key] != NULL && !adds_up))
-        return;
-    /* ProxyCommand and ProxyJump say the same thing: the first of both wins. */
-    if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
-        (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
-        return;
-    strlist_append(&s->value[key], words);
-    if (s->place[key] == NULL)
-        s->place[key] = xasprintf("%s:%d", s->name, s->line);
 }
 
 static int read_line(struct ssh_settings *s, char *line, struct error *err)
@@ -219,16 +170,6 @@ out:
     return rc;
 }
 
-static char *include_pattern(const struct ssh_settings *s, const char *word)
-{
-    if (word[0] == '/')
-        return xstrdup(word);
-    if (strncmp(word, "~/", 2) == 0)
-        return xasprintf("%s/%s", s->home, word + 2);
-    return s->is_system ? xasprintf(SYSTEM_DIR "/%s", word)
-                        : xasprintf("%s/.ssh/%s", s->home, word);
-}
-
 static int include(struct ssh_settings *s, const struct strlist *words, struct error *err)
 {
     struct ssh_settings before = *s;
@@ -258,38 +199,75 @@ static int include(struct ssh_settings *s, const struct strlist *words, struct e
     return rc;
 }
 
-/* '*' and '?' only. */
-static bool match_pattern(const char *text, const char *pattern)
+static char *include_pattern(const struct ssh_settings *s, const char *word)
 {
-    const char *star = NULL, *retry = NULL;
-
-    while (*text != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            retry = text;
-        } else if (*pattern == '?' || *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star;
-            text = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
+    if (word[0] == '/')
+        return xstrdup(word);
+    if (strncmp(word, "~/", 2) == 0)
+        return xasprintf("%s/%s", s->home, word + 2);
+    return s->is_system ? xasprintf(SYSTEM_DIR "/%s", word)
+                        : xasprintf("%s/.ssh/%s", s->home, word);
 }
 
-/* A pattern in a list: *is_match when it matches; false when its '!' forbids
- * the whole list. */
-static bool try_pattern(const char *text, const char *pattern, bool *is_match)
+static void keep_value(struct ssh_settings *s, enum keyword key, const struct strlist *words)
 {
-    if (pattern[0] == '!')
-        return !match_pattern(text, pattern + 1);
-    *is_match = *is_match || match_pattern(text, pattern);
-    return true;
+    bool adds_up = key == KEY_IDENTITY_FILE || key == KEY_CERTIFICATE_FILE;
+
+    if (!s->is_active || (s->place[key] != NULL && !adds_up))
+        return;
+    /* ProxyCommand and ProxyJump say the same thing: the first of both wins. */
+    if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
+        (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
+        return;
+    strlist_append(&s->value[key], words);
+    if (s->place[key] == NULL)
+        s->place[key] = xasprintf("%s:%d", s->name, s->line);
+}
+
+/* Cut "Keyword value", "Keyword=value": the keyword's end becomes NUL, the
+ * value is returned. */
+static char *cut_keyword(char *keyword)
+{
+    char *end = keyword + strcspn(keyword, " \t\r="), *value = end + strspn(end, " \t\r");
+
+    if (*value == '=')
+        value++;
+    value += strspn(value, " \t\r");
+    *end = '\0';
+    return value;
+}
+
+static enum keyword find_keyword(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
+        if (strcasecmp(keywords[i].name, name) == 0)
+            return keywords[i].key;
+    return KEY_COUNT;
+}
+
+/* Words are apart by blanks; "..." holds one together; '#' starts a comment. */
+static int split_words(const char *text, struct strlist *words)
+{
+    const char *end;
+
+    for (;;) {
+        text += strspn(text, " \t\r");
+        if (*text == '\0' || *text == '#')
+            return 0;
+        if (*text == '"') {
+            end = strchr(++text, '"');
+            if (end == NULL)
+                return -1;
+            strlist_add_bytes(words, text, (size_t)(end - text));
+            text = end + 1;
+        } else {
+            end = text + strcspn(text, " \t\r");
+            strlist_add_bytes(words, text, (size_t)(end - text));
+            text = end;
+        }
+    }
 }
 
 static bool match_host_line(const char *host, const struct strlist *words)
@@ -301,17 +279,6 @@ static bool match_host_line(const char *host, const struct strlist *words)
         if (!try_pattern(host, words->item[i], &is_match))
             return false;
     return is_match;
-}
-
-static bool match_comma_list(const char *text, const char *list)
-{
-    char *copy = xstrdup(list), *rest = copy, *pattern;
-    bool  is_match = false, is_allowed = true;
-
-    while (is_allowed && (pattern = strsep(&rest, ",")) != NULL)
-        is_allowed = try_pattern(text, pattern, &is_match);
-    free(copy);
-    return is_match && is_allowed;
 }
 
 static bool match_criteria(const struct ssh_settings *s, const struct strlist *words)
@@ -343,4 +310,49 @@ static bool match_criteria(const struct ssh_settings *s, const struct strlist *w
         is_match = is_match && match_comma_list(text, words->item[i]) != is_negated;
     }
     return is_match;
+}
+
+static bool match_comma_list(const char *text, const char *list)
+{
+    char *copy = xstrdup(list), *rest = copy, *pattern;
+    bool  is_match = false, is_allowed = true;
+
+    while (is_allowed && (pattern = strsep(&rest, ",")) != NULL)
+        is_allowed = try_pattern(text, pattern, &is_match);
+    free(copy);
+    return is_match && is_allowed;
+}
+
+/* A pattern in a list: *is_match when it matches; false when its '!' forbids
+ * the whole list. */
+static bool try_pattern(const char *text, const char *pattern, bool *is_match)
+{
+    if (pattern[0] == '!')
+        return !match_pattern(text, pattern + 1);
+    *is_match = *is_match || match_pattern(text, pattern);
+    return true;
+}
+
+/* '*' and '?' only. */
+static bool match_pattern(const char *text, const char *pattern)
+{
+    const char *star = NULL, *retry = NULL;
+
+    while (*text != '\0') {
+        if (*pattern == '*') {
+            star = ++pattern;
+            retry = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star;
+            text = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
 }

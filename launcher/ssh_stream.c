@@ -18,23 +18,17 @@
 #define WRITE_BYTES  (64 * 1024)  /* given to libssh at a time: two packets of OpenSSH */
 #define GRUMBLE_KEPT 4096
 
-static int  data_cb(ssh_session session, ssh_channel channel, void *data, uint32_t size,
-                    int is_stderr, void *arg);
-static void close_cb(ssh_session session, ssh_channel channel, void *arg);
-static void exit_status_cb(ssh_session session, ssh_channel channel, int status, void *arg);
-static void exit_signal_cb(ssh_session session, ssh_channel channel, const char *signal,
-                           int core, const char *text, const char *language, void *arg);
-static int  process_packets(struct ssh_stream *s);
-static int  send_some(struct ssh_stream *s);
-
-static struct evbuffer *new_buffer(void)
-{
-    struct evbuffer *buffer = evbuffer_new();
-
-    if (buffer == NULL)
-        xalloc_die();
-    return buffer;
-}
+static struct evbuffer *new_buffer(void);
+static int              data_cb(ssh_session session, ssh_channel channel, void *data,
+                                uint32_t size, int is_stderr, void *arg);
+static void             close_cb(ssh_session session, ssh_channel channel, void *arg);
+static void             exit_status_cb(ssh_session session, ssh_channel channel,
+                                       int status, void *arg);
+static void             exit_signal_cb(ssh_session session, ssh_channel channel,
+                                       const char *signal, int core, const char *text,
+                                       const char *language, void *arg);
+static int              process_packets(struct ssh_stream *s);
+static int              send_some(struct ssh_stream *s);
 
 void ssh_stream_init(struct ssh_stream *s, ssh_session session, ssh_channel channel)
 {
@@ -99,6 +93,15 @@ bool ssh_stream_has_ended(const struct ssh_stream *s)
 {
     return ssh_stream_is_eof(s) &&
            (s->is_closed || s->exit_status >= 0 || s->exit_signal[0] != '\0');
+}
+
+static struct evbuffer *new_buffer(void)
+{
+    struct evbuffer *buffer = evbuffer_new();
+
+    if (buffer == NULL)
+        xalloc_die();
+    return buffer;
 }
 
 static int data_cb(ssh_session session, ssh_channel channel, void *data, uint32_t size,

@@ -24,10 +24,16 @@
 
 static bool    is_damaged(const struct run *run, struct node *node);
 static bool    is_twice(const struct run *run, struct node *node);
+static bool    same_machine(const struct node *a, const struct node *b);
+static bool    same_text(const struct node *a, const struct node *b, const char *key);
+static bool    share_a_slot(const struct plan_node *a, const struct plan_node *b);
 static bool    is_contained(const char *words);
-static bool    check_gpus(const struct run *run, struct node *node, const json_t *holders);
+static bool    check_gpus(const struct run *run, struct node *node,
+                          const json_t *holders);
+static void    holder_words(const json_t *holder, char *text, size_t size);
 static void    check_shm(const struct node *node, const json_t *shm);
 static void    check_left(const struct node *node, const json_t *left);
+static double  ahead_s(const struct node *node);
 static int64_t hello_int(const struct node *node, const char *key);
 
 /* --- when all have answered ------------------------------------------------- */
@@ -53,35 +59,6 @@ static bool is_damaged(const struct run *run, struct node *node)
               "the copy of muster-agent there has %" PRId64 " bytes instead of %zu: it is damaged",
               size, run->agent.size);
     return true;
-}
-
-static bool same_text(const struct node *a, const struct node *b, const char *key)
-{
-    const json_t *one = json_object_get(a->hello, key), *other = json_object_get(b->hello, key);
-
-    return json_is_string(one) && json_string_length(one) > 0 && json_equal(one, other);
-}
-
-/* The kernel's boot id alone does not tell machines apart: containers share it, and
- * so do virtual machines made from one snapshot. Those differ in their addresses. */
-static bool same_machine(const struct node *a, const struct node *b)
-{
-    const json_t *addresses = json_object_get(a->hello, "addresses");
-
-    return same_text(a, b, "boot_id") && hello_int(a, "netns") != 0 &&
-           hello_int(a, "netns") == hello_int(b, "netns") &&
-           json_equal(addresses, json_object_get(b->hello, "addresses"));
-}
-
-static bool share_a_slot(const struct plan_node *a, const struct plan_node *b)
-{
-    int i, j;
-
-    for (i = 0; i < a->slots; i++)
-        for (j = 0; j < b->slots; j++)
-            if (a->slot[i] == b->slot[j] && a->device.count == 0 && b->device.count == 0)
-                return true;
-    return false;
 }
 
 /* A name and an alias of it in the hostfile. Two logins with homes of their own are
@@ -112,6 +89,35 @@ static bool is_twice(const struct run *run, struct node *node)
                   other->plan->host);
         return true;
     }
+    return false;
+}
+
+/* The kernel's boot id alone does not tell machines apart: containers share it, and
+ * so do virtual machines made from one snapshot. Those differ in their addresses. */
+static bool same_machine(const struct node *a, const struct node *b)
+{
+    const json_t *addresses = json_object_get(a->hello, "addresses");
+
+    return same_text(a, b, "boot_id") && hello_int(a, "netns") != 0 &&
+           hello_int(a, "netns") == hello_int(b, "netns") &&
+           json_equal(addresses, json_object_get(b->hello, "addresses"));
+}
+
+static bool same_text(const struct node *a, const struct node *b, const char *key)
+{
+    const json_t *one = json_object_get(a->hello, key), *other = json_object_get(b->hello, key);
+
+    return json_is_string(one) && json_string_length(one) > 0 && json_equal(one, other);
+}
+
+static bool share_a_slot(const struct plan_node *a, const struct plan_node *b)
+{
+    int i, j;
+
+    for (i = 0; i < a->slots; i++)
+        for (j = 0; j < b->slots; j++)
+            if (a->slot[i] == b->slot[j] && a->device.count == 0 && b->device.count == 0)
+                return true;
     return false;
 }
 
@@ -152,26 +158,6 @@ static bool is_contained(const char *words)
     return false;
 }
 
-/* "GPU 0,1 is in use by pid 7 of ann, for 3 h: python3 train.py", into text. */
-static void holder_words(const json_t *holder, char *text, size_t size)
-{
-    const char   *user = json_string_value(json_object_get(holder, "user"));
-    const char   *command = json_string_value(json_object_get(holder, "command"));
-    json_int_t    age_s = json_integer_value(json_object_get(holder, "age_s"));
-    const json_t *gpu;
-    char          gpus[64] = "";
-    size_t        i, used = 0;
-
-    json_array_foreach(json_object_get(holder, "gpus"), i, gpu)
-        if (used < sizeof gpus)
-            used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" JSON_INTEGER_FORMAT,
-                                     i > 0 ? "," : "", json_integer_value(gpu));
-    snprintf(text, size, "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %"
-             JSON_INTEGER_FORMAT " %s: %s", gpus, json_integer_value(json_object_get(holder, "pid")),
-             user != NULL ? user : "?", age_s >= HOUR_S ? age_s / HOUR_S : age_s,
-             age_s >= HOUR_S ? "h" : "s", command != NULL ? command : "?");
-}
-
 static bool check_gpus(const struct run *run, struct node *node, const json_t *holders)
 {
     const json_t *holder;
@@ -192,6 +178,26 @@ static bool check_gpus(const struct run *run, struct node *node, const json_t *h
     if (i > HOLDERS_SHOWN)
         log_warn("%s: and %zu more processes use its GPUs", node->plan->host, i - HOLDERS_SHOWN);
     return true;
+}
+
+/* "GPU 0,1 is in use by pid 7 of ann, for 3 h: python3 train.py", into text. */
+static void holder_words(const json_t *holder, char *text, size_t size)
+{
+    const char   *user = json_string_value(json_object_get(holder, "user"));
+    const char   *command = json_string_value(json_object_get(holder, "command"));
+    json_int_t    age_s = json_integer_value(json_object_get(holder, "age_s"));
+    const json_t *gpu;
+    char          gpus[64] = "";
+    size_t        i, used = 0;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, gpu)
+        if (used < sizeof gpus)
+            used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" JSON_INTEGER_FORMAT,
+                                     i > 0 ? "," : "", json_integer_value(gpu));
+    snprintf(text, size, "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %"
+             JSON_INTEGER_FORMAT " %s: %s", gpus, json_integer_value(json_object_get(holder, "pid")),
+             user != NULL ? user : "?", age_s >= HOUR_S ? age_s / HOUR_S : age_s,
+             age_s >= HOUR_S ? "h" : "s", command != NULL ? command : "?");
 }
 
 static void check_shm(const struct node *node, const json_t *shm)
@@ -234,23 +240,6 @@ static void check_left(const struct node *node, const json_t *left)
 
 /* --- when all are ready ----------------------------------------------------- */
 
-/* How far the node's clock is ahead of ours; 0 when that is less than what the
- * round trip leaves open. */
-static double ahead_s(const struct node *node)
-{
-    struct timespec real;
-    int64_t         then_ns = hello_int(node, "time_ns"), here_ns;
-    double          ahead, unsure = (double)node->trips.best_ns / NS_PER_S;
-
-    if (then_ns <= 0 || node->trips.best_ns == INT64_MAX)
-        return 0;
-    clock_gettime(CLOCK_REALTIME, &real);
-    here_ns = real.tv_sec * NS_PER_S + real.tv_nsec -
-              (clock_now_ns() - node_local_ns(node, hello_int(node, "now_ns")));
-    ahead = (double)(then_ns - here_ns) / NS_PER_S;
-    return ahead > unsure || ahead < -unsure ? ahead : 0;
-}
-
 /* Leases do not care: they count on the monotonic clock. Logs and checkpoints of
  * different nodes do. */
 void run_check_clocks(const struct run *run)
@@ -275,6 +264,23 @@ void run_check_clocks(const struct run *run)
         free(names);
     }
     strlist_clear(&hosts);
+}
+
+/* How far the node's clock is ahead of ours; 0 when that is less than what the
+ * round trip leaves open. */
+static double ahead_s(const struct node *node)
+{
+    struct timespec real;
+    int64_t         then_ns = hello_int(node, "time_ns"), here_ns;
+    double          ahead, unsure = (double)node->trips.best_ns / NS_PER_S;
+
+    if (then_ns <= 0 || node->trips.best_ns == INT64_MAX)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &real);
+    here_ns = real.tv_sec * NS_PER_S + real.tv_nsec -
+              (clock_now_ns() - node_local_ns(node, hello_int(node, "now_ns")));
+    ahead = (double)(then_ns - here_ns) / NS_PER_S;
+    return ahead > unsure || ahead < -unsure ? ahead : 0;
 }
 
 static int64_t hello_int(const struct node *node, const char *key)

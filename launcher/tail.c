@@ -11,6 +11,8 @@
 #include "linebuf.h"
 #include "visible.h"
 
+static void start_walk(const struct tail *tail, struct segments *walk);
+
 void tail_add(struct tail *tail, bool is_stderr, const char *bytes, size_t size)
 {
     struct buffer *kept = &tail->kept;
@@ -36,26 +38,6 @@ void tail_add(struct tail *tail, bool is_stderr, const char *bytes, size_t size)
     buffer_add(kept, bytes, size);
 }
 
-/* The last TAIL_BYTES of it, without a line whose beginning is gone. */
-static void start_walk(const struct tail *tail, struct segments *walk)
-{
-    const char *bytes = tail->kept.bytes, *lf;
-    size_t      size = tail->kept.size;
-    bool        is_cut = tail->is_cut;
-
-    if (size > TAIL_BYTES) {
-        bytes += size - TAIL_BYTES;
-        size = TAIL_BYTES;
-        is_cut = true;
-    }
-    lf = is_cut ? memchr(bytes, '\n', size) : NULL;
-    if (lf != NULL && lf + 1 != bytes + size) {
-        size -= (size_t)(lf + 1 - bytes);
-        bytes = lf + 1;
-    }
-    segments_start(walk, bytes, size);
-}
-
 void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
 {
     struct segments walk;
@@ -79,6 +61,26 @@ void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
         strlist_add(lines, text);
         free(text);
     }
+}
+
+/* The last TAIL_BYTES of it, without a line whose beginning is gone. */
+static void start_walk(const struct tail *tail, struct segments *walk)
+{
+    const char *bytes = tail->kept.bytes, *lf;
+    size_t      size = tail->kept.size;
+    bool        is_cut = tail->is_cut;
+
+    if (size > TAIL_BYTES) {
+        bytes += size - TAIL_BYTES;
+        size = TAIL_BYTES;
+        is_cut = true;
+    }
+    lf = is_cut ? memchr(bytes, '\n', size) : NULL;
+    if (lf != NULL && lf + 1 != bytes + size) {
+        size -= (size_t)(lf + 1 - bytes);
+        bytes = lf + 1;
+    }
+    segments_start(walk, bytes, size);
 }
 
 void tail_clear(struct tail *tail)

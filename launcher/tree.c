@@ -19,13 +19,18 @@
 
 #define PROBLEMS_MAX 16 /* more of them tell nobody anything new */
 
-static char *absolute(const char *path, struct error *err);
-static void  add_source(struct trees *trees, char *path, const char *to,
-                        struct strlist *problems);
+static char        *absolute(const char *path, struct error *err);
+static bool         has_dots(const char *path);
+static void         add_source(struct trees *trees, char *path, const char *to,
+                               struct strlist *problems);
 static struct tree *tree_of(struct trees *trees, const char *root, const char *here);
-static bool  is_taken(const struct tree *tree, const char *name);
-static void  walk(struct tree *tree, char *path, const char *name, size_t source,
-                  struct strlist *problems);
+static bool         is_taken(const struct tree *tree, const char *name);
+static void         walk(struct tree *tree, char *path, const char *name, size_t source,
+                         struct strlist *problems);
+static int          by_name(const FTSENT **a, const FTSENT **b);
+static const char  *look(const FTSENT *found, struct tree_item *item);
+static char        *read_link(const char *path);
+static void         add_item(struct tree *tree, const struct tree_item *item);
 
 int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
                struct strlist *problems)
@@ -67,18 +72,6 @@ void trees_clear(struct trees *trees)
     *trees = (struct trees){ 0 };
 }
 
-static bool has_dots(const char *path)
-{
-    size_t size;
-
-    for (; *path != '\0'; path += size + (path[size] == '/')) {
-        size = strcspn(path, "/");
-        if (size == 2 && memcmp(path, "..", 2) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Below this directory where it is relative; without "." and doubled slashes. What ".."
  * means only the kernel knows. Caller frees; NULL with err. */
 static char *absolute(const char *path, struct error *err)
@@ -111,6 +104,18 @@ static char *absolute(const char *path, struct error *err)
     }
     *to = '\0';
     return full;
+}
+
+static bool has_dots(const char *path)
+{
+    size_t size;
+
+    for (; *path != '\0'; path += size + (path[size] == '/')) {
+        size = strcspn(path, "/");
+        if (size == 2 && memcmp(path, "..", 2) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* path is as absolute() has made it. */
@@ -171,32 +176,43 @@ static bool is_taken(const struct tree *tree, const char *name)
 
 /* --- what there is ---------------------------------------------------------- */
 
-/* The kernel makes no promise about the size of a link. */
-static char *read_link(const char *path)
+/* Below path, which may itself be a symbolic link: the user means what it leads to. */
+static void walk(struct tree *tree, char *path, const char *name, size_t source,
+                 struct strlist *problems)
 {
-    char    target[PATH_MAX];
-    ssize_t size = readlink(path, target, sizeof target);
+    char       *paths[] = { path, NULL };
+    FTS        *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTSENT     *found = NULL;
+    const char *fault;
+    size_t      skip = (size_t)(name - path);
 
-    if (size < 0)
-        return NULL;
-    if (size == sizeof target) {
-        errno = ENAMETOOLONG;
-        return NULL;
+    errno = fts != NULL ? 0 : errno;
+    while (fts != NULL && problems->count < PROBLEMS_MAX && (found = fts_read(fts)) != NULL) {
+        struct tree_item item = { .source = source };
+
+        if (found->fts_info == FTS_DP)
+            continue;
+        item.path = xstrdup(found->fts_path + skip);
+        fault = look(found, &item);
+        if (fault == NULL && tree->items == TREE_ITEMS_MAX)
+            fault = "more than 1048576 files, directories and links";
+        if (fault == NULL) {
+            add_item(tree, &item);
+            continue;
+        }
+        strlist_addf(problems, "%s: %s", found->fts_path, fault);
+        free(item.path);
+        free(item.target);
     }
-    return xstrndup(target, (size_t)size);
+    if (found == NULL && errno != 0)
+        strlist_addf(problems, "%s: %s", path, strerror(errno));
+    if (fts != NULL)
+        fts_close(fts);
 }
 
-static void add_item(struct tree *tree, const struct tree_item *item)
+static int by_name(const FTSENT **a, const FTSENT **b)
 {
-    if (tree->items == tree->room) {
-        tree->room = tree->room > 0 ? tree->room * 2 : 64;
-        tree->item = xreallocarray(tree->item, tree->room, sizeof *tree->item);
-    }
-    tree->item[tree->items++] = *item;
-    if (item->type == ENTRY_FILE) {
-        tree->files++;
-        tree->bytes += item->size;
-    }
+    return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 /* What this is, into item; NULL, or why it cannot be sent. */
@@ -241,43 +257,32 @@ static const char *look(const FTSENT *found, struct tree_item *item)
     return entry_path_fault(item->path);
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+/* The kernel makes no promise about the size of a link. */
+static char *read_link(const char *path)
 {
-    return strcmp((*a)->fts_name, (*b)->fts_name);
+    char    target[PATH_MAX];
+    ssize_t size = readlink(path, target, sizeof target);
+
+    if (size < 0)
+        return NULL;
+    if (size == sizeof target) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return xstrndup(target, (size_t)size);
 }
 
-/* Below path, which may itself be a symbolic link: the user means what it leads to. */
-static void walk(struct tree *tree, char *path, const char *name, size_t source,
-                 struct strlist *problems)
+static void add_item(struct tree *tree, const struct tree_item *item)
 {
-    char       *paths[] = { path, NULL };
-    FTS        *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    FTSENT     *found = NULL;
-    const char *fault;
-    size_t      skip = (size_t)(name - path);
-
-    errno = fts != NULL ? 0 : errno;
-    while (fts != NULL && problems->count < PROBLEMS_MAX && (found = fts_read(fts)) != NULL) {
-        struct tree_item item = { .source = source };
-
-        if (found->fts_info == FTS_DP)
-            continue;
-        item.path = xstrdup(found->fts_path + skip);
-        fault = look(found, &item);
-        if (fault == NULL && tree->items == TREE_ITEMS_MAX)
-            fault = "more than 1048576 files, directories and links";
-        if (fault == NULL) {
-            add_item(tree, &item);
-            continue;
-        }
-        strlist_addf(problems, "%s: %s", found->fts_path, fault);
-        free(item.path);
-        free(item.target);
+    if (tree->items == tree->room) {
+        tree->room = tree->room > 0 ? tree->room * 2 : 64;
+        tree->item = xreallocarray(tree->item, tree->room, sizeof *tree->item);
     }
-    if (found == NULL && errno != 0)
-        strlist_addf(problems, "%s: %s", path, strerror(errno));
-    if (fts != NULL)
-        fts_close(fts);
+    tree->item[tree->items++] = *item;
+    if (item->type == ENTRY_FILE) {
+        tree->files++;
+        tree->bytes += item->size;
+    }
 }
 
 /* --- what is sent ----------------------------------------------------------- */

@@ -11,21 +11,11 @@
 #include "number.h"
 #include "xalloc.h"
 
-/* "3" or "3-5" into [first, last]. */
-static int parse_range(char *word, int world_size, int64_t *first, int64_t *last, struct error *err)
-{
-    char *dash = strchr(word, '-');
-
-    if (dash != NULL)
-        *dash++ = '\0';
-    if (parse_number(word, 0, world_size - 1, first, err) < 0)
-        return -1;
-    if (dash == NULL) {
-        *last = *first;
-        return 0;
-    }
-    return parse_number(dash, *first, world_size - 1, last, err);
-}
+static int   parse_range(char *word, int world_size, int64_t *first, int64_t *last,
+                         struct error *err);
+static char *label_of(const struct plan *plan, const struct options *options,
+                      const struct plan_node *node, int rank);
+static char *file_of(const struct plan *plan, const struct options *options, int rank);
 
 int view_parse_ranks(const char *text, int world_size, bool **shown, struct error *err)
 {
@@ -51,6 +41,43 @@ out:
     free(copy);
     free(made);
     return rc;
+}
+
+/* "3" or "3-5" into [first, last]. */
+static int parse_range(char *word, int world_size, int64_t *first, int64_t *last, struct error *err)
+{
+    char *dash = strchr(word, '-');
+
+    if (dash != NULL)
+        *dash++ = '\0';
+    if (parse_number(word, 0, world_size - 1, first, err) < 0)
+        return -1;
+    if (dash == NULL) {
+        *last = *first;
+        return 0;
+    }
+    return parse_number(dash, *first, world_size - 1, last, err);
+}
+
+void view_add_ranks(struct output *output, const struct plan *plan,
+                    const struct options *options, const bool *shown)
+{
+    size_t n;
+    int    i;
+
+    for (n = 0; n < plan->nodes; n++) {
+        const struct plan_node *node = &plan->node[n];
+
+        for (i = 0; i < node->ranks; i++) {
+            int   rank = node->rank[i].rank;
+            char *label = label_of(plan, options, node, rank);
+            char *file = file_of(plan, options, rank);
+
+            output_add_rank(output, rank, n, node->host, label, shown[rank], file);
+            free(label);
+            free(file);
+        }
+    }
 }
 
 static char *label_of(const struct plan *plan, const struct options *options,
@@ -79,25 +106,4 @@ static char *file_of(const struct plan *plan, const struct options *options, int
     if (options->log_dir == NULL)
         return NULL;
     return xasprintf("%s/%s_rank%d.log", options->log_dir, plan->stamp, rank);
-}
-
-void view_add_ranks(struct output *output, const struct plan *plan,
-                    const struct options *options, const bool *shown)
-{
-    size_t n;
-    int    i;
-
-    for (n = 0; n < plan->nodes; n++) {
-        const struct plan_node *node = &plan->node[n];
-
-        for (i = 0; i < node->ranks; i++) {
-            int   rank = node->rank[i].rank;
-            char *label = label_of(plan, options, node, rank);
-            char *file = file_of(plan, options, rank);
-
-            output_add_rank(output, rank, n, node->host, label, shown[rank], file);
-            free(label);
-            free(file);
-        }
-    }
 }

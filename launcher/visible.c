@@ -27,7 +27,9 @@ struct glyph {
 
 static size_t plain(const char *text, size_t size, size_t columns);
 static size_t colour(const char *text, size_t size, bool *is_on);
-static void   next_glyph(const char *text, size_t size, size_t column, struct glyph *glyph);
+static void   next_glyph(const char *text, size_t size, size_t column,
+                         struct glyph *glyph);
+static size_t columns_of(uint32_t code);
 
 void visible_add(struct buffer *out, const char *text, size_t size, size_t columns)
 {
@@ -92,13 +94,6 @@ static size_t colour(const char *text, size_t size, bool *is_on)
     return n + 1;
 }
 
-/* Rough, and rather too wide than too narrow: a line that is cut early is no
- * harm, one that wraps cannot be erased. */
-static size_t columns_of(uint32_t code)
-{
-    return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
-}
-
 static void next_glyph(const char *text, size_t size, size_t column, struct glyph *glyph)
 {
     uint32_t code;
@@ -119,4 +114,11 @@ static void next_glyph(const char *text, size_t size, size_t column, struct glyp
     }
     if (n > 0)
         glyph->size = glyph->columns = (size_t)n;
+}
+
+/* Rough, and rather too wide than too narrow: a line that is cut early is no
+ * harm, one that wraps cannot be erased. */
+static size_t columns_of(uint32_t code)
+{
+    return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
 }

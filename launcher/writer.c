@@ -69,17 +69,28 @@ struct writer {
     bool            is_joined; /* from here on all is dropped */
 };
 
-static void *write_all(void *arg);
-static void  drop(struct writer *writer, const struct source *source, size_t size,
-                  size_t charge);
-static void  wake(struct writer *writer);
-static bool  has_work(const struct writer *writer);
-static void  take_batch(struct writer *writer);
-static void  write_batch(struct writer *writer);
-static void  release_batch(struct writer *writer);
-static void  flush(struct writer *writer);
-static void  check_close(struct writer *writer, bool is_stderr);
-static void  flush_full(struct buffer *out, void *arg);
+static struct run     *open_run(const struct writer *writer, const struct source *source,
+                                size_t more);
+static void            drop(struct writer *writer, const struct source *source,
+                            size_t size, size_t charge);
+static void            queue_run(struct writer *writer, struct source *source,
+                                 struct buffer *bytes, size_t charge, bool is_unfinished);
+static void            wake(struct writer *writer);
+static void           *write_all(void *arg);
+static bool            has_work(const struct writer *writer);
+static void            take_batch(struct writer *writer);
+static void            take_own(struct writer *writer);
+static void            write_batch(struct writer *writer);
+static void            flush_full(struct buffer *out, void *arg);
+static void            flush(struct writer *writer);
+static ssize_t         write_some(int fd, const char *bytes, size_t size);
+static void            check_close(struct writer *writer, bool is_stderr);
+static struct timespec monotonic_in(double seconds);
+static void            drop_rest(struct writer *writer);
+static uint64_t        bytes_of(const struct run *run);
+static void            release_batch(struct writer *writer);
+static void            free_runs(struct run *run, const struct writer *writer,
+                                 size_t *waiting);
 
 struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer_ops *ops,
                           void *arg)
@@ -107,41 +118,6 @@ struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer
 
 /* --- the event loop's side ------------------------------------------------- */
 
-static void queue_run(struct writer *writer, struct source *source, struct buffer *bytes,
-                      size_t charge, bool is_unfinished)
-{
-    struct run *run = xcalloc(1, sizeof *run);
-
-    run->source = source;
-    run->bytes = *bytes;
-    run->charge = charge;
-    run->is_unfinished = is_unfinished;
-    if (source->is_timed)
-        clock_gettime(CLOCK_REALTIME, &run->when);
-    *bytes = (struct buffer){ 0 };
-    if (writer->last != NULL)
-        writer->last->next = run;
-    else
-        writer->head = run;
-    writer->last = run;
-    writer->waiting += sizeof *run + run->bytes.size;
-    source->open = is_unfinished ? NULL : run;
-}
-
-/* Its last run, when lines may still be added there. */
-static struct run *open_run(const struct writer *writer, const struct source *source,
-                            size_t more)
-{
-    struct run *run = source->open;
-    bool        is_crowded = writer->waiting > WRITER_STRICT_MAX;
-
-    if (run == NULL || run->bytes.size + more > RUN_JOIN_MAX)
-        return NULL;
-    if (!is_crowded && (run != writer->last || source->is_timed))
-        return NULL;
-    return run;
-}
-
 void writer_add(struct writer *writer, struct source *source, struct buffer *run,
                 size_t charge)
 {
@@ -161,6 +137,20 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     wake(writer);
     pthread_mutex_unlock(&writer->lock);
     buffer_clear(run);
+}
+
+/* Its last run, when lines may still be added there. */
+static struct run *open_run(const struct writer *writer, const struct source *source,
+                            size_t more)
+{
+    struct run *run = source->open;
+    bool        is_crowded = writer->waiting > WRITER_STRICT_MAX;
+
+    if (run == NULL || run->bytes.size + more > RUN_JOIN_MAX)
+        return NULL;
+    if (!is_crowded && (run != writer->last || source->is_timed))
+        return NULL;
+    return run;
 }
 
 static void drop(struct writer *writer, const struct source *source, size_t size,
@@ -186,6 +176,27 @@ bool writer_unfinished(struct writer *writer, struct source *source, const char 
     }
     pthread_mutex_unlock(&writer->lock);
     return !is_busy;
+}
+
+static void queue_run(struct writer *writer, struct source *source, struct buffer *bytes,
+                      size_t charge, bool is_unfinished)
+{
+    struct run *run = xcalloc(1, sizeof *run);
+
+    run->source = source;
+    run->bytes = *bytes;
+    run->charge = charge;
+    run->is_unfinished = is_unfinished;
+    if (source->is_timed)
+        clock_gettime(CLOCK_REALTIME, &run->when);
+    *bytes = (struct buffer){ 0 };
+    if (writer->last != NULL)
+        writer->last->next = run;
+    else
+        writer->head = run;
+    writer->last = run;
+    writer->waiting += sizeof *run + run->bytes.size;
+    source->open = is_unfinished ? NULL : run;
 }
 
 void writer_own(struct writer *writer, const char *lines, size_t size)
@@ -273,20 +284,6 @@ static bool has_work(const struct writer *writer)
     return writer->head != NULL || writer->own.size > 0 || writer->progress != NULL;
 }
 
-static void take_own(struct writer *writer)
-{
-    char note[80];
-
-    writer->own_batch = writer->own;
-    writer->own = (struct buffer){ 0 };
-    if (writer->own_left_out == 0)
-        return;
-    snprintf(note, sizeof note, "muster: %zu messages were left out here\n",
-             writer->own_left_out);
-    buffer_add_text(&writer->own_batch, note);
-    writer->own_left_out = 0;
-}
-
 static void take_batch(struct writer *writer)
 {
     struct run **end = &writer->batch;
@@ -310,6 +307,20 @@ static void take_batch(struct writer *writer)
     }
     if (writer->head == NULL)
         writer->last = NULL;
+}
+
+static void take_own(struct writer *writer)
+{
+    char note[80];
+
+    writer->own_batch = writer->own;
+    writer->own = (struct buffer){ 0 };
+    if (writer->own_left_out == 0)
+        return;
+    snprintf(note, sizeof note, "muster: %zu messages were left out here\n",
+             writer->own_left_out);
+    buffer_add_text(&writer->own_batch, note);
+    writer->own_left_out = 0;
 }
 
 static void write_batch(struct writer *writer)
@@ -342,52 +353,10 @@ static void write_batch(struct writer *writer)
     flush(writer);
 }
 
-static void free_runs(struct run *run, const struct writer *writer, size_t *waiting)
-{
-    struct run *next;
-
-    for (; run != NULL; run = next) {
-        next = run->next;
-        *waiting -= sizeof *run + run->bytes.size;
-        if (run->charge > 0)
-            writer->ops->done(run->source->node, run->charge, writer->arg);
-        buffer_clear(&run->bytes);
-        free(run);
-    }
-}
-
-static void release_batch(struct writer *writer)
-{
-    free_runs(writer->batch, writer, &writer->waiting);
-    writer->batch = NULL;
-    buffer_clear(&writer->own_batch);
-    free(writer->progress_batch);
-    writer->progress_batch = NULL;
-}
-
 static void flush_full(struct buffer *out, void *arg)
 {
     (void)out;
     flush(arg);
-}
-
-/* One write, or a wait until there is room: the two places to be cancelled in. */
-static ssize_t write_some(int fd, const char *bytes, size_t size)
-{
-    struct pollfd room = { .fd = fd, .events = POLLOUT };
-    ssize_t       n;
-    int           error;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-    n = write(fd, bytes, size < WRITE_MAX ? size : WRITE_MAX);
-    error = errno;
-    if (n < 0 && error == EAGAIN) {
-        poll(&room, 1, -1); /* the user's descriptor, and somebody made it so */
-        error = EINTR;
-    }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    errno = error;
-    return n;
 }
 
 /* Nobody misses muster's own words if they cannot be written; a rank's are. */
@@ -416,6 +385,25 @@ static void flush(struct writer *writer)
     writer->out.size = writer->out_done = 0;
 }
 
+/* One write, or a wait until there is room: the two places to be cancelled in. */
+static ssize_t write_some(int fd, const char *bytes, size_t size)
+{
+    struct pollfd room = { .fd = fd, .events = POLLOUT };
+    ssize_t       n;
+    int           error;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    n = write(fd, bytes, size < WRITE_MAX ? size : WRITE_MAX);
+    error = errno;
+    if (n < 0 && error == EAGAIN) {
+        poll(&room, 1, -1); /* the user's descriptor, and somebody made it so */
+        error = EINTR;
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    errno = error;
+    return n;
+}
+
 /* Some file servers say only when a file is closed that they had no room for it. That
  * goes for each close, so that of a copy is enough. */
 static void check_close(struct writer *writer, bool is_stderr)
@@ -430,37 +418,6 @@ static void check_close(struct writer *writer, bool is_stderr)
 }
 
 /* --- the end --------------------------------------------------------------- */
-
-static struct timespec monotonic_in(double seconds)
-{
-    int64_t at_ns = clock_now_ns() + (int64_t)(seconds * 1e9);
-
-    return (struct timespec){ .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S };
-}
-
-static uint64_t bytes_of(const struct run *run)
-{
-    uint64_t bytes = 0;
-
-    for (; run != NULL; run = run->next)
-        bytes += run->is_unfinished ? 0 : run->bytes.size;
-    return bytes;
-}
-
-/* The thread is gone: what it has not written is lost. */
-static void drop_rest(struct writer *writer)
-{
-    uint64_t rest = bytes_of(writer->unformed) + bytes_of(writer->head);
-
-    if (!writer->out_is_own)
-        rest += writer->out.size - writer->out_done;
-    if (rest > 0)
-        writer->ops->failed(writer->out_is_stderr, ETIMEDOUT, writer->arg);
-    writer->lost += rest;
-    free_runs(writer->head, writer, &writer->waiting);
-    writer->head = writer->last = writer->unformed = NULL;
-    release_batch(writer);
-}
 
 uint64_t writer_finish(struct writer *writer, double patience_s)
 {
@@ -487,6 +444,60 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
     writer->is_joined = true;
     drop_rest(writer);
     return writer->lost;
+}
+
+static struct timespec monotonic_in(double seconds)
+{
+    int64_t at_ns = clock_now_ns() + (int64_t)(seconds * 1e9);
+
+    return (struct timespec){ .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S };
+}
+
+/* The thread is gone: what it has not written is lost. */
+static void drop_rest(struct writer *writer)
+{
+    uint64_t rest = bytes_of(writer->unformed) + bytes_of(writer->head);
+
+    if (!writer->out_is_own)
+        rest += writer->out.size - writer->out_done;
+    if (rest > 0)
+        writer->ops->failed(writer->out_is_stderr, ETIMEDOUT, writer->arg);
+    writer->lost += rest;
+    free_runs(writer->head, writer, &writer->waiting);
+    writer->head = writer->last = writer->unformed = NULL;
+    release_batch(writer);
+}
+
+static uint64_t bytes_of(const struct run *run)
+{
+    uint64_t bytes = 0;
+
+    for (; run != NULL; run = run->next)
+        bytes += run->is_unfinished ? 0 : run->bytes.size;
+    return bytes;
+}
+
+static void release_batch(struct writer *writer)
+{
+    free_runs(writer->batch, writer, &writer->waiting);
+    writer->batch = NULL;
+    buffer_clear(&writer->own_batch);
+    free(writer->progress_batch);
+    writer->progress_batch = NULL;
+}
+
+static void free_runs(struct run *run, const struct writer *writer, size_t *waiting)
+{
+    struct run *next;
+
+    for (; run != NULL; run = next) {
+        next = run->next;
+        *waiting -= sizeof *run + run->bytes.size;
+        if (run->charge > 0)
+            writer->ops->done(run->source->node, run->charge, writer->arg);
+        buffer_clear(&run->bytes);
+        free(run);
+    }
 }
 
 void writer_free(struct writer *writer)

@@ -23,18 +23,23 @@ struct trial {
 };
 
 static bool   is_corrupt_rank(int rank);
+static size_t next_size(const struct check_options *options, size_t bytes);
 static void   trial_make(struct trial *trial, const struct bench *bench,
                          const struct collective *what, size_t bytes);
-static int    run_trial(struct bench *bench, const struct trial *trial, struct report *report,
-                        struct error *err);
-static size_t next_size(const struct check_options *options, size_t bytes);
+static int    run_trial(struct bench *bench, const struct trial *trial,
+                        struct report *report, struct error *err);
 static int    check_values(struct bench *bench, const struct trial *trial, double *wrong,
                            struct error *err);
+static void   compare(struct bench *bench, const struct trial *trial, double *wrong);
 static int    check_barrier(struct bench *bench, double *wrong, struct error *err);
 static int    time_calls(struct bench *bench, const struct trial *trial, double *time_s,
                          struct error *err);
+static int    call(struct bench *bench, const struct trial *trial, struct error *err);
 static int    sum_over_ranks(struct bench *bench, double *values, size_t count,
                              struct error *err);
+static int    load(struct bench *bench, void *to, size_t bytes, struct error *err);
+static int    fetch(struct bench *bench, void *to, size_t bytes, struct error *err);
+static int    wait_all(struct comm *comm, struct error *err);
 
 int bench_init(struct bench *bench, const struct check_options *options,
                const struct roster *roster, struct comm *comm, struct error *err)
@@ -158,34 +163,6 @@ static int run_trial(struct bench *bench, const struct trial *trial, struct repo
     return 0;
 }
 
-static int call(struct bench *bench, const struct trial *trial, struct error *err)
-{
-    return trial->what->run(bench->comm, &trial->transfer, err);
-}
-
-static int wait_all(struct comm *comm, struct error *err)
-{
-    return comm->ops->wait(comm, comm->ops->mark(comm), err);
-}
-
-/* What staging holds, to the communicator's memory. */
-static int load(struct bench *bench, void *to, size_t bytes, struct error *err)
-{
-    return bench->comm->ops->copy(bench->comm, to, bench->staging, bytes, COMM_FROM_HOST, err);
-}
-
-/* And back, once all is done. */
-static int fetch(struct bench *bench, void *to, size_t bytes, struct error *err)
-{
-    struct comm *comm = bench->comm;
-
-    if (wait_all(comm, err) < 0)
-        return -1;
-    return comm->ops->copy(comm, to, bench->out, bytes, COMM_TO_HOST, err);
-}
-
-static void compare(struct bench *bench, const struct trial *trial, double *wrong);
-
 /* Fill, call once, and compare every element of the result. */
 static int check_values(struct bench *bench, const struct trial *trial, double *wrong,
                         struct error *err)
@@ -291,6 +268,11 @@ static int time_calls(struct bench *bench, const struct trial *trial, double *ti
     return 0;
 }
 
+static int call(struct bench *bench, const struct trial *trial, struct error *err)
+{
+    return trial->what->run(bench->comm, &trial->transfer, err);
+}
+
 static int sum_over_ranks(struct bench *bench, double *values, size_t count,
                           struct error *err)
 {
@@ -302,4 +284,25 @@ static int sum_over_ranks(struct bench *bench, double *values, size_t count,
                                      REDOP_SUM, err) < 0)
         return -1;
     return fetch(bench, values, bytes, err);
+}
+
+/* What staging holds, to the communicator's memory. */
+static int load(struct bench *bench, void *to, size_t bytes, struct error *err)
+{
+    return bench->comm->ops->copy(bench->comm, to, bench->staging, bytes, COMM_FROM_HOST, err);
+}
+
+/* And back, once all is done. */
+static int fetch(struct bench *bench, void *to, size_t bytes, struct error *err)
+{
+    struct comm *comm = bench->comm;
+
+    if (wait_all(comm, err) < 0)
+        return -1;
+    return comm->ops->copy(comm, to, bench->out, bytes, COMM_TO_HOST, err);
+}
+
+static int wait_all(struct comm *comm, struct error *err)
+{
+    return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }

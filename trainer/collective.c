@@ -5,6 +5,8 @@
 
 #include "collective.h"
 
+static double but_own_part(int ranks);
+
 static int run_broadcast(struct comm *comm, const struct transfer *t, struct error *err)
 {
     return comm->ops->broadcast(comm, t->out, t->count, t->type, 0, err);
@@ -96,14 +98,14 @@ static double all_of_it(int ranks)
     return 1;
 }
 
-static double but_own_part(int ranks)
-{
-    return (double)(ranks - 1) / ranks;
-}
-
 static double there_and_back(int ranks)
 {
     return 2 * but_own_part(ranks);
+}
+
+static double but_own_part(int ranks)
+{
+    return (double)(ranks - 1) / ranks;
 }
 
 const struct collective collectives[] = {

@@ -42,37 +42,37 @@ struct nccl_comm {
 
 static const struct comm_ops nccl_ops;
 
-static int settle(struct nccl_comm *c, const char *what, ncclResult_t rc, struct error *err);
-static int cuda_failed(const char *what, cudaError_t rc, struct error *err);
-
-static struct nccl_comm *of(struct comm *comm)
-{
-    return (struct nccl_comm *)comm;
-}
+static void           no_gpu(struct comm_device *device, cudaError_t rc);
+static void           format_uuid(const char *bytes, char text[37]);
+static int            make_stream(struct nccl_comm *c, int device, struct error *err);
+static int            exchange_id(const struct comm_world *world, ncclUniqueId *id,
+                                  struct error *err);
+static int            connect_ranks(struct nccl_comm *c, const ncclUniqueId *id,
+                                    struct error *err);
+static int            group_start(struct comm *comm, struct error *err);
+static int            send_to(struct comm *comm, const void *in, size_t count,
+                              enum dtype type, int peer, struct error *err);
+static int            recv_from(struct comm *comm, void *out, size_t count,
+                                enum dtype type, int peer, struct error *err);
+static int            group_end(struct comm *comm, struct error *err);
+static int            all_reduce(struct comm *comm, const void *in, void *out,
+                                 size_t count, enum dtype type, enum redop op,
+                                 struct error *err);
+static ncclDataType_t type_of(enum dtype type);
+static void           abort_comm(struct comm *comm);
+static void           free_rest(struct nccl_comm *c);
+static int            settle(struct nccl_comm *c, const char *what, ncclResult_t rc,
+                             struct error *err);
+static uint64_t       mark(struct comm *comm);
+static int            wait(struct comm *comm, uint64_t until, struct error *err);
+static struct nccl_comm *of(struct comm *comm);
+static int            nccl_failed(const struct nccl_comm *c, const char *what,
+                                  ncclResult_t rc, struct error *err);
+static int            late(struct nccl_comm *c, const char *what, struct error *err);
+static void           pause_after(int64_t waited_ns);
+static int            cuda_failed(const char *what, cudaError_t rc, struct error *err);
 
 /* ---- this rank's GPU ---- */
-
-static void no_gpu(struct comm_device *device, cudaError_t rc)
-{
-    if (access("/proc/driver/nvidia/version", F_OK) != 0)
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: no NVIDIA driver is loaded");
-    else if (rc != cudaSuccess)
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: %s", cudaGetErrorString(rc));
-    else
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: CUDA shows none");
-}
-
-static void format_uuid(const char *bytes, char text[37])
-{
-    int i;
-
-    for (i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *text++ = '-';
-        hex_encode(bytes + i, 1, text);
-        text += 2;
-    }
-}
 
 static void probe(int local_rank, struct comm_device *device)
 {
@@ -112,7 +112,59 @@ static void probe(int local_rank, struct comm_device *device)
         device->usable = true;
 }
 
+static void no_gpu(struct comm_device *device, cudaError_t rc)
+{
+    if (access("/proc/driver/nvidia/version", F_OK) != 0)
+        snprintf(device->why_not, sizeof device->why_not, "no GPU: no NVIDIA driver is loaded");
+    else if (rc != cudaSuccess)
+        snprintf(device->why_not, sizeof device->why_not, "no GPU: %s", cudaGetErrorString(rc));
+    else
+        snprintf(device->why_not, sizeof device->why_not, "no GPU: CUDA shows none");
+}
+
+static void format_uuid(const char *bytes, char text[37])
+{
+    int i;
+
+    for (i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *text++ = '-';
+        hex_encode(bytes + i, 1, text);
+        text += 2;
+    }
+}
+
 /* ---- opening ---- */
+
+static struct comm *open_comm(const struct comm_world *world, const struct comm_device *device,
+                              bool *timed_out, struct error *err)
+{
+    struct nccl_comm *c = xcalloc(1, sizeof *c);
+    ncclUniqueId      id;
+
+    c->base = (struct comm){ .ops = &nccl_ops, .rank = world->rank, .size = world->size,
+                             .memory = COMM_DEVICE, .timeout_s = world->timeout_s };
+    if (make_stream(c, device->index, err) == 0 && exchange_id(world, &id, err) == 0 &&
+        connect_ranks(c, &id, err) == 0)
+        return &c->base;
+    *timed_out = c->base.timed_out || world->pmi->timed_out;
+    abort_comm(&c->base);
+    return NULL;
+}
+
+static int make_stream(struct nccl_comm *c, int device, struct error *err)
+{
+    cudaError_t rc = cudaSetDevice(device);
+    int         i;
+
+    if (rc == cudaSuccess)
+        rc = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
+    for (i = 0; i < MARKS && rc == cudaSuccess; i++)
+        rc = cudaEventCreateWithFlags(&c->event[i], cudaEventDisableTiming);
+    if (rc == cudaSuccess)
+        rc = cudaMalloc(&c->word, sizeof(int));
+    return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
+}
 
 static int exchange_id(const struct comm_world *world, ncclUniqueId *id, struct error *err)
 {
@@ -153,69 +205,183 @@ static int connect_ranks(struct nccl_comm *c, const ncclUniqueId *id, struct err
                    why.text, iface != NULL ? iface : "not set");
 }
 
-static int make_stream(struct nccl_comm *c, int device, struct error *err)
-{
-    cudaError_t rc = cudaSetDevice(device);
-    int         i;
+/* ---- operations ---- */
 
-    if (rc == cudaSuccess)
-        rc = cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking);
-    for (i = 0; i < MARKS && rc == cudaSuccess; i++)
-        rc = cudaEventCreateWithFlags(&c->event[i], cudaEventDisableTiming);
-    if (rc == cudaSuccess)
-        rc = cudaMalloc(&c->word, sizeof(int));
-    return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
+_Static_assert((int)DTYPE_INT8 == ncclInt8 && (int)DTYPE_UINT64 == ncclUint64 &&
+               (int)DTYPE_HALF == ncclFloat16 && (int)DTYPE_DOUBLE == ncclFloat64 &&
+               (int)DTYPE_BFLOAT16 == 9, "NCCL's numbers of the types");
+_Static_assert((int)REDOP_SUM == ncclSum && (int)REDOP_PROD == ncclProd &&
+               (int)REDOP_MAX == ncclMax && (int)REDOP_MIN == ncclMin,
+               "NCCL's numbers of the operations");
+
+static int reduce_scatter(struct comm *comm, const void *in, void *out, size_t count,
+                          enum dtype type, enum redop op, struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    return settle(c, "reduce_scatter", ncclReduceScatter(in, out, count, type_of(type),
+                                                         (ncclRedOp_t)op, c->nccl, c->stream),
+                  err);
 }
 
-static void abort_comm(struct comm *comm);
-
-static struct comm *open_comm(const struct comm_world *world, const struct comm_device *device,
-                              bool *timed_out, struct error *err)
+static int all_gather(struct comm *comm, const void *in, void *out, size_t count,
+                      enum dtype type, struct error *err)
 {
-    struct nccl_comm *c = xcalloc(1, sizeof *c);
-    ncclUniqueId      id;
+    struct nccl_comm *c = of(comm);
 
-    c->base = (struct comm){ .ops = &nccl_ops, .rank = world->rank, .size = world->size,
-                             .memory = COMM_DEVICE, .timeout_s = world->timeout_s };
-    if (make_stream(c, device->index, err) == 0 && exchange_id(world, &id, err) == 0 &&
-        connect_ranks(c, &id, err) == 0)
-        return &c->base;
-    *timed_out = c->base.timed_out || world->pmi->timed_out;
-    abort_comm(&c->base);
+    return settle(c, "all_gather",
+                  ncclAllGather(in, out, count, type_of(type), c->nccl, c->stream), err);
+}
+
+static int broadcast(struct comm *comm, void *buffer, size_t count, enum dtype type, int root,
+                     struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    return settle(c, "broadcast", ncclBroadcast(buffer, buffer, count, type_of(type), root,
+                                                c->nccl, c->stream), err);
+}
+
+static int all_to_all(struct comm *comm, const void *in, void *out, size_t count,
+                      enum dtype type, struct error *err)
+{
+    const size_t bytes = count * dtype_size(type);
+    int          peer;
+
+    if (group_start(comm, err) < 0)
+        return -1;
+    for (peer = 0; peer < comm->size; peer++)
+        if (send_to(comm, (const char *)in + (size_t)peer * bytes, count, type, peer, err) < 0 ||
+            recv_from(comm, (char *)out + (size_t)peer * bytes, count, type, peer, err) < 0)
+            return -1;
+    return group_end(comm, err);
+}
+
+static int group_start(struct comm *comm, struct error *err)
+{
+    of(comm)->in_group = true;
+    return settle(of(comm), "group", ncclGroupStart(), err);
+}
+
+static int send_to(struct comm *comm, const void *in, size_t count, enum dtype type, int peer,
+                   struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    return settle(c, "send", ncclSend(in, count, type_of(type), peer, c->nccl, c->stream), err);
+}
+
+static int recv_from(struct comm *comm, void *out, size_t count, enum dtype type, int peer,
+                     struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    return settle(c, "recv", ncclRecv(out, count, type_of(type), peer, c->nccl, c->stream), err);
+}
+
+static int group_end(struct comm *comm, struct error *err)
+{
+    of(comm)->in_group = false;
+    return settle(of(comm), "group", ncclGroupEnd(), err);
+}
+
+static int barrier(struct comm *comm, struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    if (all_reduce(comm, c->word, c->word, 1, DTYPE_INT32, REDOP_MAX, err) < 0)
+        return -1;
+    return wait(comm, mark(comm), err);
+}
+
+static int all_reduce(struct comm *comm, const void *in, void *out, size_t count,
+                      enum dtype type, enum redop op, struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    return settle(c, "all_reduce", ncclAllReduce(in, out, count, type_of(type), (ncclRedOp_t)op,
+                                                 c->nccl, c->stream), err);
+}
+
+/* dtype.h and NCCL have the same numbers; nccl.h hides bfloat16 from some
+ * compilers, so there is no table of names. */
+static ncclDataType_t type_of(enum dtype type)
+{
+    return (ncclDataType_t)type;
+}
+
+/* ---- memory, and the end ---- */
+
+static void *alloc(struct comm *comm, size_t size, struct error *err)
+{
+    void       *memory = NULL;
+    cudaError_t rc = cudaMalloc(&memory, size > 0 ? size : 1);
+
+    (void)comm;
+    if (rc == cudaSuccess)
+        return memory;
+    cuda_failed("device memory", rc, err);
     return NULL;
 }
 
+static void release(void *memory)
+{
+    cudaFree(memory);
+}
+
+/* On our stream, hence after what was issued before, and with its deadline. */
+static int copy(struct comm *comm, void *to, const void *from, size_t size,
+                enum comm_copy direction, struct error *err)
+{
+    cudaError_t rc = cudaMemcpyAsync(to, from, size,
+                                     direction == COMM_TO_HOST ? cudaMemcpyDeviceToHost
+                                                               : cudaMemcpyHostToDevice,
+                                     of(comm)->stream);
+
+    if (rc != cudaSuccess)
+        return cuda_failed("copy", rc, err);
+    return wait(comm, mark(comm), err);
+}
+
+static int close_comm(struct comm *comm, struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+
+    if (wait(comm, mark(comm), err) < 0 ||
+        settle(c, "closing", ncclCommFinalize(c->nccl), err) < 0) {
+        abort_comm(comm);
+        return -1;
+    }
+    ncclCommDestroy(c->nccl);
+    free_rest(c);
+    return 0;
+}
+
+/* Our kernels must have ended before memory is freed, or cudaFree waits for them. */
+static void abort_comm(struct comm *comm)
+{
+    struct nccl_comm *c = of(comm);
+
+    if (c->nccl != NULL)
+        ncclCommAbort(c->nccl);
+    free_rest(c);
+}
+
+static void free_rest(struct nccl_comm *c)
+{
+    int i;
+
+    for (i = 0; i < MARKS; i++)
+        if (c->event[i] != NULL)
+            cudaEventDestroy(c->event[i]);
+    if (c->word != NULL)
+        cudaFree(c->word);
+    if (c->stream != NULL)
+        cudaStreamDestroy(c->stream);
+    free(c);
+}
+
 /* ---- waiting ---- */
-
-static int nccl_failed(const struct nccl_comm *c, const char *what, ncclResult_t rc,
-                       struct error *err)
-{
-    const char *last = c->nccl != NULL ? ncclGetLastError(c->nccl) : "";
-
-    return err_set(err, "%s: %s%s%s", what, ncclGetErrorString(rc), *last ? ": " : "", last);
-}
-
-static int cuda_failed(const char *what, cudaError_t rc, struct error *err)
-{
-    return err_set(err, "%s: CUDA: %s", what, cudaGetErrorString(rc));
-}
-
-static int late(struct nccl_comm *c, const char *what, struct error *err)
-{
-    c->base.timed_out = true;
-    return err_set(err, "%s: no answer from the other ranks within %g s", what,
-                   c->base.timeout_s);
-}
-
-static void pause_after(int64_t waited_ns)
-{
-    const struct timespec moment = { .tv_nsec = 50000 };
-
-    if (waited_ns < SPIN_NS)
-        sched_yield();
-    else
-        nanosleep(&moment, NULL);
-}
 
 /* Take a call of NCCL to its end. Within a group the end is group_end's. */
 static int settle(struct nccl_comm *c, const char *what, ncclResult_t rc, struct error *err)
@@ -268,180 +434,39 @@ static int wait(struct comm *comm, uint64_t until, struct error *err)
     return state == cudaSuccess ? 0 : cuda_failed("nccl", state, err);
 }
 
-/* ---- operations ---- */
-
-/* dtype.h and NCCL have the same numbers; nccl.h hides bfloat16 from some
- * compilers, so there is no table of names. */
-static ncclDataType_t type_of(enum dtype type)
+static struct nccl_comm *of(struct comm *comm)
 {
-    return (ncclDataType_t)type;
+    return (struct nccl_comm *)comm;
 }
 
-_Static_assert((int)DTYPE_INT8 == ncclInt8 && (int)DTYPE_UINT64 == ncclUint64 &&
-               (int)DTYPE_HALF == ncclFloat16 && (int)DTYPE_DOUBLE == ncclFloat64 &&
-               (int)DTYPE_BFLOAT16 == 9, "NCCL's numbers of the types");
-_Static_assert((int)REDOP_SUM == ncclSum && (int)REDOP_PROD == ncclProd &&
-               (int)REDOP_MAX == ncclMax && (int)REDOP_MIN == ncclMin,
-               "NCCL's numbers of the operations");
-
-static int all_reduce(struct comm *comm, const void *in, void *out, size_t count,
-                      enum dtype type, enum redop op, struct error *err)
+static int nccl_failed(const struct nccl_comm *c, const char *what, ncclResult_t rc,
+                       struct error *err)
 {
-    struct nccl_comm *c = of(comm);
+    const char *last = c->nccl != NULL ? ncclGetLastError(c->nccl) : "";
 
-    return settle(c, "all_reduce", ncclAllReduce(in, out, count, type_of(type), (ncclRedOp_t)op,
-                                                 c->nccl, c->stream), err);
+    return err_set(err, "%s: %s%s%s", what, ncclGetErrorString(rc), *last ? ": " : "", last);
 }
 
-static int reduce_scatter(struct comm *comm, const void *in, void *out, size_t count,
-                          enum dtype type, enum redop op, struct error *err)
+static int late(struct nccl_comm *c, const char *what, struct error *err)
 {
-    struct nccl_comm *c = of(comm);
-
-    return settle(c, "reduce_scatter", ncclReduceScatter(in, out, count, type_of(type),
-                                                         (ncclRedOp_t)op, c->nccl, c->stream),
-                  err);
+    c->base.timed_out = true;
+    return err_set(err, "%s: no answer from the other ranks within %g s", what,
+                   c->base.timeout_s);
 }
 
-static int all_gather(struct comm *comm, const void *in, void *out, size_t count,
-                      enum dtype type, struct error *err)
+static void pause_after(int64_t waited_ns)
 {
-    struct nccl_comm *c = of(comm);
+    const struct timespec moment = { .tv_nsec = 50000 };
 
-    return settle(c, "all_gather",
-                  ncclAllGather(in, out, count, type_of(type), c->nccl, c->stream), err);
+    if (waited_ns < SPIN_NS)
+        sched_yield();
+    else
+        nanosleep(&moment, NULL);
 }
 
-static int broadcast(struct comm *comm, void *buffer, size_t count, enum dtype type, int root,
-                     struct error *err)
+static int cuda_failed(const char *what, cudaError_t rc, struct error *err)
 {
-    struct nccl_comm *c = of(comm);
-
-    return settle(c, "broadcast", ncclBroadcast(buffer, buffer, count, type_of(type), root,
-                                                c->nccl, c->stream), err);
-}
-
-static int send_to(struct comm *comm, const void *in, size_t count, enum dtype type, int peer,
-                   struct error *err)
-{
-    struct nccl_comm *c = of(comm);
-
-    return settle(c, "send", ncclSend(in, count, type_of(type), peer, c->nccl, c->stream), err);
-}
-
-static int recv_from(struct comm *comm, void *out, size_t count, enum dtype type, int peer,
-                     struct error *err)
-{
-    struct nccl_comm *c = of(comm);
-
-    return settle(c, "recv", ncclRecv(out, count, type_of(type), peer, c->nccl, c->stream), err);
-}
-
-static int group_start(struct comm *comm, struct error *err)
-{
-    of(comm)->in_group = true;
-    return settle(of(comm), "group", ncclGroupStart(), err);
-}
-
-static int group_end(struct comm *comm, struct error *err)
-{
-    of(comm)->in_group = false;
-    return settle(of(comm), "group", ncclGroupEnd(), err);
-}
-
-static int all_to_all(struct comm *comm, const void *in, void *out, size_t count,
-                      enum dtype type, struct error *err)
-{
-    const size_t bytes = count * dtype_size(type);
-    int          peer;
-
-    if (group_start(comm, err) < 0)
-        return -1;
-    for (peer = 0; peer < comm->size; peer++)
-        if (send_to(comm, (const char *)in + (size_t)peer * bytes, count, type, peer, err) < 0 ||
-            recv_from(comm, (char *)out + (size_t)peer * bytes, count, type, peer, err) < 0)
-            return -1;
-    return group_end(comm, err);
-}
-
-static int barrier(struct comm *comm, struct error *err)
-{
-    struct nccl_comm *c = of(comm);
-
-    if (all_reduce(comm, c->word, c->word, 1, DTYPE_INT32, REDOP_MAX, err) < 0)
-        return -1;
-    return wait(comm, mark(comm), err);
-}
-
-/* ---- memory, and the end ---- */
-
-static void *alloc(struct comm *comm, size_t size, struct error *err)
-{
-    void       *memory = NULL;
-    cudaError_t rc = cudaMalloc(&memory, size > 0 ? size : 1);
-
-    (void)comm;
-    if (rc == cudaSuccess)
-        return memory;
-    cuda_failed("device memory", rc, err);
-    return NULL;
-}
-
-static void release(void *memory)
-{
-    cudaFree(memory);
-}
-
-/* On our stream, hence after what was issued before, and with its deadline. */
-static int copy(struct comm *comm, void *to, const void *from, size_t size,
-                enum comm_copy direction, struct error *err)
-{
-    cudaError_t rc = cudaMemcpyAsync(to, from, size,
-                                     direction == COMM_TO_HOST ? cudaMemcpyDeviceToHost
-                                                               : cudaMemcpyHostToDevice,
-                                     of(comm)->stream);
-
-    if (rc != cudaSuccess)
-        return cuda_failed("copy", rc, err);
-    return wait(comm, mark(comm), err);
-}
-
-static void free_rest(struct nccl_comm *c)
-{
-    int i;
-
-    for (i = 0; i < MARKS; i++)
-        if (c->event[i] != NULL)
-            cudaEventDestroy(c->event[i]);
-    if (c->word != NULL)
-        cudaFree(c->word);
-    if (c->stream != NULL)
-        cudaStreamDestroy(c->stream);
-    free(c);
-}
-
-static int close_comm(struct comm *comm, struct error *err)
-{
-    struct nccl_comm *c = of(comm);
-
-    if (wait(comm, mark(comm), err) < 0 ||
-        settle(c, "closing", ncclCommFinalize(c->nccl), err) < 0) {
-        abort_comm(comm);
-        return -1;
-    }
-    ncclCommDestroy(c->nccl);
-    free_rest(c);
-    return 0;
-}
-
-/* Our kernels must have ended before memory is freed, or cudaFree waits for them. */
-static void abort_comm(struct comm *comm)
-{
-    struct nccl_comm *c = of(comm);
-
-    if (c->nccl != NULL)
-        ncclCommAbort(c->nccl);
-    free_rest(c);
+    return err_set(err, "%s: CUDA: %s", what, cudaGetErrorString(rc));
 }
 
 static const struct comm_ops nccl_ops = {

@@ -29,6 +29,10 @@ static const char *const redops[REDOP_COUNT] = {
     [REDOP_SUM] = "sum", [REDOP_PROD] = "prod", [REDOP_MAX] = "max", [REDOP_MIN] = "min",
 };
 
+static double   load_double(enum dtype type, const void *array, size_t i);
+static float    bits_float(uint32_t bits);
+static uint32_t float_bits(float value);
+
 const char *dtype_name(enum dtype type)
 {
     return types[type].name;
@@ -86,16 +90,6 @@ void dtype_store(enum dtype type, void *array, size_t i, int64_t value)
     }
 }
 
-static double load_double(enum dtype type, const void *array, size_t i)
-{
-    switch (type) {
-    case DTYPE_HALF:     return (double)half_to_float(((const uint16_t *)array)[i]);
-    case DTYPE_FLOAT:    return (double)((const float *)array)[i];
-    case DTYPE_BFLOAT16: return (double)bfloat16_to_float(((const uint16_t *)array)[i]);
-    default:             return ((const double *)array)[i];
-    }
-}
-
 int64_t dtype_load(enum dtype type, const void *array, size_t i)
 {
     uint64_t large;
@@ -126,6 +120,16 @@ void dtype_text(enum dtype type, const void *array, size_t i, char *text, size_t
         snprintf(text, size, "%lld", (long long)dtype_load(type, array, i));
     else
         snprintf(text, size, "%.17g", load_double(type, array, i));
+}
+
+static double load_double(enum dtype type, const void *array, size_t i)
+{
+    switch (type) {
+    case DTYPE_HALF:     return (double)half_to_float(((const uint16_t *)array)[i]);
+    case DTYPE_FLOAT:    return (double)((const float *)array)[i];
+    case DTYPE_BFLOAT16: return (double)bfloat16_to_float(((const uint16_t *)array)[i]);
+    default:             return ((const double *)array)[i];
+    }
 }
 
 /* One loop for each type and operation, so that the compiler can make vectors of
@@ -187,22 +191,6 @@ void dtype_reduce(enum dtype type, enum redop op, void *out, const void *a, cons
     reduce[type](op, out, a, b, count);
 }
 
-static uint32_t float_bits(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float bits_float(uint32_t bits)
-{
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Half: sign 1, exponent 5 (bias 15), mantissa 10. */
 float half_to_float(uint16_t half)
 {
@@ -241,6 +229,14 @@ float bfloat16_to_float(uint16_t bf16)
     return bits_float((uint32_t)bf16 << 16);
 }
 
+static float bits_float(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 uint16_t float_to_bfloat16(float value)
 {
     uint32_t bits = float_bits(value);
@@ -248,4 +244,12 @@ uint16_t float_to_bfloat16(float value)
     if ((bits & 0x7fffffff) > 0x7f800000)
         return (uint16_t)(bits >> 16 | 0x40); /* rounding could turn it into infinity */
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static uint32_t float_bits(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }

@@ -13,23 +13,8 @@
 #define MODULUS_MAX 251 /* a prime below 256, the last exact integer of bfloat16 */
 #define FACTORS_MAX 6   /* of two in a product: 2^6 fits int8 */
 
-static int largest_prime(int64_t limit)
-{
-    int n = limit < MODULUS_MAX ? (int)limit : MODULUS_MAX, divisor;
-
-    for (; n > 2; n--) {
-        for (divisor = 2; divisor * divisor <= n && n % divisor != 0; divisor++)
-            ;
-        if (divisor * divisor > n)
-            return n;
-    }
-    return n;
-}
-
-static int divide_up(int a, int b)
-{
-    return (a + b - 1) / b;
-}
+static int divide_up(int a, int b);
+static int largest_prime(int64_t limit);
 
 void pattern_make(struct pattern *pattern, enum dtype type, enum redop op, int ranks)
 {
@@ -62,6 +47,24 @@ void pattern_make(struct pattern *pattern, enum dtype type, enum redop op, int r
                          1);
         }
     }
+}
+
+static int divide_up(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+static int largest_prime(int64_t limit)
+{
+    int n = limit < MODULUS_MAX ? (int)limit : MODULUS_MAX, divisor;
+
+    for (; n > 2; n--) {
+        for (divisor = 2; divisor * divisor <= n && n % divisor != 0; divisor++)
+            ;
+        if (divisor * divisor > n)
+            return n;
+    }
+    return n;
 }
 
 void pattern_clear(struct pattern *pattern)

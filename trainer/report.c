@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+static void table_head(FILE *out, const struct roster *roster, const char *backend,
+                       const char *why);
 static void json_text(FILE *out, const char *name, const char *text, const char *behind);
 
 int report_open(struct report *report, const struct check_options *options,
@@ -23,30 +25,6 @@ int report_open(struct report *report, const struct check_options *options,
             return err_set(err, "--json %s: %s", options->json, strerror(errno));
     }
     return 0;
-}
-
-static void table_head(FILE *out, const struct roster *roster, const char *backend,
-                       const char *why)
-{
-    const struct roster_rank *rank;
-    int                       i;
-
-    fprintf(out, "# muster-train %s check: %d rank%s on %d node%s%s, %s%s%s%s\n",
-            PACKAGE_VERSION, roster->size, roster->size == 1 ? "" : "s", roster->nodes,
-            roster->nodes == 1 ? "" : "s",
-            roster->machines < roster->nodes ? " (not all machines of their own)" : "", backend,
-            *why ? " (" : "", why, *why ? ")" : "");
-    for (i = 0; i < roster->size; i++) {
-        rank = &roster->rank[i];
-        fprintf(out, "#   rank %3d  node %2d  %s  %s %s\n", i, rank->node, rank->host,
-                rank->device.usable ? rank->device.name : "cpu", rank->device.uuid);
-    }
-    fputs("#\n"
-          "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
-          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n",
-          out);
-    if (roster->size == 1)
-        fputs("# one rank: nothing crosses a bus, busbw is 0 where all could stay local\n", out);
 }
 
 void report_head(struct report *report, const struct check_options *options,
@@ -138,6 +116,30 @@ int report_close(struct report *report, const struct roster *roster, const char 
     if (fflush(report->table) != 0 || ferror(report->table))
         return err_set(err, "standard output: %s", strerror(errno));
     return 0;
+}
+
+static void table_head(FILE *out, const struct roster *roster, const char *backend,
+                       const char *why)
+{
+    const struct roster_rank *rank;
+    int                       i;
+
+    fprintf(out, "# muster-train %s check: %d rank%s on %d node%s%s, %s%s%s%s\n",
+            PACKAGE_VERSION, roster->size, roster->size == 1 ? "" : "s", roster->nodes,
+            roster->nodes == 1 ? "" : "s",
+            roster->machines < roster->nodes ? " (not all machines of their own)" : "", backend,
+            *why ? " (" : "", why, *why ? ")" : "");
+    for (i = 0; i < roster->size; i++) {
+        rank = &roster->rank[i];
+        fprintf(out, "#   rank %3d  node %2d  %s  %s %s\n", i, rank->node, rank->host,
+                rank->device.usable ? rank->device.name : "cpu", rank->device.uuid);
+    }
+    fputs("#\n"
+          "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
+          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n",
+          out);
+    if (roster->size == 1)
+        fputs("# one rank: nothing crosses a bus, busbw is 0 where all could stay local\n", out);
 }
 
 /* Host and GPU names are plain in practice; nothing here relies on it. */

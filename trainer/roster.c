@@ -18,11 +18,16 @@
 
 #define ENTRY_MAX 500 /* a rank's entry; twice as long in hex, and PMI carries 1023 */
 
-static int  env_number(const char *name, const char *other);
 static void describe_self(struct roster_rank *self);
+static void read_boot_id(char *text, size_t size);
+static int  env_number(const char *name, const char *other);
 static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX]);
 static int  entry_read(struct roster_rank *rank, char *entry);
+static int  take_text(char **entry, char *text, size_t size);
+static int  take_number(char **entry, int *number);
 static void number_nodes(struct roster *roster);
+static int  same_node(const struct roster_rank *a, const struct roster_rank *b);
+static int  same_machine(const struct roster_rank *a, const struct roster_rank *b);
 
 int roster_exchange(struct roster *roster, struct pmi *pmi, struct error *err)
 {
@@ -126,28 +131,6 @@ int roster_gpus(const struct roster *roster, struct error *err)
     return 0;
 }
 
-static int env_number(const char *name, const char *other)
-{
-    const char *text = getenv(name);
-    int64_t     value;
-
-    if (text == NULL && other != NULL)
-        text = getenv(other);
-    if (text == NULL || parse_number(text, 0, INT_MAX, &value, NULL) < 0)
-        return -1;
-    return (int)value;
-}
-
-static void read_boot_id(char *text, size_t size)
-{
-    int     fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
-
-    text[n > 0 ? n : 0] = '\0';
-    if (fd >= 0)
-        close(fd);
-}
-
 static void describe_self(struct roster_rank *self)
 {
     gethostname(self->host, sizeof self->host - 1);
@@ -160,6 +143,28 @@ static void describe_self(struct roster_rank *self)
     comm_probe(self->local_rank >= 0 ? self->local_rank : 0, &self->device);
 }
 
+static void read_boot_id(char *text, size_t size)
+{
+    int     fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : 0;
+
+    text[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+static int env_number(const char *name, const char *other)
+{
+    const char *text = getenv(name);
+    int64_t     value;
+
+    if (text == NULL && other != NULL)
+        text = getenv(other);
+    if (text == NULL || parse_number(text, 0, INT_MAX, &value, NULL) < 0)
+        return -1;
+    return (int)value;
+}
+
 /* An entry is lines of text, in the order of roster_rank. */
 static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX])
 {
@@ -169,27 +174,6 @@ static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX])
              rank->host, rank->boot_id, rank->node_rank, rank->local_rank, rank->local_size,
              rank->env_rank, rank->env_size, device->usable, device->index,
              device->library_version, device->uuid, device->name, device->why_not);
-}
-
-static int take_text(char **entry, char *text, size_t size)
-{
-    const char *line = strsep(entry, "\n");
-
-    if (line == NULL || strlen(line) >= size)
-        return -1;
-    memcpy(text, line, strlen(line) + 1);
-    return 0;
-}
-
-static int take_number(char **entry, int *number)
-{
-    const char *line = strsep(entry, "\n");
-    int64_t     value;
-
-    if (line == NULL || parse_number(line, -1, INT_MAX, &value, NULL) < 0)
-        return -1;
-    *number = (int)value;
-    return 0;
 }
 
 static int entry_read(struct roster_rank *rank, char *entry)
@@ -215,16 +199,25 @@ static int entry_read(struct roster_rank *rank, char *entry)
     return 0;
 }
 
-/* Two nodes of a run may be one machine (a test, containers), and two machines
- * may have one host name (cloned images). */
-static int same_machine(const struct roster_rank *a, const struct roster_rank *b)
+static int take_text(char **entry, char *text, size_t size)
 {
-    return strcmp(a->boot_id, b->boot_id) == 0;
+    const char *line = strsep(entry, "\n");
+
+    if (line == NULL || strlen(line) >= size)
+        return -1;
+    memcpy(text, line, strlen(line) + 1);
+    return 0;
 }
 
-static int same_node(const struct roster_rank *a, const struct roster_rank *b)
+static int take_number(char **entry, int *number)
 {
-    return same_machine(a, b) && a->node_rank == b->node_rank && strcmp(a->host, b->host) == 0;
+    const char *line = strsep(entry, "\n");
+    int64_t     value;
+
+    if (line == NULL || parse_number(line, -1, INT_MAX, &value, NULL) < 0)
+        return -1;
+    *number = (int)value;
+    return 0;
 }
 
 static void number_nodes(struct roster *roster)
@@ -242,4 +235,16 @@ static void number_nodes(struct roster *roster)
         one->node = j < i ? roster->rank[j].node : roster->nodes++;
         roster->label[i] = xasprintf("rank %d on %s", i, one->host);
     }
+}
+
+static int same_node(const struct roster_rank *a, const struct roster_rank *b)
+{
+    return same_machine(a, b) && a->node_rank == b->node_rank && strcmp(a->host, b->host) == 0;
+}
+
+/* Two nodes of a run may be one machine (a test, containers), and two machines
+ * may have one host name (cloned images). */
+static int same_machine(const struct roster_rank *a, const struct roster_rank *b)
+{
+    return strcmp(a->boot_id, b->boot_id) == 0;
 }
