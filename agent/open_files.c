@@ -6,6 +6,7 @@
 #include "open_files.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void open_files_begin(struct open_files *files, pid_t pid)
@@ -36,4 +37,17 @@ void open_files_end(struct open_files *files)
 {
     if (files->folder != NULL)
         closedir(files->folder);
+}
+
+bool open_files_socket(pid_t pid, unsigned long inode)
+{
+    struct open_files files;
+    char              want[64];
+    bool              found = false;
+
+    snprintf(want, sizeof want, "socket:[%lu]", inode);
+    for (open_files_begin(&files, pid); !found && open_files_next(&files);)
+        found = strcmp(files.name, want) == 0;
+    open_files_end(&files);
+    return found;
 }

@@ -27,4 +27,7 @@ void open_files_begin(struct open_files *files, pid_t pid);
 bool open_files_next(struct open_files *files);
 void open_files_end(struct open_files *files);
 
+/* Does it have the socket with that inode? */
+bool open_files_socket(pid_t pid, unsigned long inode);
+
 #endif

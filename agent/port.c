@@ -39,7 +39,6 @@ static int  bind_all(int port, bool reuse);
 static int  bound_port(int fd);
 static bool find_holder(int port, struct holder *holder);
 static bool find_socket(const char *table, int port, struct holder *holder);
-static bool has_socket(pid_t pid, unsigned long inode);
 static void holder_words(const struct holder *holder, char *words, size_t size);
 
 int port_hold(struct held_port *held, int port, bool fixed, char *holder, size_t holder_size,
@@ -224,7 +223,7 @@ static bool find_holder(int port, struct holder *holder)
         return false;
     processes_all(&all);
     for (i = 0; i < all.count && holder->process.pid == 0; i++)
-        if (has_socket(all.item[i].pid, holder->inode))
+        if (open_files_socket(all.item[i].pid, holder->inode))
             holder->process = all.item[i];
     processes_clear(&all);
     return true;
@@ -248,19 +247,6 @@ static bool find_socket(const char *table, int port, struct holder *holder)
     if (file != NULL)
         fclose(file);
     return holder->inode != 0;
-}
-
-static bool has_socket(pid_t pid, unsigned long inode)
-{
-    struct open_files files;
-    char              want[64];
-    bool              found = false;
-
-    snprintf(want, sizeof want, "socket:[%lu]", inode);
-    for (open_files_begin(&files, pid); !found && open_files_next(&files);)
-        found = strcmp(files.name, want) == 0;
-    open_files_end(&files);
-    return found;
 }
 
 /* "pid 123 (python3) of ann". Of other users' processes only root sees more than whose

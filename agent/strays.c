@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-#include "door.h"
 #include "fd.h"
+#include "open_files.h"
 #include "xalloc.h"
 
 #define RUN_VARIABLE  "MUSTER_RUN_ID="
@@ -36,7 +36,7 @@ static struct stray   *agent_of(const struct strays *strays, pid_t pid);
 static bool            is_same(const struct process *one, const struct process *other);
 static bool            is_healthy(const struct stray *agent);
 static bool            is_stopped(const struct stray *agent);
-static bool            has_door(const char *run);
+static bool            has_door(const struct stray *agent);
 static bool            descends_from(const struct processes *all, pid_t pid,
                                      pid_t ancestor);
 
@@ -287,7 +287,7 @@ static bool is_healthy(const struct stray *agent)
     if (agent->process.parent > 1 || agent->is_spared)
         return true;
     fd_read_file("/proc/1/comm", name, sizeof name);
-    return strcmp(name, "muster\n") == 0 || has_door(agent->run);
+    return strcmp(name, "muster\n") == 0 || has_door(agent);
 }
 
 /* By a signal, or a debugger. */
@@ -297,27 +297,24 @@ static bool is_stopped(const struct stray *agent)
 }
 
 /* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
- * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open, and is this
- * user's: anybody can listen under such a name. */
-static bool has_door(const char *run)
+ * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open. Anybody can
+ * listen under such a name, so it is looked for among what the agent itself has open; it is not
+ * knocked at, since a busy agent may be slow to answer. */
+static bool has_door(const struct stray *agent)
 {
-    char         line[512], start[STRAY_RUN_ID_MAX + 16], *door;
-    FILE        *sockets = run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
-    struct error err;
-    int          fd = -1;
+    char          line[512], start[STRAY_RUN_ID_MAX + 16];
+    FILE         *sockets = agent->run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
+    unsigned long inode;
+    bool          found = false;
 
-    snprintf(start, sizeof start, "@muster-%s-", run);
-    while (sockets != NULL && fd < 0 && fgets(line, sizeof line, sockets) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        door = strstr(line, start);
-        if (door != NULL)
-            fd = door_knock(door + 1, &err);
-    }
+    snprintf(start, sizeof start, " @muster-%s-", agent->run);
+    while (sockets != NULL && !found && fgets(line, sizeof line, sockets) != NULL)
+        found = strstr(line, start) != NULL &&
+                sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &inode) == 1 &&
+                open_files_socket(agent->process.pid, inode);
     if (sockets != NULL)
         fclose(sockets);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return found;
 }
 
 static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor)
