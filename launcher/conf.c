@@ -47,7 +47,8 @@ int conf_read(const char *path, bool must_exist, struct options *options, struct
     if (!must_exist && access(path, F_OK) < 0 &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
-    text = (must_exist ? file_read : file_read_at_once)(path, CONF_BYTES_MAX, &size, err);
+    text = must_exist ? file_read(path, CONF_BYTES_MAX, &size, err)
+                      : file_read_at_once(path, CONF_BYTES_MAX, &size, err);
     if (text == NULL)
         return -1;
     rc = strlen(text) == size ? conf_parse(path, text, options, err)
