@@ -95,6 +95,10 @@ static void test_agent_fails(void **state)
     client_connect(&c);
     expect_failure(&c, "running", EXIT_LOST, "muster-agent was killed by SIGKILL");
     client_clear(&c);
+    use_agent("#!/bin/sh\necho \"$2\"; exit 137\n"); /* as a login shell says the same */
+    client_connect(&c);
+    expect_failure(&c, "running", EXIT_LOST, "muster-agent was killed by SIGKILL");
+    client_clear(&c);
 }
 
 static void test_connection_lost(void **state)
