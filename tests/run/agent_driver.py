@@ -183,8 +183,10 @@ class Agent:
                 return frame
 
     def wait_output(self, text, rank=0, stream=1):
+        end = time.monotonic() + DEADLINE_S  # heartbeats come all the time
         while text not in self.out(rank, stream):
-            assert self.take() is not None, f'no {text!r} in {self.out(rank, stream)!r}'
+            assert self.take(max(0, end - time.monotonic())) is not None, \
+                f'no {text!r} in {self.out(rank, stream)!r}'
 
     def out(self, rank=0, stream=1):
         return b''.join(self.output.get((rank, stream), []))
@@ -293,9 +295,12 @@ if os.fork() == 0:
             "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)", sys.argv[1]], {})
     os._exit(0)
 os.wait()
-while not any(sys.argv[1] in open(f"/proc/{p}/cmdline", errors="replace").read().split("\0")
-              and "renamed" in open(f"/proc/{p}/cmdline", errors="replace").read()
-              for p in os.listdir("/proc") if p.isdigit() and os.path.exists(f"/proc/{p}/cmdline")):
+def words(pid):
+    try:
+        return open(f"/proc/{pid}/cmdline", errors="replace").read().split("\0")
+    except OSError:
+        return []  # it has gone since
+while not any({"renamed", sys.argv[1]} <= set(words(p)) for p in os.listdir("/proc") if p.isdigit()):
     time.sleep(0.01)
 print("ready", flush=True)
 if len(sys.argv) > 2:
