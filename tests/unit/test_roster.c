@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "roster.h"
+#include "check/roster.h"
 #include "xalloc.h"
 
 #define BOOT_ID "01234567-89ab-cdef-0123-456789abcdef"

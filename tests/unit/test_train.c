@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "check_options.h"
-#include "collective.h"
-#include "dtype.h"
-#include "pattern.h"
+#include "check/check_options.h"
+#include "check/collective.h"
+#include "check/pattern.h"
+#include "comm/dtype.h"
 
 /* ---- dtype ---- */
 

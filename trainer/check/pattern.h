@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dtype.h"
+#include "comm/dtype.h"
 
 struct pattern {
     enum redop op;

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-#include "comm.h"
-#include "pattern.h"
+#include "check/pattern.h"
+#include "comm/comm.h"
 
 /* One call of a collective: count as in comm.h. */
 struct transfer {

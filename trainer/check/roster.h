@@ -9,7 +9,7 @@
 #ifndef MUSTER_ROSTER_H
 #define MUSTER_ROSTER_H
 
-#include "comm.h"
+#include "comm/comm.h"
 #include "err.h"
 #include "pmi_client.h"
 

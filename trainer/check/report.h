@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-#include "check_options.h"
-#include "collective.h"
-#include "roster.h"
+#include "check/check_options.h"
+#include "check/collective.h"
+#include "check/roster.h"
 
 struct report {
     FILE       *table; /* NULL: say nothing */

@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "comm.h"
+#include "comm/comm.h"
 
 #include <net/if.h>
 #include <netdb.h>

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dtype.h"
+#include "comm/dtype.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -9,7 +9,7 @@
  */
 #include "config.h"
 
-#include "comm.h"
+#include "comm/comm.h"
 
 #include <sched.h>
 #include <stdio.h>

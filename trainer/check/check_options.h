@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "collective.h"
-#include "dtype.h"
+#include "check/collective.h"
+#include "comm/dtype.h"
 #include "err.h"
 
 struct check_options {

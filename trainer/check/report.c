@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "report.h"
+#include "check/report.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "roster.h"
+#include "check/roster.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "collective.h"
+#include "check/collective.h"
 
 static double but_own_part(int ranks);
 

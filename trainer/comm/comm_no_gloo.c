@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "comm.h"
+#include "comm/comm.h"
 
 struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
                             struct error *err)

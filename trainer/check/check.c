@@ -3,19 +3,19 @@
  */
 #include "config.h"
 
-#include "check.h"
+#include "check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "check_options.h"
+#include "check/bench.h"
+#include "check/check_options.h"
+#include "check/collective.h"
+#include "check/report.h"
+#include "check/roster.h"
 #include "clock.h"
-#include "collective.h"
-#include "comm.h"
-#include "report.h"
-#include "roster.h"
+#include "comm/comm.h"
 
 struct check {
     int64_t              start_ns;

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "pattern.h"
+#include "check/pattern.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

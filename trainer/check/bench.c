@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bench.h"
+#include "check/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "dtype.h"
+#include "comm/dtype.h"
 
 #include <stdio.h>
 #include <string.h>

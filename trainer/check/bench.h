@@ -6,12 +6,12 @@
 
 #include <stdbool.h>
 
-#include "check_options.h"
-#include "collective.h"
-#include "comm.h"
-#include "pattern.h"
-#include "report.h"
-#include "roster.h"
+#include "check/check_options.h"
+#include "check/collective.h"
+#include "check/pattern.h"
+#include "check/report.h"
+#include "check/roster.h"
+#include "comm/comm.h"
 
 struct bench {
     const struct check_options *options;

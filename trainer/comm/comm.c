@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "comm.h"
+#include "comm/comm.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check_options.h"
+#include "check/check_options.h"
 
 #include <getopt.h>
 #include <stddef.h>
