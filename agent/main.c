@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent.h"
 #include "fd.h"
 #include "frame.h"
+#include "session/agent.h"
 #include "xalloc.h"
 
 #define EXIT_USAGE 2

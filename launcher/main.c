@@ -18,18 +18,18 @@
 
 #include <openssl/crypto.h>
 
-#include "detach.h"
-#include "hostfile.h"
-#include "json_give.h"
-#include "kept.h"
-#include "launch.h"
-#include "local.h"
+#include "commands/detach.h"
+#include "history/history.h"
+#include "json_file.h"
 #include "log.h"
-#include "options.h"
-#include "outcome.h"
-#include "plan.h"
-#include "program.h"
-#include "select.h"
+#include "options/options.h"
+#include "outcome/outcome.h"
+#include "plan/hostfile.h"
+#include "plan/local_hosts.h"
+#include "plan/plan.h"
+#include "plan/program.h"
+#include "plan/select.h"
+#include "run/launch.h"
 #include "xalloc.h"
 
 static void  set_crypto_memory(void);

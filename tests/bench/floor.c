@@ -21,7 +21,7 @@
 
 #include <libssh/libssh.h>
 
-#include "ssh_exit.h"
+#include "transport/ssh/ssh_exit.h"
 
 enum state { CONNECTING, AUTHENTICATING, OPENING, REQUESTING, WAITING, DONE, FAILED };
 

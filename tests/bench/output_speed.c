@@ -17,7 +17,7 @@
 
 #include "clock.h"
 #include "number.h"
-#include "output.h"
+#include "output/output.h"
 #include "xalloc.h"
 
 #define FRAME  ((size_t)64 * 1024)

@@ -9,14 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bind.h"
-#include "blob.h"
-#include "door.h"
 #include "frame.h"
-#include "nodeplan.h"
-#include "pmi.h"
-#include "prepare.h"
-#include "replay.h"
+#include "link/reconnect_socket.h"
+#include "plan/bind.h"
+#include "plan/blob.h"
+#include "plan/node_plan.h"
+#include "plan/prepare.h"
+#include "rank/pmi.h"
+#include "resend_queue.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

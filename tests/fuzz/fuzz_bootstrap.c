@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap.h"
+#include "transport/agent_start.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

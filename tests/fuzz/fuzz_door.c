@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent.h"
+#include "session/agent.h"
 #include "xalloc.h"
 
 #define CALLERS    6 /* more than the door hears */

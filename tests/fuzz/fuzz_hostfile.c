@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "environ.h"
-#include "hostfile.h"
 #include "log.h"
+#include "plan/environ.h"
+#include "plan/hostfile.h"
 #include "xalloc.h"
 
 static void expect(int is_true)

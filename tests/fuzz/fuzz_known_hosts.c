@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "known_hosts.h"
+#include "transport/ssh/known_hosts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "launch.h"
-#include "run.h"
+#include "run/launch.h"
+#include "run/run.h"
 #include "xalloc.h"
 
 #define HEAD_BYTES    3 /* of the input: see input_read */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "exit_code.h"
-#include "options.h"
-#include "view.h"
+#include "options/options.h"
+#include "run/rank_labels.h"
 #include "xalloc.h"
 
 #define WORDS_MAX  256

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "pmi.h"
+#include "rank/pmi.h"
 
 #define RANKS 2
 

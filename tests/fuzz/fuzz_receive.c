@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "receive.h"
+#include "copy/bcast_receive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node.h"
+#include "node/node.h"
 #include "xalloc.h"
 
 #define FAKES_MAX 64 /* connections, and so events, of one input */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select.h"
+#include "plan/select.h"
 #include "xalloc.h"
 
 static int count_slots(const struct selection *selection)

@@ -25,8 +25,8 @@
 #include <cmocka.h>
 #include <libssh/libssh.h>
 
-#include "ssh_exit.h"
 #include "sshd.h"
+#include "transport/ssh/ssh_exit.h"
 #include "xalloc.h"
 
 #define PATIENCE_MS 10000

@@ -16,9 +16,9 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 
-#include "agentfile.h"
-#include "conn.h"
 #include "sshd.h"
+#include "transport/agent_file.h"
+#include "transport/conn.h"
 
 #define ECHO_AGENT "#!/bin/sh\n[ \"$1\" = --nonce ] || exit 2\nn=$2\n" \
                    "[ \"$n\" != - ] || read -r n rest\necho \"$n\" && exec cat\n"

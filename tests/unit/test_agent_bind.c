@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "bind.h"
-#include "gpu.h"
+#include "node/gpu.h"
+#include "plan/bind.h"
 #include "xalloc.h"
 
 /* 2 packages with a NUMA node each, 4 cores each, 2 hyperthreads each, and the

@@ -20,8 +20,8 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "door.h"
 #include "frame.h"
+#include "link/reconnect_socket.h"
 
 #define TOKEN "00112233445566778899aabbccddeeff"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "pmi.h"
+#include "rank/pmi.h"
 
 #define RANKS 3
 

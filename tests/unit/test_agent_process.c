@@ -26,10 +26,10 @@
 
 #include <cmocka.h>
 
-#include "cgroup.h"
 #include "fd.h"
-#include "open_files.h"
-#include "process.h"
+#include "guard/cgroup.h"
+#include "node/open_files.h"
+#include "node/process.h"
 
 /* A child of that name, which goes on until it is killed. */
 static pid_t child_start(const char *name)

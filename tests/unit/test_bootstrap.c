@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "bootstrap.h"
 #include "exit_code.h"
 #include "ssh_client.h"
+#include "transport/agent_start.h"
 #include "xalloc.h"
 
 /* ---- the dialogue of bootstrap.c, without a shell ---- */

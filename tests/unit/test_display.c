@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "display.h"
-#include "fold.h"
-#include "tail.h"
+#include "output/display.h"
+#include "output/fold.h"
+#include "output/tail.h"
 #include "visible.h"
 #include "xalloc.h"
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "environ.h"
 #include "log.h"
+#include "plan/environ.h"
 #include "xalloc.h"
 
 /* Each test runs in a fresh directory that has a "home" and a "work", the

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "hostfile.h"
 #include "log.h"
+#include "plan/hostfile.h"
 #include "xalloc.h"
 
 static char warnings[8192];

@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#include "conf.h"
-#include "option_table.h"
-#include "option_value.h"
-#include "options.h"
+#include "options/conf.h"
+#include "options/option_table.h"
+#include "options/option_value.h"
+#include "options/options.h"
 
 static struct options options;
 static struct error   err;

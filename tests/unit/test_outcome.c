@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "outcome.h"
-#include "output.h"
+#include "outcome/outcome.h"
+#include "output/output.h"
 #include "xalloc.h"
 
 #define NODES 4

@@ -23,7 +23,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "linebuf.h"
-#include "output.h"
+#include "output/output.h"
 #include "strlist.h"
 #include "xalloc.h"
 

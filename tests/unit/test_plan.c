@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#include "hostfile.h"
 #include "log.h"
-#include "plan.h"
-#include "program.h"
+#include "plan/hostfile.h"
+#include "plan/plan.h"
+#include "plan/program.h"
 
 /* A folder with train.py, tool (executable), data (not) and bin/python3. */
 static char folder[] = "/tmp/test_plan.XXXXXX";

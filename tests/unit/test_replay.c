@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "replay.h"
+#include "resend_queue.h"
 
 #define FRAME(body_size) (FRAME_HEADER_BYTES + (size_t)(body_size))
 

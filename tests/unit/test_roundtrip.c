@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "roundtrip.h"
+#include "node/roundtrip.h"
 
 #define MS (NS_PER_S / 1000)
 

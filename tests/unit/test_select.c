@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "select.h"
+#include "plan/select.h"
 
 static const char pool[] = "worker-0:4,worker-1:4";
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "silence.h"
+#include "node/liveness.h"
 
 #define DEAD_AFTER_S 15.0
 

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "ssh_agent.h"
+#include "transport/ssh/ssh_agent.h"
 #include "xalloc.h"
 
 #define REQUEST "\0\0\0\1\13"

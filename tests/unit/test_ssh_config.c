@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "ssh_config.h"
 #include "sshd.h"
+#include "transport/ssh/ssh_config.h"
 #include "xalloc.h"
 
 static struct ssh_config parse(const char *host, const char *text)

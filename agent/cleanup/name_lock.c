@@ -1,0 +1,107 @@
+/* name_lock.c - see name_lock.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cleanup/name_lock.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "link/reconnect_socket.h"
+#include "runid.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define PREFIX "muster-name-"
+
+static void knock_cb(evutil_socket_t fd, short what, void *arg);
+static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
+static bool is_of_this_user(const char *plate);
+
+struct event *nameplate_put(struct event_base *base, const char *run_id)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the name begins with NUL */
+    struct event      *nameplate;
+    int                fd, length;
+
+    if (!runid_is(run_id) || run_id[RUNID_BARE] == '\0')
+        return NULL;
+    length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, PREFIX "%s-%d", run_id,
+                      (int)getpid());
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return NULL;
+    if (bind(fd, (struct sockaddr *)&address,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)length) < 0 ||
+        listen(fd, 16) < 0) {
+        close(fd);
+        return NULL;
+    }
+    nameplate = xevent_new(base, fd, knock_cb, NULL);
+    xevent_watch(nameplate, EV_READ);
+    return nameplate;
+}
+
+void nameplate_take_down(struct event *nameplate)
+{
+    int fd;
+
+    if (nameplate == NULL)
+        return;
+    fd = event_get_fd(nameplate);
+    event_free(nameplate);
+    close(fd);
+}
+
+/* Left alone they would fill the queue, and the next one take this for nobody's door. */
+static void knock_cb(evutil_socket_t fd, short what, void *arg)
+{
+    int caller;
+
+    (void)what, (void)arg;
+    while ((caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
+        close(caller);
+}
+
+char *nameplate_other(const char *run_id)
+{
+    FILE *sockets = fopen("/proc/net/unix", "re");
+    char  line[512], run[RUNID_MAX + 1], *found = NULL, *plate;
+
+    while (sockets != NULL && found == NULL && fgets(line, sizeof line, sockets) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        plate = strstr(line, "@" PREFIX);
+        if (plate != NULL && run_of(++plate, run) && runid_is_namesake(run_id, run) &&
+            is_of_this_user(plate))
+            found = xstrdup(run);
+    }
+    if (sockets != NULL)
+        fclose(sockets);
+    return found;
+}
+
+/* What is between the prefix and the pid. */
+static bool run_of(const char *plate, char run[RUNID_MAX + 1])
+{
+    const char *id = plate + strlen(PREFIX), *pid = strrchr(id, '-');
+
+    if (pid == NULL || pid - id > RUNID_MAX)
+        return false;
+    snprintf(run, RUNID_MAX + 1, "%.*s", (int)(pid - id), id);
+    return true;
+}
+
+static bool is_of_this_user(const char *plate)
+{
+    struct error err;
+    int          fd = door_knock(plate, &err);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}

@@ -1,0 +1,330 @@
+/* orphans.c - see orphans.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cleanup/orphans.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "guard/cgroup.h"
+#include "node/open_files.h"
+#include "xalloc.h"
+
+#define RUN_VARIABLE  "MUSTER_RUN_ID="
+#define ENVIRON_MAX   (4u << 20) /* read of one process */
+#define ANCESTORS_MAX 64
+#define KTHREADD      2          /* parent of the kernel's own threads */
+
+static enum stray_what what_is(pid_t pid, char *run, bool *is_spared);
+static bool            looks_like_agent(pid_t pid);
+static bool            is_agent_file(pid_t pid);
+static bool            run_of(pid_t pid, char *run);
+static bool            is_ourselves(const struct processes *all, pid_t pid);
+static bool            is_known(const struct strays *strays,
+                                const struct process *process);
+static void            judge(struct strays *strays, const struct processes *all);
+static void            name_agents(const struct strays *strays, const struct stray *rank,
+                                   const struct processes *all);
+static struct stray   *agent_of(const struct strays *strays, pid_t pid);
+static bool            is_same(const struct process *one, const struct process *other);
+static bool            is_healthy(const struct stray *agent);
+static bool            is_stopped(const struct stray *agent);
+static bool            has_door(const struct stray *agent);
+static bool            descends_from(const struct processes *all, pid_t pid,
+                                     pid_t ancestor);
+
+void strays_look(struct strays *strays)
+{
+    struct processes all;
+    struct stray     one;
+    size_t           i;
+    bool             ourselves;
+
+    if (strays->item == NULL)
+        strays->item = xcalloc(1, sizeof *strays->item); /* the end of none, too, is somewhere */
+    processes_all(&all);
+    for (i = 0; i < all.count && strays->count < STRAYS_MAX; i++) {
+        one = (struct stray){ .process = all.item[i] };
+        if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
+            one.process.pid == getpid() || is_known(strays, &one.process))
+            continue;
+        one.what = what_is(one.process.pid, one.run, &one.is_spared);
+        ourselves = one.what != STRAY_NONE && is_ourselves(&all, one.process.pid);
+        one.is_spared = one.is_spared || ourselves;
+        if (one.what == STRAY_NONE || (one.what == STRAY_RANK && ourselves) ||
+            (one.about = process_about(&one.process)) == NULL)
+            continue;
+        strays->item = xreallocarray(strays->item, strays->count + 1, sizeof *strays->item);
+        strays->item[strays->count++] = one;
+    }
+    judge(strays, &all);
+    processes_clear(&all);
+}
+
+void strays_clear(struct strays *strays)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        json_decref(strays->item[i].about);
+    free(strays->item);
+    *strays = (struct strays){ 0 };
+}
+
+bool strays_are_full(const struct strays *strays)
+{
+    return strays->count == STRAYS_MAX;
+}
+
+void strays_forget_gone(struct strays *strays)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].is_gone)
+            json_decref(strays->item[i].about);
+        else
+            strays->item[kept++] = strays->item[i];
+    strays->count = kept;
+}
+
+void strays_refresh(struct strays *strays)
+{
+    struct processes      all;
+    const struct process *now;
+    struct stray         *one;
+
+    processes_all(&all);
+    for (one = strays->item; one < strays->item + strays->count; one++) {
+        now = processes_find(&all, one->process.pid);
+        one->is_gone = now == NULL || now->start != one->process.start || now->state == 'Z';
+        if (!one->is_gone)
+            one->process = *now;
+    }
+    judge(strays, &all);
+    processes_clear(&all);
+}
+
+void stray_signal(struct stray *stray, int signal)
+{
+    char run[STRAY_RUN_ID_MAX];
+    bool is_spared;
+
+    if (stray->is_spared || stray->is_gone ||
+        what_is(stray->process.pid, run, &is_spared) != stray->what || is_spared)
+        return;
+    process_signal(&stray->process, signal);
+    stray->is_signalled = true;
+}
+
+/* --- what a process is ------------------------------------------------------ */
+
+/* To us; run is filled for a rank. What only looks like an agent is none that we could
+ * end, but what is below it may have one. */
+static enum stray_what what_is(pid_t pid, char *run, bool *is_spared)
+{
+    uid_t uid;
+    bool  is_ours = process_uid(pid, &uid) && uid == getuid();
+
+    run[0] = '\0';
+    *is_spared = false;
+    if (looks_like_agent(pid)) {
+        *is_spared = !is_ours || !is_agent_file(pid);
+        return STRAY_AGENT;
+    }
+    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, STRAY_RUN_ID_MAX))
+               ? STRAY_RANK : STRAY_NONE;
+}
+
+/* Started in the way the launcher does. */
+static bool looks_like_agent(pid_t pid)
+{
+    char    path[64], line[PATH_MAX + 64];
+    ssize_t size;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    size = fd_read_file(path, line, sizeof line);
+    return size >= (ssize_t)(strlen(line) + 1 + sizeof "--nonce") &&
+           strcmp(line + strlen(line) + 1, "--nonce") == 0;
+}
+
+/* The executable says what it is, wherever it was copied to: the same file as ours,
+ * or one in a directory that is named by a hash. */
+static bool is_agent_file(pid_t pid)
+{
+    char        path[64], exe[PATH_MAX], *folder;
+    struct stat its, ours;
+    ssize_t     size;
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    if (stat(path, &its) == 0 && stat("/proc/self/exe", &ours) == 0 &&
+        its.st_dev == ours.st_dev && its.st_ino == ours.st_ino)
+        return true;
+    size = readlink(path, exe, sizeof exe - 1);
+    exe[size > 0 ? size : 0] = '\0';
+    folder = strrchr(exe, '/');
+    if (folder == NULL || strncmp(folder, "/muster-agent", strlen("/muster-agent")) != 0)
+        return false;
+    *folder = '\0';
+    folder = strrchr(exe, '/');
+    return folder != NULL && strspn(folder + 1, "0123456789abcdef") == 64;
+}
+
+/* The run that its environment names, into run; false when there is none. */
+static bool run_of(pid_t pid, char *run)
+{
+    const size_t length = strlen(RUN_VARIABLE);
+    char         path[64], *environment, *at, *end;
+    ssize_t      size;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    environment = xmalloc(ENVIRON_MAX);
+    size = fd_read_file(path, environment, ENVIRON_MAX);
+    end = environment + (size > 0 ? size : 0);
+    for (at = environment; at < end && strncmp(at, RUN_VARIABLE, length) != 0; at += strlen(at) + 1)
+        ;
+    snprintf(run, STRAY_RUN_ID_MAX, "%s", at < end ? at + length : "");
+    free(environment);
+    return run[0] != '\0';
+}
+
+/* Whoever asked, and whoever called them: they may themselves carry the variable, when
+ * cleaning is what a rank does. */
+static bool is_ourselves(const struct processes *all, pid_t pid)
+{
+    return descends_from(all, getpid(), pid) || descends_from(all, pid, getpid());
+}
+
+static bool is_known(const struct strays *strays, const struct process *process)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        if (is_same(&strays->item[i].process, process))
+            return true;
+    return false;
+}
+
+/* --- whether its run goes on ------------------------------------------------ */
+
+/* The agent above a process knows whether its run goes on. The guard is an agent to the
+ * eye, but below another one: where that is sick, it is no sign of life. */
+static void judge(struct strays *strays, const struct processes *all)
+{
+    struct stray *begin = strays->item, *end = begin + strays->count, *one, *agent;
+    bool          has_sick, is_lost;
+
+    for (one = begin; one < end; one++)
+        if (one->what == STRAY_RANK && !one->is_gone)
+            name_agents(strays, one, all);
+    for (one = begin; one < end; one++) {
+        if (one->is_gone)
+            continue;
+        one->has_agent = one->is_leaving = has_sick = false;
+        for (agent = begin; agent < end; agent++) {
+            if (agent->what != STRAY_AGENT || agent->is_gone ||
+                !descends_from(all, one->process.pid, agent->process.pid))
+                continue;
+            is_lost = is_same(&agent->process, &strays->given_up);
+            one->is_given_up = one->is_given_up || (is_lost && is_stopped(agent));
+            has_sick = has_sick || !is_healthy(agent);
+            if (is_stopped(agent) && agent->process.parent <= 1)
+                continue; /* as good as gone */
+            one->has_agent = true;
+            one->is_leaving = one->is_leaving || is_lost || agent->process.parent <= 1;
+        }
+        one->is_running = one->has_agent && !has_sick;
+    }
+}
+
+/* The ranks know the name of their run. Above them is the guard, and above that the agent;
+ * further up there may be those of a run in which all of this is a rank. */
+static void name_agents(const struct strays *strays, const struct stray *rank,
+                        const struct processes *all)
+{
+    const struct process *above = &rank->process;
+    struct stray         *agent = NULL;
+    int                   steps;
+
+    for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
+        agent = agent_of(strays, above->parent);
+        above = processes_find(all, above->parent);
+    }
+    for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
+        memcpy(agent->run, rank->run, sizeof agent->run);
+}
+
+static struct stray *agent_of(const struct strays *strays, pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < strays->count; i++)
+        if (strays->item[i].what == STRAY_AGENT && strays->item[i].process.pid == pid)
+            return &strays->item[i];
+    return NULL;
+}
+
+static bool is_same(const struct process *one, const struct process *other)
+{
+    return one->pid == other->pid && one->start == other->start;
+}
+
+/* An agent that runs has a launcher, or is about to end. In a container the launcher
+ * may be process 1 itself. */
+static bool is_healthy(const struct stray *agent)
+{
+    char name[32];
+
+    if (is_stopped(agent))
+        return false;
+    if (agent->process.parent > 1 || agent->is_spared)
+        return true;
+    fd_read_file("/proc/1/comm", name, sizeof name);
+    return strcmp(name, "muster\n") == 0 || has_door(agent);
+}
+
+/* By a signal, or a debugger. */
+static bool is_stopped(const struct stray *agent)
+{
+    return agent->process.state == 'T' || agent->process.state == 't';
+}
+
+/* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
+ * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open. Anybody can
+ * listen under such a name, so it is looked for among what the agent itself has open; it is not
+ * knocked at, since a busy agent may be slow to answer. */
+static bool has_door(const struct stray *agent)
+{
+    char          line[512], start[STRAY_RUN_ID_MAX + 16];
+    FILE         *sockets = agent->run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
+    unsigned long inode;
+    bool          found = false;
+
+    snprintf(start, sizeof start, " @muster-%s-", agent->run);
+    while (sockets != NULL && !found && fgets(line, sizeof line, sockets) != NULL)
+        found = strstr(line, start) != NULL &&
+                sscanf(line, "%*s %*s %*s %*s %*s %*s %lu", &inode) == 1 &&
+                open_files_socket(agent->process.pid, inode);
+    if (sockets != NULL)
+        fclose(sockets);
+    return found;
+}
+
+static bool descends_from(const struct processes *all, pid_t pid, pid_t ancestor)
+{
+    const struct process *process;
+    int                   steps = 0;
+
+    for (; pid > 1 && pid != ancestor && steps < ANCESTORS_MAX; steps++) {
+        process = processes_find(all, pid);
+        pid = process != NULL ? process->parent : 0;
+    }
+    return pid == ancestor;
+}

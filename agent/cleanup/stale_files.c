@@ -1,0 +1,192 @@
+/* stale_files.c - see stale_files.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cleanup/stale_files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "guard/cgroup.h"
+#include "runid.h"
+#include "xalloc.h"
+
+#define GROUPS_DEEP 16    /* folders below each other, of control groups */
+#define GROUPS_MOST 50000
+#define PART_OLD_S  60    /* a copy that is being sent grows all the time */
+
+struct litter {
+    json_t *list;
+    bool    remove;
+    int     looked_at; /* control groups */
+};
+
+static void add_all_parts(struct litter *litter);
+static void add_all_groups(struct litter *litter);
+static void add_groups(struct litter *litter, const char *path, int depth);
+static void add_group(struct litter *litter, const char *path, const char *name);
+static void add_parts(struct litter *litter, const char *base);
+static void add_parts_in(struct litter *litter, const char *folder);
+static void add(struct litter *litter, const char *what, const char *path);
+static bool group_of(const char *path, struct cgroup *group);
+static bool is_ours(const char *path, mode_t type, struct stat *about);
+static bool is_hex(const char *name, size_t length);
+
+json_t *litter_list(bool remove)
+{
+    struct litter litter = { .list = json_array(), .remove = remove };
+
+    add_all_groups(&litter);
+    add_all_parts(&litter);
+    return litter.list;
+}
+
+/* The places that launcher/transport/agent_start.c tries, in that order. */
+static void add_all_parts(struct litter *litter)
+{
+    const char *user = getenv("LOGNAME") != NULL ? getenv("LOGNAME") : "me";
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *tmp = getenv("TMPDIR");
+    char       *base[5];
+    size_t      i;
+
+    base[0] = cache != NULL ? xasprintf("%s/muster", cache)
+                            : xasprintf("%s/.cache/muster", home != NULL ? home : "");
+    base[1] = runtime != NULL ? xasprintf("%s/muster", runtime) : NULL;
+    base[2] = tmp != NULL ? xasprintf("%s/muster-%s", tmp, user) : NULL;
+    base[3] = xasprintf("/tmp/muster-%s", user);
+    base[4] = xasprintf("/dev/shm/muster-%s", user);
+    for (i = 0; i < sizeof base / sizeof *base; i++) {
+        if (base[i] != NULL)
+            add_parts(litter, base[i]);
+        free(base[i]);
+    }
+}
+
+void litter_remove_groups(void)
+{
+    struct litter litter = { .list = json_array(), .remove = true };
+
+    add_all_groups(&litter);
+    json_decref(litter.list);
+}
+
+static void add_all_groups(struct litter *litter)
+{
+    add_groups(litter, "/sys/fs/cgroup/unified", GROUPS_DEEP);
+    add_groups(litter, "/sys/fs/cgroup/freezer", GROUPS_DEEP);
+    if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+        add_groups(litter, "/sys/fs/cgroup", GROUPS_DEEP);
+}
+
+/* --- control groups --------------------------------------------------------- */
+
+static void add_groups(struct litter *litter, const char *path, int depth)
+{
+    DIR           *dir = depth > 0 ? opendir(path) : NULL;
+    struct dirent *entry;
+    char          *below;
+
+    while (dir != NULL && litter->looked_at < GROUPS_MOST && (entry = readdir(dir)) != NULL) {
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        litter->looked_at++;
+        below = xasprintf("%s/%s", path, entry->d_name);
+        add_groups(litter, below, depth - 1);
+        add_group(litter, below, entry->d_name);
+        free(below);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+static void add_group(struct litter *litter, const char *path, const char *name)
+{
+    char          run[RUNID_MAX + 1];
+    struct cgroup group;
+    struct stat   about;
+
+    if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
+        group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
+        add(litter, "group", path);
+}
+
+/* --- parts of the agent ----------------------------------------------------- */
+
+static void add_parts(struct litter *litter, const char *base)
+{
+    DIR           *dir = opendir(base);
+    struct dirent *entry;
+    struct stat    about;
+    char          *folder;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        folder = xasprintf("%s/%s", base, entry->d_name);
+        if (is_hex(entry->d_name, 64) && is_ours(folder, S_IFDIR, &about))
+            add_parts_in(litter, folder);
+        free(folder);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* Each is called as the nonce of its connection is, behind a dot. */
+static void add_parts_in(struct litter *litter, const char *folder)
+{
+    DIR           *dir = opendir(folder);
+    struct dirent *entry;
+    struct stat    about;
+    char          *path;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        path = xasprintf("%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] == '.' && is_hex(entry->d_name + 1, FRAME_NONCE_CHARS) &&
+            is_ours(path, S_IFREG, &about) && time(NULL) - about.st_mtime > PART_OLD_S)
+            add(litter, "file", path);
+        free(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* --- all kinds -------------------------------------------------------------- */
+
+static void add(struct litter *litter, const char *what, const char *path)
+{
+    struct cgroup group;
+    bool          gone = false;
+
+    if (json_array_size(litter->list) >= LITTER_MAX)
+        return;
+    if (litter->remove)
+        gone = strcmp(what, "group") == 0 ? group_of(path, &group) && cgroup_remove(&group)
+                                          : unlink(path) == 0;
+    json_array_append_new(litter->list,
+                          json_pack("{s:s, s:o, s:b}", "what", what, "path",
+                                    json_text(path, strlen(path)), "gone", gone));
+}
+
+static bool group_of(const char *path, struct cgroup *group)
+{
+    *group = (struct cgroup){ 0 };
+    return snprintf(group->path, sizeof group->path, "%s", path) < (int)sizeof group->path;
+}
+
+static bool is_ours(const char *path, mode_t type, struct stat *about)
+{
+    return lstat(path, about) == 0 && (about->st_mode & S_IFMT) == type &&
+           about->st_uid == geteuid();
+}
+
+static bool is_hex(const char *name, size_t length)
+{
+    return strlen(name) == length && strspn(name, "0123456789abcdef") == length;
+}

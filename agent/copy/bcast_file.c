@@ -1,0 +1,106 @@
+/* bcast_file.c - see bcast_file.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "copy/bcast_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+
+/* A disk may take long over what it was given. So that we never wait for more than this
+ * much, and are not taken for dead, it is made to write while more comes. */
+#define WRITE_BEHIND (8u << 20)
+
+static const char *give_up(struct incoming *file, const char *what);
+static int         write_behind(struct incoming *file);
+
+void incoming_init(struct incoming *file)
+{
+    *file = (struct incoming){ .dir_fd = -1, .fd = -1 };
+}
+
+bool incoming_is_open(const struct incoming *file)
+{
+    return file->fd >= 0;
+}
+
+const char *incoming_begin(struct incoming *file, const struct beneath *place,
+                           const struct entry *entry)
+{
+    *file = (struct incoming){ .dir_fd = place->dir_fd, .mode = entry->mode & 0777,
+                               .mtime = entry->mtime };
+    snprintf(file->name, sizeof file->name, "%s", place->name);
+    beneath_temporary(file->temporary);
+    file->fd = openat(file->dir_fd, file->temporary,
+                      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return file->fd < 0 ? give_up(file, "create") : NULL;
+}
+
+const char *incoming_write(struct incoming *file, const void *bytes, size_t size)
+{
+    if (fd_write_all(file->fd, bytes, size) < size)
+        return give_up(file, "write");
+    file->written += size;
+    if (file->written - file->begun >= WRITE_BEHIND && write_behind(file) < 0)
+        return give_up(file, "write");
+    return NULL;
+}
+
+/* Wait for what was begun the last time, and begin with the rest. An error is told of only
+ * once, so it must not get lost here; that a file system cannot do this is none. */
+static int write_behind(struct incoming *file)
+{
+    const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                          SYNC_FILE_RANGE_WAIT_AFTER;
+    off64_t begun = (off64_t)file->begun, more = (off64_t)(file->written - file->begun);
+
+    file->begun = file->written;
+    if ((begun > 0 && sync_file_range(file->fd, 0, begun, wait) < 0) ||
+        sync_file_range(file->fd, begun, more, SYNC_FILE_RANGE_WRITE) < 0)
+        return errno == EINVAL || errno == ENOSYS ? 0 : -1;
+    return 0;
+}
+
+/* The mode comes late: it may forbid us to write. */
+const char *incoming_finish(struct incoming *file)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };
+    const struct beneath  place = { .dir_fd = file->dir_fd, .name = file->name };
+
+    if (futimens(file->fd, times) < 0 || fchmod(file->fd, file->mode) < 0)
+        return give_up(file, "set time and mode");
+    if (fsync(file->fd) < 0)
+        return give_up(file, "write");
+    if (beneath_replace(&place, file->temporary) < 0)
+        return give_up(file, "replace");
+    file->temporary[0] = '\0';
+    incoming_drop(file);
+    return NULL;
+}
+
+static const char *give_up(struct incoming *file, const char *what)
+{
+    int error = errno;
+
+    incoming_drop(file);
+    errno = error;
+    return what;
+}
+
+void incoming_drop(struct incoming *file)
+{
+    if (file->fd >= 0) {
+        close(file->fd);
+        if (file->temporary[0] != '\0')
+            unlinkat(file->dir_fd, file->temporary, 0);
+    }
+    if (file->dir_fd >= 0)
+        close(file->dir_fd);
+    incoming_init(file);
+}

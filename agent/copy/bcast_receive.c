@@ -1,0 +1,357 @@
+/* bcast_receive.c - see bcast_receive.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "copy/bcast_receive.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "copy/bcast_file.h"
+#include "copy/safe_openat.h"
+#include "entry.h"
+#include "frame.h"
+#include "xalloc.h"
+
+#define ENTRIES_MAX (1u << 24)
+
+struct receive {
+    const struct receive_ops *ops;
+    void           *arg;
+    int             root_fd; /* -1: no tree yet */
+    uint32_t        next;    /* number of the next entry of this tree */
+    char            dir[ENTRY_PATH_MAX + 1];    /* the last directory that has come */
+    char            failed[ENTRY_PATH_MAX + 1]; /* one that cannot be made; "": none */
+    struct incoming file;
+    uint32_t        number;  /* of that file */
+    uint64_t        left;    /* bytes of it that have not come; thrown away once it has failed */
+};
+
+static int  make_dirs(const char *path);
+static int  check_place(const struct receive *receive, const struct entry *entry,
+                        struct error *err);
+static void take_entry(struct receive *receive, const struct entry *entry,
+                       uint32_t number, struct buffer *wanted);
+static void take_dir(struct receive *receive, const struct beneath *place,
+                     const struct entry *entry, uint32_t number);
+static int  set_dir_mode(const struct beneath *place, uint32_t mode);
+static int  check_dir(const struct beneath *place);
+static void take_link(struct receive *receive, const struct beneath *place,
+                      const struct entry *entry, uint32_t number);
+static bool is_wanted(struct receive *receive, const struct beneath *place,
+                      const struct entry *entry, uint32_t number);
+static bool same_time(const struct timespec *here, const struct timespec *there);
+static void begin_file(struct receive *receive, const struct entry *entry);
+static void finish_file(struct receive *receive);
+static void fail(struct receive *receive, uint32_t number, const char *what, int error);
+static bool is_below(const char *path, const char *dir);
+
+struct receive *receive_new(const struct receive_ops *ops, void *arg)
+{
+    struct receive *receive = xcalloc(1, sizeof *receive);
+
+    receive->ops = ops;
+    receive->arg = arg;
+    receive->root_fd = -1;
+    incoming_init(&receive->file);
+    return receive;
+}
+
+void receive_free(struct receive *receive)
+{
+    if (receive == NULL)
+        return;
+    incoming_drop(&receive->file);
+    if (receive->root_fd >= 0)
+        close(receive->root_fd);
+    free(receive);
+}
+
+int receive_root(struct receive *receive, const char *root, struct error *err)
+{
+    if (receive->root_fd >= 0)
+        close(receive->root_fd);
+    receive->root_fd = make_dirs(root) < 0
+                           ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (receive->root_fd < 0)
+        return err_set(err, "%.400s: %s", root, strerror(errno));
+    incoming_drop(&receive->file);
+    receive->left = 0;
+    receive->next = 0;
+    receive->dir[0] = receive->failed[0] = '\0';
+    return 0;
+}
+
+/* As mkdir -p does. */
+static int make_dirs(const char *path)
+{
+    char *copy = xstrdup(path), *slash = copy;
+    int   rc = 0;
+
+    while (rc == 0 && slash != NULL) {
+        slash = strchr(slash + 1, '/');
+        if (slash != NULL)
+            *slash = '\0';
+        rc = mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
+        if (rc < 0 && access(copy, F_OK) == 0)
+            rc = 0; /* on a file system that takes nothing, but has it */
+        if (slash != NULL)
+            *slash = '/';
+    }
+    free(copy);
+    return rc;
+}
+
+int receive_entries(struct receive *receive, const unsigned char *body, size_t size,
+                    struct buffer *wanted, struct error *err)
+{
+    struct entry_reader reader = { .at = body, .left = size };
+    struct entry        entry;
+    int                 rc;
+
+    if (receive->root_fd < 0)
+        return err_set(err, "entries of no tree");
+    while ((rc = entry_next(&reader, &entry, err)) > 0) {
+        if (receive->next == ENTRIES_MAX)
+            return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
+        if (check_place(receive, &entry, err) < 0)
+            return -1;
+        take_entry(receive, &entry, receive->next++, wanted);
+    }
+    return rc;
+}
+
+/* Each directory comes before what is in it, and all that is in it comes before the next
+ * one beside it. So whatever is not in the last directory or above is below something
+ * that is none: a link or a file. */
+static int check_place(const struct receive *receive, const struct entry *entry, struct error *err)
+{
+    const char *slash = strrchr(entry->path, '/');
+    size_t      size = slash != NULL ? (size_t)(slash - entry->path) : 0;
+
+    if (size > 0 && (strncmp(entry->path, receive->dir, size) != 0 ||
+                     (receive->dir[size] != '/' && receive->dir[size] != '\0')))
+        return err_set(err, "%.400s: comes without its directory", entry->path);
+    return 0;
+}
+
+static void take_entry(struct receive *receive, const struct entry *entry, uint32_t number,
+                       struct buffer *wanted)
+{
+    struct beneath place;
+
+    if (entry->type == ENTRY_DIR)
+        snprintf(receive->dir, sizeof receive->dir, "%s", entry->path);
+    if (receive->failed[0] != '\0' && is_below(entry->path, receive->failed))
+        return; /* that its directory is missing has been said */
+    if (beneath_find(receive->root_fd, entry->path, &place) < 0) {
+        fail(receive, number, "find the directory", errno);
+        return;
+    }
+    if (entry->type == ENTRY_DIR) {
+        take_dir(receive, &place, entry, number);
+    } else if (entry->type == ENTRY_LINK) {
+        take_link(receive, &place, entry, number);
+    } else if (is_wanted(receive, &place, entry, number)) {
+        put_u32((unsigned char *)buffer_reserve(wanted, 4), number);
+        wanted->size += 4;
+    }
+    close(place.dir_fd);
+}
+
+/* --- directories and links -------------------------------------------------- */
+
+static void take_dir(struct receive *receive, const struct beneath *place,
+                     const struct entry *entry, uint32_t number)
+{
+    int rc = mkdirat(place->dir_fd, place->name, 0700);
+
+    if (rc == 0)
+        rc = set_dir_mode(place, entry->mode);
+    else if (errno == EEXIST)
+        rc = check_dir(place);
+    if (rc == 0)
+        return;
+    fail(receive, number, "make the directory", errno);
+    snprintf(receive->failed, sizeof receive->failed, "%s", entry->path);
+}
+
+/* One that we cannot write into is of no use; the group that it has from its own
+ * directory stays. */
+static int set_dir_mode(const struct beneath *place, uint32_t mode)
+{
+    struct stat now;
+    int fd = openat(place->dir_fd, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int rc = fd < 0 ? -1 : fstat(fd, &now);
+
+    if (rc == 0)
+        rc = fchmod(fd, (mode & 0777) | 0700 | (now.st_mode & S_ISGID));
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Is it the directory that is here already? */
+static int check_dir(const struct beneath *place)
+{
+    struct stat now;
+
+    if (fstatat(place->dir_fd, place->name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+        return -1;
+    if (S_ISDIR(now.st_mode))
+        return 0;
+    errno = S_ISLNK(now.st_mode) ? ELOOP : ENOTDIR;
+    return -1;
+}
+
+static void take_link(struct receive *receive, const struct beneath *place,
+                      const struct entry *entry, uint32_t number)
+{
+    char    now[ENTRY_PATH_MAX + 2], temporary[BENEATH_TEMPORARY_BYTES];
+    ssize_t size = readlinkat(place->dir_fd, place->name, now, sizeof now);
+    int     error;
+
+    if (size == (ssize_t)strlen(entry->target) && memcmp(now, entry->target, (size_t)size) == 0)
+        return;
+    beneath_temporary(temporary);
+    if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
+        fail(receive, number, "make the link", errno);
+    } else if (beneath_replace(place, temporary) < 0) {
+        error = errno;
+        unlinkat(place->dir_fd, temporary, 0);
+        fail(receive, number, "make the link", error);
+    }
+}
+
+/* --- files ------------------------------------------------------------------ */
+
+/* Not when it is there already; nor when something is in its way, which is told of. */
+static bool is_wanted(struct receive *receive, const struct beneath *place,
+                      const struct entry *entry, uint32_t number)
+{
+    uint32_t    mode = entry->mode & 0777;
+    struct stat now;
+    int         found = beneath_look(place, &now);
+
+    if (found < 0)
+        fail(receive, number, "replace", errno);
+    if (found <= 0)
+        return found == 0;
+    if (!S_ISREG(now.st_mode) || (uint64_t)now.st_size != entry->size ||
+        !same_time(&now.st_mtim, &entry->mtime))
+        return true;
+    if ((now.st_mode & 07777) != mode && (now.st_mode & 07777) != entry->mode &&
+        fchmodat(place->dir_fd, place->name, mode, AT_SYMLINK_NOFOLLOW) < 0)
+        fail(receive, number, "set the mode", errno);
+    return false;
+}
+
+static bool same_time(const struct timespec *here, const struct timespec *there)
+{
+    /* Some file systems keep whole seconds only. */
+    return here->tv_sec == there->tv_sec &&
+           (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
+}
+
+int receive_file(struct receive *receive, const unsigned char *body, size_t size,
+                 struct error *err)
+{
+    struct entry_reader reader = { .at = body + 4, .left = size > 4 ? size - 4 : 0 };
+    struct entry        entry;
+    int                 rc = receive->root_fd < 0 ? 0 : entry_next(&reader, &entry, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || reader.left > 0 || entry.type != ENTRY_FILE)
+        return err_set(err, "a FILE frame that is not of one file of a tree");
+    if (receive->left > 0)
+        return err_set(err, "a file begins in the middle of another one");
+    if (get_u32(body) >= receive->next)
+        return err_set(err, "file %u was never spoken of", get_u32(body));
+    receive->number = get_u32(body);
+    receive->left = entry.size;
+    begin_file(receive, &entry);
+    if (receive->left == 0)
+        finish_file(receive);
+    return 0;
+}
+
+int receive_data(struct receive *receive, const unsigned char *body, size_t size,
+                 struct error *err)
+{
+    const char *what = NULL;
+
+    if (size > receive->left)
+        return err_set(err, "more bytes than the file has");
+    if (size == 0) { /* it has changed while it was read */
+        incoming_drop(&receive->file);
+        receive->left = 0;
+        return 0;
+    }
+    receive->left -= size;
+    if (incoming_is_open(&receive->file))
+        what = incoming_write(&receive->file, body, size);
+    if (what != NULL)
+        fail(receive, receive->number, what, errno);
+    if (receive->left == 0)
+        finish_file(receive);
+    return 0;
+}
+
+static void begin_file(struct receive *receive, const struct entry *entry)
+{
+    struct beneath place;
+    const char    *what = "find the directory";
+
+    if (beneath_find(receive->root_fd, entry->path, &place) == 0)
+        what = incoming_begin(&receive->file, &place, entry);
+    if (what != NULL)
+        fail(receive, receive->number, what, errno);
+}
+
+/* That it has failed before was said then. */
+static void finish_file(struct receive *receive)
+{
+    const char *what = incoming_is_open(&receive->file) ? incoming_finish(&receive->file) : NULL;
+
+    if (what != NULL)
+        fail(receive, receive->number, what, errno);
+}
+
+/* --- small things ----------------------------------------------------------- */
+
+static void fail(struct receive *receive, uint32_t number, const char *what, int error)
+{
+    const char *why = strerror(error);
+    bool is_all = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
+
+    switch (error) {
+    case ELOOP:
+        why = "a symbolic link is there, and is not followed";
+        break;
+    case ENOTDIR:
+        why = "a file is there, and no directory";
+        break;
+    case EISDIR:
+        why = "a directory is there";
+        break;
+    case EEXIST:
+        why = "a device, pipe or socket is there";
+        break;
+    }
+    receive->ops->failed(number, what, why, is_all, receive->arg);
+}
+
+/* dir itself is not. */
+static bool is_below(const char *path, const char *dir)
+{
+    size_t size = strlen(dir);
+
+    return strncmp(path, dir, size) == 0 && path[size] == '/';
+}

@@ -1,0 +1,295 @@
+/* cgroup.c - see cgroup.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "guard/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "runid.h"
+#include "xalloc.h"
+
+#define GROUPS_DEEP 32 /* below each other */
+#define NO_RUN "0" /* whose id is no name for a directory */
+
+static bool name_in(const char *path, char *run_id, size_t size);
+static bool any_group(const char *path, int depth, bool (*look)(const char *path));
+static bool kill_members(const char *path);
+static bool has_members(const char *path);
+static bool cannot_remove(const char *path);
+static void set_frozen(const char *path, bool frozen);
+static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
+static int  lock(const char *path);
+static bool can_be_joined(const struct cgroup *cgroup);
+static bool write_in(const char *path, const char *name, const char *text);
+
+bool cgroup_make(struct cgroup *cgroup, const char *run_id)
+{
+    *cgroup = (struct cgroup){ 0 };
+    if (!runid_is(run_id))
+        run_id = NO_RUN;
+    return make_in(cgroup, "", run_id) || make_in(cgroup, "freezer", run_id);
+}
+
+bool cgroup_enter(const struct cgroup *cgroup)
+{
+    return cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.procs", "0");
+}
+
+/* Kernels before 5.14 have no cgroup.kill: then freeze, which holds for the groups below
+ * too, so that nobody can fork meanwhile, kill one by one, thaw. */
+void cgroup_kill(const struct cgroup *cgroup)
+{
+    if (cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.kill", "1"))
+        return;
+    set_frozen(cgroup->path, true);
+    any_group(cgroup->path, GROUPS_DEEP, kill_members);
+}
+
+bool cgroup_is_empty(const struct cgroup *cgroup)
+{
+    return cgroup->path[0] == '\0' || !any_group(cgroup->path, GROUPS_DEEP, has_members);
+}
+
+/* The kernel lets go of the last process a moment after it was reaped. */
+bool cgroup_remove(struct cgroup *cgroup)
+{
+    const struct timespec moment = { .tv_nsec = 1000000 };
+    int                   tries = 20;
+    bool                  stays;
+
+    if (cgroup->path[0] == '\0')
+        return true;
+    if (cgroup->lock_fd > 0)
+        close(cgroup->lock_fd);
+    cgroup->lock_fd = 0;
+    while ((stays = any_group(cgroup->path, GROUPS_DEEP, cannot_remove)) && errno == EBUSY &&
+           --tries > 0)
+        nanosleep(&moment, NULL);
+    cgroup->path[0] = '\0';
+    return !stays;
+}
+
+bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
+{
+    static const char *const controllers[] = { "", "freezer" };
+    char   file[64], text[4096];
+    char  *path;
+    size_t i;
+
+    snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
+    for (i = 0; i < sizeof controllers / sizeof *controllers; i++) {
+        fd_read_file(file, text, sizeof text);
+        path = cgroup_path_in(text, controllers[i]);
+        if (path != NULL && name_in(path, run_id, size))
+            return true;
+    }
+    return false;
+}
+
+bool cgroup_is_in_use(const char *path)
+{
+    int fd = lock(path);
+
+    if (fd > 0)
+        close(fd);
+    return fd == 0;
+}
+
+bool cgroup_own(const char *controller, char *path, int size)
+{
+    char text[4096], *inside;
+
+    if (fd_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+        return false;
+    inside = cgroup_path_in(text, controller);
+    if (inside == NULL)
+        return false;
+    if (controller[0] != '\0')
+        snprintf(path, (size_t)size, "/sys/fs/cgroup/%s%s", controller, inside);
+    else if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+        snprintf(path, (size_t)size, "/sys/fs/cgroup%s", inside);
+    else
+        snprintf(path, (size_t)size, "/sys/fs/cgroup/unified%s", inside);
+    return true;
+}
+
+/* In "4:cpu,memory:/a/b" or "0::/a/b", the part behind the second colon. */
+char *cgroup_path_in(char *text, const char *controller)
+{
+    char *line, *next, *names, *path, *name, *rest;
+
+    for (line = text; line != NULL && *line != '\0'; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        names = strchr(line, ':');
+        path = names != NULL ? strchr(names + 1, ':') : NULL;
+        if (path == NULL)
+            continue;
+        *path++ = '\0';
+        names++;
+        if (controller[0] == '\0' && names[0] == '\0')
+            return path;
+        for (name = strtok_r(names, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+            if (strcmp(name, controller) == 0)
+                return path;
+    }
+    return NULL;
+}
+
+/* Out of ".../muster-20261120-073000-a1b2-4711/...". */
+static bool name_in(const char *path, char *run_id, size_t size)
+{
+    while ((path = strchr(path, '/')) != NULL)
+        if (cgroup_name(++path, run_id, size))
+            return true;
+    return false;
+}
+
+bool cgroup_name(const char *name, char *run_id, size_t size)
+{
+    const char *end = strchrnul(name, '/'), *dash = memrchr(name, '-', (size_t)(end - name));
+    size_t      length, prefix = strlen(CGROUP_PREFIX);
+
+    if (strncmp(name, CGROUP_PREFIX, prefix) != 0 || dash < name + prefix || dash + 1 == end ||
+        dash + 1 + strspn(dash + 1, "0123456789") != end)
+        return false;
+    length = (size_t)(dash - name) - prefix;
+    if (length >= size)
+        return false;
+    snprintf(run_id, size, "%.*s", (int)length, name + prefix);
+    return runid_is(run_id) || strcmp(run_id, NO_RUN) == 0;
+}
+
+/* Look at all groups below path, which the ranks may have made, and last at path itself,
+ * until one look says true. */
+static bool any_group(const char *path, int depth, bool (*look)(const char *path))
+{
+    DIR           *dir = depth > 0 ? opendir(path) : NULL;
+    struct dirent *entry;
+    bool           found = false;
+    char          *below;
+
+    while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0)
+            continue;
+        below = xasprintf("%s/%s", path, entry->d_name);
+        found = any_group(below, depth - 1, look);
+        free(below);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return found || look(path);
+}
+
+static bool kill_members(const char *path)
+{
+    char *name = xasprintf("%s/cgroup.procs", path), line[32];
+    FILE *procs = fopen(name, "re");
+    int   pid;
+
+    while (procs != NULL && fgets(line, sizeof line, procs) != NULL) {
+        pid = (int)strtol(line, NULL, 10);
+        if (pid > 1)
+            kill(pid, SIGKILL);
+    }
+    if (procs != NULL)
+        fclose(procs);
+    free(name);
+    set_frozen(path, false); /* the rank may have frozen it too */
+    return false;
+}
+
+/* Where that cannot be read there may be some, but not in one that has gone, nor in a
+ * threaded one, whose members those above it show. */
+static bool has_members(const char *path)
+{
+    char   *name = xasprintf("%s/cgroup.procs", path), text[16];
+    ssize_t size = fd_read_file(name, text, sizeof text);
+    int     why = errno;
+
+    free(name);
+    return size > 0 || (size < 0 && why != ENOENT && why != ENODEV && why != EOPNOTSUPP);
+}
+
+static bool cannot_remove(const char *path)
+{
+    return rmdir(path) < 0 && errno != ENOENT;
+}
+
+/* Of version 1 or 2, whichever it is. */
+static void set_frozen(const char *path, bool frozen)
+{
+    if (!write_in(path, "freezer.state", frozen ? "FROZEN" : "THAWED"))
+        write_in(path, "cgroup.freeze", frozen ? "1" : "0");
+}
+
+static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id)
+{
+    char own[400];
+
+    if (!cgroup_own(controller, own, sizeof own))
+        return false;
+    snprintf(cgroup->path, sizeof cgroup->path, "%s%s" CGROUP_PREFIX "%s-%d", own,
+             own[strlen(own) - 1] == '/' ? "" : "/", run_id, (int)getpid());
+    if (mkdir(cgroup->path, 0755) < 0) {
+        cgroup->path[0] = '\0';
+        return false;
+    }
+    cgroup->lock_fd = lock(cgroup->path);
+    if (!can_be_joined(cgroup)) {
+        cgroup_remove(cgroup);
+        return false;
+    }
+    return true;
+}
+
+/* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
+ * name a lock means the same in every PID namespace. */
+static int lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd > 0 ? fd : 0;
+    close(fd);
+    return 0;
+}
+
+/* It can be made where nothing may be moved into it (a session scope that is ours by owner
+ * only): then it is of no use. */
+static bool can_be_joined(const struct cgroup *cgroup)
+{
+    int   status = 1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(cgroup_enter(cgroup) ? 0 : 1);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static bool write_in(const char *path, const char *name, const char *text)
+{
+    char *file = xasprintf("%s/%s", path, name);
+    bool  taken = fd_write_file(file, text);
+    int   why = errno;
+
+    free(file);
+    errno = why;
+    return taken;
+}

@@ -1,0 +1,85 @@
+/* guard.h - the agent's second process, parent of the ranks
+ *
+ * Forked by the agent when the plan has come and before anything is done with
+ * it, while the agent has one thread. The guard starts and reaps the
+ * ranks and knows nothing of the launcher. It ends everything at once when the
+ * agent dies, and when it dies itself the kernel (pidns) or the agent does. One
+ * that is stopped, or held by a debugger, has not died but is as good as dead:
+ * both say once a second that they run. The two talk in fixed-size messages over
+ * a SOCK_SEQPACKET pair, which never tears one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_GUARD_H
+#define MUSTER_AGENT_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "guard/containment.h"
+#include "guard/spawn.h"
+
+/* Ids of processes. A rank has its index on this node. */
+#define GUARD_HELPER (-1) /* the shell that reads --venv_script */
+#define GUARD_ALL    (-2) /* signal: every rank */
+
+enum guard_type {
+    GUARD_SPAWN = 1, /* to the guard: start id, with descriptors */
+    GUARD_SIGNAL,    /* signal number in value, to the process group of id */
+    GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
+    GUARD_ALIVE,     /* the agent runs; it is not silent for `seconds`. From the guard:
+                        so does it, and `value` processes write their core files */
+    GUARD_READY,     /* from it: containment is chosen */
+    GUARD_STARTED,   /* id was executed */
+    GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
+    GUARD_EMPTY,     /* after a stop: nothing is left, or `left` cannot be killed */
+};
+
+struct guard_message {
+    int32_t type, id;
+    int32_t value;       /* SIGNAL: its number; EXITED: status as of wait() */
+    int32_t pid;         /* as this node's other processes see it */
+    int32_t killed;      /* EMPTY: processes that outlived the last rank */
+    int32_t left;
+    int64_t at_ns;       /* STARTED, EXITED */
+    int64_t maxrss_kb;
+    double  seconds;
+    struct spawn_failure failure;
+    struct containment   contain; /* READY */
+};
+
+#define GUARD_BEAT_S 1.0 /* between two GUARD_ALIVE */
+
+/* The agent's end. */
+struct guard {
+    int     fd;
+    pid_t   pid;
+    int64_t heard_ns, watched_ns;
+    bool    was_silent; /* which is why it was killed */
+    struct containment contain;
+};
+
+/* Fork it and wait until it is there. use_pidns: not for commands that look
+ * after the node itself (ps, pkill, sudo): they must see it as it is. -1 with
+ * err. */
+int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err);
+
+/* Ask. The descriptors stay the caller's. -1 when the guard is gone; its end
+ * is then also seen by guard_receive. */
+int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
+int guard_signal(struct guard *guard, int id, int signal);
+int guard_stop(struct guard *guard, double grace_s);
+
+/* To be called every GUARD_BEAT_S: say that we run, and for how long at most we
+ * shall not say so (lease_s). A guard that was silent for patience_s is killed. */
+void guard_watch(struct guard *guard, double lease_s, double patience_s);
+
+/* 1: *message is filled; 0: nothing there now; -1: the guard is gone. */
+int guard_receive(struct guard *guard, struct guard_message *message);
+
+/* The guard itself (guard_loop.c). Does not return. */
+void guard_loop(int fd, struct containment *contain, const char *run_id)
+    __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,89 @@
+/* stop.c - see stop.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "guard/stop.h"
+
+#include <signal.h>
+
+#include "clock.h"
+#include "node/process.h"
+
+/* Between two KILLs; doubles up to the second. */
+#define PAUSE_FIRST_MS 2
+#define PAUSE_MOST_MS  100
+
+static bool is_stuck(struct stop *stop, int64_t now);
+static int  until(int64_t at, int64_t now);
+
+void stop_init(struct stop *stop, const struct containment *contain, pid_t root)
+{
+    *stop = (struct stop){ .contain = contain, .root = root };
+}
+
+void stop_begin(struct stop *stop, double grace_s)
+{
+    int64_t kill_at = clock_now_ns() + (int64_t)(grace_s * (double)NS_PER_S);
+
+    if (!stop->begun || kill_at < stop->kill_at_ns)
+        stop->kill_at_ns = kill_at;
+    if (!stop->begun && grace_s > 0) {
+        /* One that is stopped (Ctrl-Z, a debugger) must run to see its TERM. */
+        contain_signal(stop->contain, stop->root, SIGCONT);
+        contain_signal(stop->contain, stop->root, SIGTERM);
+    }
+    stop->begun = true;
+}
+
+int stop_step(struct stop *stop)
+{
+    int64_t now = clock_now_ns();
+
+    if (!stop->begun)
+        return -1;
+    if (now < stop->kill_at_ns)
+        return until(stop->kill_at_ns, now);
+    if (stop->killing_since_ns == 0) {
+        stop->killing_since_ns = now;
+        stop->pause_ms = PAUSE_FIRST_MS;
+    }
+    if (now < stop->again_at_ns)
+        return until(stop->again_at_ns, now);
+    if (is_stuck(stop, now))
+        return STOP_STUCK;
+    contain_kill(stop->contain, stop->root);
+    stop->again_at_ns = now + stop->pause_ms * (NS_PER_S / 1000);
+    stop->pause_ms *= 2;
+    if (stop->pause_ms > PAUSE_MOST_MS)
+        stop->pause_ms = PAUSE_MOST_MS;
+    return until(stop->again_at_ns, now);
+}
+
+int stop_left(const struct stop *stop)
+{
+    int left = contain_count(stop->contain, stop->root);
+
+    return left > 0 ? left : 1;
+}
+
+static bool is_stuck(struct stop *stop, int64_t now)
+{
+    int64_t          waited = now - stop->killing_since_ns;
+    struct processes left;
+    size_t           i;
+
+    if (waited < STOP_STUCK_S * NS_PER_S)
+        return false;
+    stop->dumping = 0;
+    processes_below(&left, stop->root);
+    for (i = 0; i < left.count; i++)
+        stop->dumping += process_is_dumping(left.item[i].pid);
+    processes_clear(&left);
+    return stop->dumping == 0 || waited > STOP_CORE_S * NS_PER_S;
+}
+
+static int until(int64_t at, int64_t now)
+{
+    return (int)((at - now + (NS_PER_S / 1000) - 1) / (NS_PER_S / 1000));
+}

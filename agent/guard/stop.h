@@ -1,0 +1,50 @@
+/* stop.h - ending every process of the run: TERM, grace, KILL, nothing left
+ *
+ * A stop is a deadline and a loop: first CONT and TERM to all, at the deadline
+ * KILL, then KILL again and again, since a process may have been forked in
+ * between, until whoever owns the stop finds that nothing is left. The owner
+ * (the guard; the agent when the guard was killed) reaps and waits.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_STOP_H
+#define MUSTER_AGENT_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "guard/containment.h"
+
+/* KILL cannot end a process that waits in the kernel for a device. This long
+ * after the first one it is reported instead. */
+#define STOP_STUCK_S 10
+/* A process that writes its core file looks the same and is waited for. */
+#define STOP_CORE_S 600
+
+#define STOP_STUCK (-2)
+
+struct stop {
+    const struct containment *contain;
+    pid_t   root;       /* the processes are below this one */
+    bool    begun;
+    int64_t kill_at_ns; /* when TERM becomes KILL */
+    int64_t killing_since_ns; /* 0: not yet */
+    int64_t again_at_ns;
+    int     pause_ms;
+    int     dumping; /* so many have kept KILL waiting long, to write their core files */
+};
+
+void stop_init(struct stop *stop, const struct containment *contain, pid_t root);
+
+/* Begin, or shorten the grace of one that has begun. 0: KILL now. */
+void stop_begin(struct stop *stop, double grace_s);
+
+/* Do what is due. Milliseconds until the next call; -1: none is needed (not
+ * begun); STOP_STUCK: something survives KILL. */
+int stop_step(struct stop *stop);
+
+/* After STOP_STUCK: how many are left. One at least, though /proc may not show it: a rank
+ * that is root can mount something over that. */
+int stop_left(const struct stop *stop);
+
+#endif

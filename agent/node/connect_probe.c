@@ -1,0 +1,197 @@
+/* connect_probe.c - see connect_probe.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/connect_probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "node/facts.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+static void        call_begin(struct call *call);
+static int         call_open(const struct call *call);
+static void        connected_cb(evutil_socket_t fd, short what, void *arg);
+static void        token_cb(evutil_socket_t fd, short what, void *arg);
+static void        call_over(struct call *call, const char *why);
+static const char *reason(int error);
+static void        late_cb(evutil_socket_t fd, short what, void *arg);
+static void        call_end(struct call *call, const char *why);
+
+struct calls *calls_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
+                        void (*done)(struct calls *calls, void *arg), void *arg)
+{
+    struct calls *calls = xcalloc(1, sizeof *calls);
+
+    *calls = (struct calls){ .base = base, .done = done, .arg = arg };
+    memcpy(calls->token, token, sizeof calls->token);
+    calls->late = evtimer_new(base, late_cb, calls);
+    if (calls->late == NULL)
+        xalloc_die();
+    return calls;
+}
+
+void calls_add(struct calls *calls, const char *address, int port, int node)
+{
+    calls->call = xreallocarray(calls->call, calls->count + 1, sizeof *calls->call);
+    calls->call[calls->count++] = (struct call){ .address = xstrdup(address), .port = port,
+                                                 .node = node, .calls = calls, .fd = -1 };
+}
+
+void calls_begin(struct calls *calls, int timeout_ms)
+{
+    struct timeval limit = clock_interval(timeout_ms / 1000.0);
+    size_t         i;
+
+    for (i = 0; i < calls->count; i++)
+        call_begin(&calls->call[i]);
+    xevent_add(calls->late, &limit);
+    if (calls->open == 0)
+        calls->done(calls, calls->arg);
+}
+
+void calls_free(struct calls *calls)
+{
+    size_t i;
+
+    if (calls == NULL)
+        return;
+    for (i = 0; i < calls->count; i++) {
+        call_end(&calls->call[i], NULL);
+        free(calls->call[i].address);
+    }
+    event_free(calls->late);
+    free(calls->call);
+    free(calls);
+}
+
+static void call_begin(struct call *call)
+{
+    call->fd = call_open(call);
+    if (call->fd < 0) {
+        snprintf(call->why, sizeof call->why, "%s", reason(errno));
+        return;
+    }
+    call->event = event_new(call->calls->base, call->fd, EV_WRITE, connected_cb, call);
+    if (call->event == NULL)
+        xalloc_die();
+    xevent_add(call->event, NULL);
+    call->calls->open++;
+}
+
+static int call_open(const struct call *call)
+{
+    struct sockaddr_in  v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)call->port) };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)call->port) };
+    struct sockaddr    *to = (struct sockaddr *)&v4;
+    socklen_t           size = sizeof v4;
+    int                 fd, error;
+
+    if (inet_pton(AF_INET6, call->address, &v6.sin6_addr) == 1) {
+        to = (struct sockaddr *)&v6;
+        size = sizeof v6;
+    } else if (inet_pton(AF_INET, call->address, &v4.sin_addr) != 1) {
+        errno = EAFNOSUPPORT;
+        return -1;
+    }
+    fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, to, size) == 0 || errno == EINPROGRESS)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static void connected_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct call            *call = arg;
+    struct sockaddr_storage own = { 0 };
+    socklen_t               size = sizeof own, error_size = sizeof(int);
+    char                    text[INET6_ADDRSTRLEN];
+    int                     error = 0;
+
+    (void)what;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_size) < 0 ||
+        (error == 0 && getsockname(fd, (struct sockaddr *)&own, &size) < 0))
+        error = errno;
+    if (error != 0) {
+        call_over(call, reason(error));
+        return;
+    }
+    if (own.ss_family == AF_INET6)
+        inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&own)->sin6_addr, text, sizeof text);
+    else
+        inet_ntop(AF_INET, &((struct sockaddr_in *)&own)->sin_addr, text, sizeof text);
+    facts_interface_of(text, call->interface, sizeof call->interface);
+    event_assign(call->event, call->calls->base, fd, EV_READ | EV_PERSIST, token_cb, call);
+    xevent_add(call->event, NULL);
+}
+
+static void token_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct call *call = arg;
+    ssize_t      got = read(fd, call->got + call->have, sizeof call->got - call->have);
+
+    (void)what;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    call->have += got > 0 ? (size_t)got : 0;
+    if (got > 0 && call->have < sizeof call->got)
+        return;
+    if (call->have == sizeof call->got &&
+        memcmp(call->got, call->calls->token, sizeof call->got) == 0)
+        call_over(call, NULL);
+    else
+        call_over(call, got < 0 ? reason(errno) : "somebody else answers there");
+}
+
+/* The last one to end is the end of all. */
+static void call_over(struct call *call, const char *why)
+{
+    struct calls *calls = call->calls;
+
+    call_end(call, why);
+    if (calls->open == 0)
+        calls->done(calls, calls->arg);
+}
+
+/* What a blackhole route says is EINVAL. */
+static const char *reason(int error)
+{
+    return error == EINVAL ? "the route there is a black hole" : strerror(error);
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct calls *calls = arg;
+    size_t        i;
+
+    (void)fd, (void)what;
+    for (i = 0; i < calls->count; i++)
+        call_end(&calls->call[i], "timed out");
+    calls->done(calls, calls->arg);
+}
+
+/* why NULL: it was reached, or nobody wants to know any more. */
+static void call_end(struct call *call, const char *why)
+{
+    if (call->fd < 0)
+        return;
+    event_free(call->event);
+    close(call->fd);
+    call->fd = -1;
+    call->reached = why == NULL;
+    snprintf(call->why, sizeof call->why, "%s", why != NULL ? why : "");
+    call->calls->open--;
+}

@@ -1,0 +1,125 @@
+/* gpu_holders.c - see gpu_holders.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/gpu_holders.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/open_files.h"
+#include "node/process.h"
+#include "xalloc.h"
+
+#define DEVICE_PATTERN "/dev/nvidia[0-9]*"
+#define UVM_DEVICE     "/dev/nvidia-uvm"
+
+struct device {
+    char *path;
+    int   number;
+};
+
+struct devices {
+    struct device item[GPU_MAX];
+    size_t        count;
+    bool          need_uvm;
+};
+
+static void    devices_list(struct devices *devices, const bool *wanted);
+static int     number_of(const char *name, bool is_test);
+static json_t *held_by(const struct devices *devices, pid_t pid);
+
+json_t *gpu_holders(const bool *wanted)
+{
+    json_t          *holders = json_array(), *gpus, *about;
+    struct devices   devices = { 0 };
+    struct processes all = { 0 };
+    size_t           i;
+
+    devices_list(&devices, wanted);
+    if (devices.count > 0)
+        processes_all(&all);
+    for (i = 0; i < all.count && json_array_size(holders) < GPU_HOLDERS_MAX; i++) {
+        if (all.item[i].pid == getpid())
+            continue;
+        gpus = held_by(&devices, all.item[i].pid);
+        about = gpus != NULL ? process_about(&all.item[i]) : NULL;
+        if (about != NULL) {
+            json_object_set(about, "gpus", gpus);
+            json_array_append_new(holders, about);
+        }
+        json_decref(gpus);
+    }
+    processes_clear(&all);
+    for (i = 0; i < devices.count; i++)
+        free(devices.item[i].path);
+    return holders;
+}
+
+static void devices_list(struct devices *devices, const bool *wanted)
+{
+    const char    *test = getenv(GPU_TEST_GLOB_ENV);
+    char          *folder = xstrdup(test != NULL ? test : DEVICE_PATTERN);
+    char          *pattern = strrchr(folder, '/');
+    struct dirent *entry;
+    DIR           *dir = NULL;
+    int            number;
+
+    devices->need_uvm = test == NULL;
+    if (pattern != NULL) {
+        *pattern++ = '\0';
+        dir = opendir(folder);
+    }
+    while (dir != NULL && devices->count < GPU_MAX && (entry = readdir(dir)) != NULL) {
+        if (fnmatch(pattern, entry->d_name, 0) != 0)
+            continue;
+        number = number_of(entry->d_name, test != NULL);
+        if (number >= 0 && number < GPU_MAX && (wanted == NULL || wanted[number]))
+            devices->item[devices->count++] =
+                (struct device){ xasprintf("%s/%s", folder, entry->d_name), number };
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(folder);
+}
+
+/* The file counts in the driver's order, nvidia-smi in that of the bus. */
+static int number_of(const char *name, bool is_test)
+{
+    const char *digits = name + strcspn(name, "0123456789");
+    char       *end;
+    long        minor = strtol(digits, &end, 10);
+
+    if (end == digits || *end != '\0' || minor < 0 || minor >= GPU_MAX)
+        return -1;
+    return is_test ? (int)minor : gpu_of_minor((int)minor);
+}
+
+/* The numbers of the GPUs that it has open; NULL: none. What only watches them
+ * (nvidia-persistenced, DCGM) has the device open too, but not the unified memory
+ * that every CUDA program opens with it. */
+static json_t *held_by(const struct devices *devices, pid_t pid)
+{
+    json_t           *gpus = NULL;
+    bool              held[GPU_MAX] = { false }, has_uvm = !devices->need_uvm;
+    struct open_files files;
+    size_t            i;
+
+    for (open_files_begin(&files, pid); open_files_next(&files);) {
+        has_uvm = has_uvm || strcmp(files.name, UVM_DEVICE) == 0;
+        for (i = 0; i < devices->count; i++)
+            held[i] = held[i] || strcmp(files.name, devices->item[i].path) == 0;
+    }
+    open_files_end(&files);
+    for (i = 0; i < devices->count && has_uvm; i++) {
+        if (held[i] && gpus == NULL)
+            gpus = json_array();
+        if (held[i])
+            json_array_append_new(gpus, json_integer(devices->item[i].number));
+    }
+    return gpus;
+}

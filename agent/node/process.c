@@ -1,0 +1,169 @@
+/* process.c - see process.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "frame.h"
+#include "xalloc.h"
+
+/* Steps up to a process's ancestor: they are read one by one, and change meanwhile. */
+#define DEPTH_MAX 1000
+
+static int compare(const void *pid, const void *process);
+
+void processes_below(struct processes *found, pid_t root)
+{
+    struct processes      all;
+    const struct process *parent;
+    size_t                i, kept = 0;
+    bool                  grown = true;
+
+    processes_all(&all);
+    while (grown) {
+        grown = false;
+        for (i = 0; i < all.count; i++) {
+            if (all.item[i].below)
+                continue;
+            parent = processes_find(&all, all.item[i].parent);
+            all.item[i].below = all.item[i].parent == root || (parent != NULL && parent->below);
+            grown = grown || all.item[i].below;
+        }
+    }
+    for (i = 0; i < all.count; i++)
+        if (all.item[i].below && all.item[i].state != 'Z')
+            all.item[kept++] = all.item[i];
+    all.count = kept;
+    *found = all;
+}
+
+const struct process *processes_find(const struct processes *all, pid_t pid)
+{
+    return all->count == 0 ? NULL : bsearch(&pid, all->item, all->count, sizeof *all->item,
+                                            compare);
+}
+
+static int compare(const void *pid, const void *process)
+{
+    pid_t one = *(const pid_t *)pid, other = ((const struct process *)process)->pid;
+
+    return (one > other) - (one < other);
+}
+
+bool process_is_below(pid_t pid, pid_t root)
+{
+    struct process process;
+    int            steps = 0;
+
+    for (; pid > 1 && pid != root && steps < DEPTH_MAX; steps++)
+        pid = process_read(pid, &process) ? process.parent : 0;
+    return pid == root;
+}
+
+void processes_clear(struct processes *found)
+{
+    free(found->item);
+    *found = (struct processes){ 0 };
+}
+
+void process_signal(const struct process *process, int signal)
+{
+    struct process now;
+    int            fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+
+    if (fd < 0 && errno == ESRCH)
+        return;
+    /* The descriptor holds one process; is it still the one that was listed? An old kernel
+     * has no such thing and many a container forbids it: then the number has to do. */
+    if (process_read(process->pid, &now) && now.start == process->start &&
+        (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 && errno != ESRCH)))
+        kill(process->pid, signal);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool process_is_dumping(pid_t pid)
+{
+    char  path[64], line[64];
+    bool  found = false;
+    FILE *status;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    status = fopen(path, "re");
+    while (status != NULL && !found && fgets(line, sizeof line, status) != NULL)
+        found = strcmp(line, "CoreDumping:\t1\n") == 0; /* "Groups:" may be of any length */
+    if (status != NULL)
+        fclose(status);
+    return found;
+}
+
+json_t *process_json(pid_t pid)
+{
+    char   path[64], name[64], wchan[128];
+    size_t length;
+
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    fd_read_file(path, name, sizeof name);
+    length = strcspn(name, "\n");
+    snprintf(path, sizeof path, "/proc/%d/wchan", (int)pid);
+    fd_read_file(path, wchan, sizeof wchan);
+    return json_pack("{s:i, s:o, s:o}", "pid", (int)pid, "name", json_text(name, length),
+                     "wchan", json_text(wchan, strlen(wchan)));
+}
+
+void processes_all(struct processes *all)
+{
+    DIR           *proc = opendir("/proc");
+    struct dirent *entry;
+    size_t         room = 0;
+    struct process one;
+    long           pid;
+    char          *end;
+
+    *all = (struct processes){ 0 };
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        pid = strtol(entry->d_name, &end, 10);
+        if (*end != '\0' || pid <= 0 || !process_read((pid_t)pid, &one))
+            continue;
+        if (all->count == room) {
+            room = room > 0 ? room * 2 : 256;
+            all->item = xreallocarray(all->item, room, sizeof *all->item);
+        }
+        all->item[all->count++] = one;
+    }
+    if (proc != NULL)
+        closedir(proc);
+}
+
+/* Fields are counted from behind the name, which may hold blanks and ')'. */
+bool process_read(pid_t pid, struct process *process)
+{
+    char               path[64], text[1024], *at;
+    int                parent;
+    unsigned long long start, own[2], reaped[2];
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    fd_read_file(path, text, sizeof text);
+    at = strrchr(text, ')');
+    *process = (struct process){ .pid = pid };
+    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
+                                 " %*s %*s %*s %*s %llu",
+                             &process->state, &parent, &own[0], &own[1], &reaped[0], &reaped[1],
+                             &start) != 7)
+        return false;
+    process->parent = parent;
+    process->start = start;
+    process->cpu = own[0] + own[1] + reaped[0] + reaped[1];
+    return true;
+}

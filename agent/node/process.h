@@ -1,0 +1,64 @@
+/* process.h - processes as /proc shows them
+ *
+ * Only looked at when something has to be ended or counted: reading all of
+ * /proc is too dear for the ordinary way.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_PROCESS_H
+#define MUSTER_AGENT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+struct process {
+    pid_t    pid, parent;
+    uint64_t start; /* ticks since boot: with pid, unique until reboot */
+    uint64_t cpu;   /* ticks of CPU time, with those of reaped children */
+    char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
+    bool     below; /* descends from the root that was asked for */
+};
+
+struct processes {
+    struct process *item;
+    size_t          count;
+};
+
+/* All living processes that descend from root, without root and without
+ * zombies. Free with processes_clear(). */
+void processes_below(struct processes *found, pid_t root);
+/* True for root and one that descends from it. */
+bool process_is_below(pid_t pid, pid_t root);
+/* One, while it is there: false when not. */
+bool process_read(pid_t pid, struct process *process);
+/* All that this /proc shows, in the order of their numbers: the kernel lists them so. */
+void processes_all(struct processes *found);
+/* One of these; NULL when it is not among them. */
+const struct process *processes_find(const struct processes *all, pid_t pid);
+void processes_clear(struct processes *found);
+
+/* Send a signal to exactly this process: not to one that took its number
+ * since. */
+void process_signal(const struct process *process, int signal);
+
+/* True while the kernel writes its core file: it looks unkillable, and is
+ * only slow. */
+bool process_is_dumping(pid_t pid);
+
+/* {"pid":N, "name":"python3", "wchan":"nfs_wait_bit_killable"} */
+json_t *process_json(pid_t pid);
+
+/* {"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"python3 train.py"};
+ * NULL when it has gone. process_about.c */
+json_t *process_about(const struct process *process);
+
+/* Its real user; false when it has gone. */
+bool process_uid(pid_t pid, uid_t *uid);
+
+/* "ann", or "uid 1234". */
+void user_name(uid_t uid, char *name, size_t size);
+
+#endif

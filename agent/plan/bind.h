@@ -1,0 +1,47 @@
+/* bind.h - which cores each local rank gets
+ *
+ * As DeepSpeed's --bind_cores_to_rank, but within the CPUs this process may
+ * use, without numactl, and near the rank's GPU: cores / local ranks each,
+ * contiguous, the remainder unused. A core stays whole: a rank gets all its
+ * hyperthreads, and no two ranks share one.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BIND_H
+#define MUSTER_AGENT_BIND_H
+
+#include <sched.h>
+#include <stddef.h>
+
+#include <hwloc.h>
+
+#include "err.h"
+
+#define BIND_CPU_MAX 8192 /* highest CPU number and one */
+
+/* What is dealt out: a core, or with a list one CPU of it. */
+struct bind_unit {
+    int            numa;  /* NUMA node, -1: unknown */
+    hwloc_bitmap_t cpus;
+};
+
+struct binding {
+    int        each;      /* units a rank: OMP_NUM_THREADS */
+    int        ranks;
+    size_t     mask_size; /* bytes of a mask */
+    cpu_set_t **mask;     /* one a rank, for sched_setaffinity() */
+};
+
+/* Deal cores out. list: "" or DeepSpeed's "0,2-4,6" of CPU numbers. slot[i] is
+ * the GPU of rank i. -1 with err. */
+int  bind_make(struct binding *binding, const char *list, const int *slot, int ranks,
+               struct error *err);
+void bind_clear(struct binding *binding);
+
+/* The two halves of it that only compute. bind_list: numbers ascending and not
+ * overlapping, into set. bind_deal: which of the units (count of them) rank i
+ * gets, chosen[i * each + j]; near[i] is the NUMA node rank i wants, or -1.
+ * Returns each, units for one rank; 0 when there are too few. */
+int bind_list(const char *list, hwloc_bitmap_t set, struct error *err);
+int bind_deal(const struct bind_unit *unit, int count, const int *near, int ranks, int *chosen);
+
+#endif

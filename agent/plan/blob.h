@@ -1,0 +1,36 @@
+/* blob.h - bytes that the launcher sends ahead of the plan
+ *
+ * Arguments, environments and paths are any bytes but NUL and cannot be JSON
+ * text. They come in BLOB frames, and the plan names them by number.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BLOB_H
+#define MUSTER_AGENT_BLOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+#define BLOB_TOTAL_MAX (64u << 20) /* bytes of all blobs of a node */
+#define BLOB_COUNT_MAX 16384       /* and how many: two a rank and some */
+
+struct blob {
+    uint32_t id;
+    char    *bytes;
+    size_t   size;
+};
+
+struct blobs {
+    struct blob *item;
+    size_t       count, room;
+    size_t       total;
+};
+
+/* The body of a BLOB frame: append it to its blob. */
+int  blobs_take(struct blobs *blobs, const unsigned char *body, size_t size, struct error *err);
+/* NULL when there is none of that number. */
+const struct blob *blobs_find(const struct blobs *blobs, uint32_t id);
+void blobs_clear(struct blobs *blobs);
+
+#endif

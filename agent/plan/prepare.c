@@ -1,0 +1,245 @@
+/* prepare.c - see prepare.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/prepare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "guard/spawn.h"
+#include "node/facts.h"
+#include "xalloc.h"
+
+#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones are "..." */
+
+static void        overlay(struct strlist *env, const struct strlist *over,
+                           bool only_absent);
+static void        set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+                           struct strlist *env);
+static void        env_drop(struct strlist *env, const char *name);
+static const char *find_hint(const char *name, char *hint, size_t size);
+static int         executable(const char *path);
+static pid_t       pid_in_file(const char *path);
+
+int failure_set(struct failure *failure, int code, const char *hint, const char *format, ...)
+{
+    va_list ap;
+
+    failure->code = code;
+    snprintf(failure->hint, sizeof failure->hint, "%s", hint);
+    va_start(ap, format);
+    vsnprintf(failure->why.text, sizeof failure->why.text, format, ap);
+    va_end(ap);
+    return -1;
+}
+
+int prepare_cwd(const struct nodeplan *plan, struct failure *failure)
+{
+    if (plan->cwd == NULL || chdir(plan->cwd) == 0)
+        return 0;
+    return failure_set(failure, PREPARE_CANNOT_EXECUTE,
+                       "the directory must be on every node; --cwd names another one",
+                       "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
+}
+
+int prepare_script(const char *script, struct failure *failure)
+{
+    struct stat about;
+    int         why = stat(script, &about) < 0 || access(script, R_OK) < 0 ? errno : 0;
+
+    if (why == 0 && S_ISDIR(about.st_mode))
+        why = EISDIR;
+    if (why == 0)
+        return 0;
+    return failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+                       "the script must be at the same path on every node; muster bcast copies it",
+                       "cannot read the script %s: %s", script, strerror(why));
+}
+
+void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+                 const struct strlist *base, int threads, struct strlist *env)
+{
+    strlist_append(env, base);
+    if (plan->cwd != NULL) {
+        env_set(env, "PWD", plan->cwd); /* a shell takes it for true when it is */
+        env_drop(env, "OLDPWD");
+    }
+    overlay(env, &plan->env_default, true);
+    overlay(env, &plan->env, false);
+    overlay(env, &rank->env, false);
+    if (threads > 0 && env_get(env, "OMP_NUM_THREADS") == NULL)
+        env_setf(env, "OMP_NUM_THREADS", "%d", threads);
+    set_pmi(plan, rank, env);
+}
+
+char *prepare_program(const char *name, const struct strlist *env, struct failure *failure)
+{
+    const char *path = env_get(env, "PATH"), *at, *end;
+    char       *file, hint[256];
+    int         why = ENOENT;
+
+    if (path == NULL)
+        path = "/usr/bin:/bin";
+    if (strchr(name, '/') != NULL) {
+        why = executable(name);
+        if (why == 0)
+            return xstrdup(name);
+        failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+                    find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
+                    strerror(why));
+        return NULL;
+    }
+    for (at = path; at != NULL; at = *end != '\0' ? end + 1 : NULL) {
+        end = strchrnul(at, ':');
+        file = end == at ? xasprintf("./%s", name)
+                         : xasprintf("%.*s/%s", (int)(end - at), at, name);
+        if (executable(file) == 0)
+            return file;
+        if (executable(file) == EACCES)
+            why = EACCES;
+        free(file);
+    }
+    failure_set(failure, why == EACCES ? PREPARE_CANNOT_EXECUTE : PREPARE_NOT_FOUND,
+                find_hint(name, hint, sizeof hint), "%s: %s along PATH=%s", name,
+                why == EACCES ? "not executable" : "not found", path);
+    return NULL;
+}
+
+int prepare_binding(const struct nodeplan *plan, const struct strlist *base,
+                    struct binding *binding, int *threads, struct failure *failure)
+{
+    struct error why;
+    int         *slot, i, rc;
+
+    *threads = 0;
+    if (plan->omp_default) {
+        *threads = facts_cores() / plan->ranks;
+        if (*threads < 1)
+            *threads = 1;
+    }
+    if (plan->bind_list == NULL)
+        return 0;
+    if (env_get(base, "KMP_AFFINITY") != NULL || env_get(&plan->env, "KMP_AFFINITY") != NULL)
+        return failure_set(failure, PREPARE_CANNOT_EXECUTE, "unset one of the two",
+                           "KMP_AFFINITY is set, which would undo --bind_cores_to_rank");
+    slot = xcalloc((size_t)plan->ranks, sizeof *slot);
+    for (i = 0; i < plan->ranks; i++)
+        slot[i] = plan->rank[i].slot;
+    rc = bind_make(binding, plan->bind_list, slot, plan->ranks, &why);
+    free(slot);
+    if (rc < 0)
+        return failure_set(failure, PREPARE_CANNOT_EXECUTE, "run without --bind_cores_to_rank",
+                           "%s", why.text);
+    *threads = binding->each;
+    return 0;
+}
+
+int prepare_pid_file(const char *path, struct failure *failure)
+{
+    char  text[32];
+    pid_t pid = pid_in_file(path);
+    int   fd, why = 0;
+
+    if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+        unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    snprintf(text, sizeof text, "%d\n", (int)getpid());
+    if (fd < 0 || fd_write_all(fd, text, strlen(text)) < strlen(text))
+        why = errno;
+    if (fd >= 0 && close(fd) < 0 && why == 0)
+        why = errno;
+    if (why != 0 && fd >= 0)
+        unlink(path); /* an empty one would be in the way of the next run */
+    return why == 0 ? 0 : failure_set(failure, PREPARE_CANNOT_CREATE, "",
+                                      "cannot create the pid file %s: %s", path, strerror(why));
+}
+
+static void overlay(struct strlist *env, const struct strlist *over, bool only_absent)
+{
+    size_t i;
+    char  *name, *equals;
+
+    for (i = 0; i < over->count; i++) {
+        equals = strchr(over->item[i], '=');
+        if (equals == NULL)
+            continue;
+        name = xstrndup(over->item[i], (size_t)(equals - over->item[i]));
+        if (!only_absent || env_get(env, name) == NULL)
+            env_set(env, name, equals + 1);
+        free(name);
+    }
+}
+
+/* What another process manager left in our environment must not reach the
+ * ranks: MPICH would believe it. */
+static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+                    struct strlist *env)
+{
+    static const char *const foreign[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
+                                           "PMI_PORT", "PMI_ID" };
+    size_t i;
+
+    if (plan->kvsname == NULL)
+        return;
+    for (i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        env_drop(env, foreign[i]);
+    env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
+    env_setf(env, "PMI_RANK", "%u", rank->rank);
+    env_setf(env, "PMI_SIZE", "%d", plan->world_size);
+}
+
+static void env_drop(struct strlist *env, const char *name)
+{
+    size_t i, length = strlen(name);
+
+    for (i = 0; i < env->count; i++)
+        if (strncmp(env->item[i], name, length) == 0 && env->item[i][length] == '=') {
+            free(env->item[i]);
+            env->item[i] = env->item[--env->count];
+            env->item[env->count] = NULL;
+            return;
+        }
+}
+
+/* pdsh would have given it to a shell. */
+static const char *find_hint(const char *name, char *hint, size_t size)
+{
+    bool fits = strlen(name) <= SHOWN_MAX && strchr(name, '\'') == NULL;
+
+    if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
+        return strchr(name, '/') != NULL
+                   ? "it must be at the same path on every node; muster bcast copies it"
+                   : "install it there, or name it by its path";
+    snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
+             fits ? name : "...");
+    return hint;
+}
+
+/* 0, or why not. */
+static int executable(const char *path)
+{
+    struct stat about;
+
+    if (stat(path, &about) < 0)
+        return errno;
+    if (S_ISDIR(about.st_mode))
+        return EISDIR;
+    return access(path, X_OK) < 0 ? errno : 0;
+}
+
+static pid_t pid_in_file(const char *path)
+{
+    char text[32];
+
+    return fd_read_file(path, text, sizeof text) > 0 ? (pid_t)strtol(text, NULL, 10) : 0;
+}

@@ -1,0 +1,32 @@
+/* venv.h - what --venv_script does to the environment
+ *
+ * A shell reads the script and prints the environment it ends up with, which
+ * the ranks then get. The shell is started by the guard like a rank, so it and
+ * whatever it leaves behind are contained too.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_VENV_H
+#define MUSTER_AGENT_VENV_H
+
+#include <event2/event.h>
+
+#include "guard/guard.h"
+#include "plan/prepare.h"
+#include "strlist.h"
+
+#define VENV_DEADLINE_S 20
+#define VENV_OUTPUT_MAX (4u << 20)
+
+struct venv;
+
+/* done is called once, later: env is what came of it, or NULL with failure. */
+struct venv *venv_start(struct event_base *base, struct guard *guard, const char *script,
+                        const char *cwd, const struct strlist *env,
+                        void (*done)(const struct strlist *env, const struct failure *failure,
+                                     void *arg),
+                        void *arg);
+/* The guard says that its process has ended. */
+void venv_exited(struct venv *venv, const struct guard_message *message);
+void venv_free(struct venv *venv);
+
+#endif

@@ -1,0 +1,26 @@
+/* oom.h - evidence that the kernel's OOM killer ended a rank
+ *
+ * A rank that gets SIGKILL does not say why. The kernel counts the processes
+ * it killed for want of memory, for a cgroup (version 1 or 2) or the machine:
+ * a count that went up during the run is the evidence.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_OOM_H
+#define MUSTER_AGENT_OOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct memory {
+    char    cgroup[512]; /* directory; "": the whole machine */
+    bool    is_v1;
+    int64_t kills;       /* the count when the run began, -1: unknown */
+};
+
+void memory_begin(struct memory *memory);
+
+/* "oom_kill 0→1, limit 64 MiB". False when there is no evidence. */
+bool memory_evidence(struct memory *memory, char *text, size_t size);
+
+#endif

@@ -1,0 +1,288 @@
+/* rank.c - see rank.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "rank/rank.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fd.h"
+#include "session/agent.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* Answers that a rank has asked for and does not read. */
+#define PMI_UNREAD_MAX (256u << 10)
+/* What it said last: no socket holds more. */
+#define PMI_UNHEARD_MAX (1u << 20)
+
+static int     pmi_open(struct rank *rank, struct error *err);
+static void    pmi_hear_out(struct rank *rank);
+static void    pmi_readable_cb(struct bufferevent *event, void *arg);
+static void    pmi_event_cb(struct bufferevent *event, short what, void *arg);
+static void    pmi_close(struct rank *rank);
+static void    output_changed(void *arg);
+static void    log_changed(void *arg);
+static void    late_cb(evutil_socket_t fd, short what, void *arg);
+static json_t *report(struct rank *rank);
+static void    report_failure(struct rank *rank, json_t *body);
+
+void rank_init(struct rank *rank, struct agent *agent, int index)
+{
+    *rank = (struct rank){ .agent = agent, .plan = &agent->plan.rank[index], .index = index };
+    rank->out.fd = rank->err.fd = -1;
+}
+
+int rank_open_log(struct rank *rank, struct error *err)
+{
+    const struct nodeplan *plan = &rank->agent->plan;
+
+    rank->log = logfile_new(rank->agent->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
+                            log_changed, rank, err);
+    return rank->log != NULL ? 0 : -1;
+}
+
+int rank_start(struct rank *rank, struct error *err)
+{
+    struct agent *agent = rank->agent;
+    struct stream *const stream[2] = { &rank->out, &rank->err };
+    struct spawn  spawn = { .path = rank->path, .cwd = agent->plan.cwd,
+                            .argv = &rank->plan->argv, .env = &rank->env };
+    int           fds[SPAWN_FDS] = { -1, -1, -1, -1 }, i, rc = -1;
+
+    if (agent->binding.ranks > 0) {
+        spawn.cpus = agent->binding.mask[rank->index];
+        spawn.cpus_size = agent->binding.mask_size;
+    }
+    for (i = 0; i < 2; i++) {
+        fds[SPAWN_FD_STDOUT + i] = stream_open(stream[i], agent->base,
+                                               i == 0 ? STREAM_STDOUT : STREAM_STDERR,
+                                               2 * agent->ranks, err);
+        if (fds[SPAWN_FD_STDOUT + i] < 0)
+            goto out;
+        stream[i]->log = rank->log;
+        stream[i]->to_frames = agent->plan.log_dir == NULL || agent->plan.log_console;
+        stream[i]->changed = output_changed;
+        stream[i]->arg = agent;
+    }
+    if (agent->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0)
+        goto out;
+    fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
+    if (fds[SPAWN_FD_SPEC] < 0)
+        goto out;
+    /* The end of a guard is told by agent_guard_lost(), which this is soon followed by. */
+    rc = guard_spawn(&agent->guard, rank->index, fds);
+    if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
+        rc = 0;
+    if (rc < 0)
+        err_set(err, "the guard cannot be told to start a rank: %s", strerror(errno));
+    else
+        rank->state = RANK_STARTING;
+out:
+    for (i = 0; i < SPAWN_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    strlist_clear(&rank->env);
+    return rc;
+}
+
+bool rank_clear(struct rank *rank)
+{
+    stream_close(&rank->out);
+    stream_close(&rank->err);
+    pmi_close(rank);
+    if (rank->late != NULL)
+        event_free(rank->late);
+    strlist_clear(&rank->env);
+    free(rank->path);
+    return logfile_free(rank->log);
+}
+
+void rank_started(struct rank *rank, const struct guard_message *message)
+{
+    rank->state = RANK_RUNNING;
+    rank->pid = message->pid;
+    agent_send(rank->agent, FRAME_STARTED, rank->plan->rank,
+               json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
+    stream_begin(&rank->out);
+    stream_begin(&rank->err);
+}
+
+void rank_ended(struct rank *rank, const struct guard_message *message)
+{
+    const struct timeval limit = { .tv_usec = RANK_LATE_MS * 1000 };
+
+    rank->state = RANK_ENDED;
+    rank->end = *message;
+    stream_begin(&rank->out); /* when it was never executed, they only end */
+    stream_begin(&rank->err);
+    pmi_hear_out(rank);
+    rank->late = evtimer_new(rank->agent->base, late_cb, rank);
+    if (rank->late == NULL)
+        xalloc_die();
+    xevent_add(rank->late, &limit);
+    rank_maybe_report(rank);
+}
+
+void rank_cancel(struct rank *rank, int signal)
+{
+    struct guard_message message = { .value = signal, .at_ns = clock_now_ns() };
+
+    rank_ended(rank, &message);
+}
+
+void rank_maybe_report(struct rank *rank)
+{
+    if (rank->state != RANK_ENDED || (!rank_is_silent(rank) && !rank->is_late))
+        return;
+    rank->state = RANK_REPORTED;
+    event_del(rank->late);
+    if (rank->agent->has_begun) /* else there is nothing to tell: it never was to start */
+        agent_send(rank->agent, FRAME_EXIT, rank->plan->rank, report(rank));
+}
+
+bool rank_is_silent(const struct rank *rank)
+{
+    return (rank->out.waiting == NULL || rank->out.end_sent) &&
+           (rank->err.waiting == NULL || rank->err.end_sent);
+}
+
+bool rank_is_closed(const struct rank *rank)
+{
+    return rank->out.fd < 0 && rank->err.fd < 0;
+}
+
+void rank_give_up(struct rank *rank)
+{
+    stream_give_up(&rank->out);
+    stream_give_up(&rank->err);
+}
+
+static int pmi_open(struct rank *rank, struct error *err)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_set(err, "cannot make a PMI socket: %s", strerror(errno));
+    fd_set_nonblock(pair[0]);
+    rank->pmi = bufferevent_socket_new(rank->agent->base, pair[0], BEV_OPT_CLOSE_ON_FREE);
+    if (rank->pmi == NULL)
+        xalloc_die();
+    bufferevent_setcb(rank->pmi, pmi_readable_cb, NULL, pmi_event_cb, rank);
+    bufferevent_enable(rank->pmi, EV_READ);
+    return pair[1];
+}
+
+/* The guard's word that it has ended comes before its own last ones: an abort may be among
+ * them. */
+static void pmi_hear_out(struct rank *rank)
+{
+    struct evbuffer *in;
+
+    if (rank->pmi == NULL)
+        return;
+    in = bufferevent_get_input(rank->pmi);
+    evbuffer_unfreeze(in, 0); /* else only libevent adds to it */
+    if (fd_read_buffer(bufferevent_getfd(rank->pmi), in, PMI_UNHEARD_MAX) > 0)
+        pmi_readable_cb(rank->pmi, rank);
+    pmi_close(rank);
+}
+
+/* What is not PMI is hung up on, and the client in the rank complains. A rank
+ * that does not know of PMI loses nothing. */
+static void pmi_readable_cb(struct bufferevent *event, void *arg)
+{
+    struct rank  *rank = arg;
+    struct error  err;
+
+    if (pmi_input(rank->agent->pmi, rank->index, bufferevent_get_input(event),
+                  bufferevent_get_output(event), &err) < 0 ||
+        evbuffer_get_length(bufferevent_get_output(event)) > PMI_UNREAD_MAX)
+        pmi_close(rank);
+}
+
+static void pmi_event_cb(struct bufferevent *event, short what, void *arg)
+{
+    (void)event, (void)what;
+    pmi_close(arg);
+}
+
+static void pmi_close(struct rank *rank)
+{
+    if (rank->pmi != NULL)
+        bufferevent_free(rank->pmi);
+    rank->pmi = NULL;
+}
+
+static void output_changed(void *arg)
+{
+    agent_pump(arg);
+}
+
+static void log_changed(void *arg)
+{
+    struct rank *rank = arg;
+
+    stream_log_changed(&rank->out);
+    stream_log_changed(&rank->err);
+    agent_log_changed(rank->agent);
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct rank *rank = arg;
+
+    (void)fd, (void)what;
+    rank->is_late = true;
+    rank_maybe_report(rank);
+    agent_pump(rank->agent);
+}
+
+static json_t *report(struct rank *rank)
+{
+    struct agent *agent = rank->agent;
+    int           status = rank->end.value;
+    bool          unfinished = agent->pmi != NULL && pmi_is_unfinished(agent->pmi, rank->index);
+    char          oom[128];
+    json_t       *body = json_pack("{s:I, s:I}", "at_ns", (json_int_t)rank->end.at_ns,
+                                   "maxrss_kb", (json_int_t)rank->end.maxrss_kb);
+
+    if (rank->end.failure.step != SPAWN_OK) {
+        report_failure(rank, body);
+    } else if (WIFSIGNALED(status)) {
+        json_object_set_new(body, "signal", json_integer(WTERMSIG(status)));
+        json_object_set_new(body, "core", json_boolean(WCOREDUMP(status)));
+    } else {
+        json_object_set_new(body, "code", json_integer(WEXITSTATUS(status) == 0 && unfinished
+                                                           ? 1 : WEXITSTATUS(status)));
+    }
+    if (unfinished)
+        json_object_set_new(body, "pmi", json_string("unfinished"));
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && agent->stopped_ns == 0 &&
+        memory_evidence(&agent->memory, oom, sizeof oom))
+        json_object_set_new(body, "oom", json_string(oom));
+    if (!rank_is_silent(rank))
+        json_object_set_new(body, "late", json_true());
+    /* The guard's stamp and ours are of one clock, so this is exact: the launcher
+     * cannot tell a cause from its effect by clocks of two machines. */
+    if (agent->stopped_ns != 0 && rank->end.at_ns >= agent->stopped_ns)
+        json_object_set_new(body, "stopped", json_true());
+    return body;
+}
+
+static void report_failure(struct rank *rank, json_t *body)
+{
+    struct error why;
+    int          code = spawn_explain(&rank->end.failure, rank->path, rank->agent->plan.cwd, &why);
+
+    json_object_set_new(body, "code", json_integer(code));
+    json_object_set_new(body, "error", json_text(why.text, strlen(why.text)));
+}

@@ -1,0 +1,79 @@
+/* rank.h - one rank as the agent sees it
+ *
+ * Its process belongs to the guard; here are its two output streams, its PMI
+ * socket, its log file, and what is known of its end. EXIT goes to the
+ * launcher when the process has ended and both streams have, in whichever
+ * order; or, marked late, RANK_LATE_MS after the process has.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_RANK_H
+#define MUSTER_AGENT_RANK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "guard/guard.h"
+#include "plan/node_plan.h"
+#include "rank/stream.h"
+
+/* A process that the rank left behind may hold its output open, or the
+ * launcher's reader may be slow: how the rank ended is news all the same. */
+#define RANK_LATE_MS 200
+
+struct agent;
+
+enum rank_state {
+    RANK_WAITING,  /* for GO, or for its turn */
+    RANK_STARTING, /* the guard was asked */
+    RANK_RUNNING,  /* executed */
+    RANK_ENDED,    /* its process has; EXIT may still wait for the streams */
+    RANK_REPORTED, /* EXIT was sent */
+};
+
+struct rank {
+    struct agent *agent;
+    const struct nodeplan_rank *plan;
+    int               index;
+    enum rank_state   state;
+    pid_t             pid;  /* once started */
+    char             *path; /* the program */
+    struct strlist    env;
+    struct logfile   *log; /* NULL: none */
+    struct stream     out, err;
+    struct bufferevent *pmi; /* NULL: none, or hung up */
+    struct event     *late;
+    bool              is_late;
+    struct guard_message end; /* as the guard said it */
+};
+
+void rank_init(struct rank *rank, struct agent *agent, int index);
+
+/* Begin to make its log file. -1 with err. */
+int rank_open_log(struct rank *rank, struct error *err);
+
+/* Make pipes and PMI socket and ask the guard. -1 with err. */
+int  rank_start(struct rank *rank, struct error *err);
+/* False when its log file stands still: see logfile_free(). */
+bool rank_clear(struct rank *rank);
+
+/* The guard's news. */
+void rank_started(struct rank *rank, const struct guard_message *message);
+void rank_ended(struct rank *rank, const struct guard_message *message);
+/* There will be no news of it: it was not started before the run was stopped
+ * (SIGTERM), or is lost with the guard (SIGKILL). */
+void rank_cancel(struct rank *rank, int signal);
+
+/* Send EXIT when it is due. */
+void rank_maybe_report(struct rank *rank);
+
+/* Both ends of output were sent, or there never were any. */
+bool rank_is_silent(const struct rank *rank);
+/* Nothing more can be read from it. */
+bool rank_is_closed(const struct rank *rank);
+/* Do not wait for more output. */
+void rank_give_up(struct rank *rank);
+
+#endif

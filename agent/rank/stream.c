@@ -1,0 +1,245 @@
+/* stream.c - see stream.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "rank/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+static void    readable_cb(evutil_socket_t fd, short what, void *arg);
+static ssize_t read_some(struct stream *stream);
+static void    end_reading(struct stream *stream);
+static void    count_unread(struct stream *stream);
+static void    keep(struct stream *stream, struct evbuffer *fresh);
+static void    append(struct evbuffer *to, struct evbuffer *from);
+static bool    find_newline(struct evbuffer *buffer, size_t *after);
+static void    update_reading(struct stream *stream);
+
+int stream_open(struct stream *stream, struct event_base *base, enum frame_stream which,
+                int streams, struct error *err)
+{
+    unsigned room = STREAM_ALL_PIPE_BYTES / (unsigned)streams;
+    int      pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return err_set(err, "cannot make a pipe for a rank's output: %s", strerror(errno));
+    /* Rounded up to a power of two by the kernel; refused when over the limit. */
+    fcntl(pair[0], F_SETPIPE_SZ, room < STREAM_PIPE_BYTES ? room : STREAM_PIPE_BYTES);
+    fd_set_nonblock(pair[0]);
+    stream->which = which;
+    stream->fd = pair[0];
+    stream->waiting = evbuffer_new();
+    stream->event = event_new(base, pair[0], EV_READ | EV_PERSIST, readable_cb, stream);
+    if (stream->waiting == NULL || stream->event == NULL)
+        xalloc_die();
+    event_priority_set(stream->event, 2); /* behind the launcher's and the guard's words */
+    return pair[1];
+}
+
+void stream_begin(struct stream *stream)
+{
+    if (stream->fd >= 0 && !stream->paused)
+        xevent_add(stream->event, NULL);
+}
+
+void stream_close(struct stream *stream)
+{
+    if (stream->event != NULL)
+        event_free(stream->event);
+    if (stream->fd >= 0)
+        close(stream->fd);
+    if (stream->waiting != NULL)
+        evbuffer_free(stream->waiting);
+    stream->event = NULL;
+    stream->fd = -1;
+    stream->waiting = NULL;
+}
+
+size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, size_t credit,
+                    struct evbuffer *wire, bool *framed)
+{
+    struct frame frame = { .type = FRAME_OUTPUT, .stream = stream->which,
+                           .generation = generation, .rank = rank };
+    size_t       size = evbuffer_get_length(stream->waiting);
+
+    *framed = false;
+    if (stream->end_sent || (size == 0 && stream->fd >= 0) || (size > 0 && credit == 0))
+        return 0;
+    if (size > STREAM_FRAME_MAX)
+        size = STREAM_FRAME_MAX;
+    if (size > credit)
+        size = credit;
+    frame.size = size;
+    frame_put_header(wire, &frame);
+    if (evbuffer_remove_buffer(stream->waiting, wire, size) != (int)size)
+        xalloc_die();
+    stream->end_sent = size == 0;
+    *framed = true;
+    update_reading(stream);
+    return size;
+}
+
+void stream_discard(struct stream *stream)
+{
+    stream->to_frames = false;
+    if (stream->waiting == NULL)
+        return;
+    evbuffer_drain(stream->waiting, evbuffer_get_length(stream->waiting));
+    update_reading(stream);
+}
+
+void stream_give_up(struct stream *stream)
+{
+    int     left = 0;
+    ssize_t got = 1;
+
+    if (stream->fd < 0)
+        return;
+    if (ioctl(stream->fd, FIONREAD, &left) < 0)
+        left = 0;
+    for (; left > 0 && got > 0; left -= (int)got)
+        got = read_some(stream);
+    if (got < 0 && errno != EAGAIN)
+        count_unread(stream);
+    end_reading(stream);
+}
+
+void stream_log_changed(struct stream *stream)
+{
+    if (stream->waiting != NULL)
+        update_reading(stream);
+}
+
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct stream *stream = arg;
+    ssize_t        got = read_some(stream);
+
+    (void)fd, (void)what;
+    if (got < 0 && errno == EAGAIN)
+        return;
+    if (got < 0)
+        count_unread(stream);
+    if (got <= 0)
+        end_reading(stream);
+    else
+        update_reading(stream);
+    stream->changed(stream->arg);
+}
+
+static ssize_t read_some(struct stream *stream)
+{
+    bool             is_kept = stream->log != NULL || !stream->to_frames;
+    struct evbuffer *into = is_kept ? evbuffer_new() : stream->waiting;
+    ssize_t          got = fd_read_buffer(stream->fd, into, STREAM_FRAME_MAX);
+    int              error = errno;
+
+    if (got > 0)
+        stream->read_bytes += (uint64_t)got;
+    if (got > 0 && is_kept)
+        keep(stream, into);
+    if (is_kept)
+        evbuffer_free(into);
+    errno = error;
+    return got;
+}
+
+static void end_reading(struct stream *stream)
+{
+    event_del(stream->event);
+    close(stream->fd);
+    stream->fd = -1;
+}
+
+/* A pipe that cannot be read is not one that has ended: what is in it is lost. */
+static void count_unread(struct stream *stream)
+{
+    int waits = 0;
+
+    if (ioctl(stream->fd, FIONREAD, &waits) < 0 || waits < 1)
+        waits = 1;
+    stream->unread_bytes += (uint64_t)waits;
+}
+
+/* The file gets everything. The frames get what fits; at the bound the line
+ * that is under way is completed, and when there is room again they go on
+ * with the beginning of a line. */
+static void keep(struct stream *stream, struct evbuffer *fresh)
+{
+    size_t size = evbuffer_get_length(fresh), line = size;
+    bool   is_full = evbuffer_get_length(stream->waiting) >= STREAM_WAITING_MAX;
+
+    if (stream->log != NULL)
+        logfile_add(stream->log, fresh);
+    if (!stream->to_frames)
+        return;
+    if (stream->skipping && (is_full || !find_newline(fresh, &line))) {
+        stream->lost_bytes += size;
+        return;
+    }
+    if (stream->skipping) {
+        stream->skipping = false;
+        stream->lost_bytes += line;
+        evbuffer_drain(fresh, line);
+    } else if (is_full) {
+        stream->skipping = true;
+        line = find_newline(fresh, &line) ? line : 0;
+        stream->lost_bytes += size - line;
+        if (evbuffer_remove_buffer(fresh, stream->waiting, line) < 0)
+            xalloc_die();
+        return;
+    }
+    append(stream->waiting, fresh);
+}
+
+/* Little is copied, so that it shares a block with what came before: moving
+ * it would leave a block of 1 KiB behind for each short line. */
+static void append(struct evbuffer *to, struct evbuffer *from)
+{
+    char   copy[4096];
+    size_t size = evbuffer_get_length(from);
+
+    if (size > sizeof copy) {
+        evbuffer_add_buffer(to, from);
+        return;
+    }
+    evbuffer_remove(from, copy, size);
+    if (evbuffer_add(to, copy, size) < 0)
+        xalloc_die();
+}
+
+static bool find_newline(struct evbuffer *buffer, size_t *after)
+{
+    struct evbuffer_ptr at = evbuffer_search(buffer, "\n", 1, NULL);
+
+    if (at.pos < 0)
+        return false;
+    *after = (size_t)at.pos + 1;
+    return true;
+}
+
+/* Stop at the bound, go on at half of it. With a file only that counts. */
+static void update_reading(struct stream *stream)
+{
+    size_t most = stream->paused ? STREAM_WAITING_MAX / 2 : STREAM_WAITING_MAX;
+    bool   must_pause = stream->log != NULL ? logfile_is_full(stream->log)
+                                            : evbuffer_get_length(stream->waiting) >= most;
+
+    if (stream->fd < 0 || must_pause == stream->paused)
+        return;
+    stream->paused = must_pause;
+    if (must_pause)
+        event_del(stream->event);
+    else
+        xevent_add(stream->event, NULL);
+}

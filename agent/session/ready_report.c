@@ -1,0 +1,124 @@
+/* ready_report.c - see ready_report.h
+ *
+ * Whoever has the GPUs or has filled /dev/shm is looked for among all processes.
+ * That is only done for a run that could be disturbed by it: never for `muster
+ * exec`, not without GPUs, not while there is room. What an earlier run has left is
+ * only told: somebody may have meant it to stay, or a batch system have passed our
+ * variables on.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/ready_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup/orphans.h"
+#include "node/gpu_holders.h"
+#include "node/shm.h"
+#include "session/agent.h"
+
+#define LEFT_MAX   16 /* processes told of */
+#define LEFT_OLD_S 10 /* younger ones may be about to end: their run has just died */
+
+/* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
+#define SHM_SCARCE (64 << 20)
+
+static json_t *left_here(const struct agent *agent);
+static bool    is_left(const struct agent *agent, const struct stray *stray);
+static bool    shares_network(pid_t pid);
+static json_t *holders_of_ours(const struct agent *agent);
+static bool    gpus_of(const struct nodeplan_rank *rank, bool *wanted);
+
+json_t *ready_body(const struct agent *agent)
+{
+    json_t *body = json_object();
+    char    words[64];
+    int64_t free_bytes;
+
+    contain_words(&agent->guard.contain, words, sizeof words);
+    json_object_set_new(body, "containment", json_string(words));
+    if (agent->plan.is_exec)
+        return body;
+    json_object_set_new(body, "gpu_holders", holders_of_ours(agent));
+    json_object_set_new(body, "left", left_here(agent));
+    free_bytes = shm_free();
+    if (agent->ranks > 1 && free_bytes < SHM_SCARCE)
+        json_object_set_new(body, "shm", json_pack("{s:I, s:o}", "free", (json_int_t)free_bytes,
+                                                   "stale",
+                                                   shm_stale(geteuid() != 0)));
+    return body;
+}
+
+/* Of other runs of this user, with no agent that could still end it. */
+static json_t *left_here(const struct agent *agent)
+{
+    struct strays strays = { 0 };
+    json_t       *left = json_array();
+    size_t        i;
+
+    strays_look(&strays);
+    for (i = 0; i < strays.count && json_array_size(left) < LEFT_MAX; i++) {
+        struct stray *stray = &strays.item[i];
+
+        if (!is_left(agent, stray))
+            continue;
+        json_object_set_new(stray->about, "run", json_text(stray->run, strlen(stray->run)));
+        json_array_append(left, stray->about);
+    }
+    strays_clear(&strays);
+    return left;
+}
+
+static bool is_left(const struct agent *agent, const struct stray *stray)
+{
+    return stray->what == STRAY_RANK && !stray->has_agent &&
+           strcmp(stray->run, agent->plan.run_id) != 0 &&
+           json_integer_value(json_object_get(stray->about, "age_s")) >= LEFT_OLD_S &&
+           shares_network(stray->process.pid);
+}
+
+/* What a container runs is its own affair: it has a network of its own. */
+static bool shares_network(pid_t pid)
+{
+    struct stat its, ours;
+    char        path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &its) == 0 && stat("/proc/self/ns/net", &ours) == 0 &&
+           its.st_ino == ours.st_ino;
+}
+
+static json_t *holders_of_ours(const struct agent *agent)
+{
+    bool wanted[GPU_MAX] = { false };
+    int  i;
+
+    for (i = 0; i < agent->ranks; i++)
+        if (!gpus_of(&agent->plan.rank[i], wanted))
+            return gpu_holders(NULL);
+    return gpu_holders(wanted);
+}
+
+/* False when they are not given by number (UUIDs, MIG). */
+static bool gpus_of(const struct nodeplan_rank *rank, bool *wanted)
+{
+    const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");
+    char       *end;
+    long        gpu;
+
+    if (list == NULL)
+        return false;
+    while (*list != '\0') {
+        gpu = strtol(list, &end, 10);
+        if (end == list || (*end != ',' && *end != '\0') || gpu < 0 || gpu >= GPU_MAX)
+            return false;
+        wanted[gpu] = true;
+        list = end + (*end == ',');
+    }
+    return true;
+}

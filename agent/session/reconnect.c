@@ -1,0 +1,100 @@
+/* reconnect.c - the launcher's connection is lost, and made again: see door.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include "clock.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+static int  attach_cb(int fd, uint64_t received, void *arg, struct error *err);
+static void window_cb(evutil_socket_t fd, short what, void *arg);
+
+void agent_open_door(struct agent *agent)
+{
+    struct error err;
+
+    agent->link.replay.keeps = true; /* the launcher does, and waits for our ACKs */
+    agent->door = door_open(agent->base, agent->plan.door, agent->plan.token, agent->generation,
+                            attach_cb, agent, &err);
+    if (agent->door == NULL)
+        return; /* then the end of the connection is the end of the run here */
+    agent->window = evtimer_new(agent->base, window_cb, agent);
+    if (agent->window == NULL)
+        xalloc_die();
+}
+
+/* The end of the stream does not tell a launcher that was killed from a connection
+ * that broke. Wait for it to come back, but not for long: no run shall outlive its
+ * launcher by more than this and the grace. */
+bool agent_cut(void *arg)
+{
+    struct agent        *agent = arg;
+    const struct timeval window = clock_interval(agent->plan.reconnect_s);
+
+    if (agent->door == NULL)
+        return false;
+    xevent_add(agent->window, &window);
+    return true;
+}
+
+static void window_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+
+    (void)fd, (void)what;
+    link_lose(&agent->link, "the launcher did not come back");
+}
+
+/* The launcher is back. The old connection may still look alive: it is not. */
+static int attach_cb(int fd, uint64_t received, void *arg, struct error *err)
+{
+    struct agent    *agent = arg;
+    struct replay   *replay = &agent->link.replay;
+    struct evbuffer *out;
+    size_t           again;
+
+    if (replay_rewind(replay, received, &again, err) < 0)
+        return -1;
+    out = evbuffer_new();
+    if (out == NULL)
+        xalloc_die();
+    frame_put_json(out, FRAME_RESUMED, agent->generation, 0,
+                   json_pack("{s:I, s:I}", "received", (json_int_t)replay->taken, "again",
+                             (json_int_t)again));
+    evbuffer_write(out, fd); /* the first bytes into an empty socket: they fit */
+    evbuffer_free(out);
+    replay->told = replay->taken;
+    event_del(agent->window);
+    link_attach(&agent->link, fd);
+    return 0;
+}
+
+/* There is an agent already, which has lost its connection: the launcher shall have
+ * this one. Nothing else is done here from now on. */
+int agent_take_attach(struct agent *agent, const struct frame *frame, const json_t *body,
+                      struct error *err)
+{
+    struct failure   failure = { .code = EXIT_LOST };
+    struct evbuffer *out;
+    const char      *name, *token;
+    uint64_t         received;
+
+    if (door_request(body, &name, &token, &received, err) < 0)
+        return -1;
+    agent->relay_fd = door_knock(name, &failure.why);
+    if (agent->relay_fd < 0) {
+        agent_fail(agent, "attach", &failure);
+        return 0;
+    }
+    out = evbuffer_new();
+    if (out == NULL)
+        xalloc_die();
+    frame_put(out, frame);
+    evbuffer_write(out, agent->relay_fd); /* if it does not take it, it has closed */
+    evbuffer_free(out);
+    event_base_loopbreak(agent->base);
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* json_file.c - see json_file.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "json_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static bool is_pipe(const char *path);
+static int  write_file(const char *path, const json_t *body);
+
+int json_try(const char *path, struct error *err)
+{
+    int fd;
+
+    if (path == NULL || strcmp(path, "-") == 0 || is_pipe(path))
+        return 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_set(err, "--json %s: %s", path, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+int json_give(const char *path, json_t *body)
+{
+    int rc;
+
+    if (strcmp(path, "-") == 0) {
+        rc = json_dumpf(body, stdout, JSON_INDENT(2));
+        if (putchar('\n') == EOF || fflush(stdout) != 0)
+            rc = -1;
+    } else {
+        rc = write_file(path, body);
+    }
+    json_decref(body);
+    if (rc < 0)
+        log_error("--json %s: %s", path, strerror(errno));
+    return rc;
+}
+
+/* Its reader would take a second opening for another text. */
+static bool is_pipe(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
+}
+
+/* A pipe that nobody reads is an error: the run must not wait there for a reader. */
+static int write_file(const char *path, const json_t *body)
+{
+    int   fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666), rc;
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    if (out == NULL)
+        return -1;
+    fcntl(fd, F_SETFL, 0);
+    rc = json_dumpf(body, out, JSON_INDENT(2));
+    return fclose(out) == 0 ? rc : -1;
+}

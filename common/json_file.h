@@ -1,0 +1,18 @@
+/* json_file.h - --json FILE
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_JSON_FILE_H
+#define MUSTER_JSON_FILE_H
+
+#include <jansson.h>
+
+#include "err.h"
+
+/* Can path be written? Asked before anything is started: it shall not be found out after
+ * days. NULL and "-" can. -1 with err. */
+int json_try(const char *path, struct error *err);
+
+/* Write body to path ("-" is stdout) and release it. -1 when that failed; it was said. */
+int json_give(const char *path, json_t *body);
+
+#endif

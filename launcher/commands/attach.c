@@ -1,0 +1,96 @@
+/* attach.c - muster attach: what a detached run says, as if it had never been away
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/history.h"
+
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "history/follow.h"
+#include "log.h"
+
+static struct kept *choose(const struct kept_list *list, const char *word,
+                           struct error *err);
+static bool         is_detached(const struct kept *run);
+static int          show(const struct kept *run, int tail);
+
+int kept_attach(const struct options *options)
+{
+    struct kept_list list;
+    struct kept     *run;
+    struct error     err;
+    int              status = EXIT_USAGE;
+
+    if (kept_read(&list, &err) < 0) {
+        log_error("%s", err.text);
+        kept_clear(&list);
+        return EXIT_CREATE;
+    }
+    run = choose(&list, options->run, &err);
+    if (run != NULL)
+        status = show(run, options->tail);
+    else
+        log_error("%s", err.text);
+    if (run == NULL && options->run == NULL && list.count > 0)
+        kept_print(&list, stderr);
+    kept_clear(&list);
+    return status;
+}
+
+static struct kept *choose(const struct kept_list *list, const char *word, struct error *err)
+{
+    struct kept *run;
+    size_t       i;
+
+    if (word == NULL) {
+        for (i = 0; i < list->count; i++)
+            if (list->run[i].state == KEPT_GOING && is_detached(&list->run[i]))
+                return &list->run[i];
+        err_set(err, "no run goes on that was started with --detach; %s kept in %s%s",
+                list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
+        return NULL;
+    }
+    run = kept_find(list, word, err);
+    if (run == NULL)
+        return NULL;
+    if (!is_detached(run))
+        err_set(err, "%s was not started with --detach: its output is where muster's was", run->id);
+    else if (run->state == KEPT_ELSEWHERE)
+        err_set(err, "%s is a run of %s: muster attach there", run->id, kept_host(run));
+    else
+        return run;
+    return NULL;
+}
+
+static bool is_detached(const struct kept *run)
+{
+    return json_is_true(kept_launcher(run, "detached"));
+}
+
+static int show(const struct kept *run, int tail)
+{
+    struct follow_terms terms = { .dir_fd = run->dir_fd, .tail = tail, .out_fd = STDOUT_FILENO,
+                                 .started_fd = -1 };
+    json_t             *result;
+    int                 status = EXIT_LOST;
+
+    switch (follow_run(&terms)) {
+    case FOLLOW_INTERRUPTED:
+        fprintf(stderr, "muster: %s goes on: muster attach or stop %s\n", run->id, run->id);
+        return EXIT_INTERRUPTED;
+    case FOLLOW_UNREAD:
+        return EXIT_OUTPUT;
+    default:
+        break;
+    }
+    result = kept_result(run->dir_fd);
+    if (result != NULL)
+        status = (int)json_integer_value(json_object_get(result, "exit_status"));
+    else
+        log_error("%s: muster itself died before it could say how the run ended; "
+                  "its nodes clean up by themselves", run->id);
+    json_decref(result);
+    return status;
+}

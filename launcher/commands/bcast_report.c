@@ -1,0 +1,208 @@
+/* bcast_report.c - what came of `muster bcast`
+ *
+ *     te[1-3]: 3 of 12 files sent, 1.2 MiB; the others are there already
+ *     te5: skipped: this is where it comes from
+ *     muster: not everything arrived
+ *       te4  /home/me/train.py: cannot write: No space left on device
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/bcast.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "visible.h"
+#include "xalloc.h"
+
+#define ROWS_MAX      256 /* of the table */
+#define TEXT_MAX      4608 /* of a part of a row: more than a path */
+#define NODE_ROWS_MAX 32  /* a node that has more to say is not listened to */
+
+static char   *safe(const char *text);
+static void    print_copies(const struct run *run, FILE *out);
+static char   *words_of(const struct bcast *bcast, const struct copy *copy);
+static char   *size_words(uint64_t bytes);
+static void    print_failures(const struct run *run, FILE *out);
+static json_t *json_of_failure(const struct run *run, const struct group *group);
+static void    row_split(const struct group *group, char **what, char **path, char **why);
+
+void bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
+                  const char *why)
+{
+    struct bcast *bcast = run->bcast;
+    struct copy  *copy = &bcast->copy[node->index];
+    struct tree  *tree = &bcast->trees.tree[copy->tree];
+    char         *path, *row, *safe_what, *safe_why;
+
+    copy->has_failed = true;
+    if (bcast->failed.count >= ROWS_MAX || copy->rows == NODE_ROWS_MAX) {
+        bcast->is_cut = true;
+        return;
+    }
+    copy->rows++;
+    row = xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
+                    tree->item[item].path);
+    path = safe(row);
+    free(row);
+    safe_what = safe(what);
+    safe_why = safe(why);
+    row = xasprintf("%s\n%s\n%s", safe_what, path, safe_why);
+    log_info("%s: %s: cannot %s: %s", node->plan->host, path, safe_what, safe_why);
+    groups_add(&bcast->failed, row, (int)node->index);
+    free(row);
+    free(safe_why);
+    free(safe_what);
+    free(path);
+}
+
+/* A node may send a lot of it. */
+static char *safe(const char *text)
+{
+    return visible_text(text, strnlen(text, TEXT_MAX));
+}
+
+int bcast_report(const struct run *run, int status)
+{
+    const char *json = run->options->json;
+    size_t      n;
+
+    groups_sort(&run->bcast->failed); /* answers come in any order */
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_copies(run, stdout);
+    print_failures(run, stderr);
+    for (n = 0; n < run->plan->nodes && status == 0; n++)
+        status = run->bcast->copy[n].has_failed ? EXIT_CREATE
+                 : run->bcast->copy[n].is_done  ? 0
+                                                : EXIT_INTERNAL;
+    return status;
+}
+
+static void print_copies(const struct run *run, FILE *out)
+{
+    struct groups groups = { 0 };
+    size_t        n, i;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        char *words;
+
+        if (!run->bcast->copy[n].is_done || run->outcome.node[n] != NULL)
+            continue;
+        words = words_of(run->bcast, &run->bcast->copy[n]);
+        groups_add(&groups, words, (int)n);
+        free(words);
+    }
+    for (i = 0; i < groups.count; i++) {
+        char *names = group_hosts(&groups.group[i], run->plan);
+
+        fprintf(out, "%s: %s\n", names, groups.group[i].key);
+        free(names);
+    }
+    groups_clear(&groups);
+}
+
+/* "3 files sent, 1.2 MiB; 9 are there already"; caller frees. */
+static char *words_of(const struct bcast *bcast, const struct copy *copy)
+{
+    char    *bytes = size_words(copy->bytes), *words;
+    uint64_t files = 0;
+    size_t   t;
+
+    for (t = 0; t < bcast->trees.count; t++)
+        files += bcast->trees.tree[t].files;
+    if (copy->skipped == bcast->trees.count)
+        words = xstrdup("skipped: this is where it comes from");
+    else if (copy->files == 0 && !copy->has_failed)
+        words = xstrdup("nothing sent: everything is there already");
+    else
+        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
+                          copy->has_failed ? "" : copy->files < files
+                              ? "; the others are there already" : "",
+                          copy->skipped > 0 ? "; what comes from there was skipped" : "");
+    free(bytes);
+    return words;
+}
+
+static char *size_words(uint64_t bytes)
+{
+    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    double size = (double)bytes;
+    int    i;
+
+    for (i = 0; i < 4 && size >= 1024; i++)
+        size /= 1024;
+    return xasprintf(i == 0 ? "%.0f %s" : "%.1f %s", size, units[i]);
+}
+
+static void print_failures(const struct run *run, FILE *out)
+{
+    const struct groups *failed = &run->bcast->failed;
+    char                *what, *path, *why, *names;
+    size_t               i;
+
+    if (failed->count > 0)
+        fputs("muster: not everything arrived\n", out);
+    for (i = 0; i < failed->count; i++) {
+        row_split(&failed->group[i], &what, &path, &why);
+        names = group_hosts(&failed->group[i], run->plan);
+        fprintf(out, "  %s  %s: cannot %s: %s\n", names, path, what, why);
+        free(names);
+        free(what);
+    }
+    if (run->bcast->is_cut)
+        fputs("  and more\n", out);
+    fflush(out);
+}
+
+json_t *bcast_json(const struct run *run, int status)
+{
+    const struct bcast *bcast = run->bcast;
+    json_t             *nodes = json_array(), *failures = json_array();
+    size_t              i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        const struct conn_failure *why = run->outcome.node[i];
+        const struct copy         *copy = &bcast->copy[i];
+
+        json_array_append_new(
+            nodes, json_pack("{s:s, s:o, s:b, s:I, s:I, s:b}", "node", run->plan->node[i].host,
+                             "error", why != NULL ? json_text(why->text, strlen(why->text))
+                                                  : json_null(),
+                             "complete", copy->is_done && !copy->has_failed && why == NULL,
+                             "files_sent", (json_int_t)copy->files, "bytes_sent",
+                             (json_int_t)copy->bytes, "skipped",
+                             copy->skipped == bcast->trees.count));
+    }
+    for (i = 0; i < bcast->failed.count; i++)
+        json_array_append_new(failures, json_of_failure(run, &bcast->failed.group[i]));
+    return json_pack("{s:i, s:o, s:o}", "exit_status", status, "nodes", nodes, "failures",
+                     failures);
+}
+
+static json_t *json_of_failure(const struct run *run, const struct group *group)
+{
+    json_t *nodes = json_array(), *failure;
+    char   *what, *path, *why;
+    size_t  i;
+
+    for (i = 0; i < group->count; i++)
+        json_array_append_new(nodes, json_string(run->plan->node[group->member[i]].host));
+    row_split(group, &what, &path, &why);
+    failure = json_pack("{s:o, s:s, s:s, s:s}", "nodes", nodes, "path", path, "what", what,
+                        "text", why);
+    free(what);
+    return failure;
+}
+
+/* The parts of a row's key. */
+static void row_split(const struct group *group, char **what, char **path, char **why)
+{
+    *what = xstrdup(group->key);
+    *path = strchr(*what, '\n');
+    *(*path)++ = '\0';
+    *why = strchr(*path, '\n');
+    *(*why)++ = '\0';
+}

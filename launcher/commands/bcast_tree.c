@@ -1,0 +1,331 @@
+/* bcast_tree.c - see bcast_tree.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/bcast_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "xalloc.h"
+
+#define PROBLEMS_MAX 16 /* more of them tell nobody anything new */
+
+static char        *absolute(const char *path, struct error *err);
+static bool         has_dots(const char *path);
+static void         add_source(struct trees *trees, char *path, const char *to,
+                               struct strlist *problems);
+static struct tree *tree_of(struct trees *trees, const char *root, const char *here);
+static bool         is_taken(const struct tree *tree, const char *name);
+static void         walk(struct tree *tree, char *path, const char *name, size_t source,
+                         struct strlist *problems);
+static int          by_name(const FTSENT **a, const FTSENT **b);
+static const char  *look(const FTSENT *found, struct tree_item *item);
+static char        *read_link(const char *path);
+static void         add_item(struct tree *tree, const struct tree_item *item);
+
+int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
+               struct strlist *problems)
+{
+    struct error err;
+    char        *root = NULL, *path;
+    size_t       i;
+
+    *trees = (struct trees){ 0 };
+    if (to != NULL && (root = absolute(to, &err)) == NULL)
+        strlist_add(problems, err.text);
+    for (i = 0; i < paths->count && problems->count == 0; i++) {
+        path = absolute(paths->item[i], &err);
+        if (path == NULL)
+            strlist_add(problems, err.text);
+        else
+            add_source(trees, path, root, problems);
+        free(path);
+    }
+    free(root);
+    return problems->count == 0 ? 0 : -1;
+}
+
+void trees_clear(struct trees *trees)
+{
+    size_t t, i;
+
+    for (t = 0; t < trees->count; t++) {
+        for (i = 0; i < trees->tree[t].items; i++) {
+            free(trees->tree[t].item[i].path);
+            free(trees->tree[t].item[i].target);
+        }
+        free(trees->tree[t].item);
+        free(trees->tree[t].root);
+        free(trees->tree[t].here);
+    }
+    free(trees->tree);
+    strlist_clear(&trees->source);
+    *trees = (struct trees){ 0 };
+}
+
+/* Below this directory where it is relative; without "." and doubled slashes. What ".."
+ * means only the kernel knows. Caller frees; NULL with err. */
+static char *absolute(const char *path, struct error *err)
+{
+    char  *here = path[0] != '/' ? getcwd(NULL, 0) : xstrdup(""), *full, *to, *name;
+    size_t size;
+
+    if (path[0] == '\0' || here == NULL) {
+        err_set(err, "%s", path[0] == '\0' ? "an empty path" : strerror(errno));
+        free(here);
+        return NULL;
+    }
+    full = xasprintf("%s/%s", here, path);
+    free(here);
+    if (has_dots(full)) {
+        to = realpath(full, NULL);
+        if (to == NULL)
+            err_set(err, "%s: %s", path, strerror(errno));
+        free(full);
+        return to;
+    }
+    for (name = to = full; *name != '\0'; name += size) {
+        name += strspn(name, "/");
+        size = strcspn(name, "/");
+        if (size == 0 || (size == 1 && name[0] == '.'))
+            continue;
+        *to++ = '/';
+        memmove(to, name, size);
+        to += size;
+    }
+    *to = '\0';
+    return full;
+}
+
+static bool has_dots(const char *path)
+{
+    size_t size;
+
+    for (; *path != '\0'; path += size + (path[size] == '/')) {
+        size = strcspn(path, "/");
+        if (size == 2 && memcmp(path, "..", 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* path is as absolute() has made it. */
+static void add_source(struct trees *trees, char *path, const char *to,
+                       struct strlist *problems)
+{
+    char        *slash = strrchr(path, '/');
+    const char  *name;
+    char        *here;
+    struct tree *tree;
+
+    if (slash == NULL || slash[1] == '\0') {
+        strlist_add(problems, "/: name what is to go, not all of this machine");
+        return;
+    }
+    name = slash + 1;
+    here = slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
+    tree = tree_of(trees, to == NULL ? here : to[0] != '\0' ? to : "/", here);
+    free(here);
+    if (is_taken(tree, name)) {
+        strlist_addf(problems, "%s: something else of the same name goes to %s, too", path,
+                     tree->root);
+        return;
+    }
+    strlist_add(&trees->source, path);
+    walk(tree, path, name, trees->source.count - 1, problems);
+}
+
+static struct tree *tree_of(struct trees *trees, const char *root, const char *here)
+{
+    struct tree *tree;
+    size_t       t;
+
+    for (t = 0; t < trees->count; t++)
+        if (strcmp(trees->tree[t].root, root) == 0)
+            break;
+    if (t == trees->count) {
+        trees->tree = xreallocarray(trees->tree, ++trees->count, sizeof *trees->tree);
+        trees->tree[t] = (struct tree){ .root = xstrdup(root), .here = xstrdup(here) };
+    }
+    tree = &trees->tree[t];
+    if (tree->here != NULL && strcmp(tree->here, here) != 0) {
+        free(tree->here);
+        tree->here = NULL;
+    }
+    return tree;
+}
+
+static bool is_taken(const struct tree *tree, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < tree->items; i++)
+        if (strcmp(tree->item[i].path, name) == 0)
+            return true;
+    return false;
+}
+
+/* --- what there is ---------------------------------------------------------- */
+
+/* Below path, which may itself be a symbolic link: the user means what it leads to. */
+static void walk(struct tree *tree, char *path, const char *name, size_t source,
+                 struct strlist *problems)
+{
+    char       *paths[] = { path, NULL };
+    FTS        *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    FTSENT     *found = NULL;
+    const char *fault;
+    size_t      skip = (size_t)(name - path);
+
+    errno = fts != NULL ? 0 : errno;
+    while (fts != NULL && problems->count < PROBLEMS_MAX && (found = fts_read(fts)) != NULL) {
+        struct tree_item item = { .source = source };
+
+        if (found->fts_info == FTS_DP)
+            continue;
+        item.path = xstrdup(found->fts_path + skip);
+        fault = look(found, &item);
+        if (fault == NULL && tree->items == TREE_ITEMS_MAX)
+            fault = "more than 1048576 files, directories and links";
+        if (fault == NULL) {
+            add_item(tree, &item);
+            continue;
+        }
+        strlist_addf(problems, "%s: %s", found->fts_path, fault);
+        free(item.path);
+        free(item.target);
+    }
+    if (found == NULL && errno != 0)
+        strlist_addf(problems, "%s: %s", path, strerror(errno));
+    if (fts != NULL)
+        fts_close(fts);
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* What this is, into item; NULL, or why it cannot be sent. */
+static const char *look(const FTSENT *found, struct tree_item *item)
+{
+    const char *fault;
+
+    switch (found->fts_info) {
+    case FTS_D:
+        item->type = ENTRY_DIR;
+        break;
+    case FTS_F:
+        if (access(found->fts_accpath, R_OK) < 0)
+            return strerror(errno);
+        item->type = ENTRY_FILE;
+        item->size = (uint64_t)found->fts_statp->st_size;
+        break;
+    case FTS_SL:
+    case FTS_SLNONE:
+        item->type = ENTRY_LINK;
+        item->target = read_link(found->fts_accpath);
+        if (item->target == NULL)
+            return strerror(errno);
+        fault = found->fts_level == 0 ? "a symbolic link to nothing"
+                                      : entry_target_fault(item->path, item->target);
+        if (fault != NULL)
+            return fault;
+        break;
+    case FTS_DEFAULT:
+        return S_ISFIFO(found->fts_statp->st_mode)   ? "a named pipe, which cannot be sent"
+               : S_ISSOCK(found->fts_statp->st_mode) ? "a socket, which cannot be sent"
+                                                     : "a device, which cannot be sent";
+    case FTS_DC:
+        return "a directory within itself";
+    default:
+        return strerror(found->fts_errno);
+    }
+    item->mode = found->fts_statp->st_mode & 07777;
+    item->mtime = found->fts_statp->st_mtim;
+    item->device = found->fts_statp->st_dev;
+    item->inode = found->fts_statp->st_ino;
+    return entry_path_fault(item->path);
+}
+
+/* The kernel makes no promise about the size of a link. */
+static char *read_link(const char *path)
+{
+    char    target[PATH_MAX];
+    ssize_t size = readlink(path, target, sizeof target);
+
+    if (size < 0)
+        return NULL;
+    if (size == sizeof target) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    return xstrndup(target, (size_t)size);
+}
+
+static void add_item(struct tree *tree, const struct tree_item *item)
+{
+    if (tree->items == tree->room) {
+        tree->room = tree->room > 0 ? tree->room * 2 : 64;
+        tree->item = xreallocarray(tree->item, tree->room, sizeof *tree->item);
+    }
+    tree->item[tree->items++] = *item;
+    if (item->type == ENTRY_FILE) {
+        tree->files++;
+        tree->bytes += item->size;
+    }
+}
+
+/* --- what is sent ----------------------------------------------------------- */
+
+struct entry tree_entry(const struct tree_item *item)
+{
+    return (struct entry){
+        .type = item->type,
+        .mode = item->mode,
+        .size = item->size,
+        .mtime = item->mtime,
+        .path = item->path,
+        .target = item->target != NULL ? item->target : "",
+    };
+}
+
+int tree_open(const struct trees *trees, const struct tree_item *item, struct error *err)
+{
+    const char *source = trees->source.item[item->source], *below = strchr(item->path, '/');
+    char       *path = xasprintf("%s%s", source, below != NULL ? below : "");
+    int         fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC |
+                          (below != NULL ? O_NOFOLLOW : 0));
+
+    free(path);
+    if (fd < 0)
+        return err_set(err, "%s", errno == ENOENT ? "has gone since muster looked at it"
+                                  : errno == ELOOP ? "has become a symbolic link"
+                                                   : strerror(errno));
+    if (tree_check(item, fd, err) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int tree_check(const struct tree_item *item, int fd, struct error *err)
+{
+    struct stat now;
+
+    if (fstat(fd, &now) < 0)
+        return err_set(err, "%s", strerror(errno));
+    if (!S_ISREG(now.st_mode) || now.st_dev != item->device || now.st_ino != item->inode ||
+        (uint64_t)now.st_size != item->size || now.st_mtim.tv_sec != item->mtime.tv_sec ||
+        now.st_mtim.tv_nsec != item->mtime.tv_nsec)
+        return err_set(err, "has changed since muster looked at it");
+    return 0;
+}

@@ -1,0 +1,328 @@
+/* clean.c - `muster clean`: what earlier runs have left, of all nodes in one table
+ *
+ *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
+ *     te1  removed  file     -     me   -    -                     /dev/shm/nccl-x (64 MiB)
+ *     te1  removed  group    -     -    -    -                     /sys/fs/cgroup/muster-712
+ *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
+ *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
+ *
+ * Nodes do not wait for each other, and one that cannot be reached is no reason not
+ * to clean the others.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/table.h"
+#include "frame.h"
+#include "hostrange.h"
+#include "xalloc.h"
+
+#define EXIT_LEFT  1    /* something of ours was found, and is there still */
+#define LOOK_S     60.0 /* for a node to look through its processes */
+#define STUCK_S    10.0 /* an agent's patience with what survives KILL */
+#define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
+#define GPUS_MAX   16   /* named of a process */
+#define MIB        (1024.0 * 1024.0)
+#define COLUMNS    8
+
+/* The arrays of CLEANED. The last one is not ours to end. */
+static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders" };
+#define KINDS      (sizeof kinds / sizeof *kinds)
+#define KINDS_OURS (KINDS - 1)
+
+static int     clean_prepare(struct run *run);
+static void    clean_free(struct run *run);
+static void    clean_ask(struct run *run, struct node *node);
+static bool    clean_take(struct run *run, struct node *node, const struct frame *frame,
+                          const json_t *body);
+static int     clean_report(const struct run *run, int status);
+static void    print_more(const struct run *run, FILE *out);
+static void    print_clean(const struct run *run, FILE *out);
+static bool    any_left(const struct run *run);
+static json_t *clean_json(const struct run *run, int status);
+static void    list_node(const struct run *run, size_t node, struct table *table);
+static bool    is_left(const struct run *run, const json_t *item);
+static void    list_running(const char *host, const json_t *processes, size_t first,
+                            struct table *table);
+static bool    goes_on(const json_t *item);
+static bool    is_true(const json_t *item, const char *key);
+static void    add_row(struct table *table, const char *host, char *state, char *what,
+                       const json_t *item, char *text);
+static char   *safe_of(const json_t *item, const char *key);
+static char   *age_of(const json_t *item);
+static bool    is_listed(const json_t *processes, const json_t *pid);
+static char   *gpus_of(const json_t *holder);
+
+const struct errand errand_clean = {
+    .prepare = clean_prepare,
+    .begin = clean_ask,
+    .frame = clean_take,
+    .report = clean_report,
+    .json = clean_json,
+    .free = clean_free,
+};
+
+static int clean_prepare(struct run *run)
+{
+    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
+    return 0;
+}
+
+static void clean_free(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        json_decref(run->left[i]);
+    free(run->left);
+}
+
+static void clean_ask(struct run *run, struct node *node)
+{
+    json_t *body = json_pack("{s:b, s:f}", "kill", run->options->kill, "grace_s",
+                             run->options->grace_s);
+
+    if (run->options->run != NULL)
+        json_object_set_new(body, "run", json_string(run->options->run));
+    node_enter(node, NODE_PROBING,
+               LOOK_S + (run->options->kill ? run->options->grace_s + STUCK_S : 0));
+    node_send(node, FRAME_CLEAN, body);
+}
+
+static bool clean_take(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
+{
+    size_t i;
+
+    if (frame->type != FRAME_CLEANED || node->state != NODE_PROBING)
+        return false;
+    for (i = 0; i < KINDS; i++) {
+        if (json_array_size(json_object_get(body, kinds[i])) <= ITEMS_MAX)
+            continue;
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "CLEANED frame: more than %d items",
+                  ITEMS_MAX);
+        return true;
+    }
+    run->left[node->index] = json_incref((json_t *)body);
+    node_enter(node, NODE_PROBED, 0);
+    return true;
+}
+
+/* --- what came of it -------------------------------------------------------- */
+
+static int clean_report(const struct run *run, int status)
+{
+    struct table table = { .columns = COLUMNS };
+    const char  *json = run->options->json;
+    size_t       n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        list_node(run, n, &table);
+    if (json == NULL || strcmp(json, "-") != 0) {
+        table_print(&table, stdout);
+        print_more(run, stdout);
+        print_clean(run, stdout);
+    }
+    table_clear(&table);
+    return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
+}
+
+/* Where it has not all been told. */
+static void print_more(const struct run *run, FILE *out)
+{
+    size_t n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        if (is_true(run->left[n], "more"))
+            fprintf(out, "%s: and more than one answer holds; muster clean again shows what is "
+                    "left\n", run->plan->node[n].host);
+}
+
+/* Where nothing is. */
+static void print_clean(const struct run *run, FILE *out)
+{
+    struct strlist hosts = { 0 };
+    char          *names;
+    size_t         n, kind, items;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        for (items = 0, kind = 0; kind < KINDS; kind++)
+            items += json_array_size(json_object_get(run->left[n], kinds[kind]));
+        if (run->left[n] != NULL && items == 0 && !is_true(run->left[n], "more"))
+            strlist_add(&hosts, run->plan->node[n].host);
+    }
+    if (hosts.count > 0) {
+        names = hostrange_fold(&hosts);
+        fprintf(out, "%s: nothing is left\n", names);
+        free(names);
+    }
+    strlist_clear(&hosts);
+}
+
+static bool any_left(const struct run *run)
+{
+    const json_t *item;
+    size_t        n, i, kind;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        if (is_true(run->left[n], "more"))
+            return true;
+        for (kind = 0; kind < KINDS_OURS; kind++)
+            json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
+                if (is_left(run, item))
+                    return true;
+    }
+    return false;
+}
+
+static json_t *clean_json(const struct run *run, int status)
+{
+    json_t *nodes = json_array();
+    size_t  n;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        json_t *node = run->left[n] != NULL ? json_copy(run->left[n]) : json_object();
+
+        const struct conn_failure *why = run->outcome.node[n];
+
+        json_object_set_new(node, "node", json_string(run->plan->node[n].host));
+        json_object_set_new(node, "error",
+                            why != NULL ? json_text(why->text, strlen(why->text)) : json_null());
+        json_array_append_new(nodes, node);
+    }
+    return json_pack("{s:i, s:o}", "exit_status", status, "nodes", nodes);
+}
+
+/* --- rows ------------------------------------------------------------------- */
+
+static void list_node(const struct run *run, size_t node, struct table *table)
+{
+    const json_t *left = run->left[node], *processes = json_object_get(left, "processes"), *item;
+    const char   *host = run->plan->node[node].host;
+    char         *name;
+    size_t        i;
+
+    json_array_foreach(processes, i, item) {
+        if (goes_on(item) && !is_left(run, item))
+            list_running(host, processes, i, table);
+        else
+            add_row(table, host, xstrdup(is_true(item, "gone") ? "ended" : "left"),
+                    xstrdup(is_true(item, "agent") ? "agent" : "process"), item,
+                    safe_of(item, "command"));
+    }
+    json_array_foreach(json_object_get(left, "shm"), i, item) {
+        name = safe_of(item, "name");
+        add_row(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                xstrdup("file"), item,
+                xasprintf("/dev/shm/%s (%.0f MiB)", name,
+                          (double)json_integer_value(json_object_get(item, "size")) / MIB));
+        free(name);
+    }
+    json_array_foreach(json_object_get(left, "litter"), i, item)
+        add_row(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
+                safe_of(item, "what"), item, safe_of(item, "path"));
+    json_array_foreach(json_object_get(left, "gpu_holders"), i, item)
+        if (!is_listed(processes, json_object_get(item, "pid")))
+            add_row(table, host, xstrdup("in use"), gpus_of(item), item,
+                    safe_of(item, "command"));
+}
+
+/* A run that goes on is nothing left over, unless it was to be ended. */
+static bool is_left(const struct run *run, const json_t *item)
+{
+    return !is_true(item, "gone") &&
+           (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
+}
+
+/* One row for each run that goes on: its first process, and how many there are. */
+static void list_running(const char *host, const json_t *processes, size_t first,
+                         struct table *table)
+{
+    const json_t *item = json_array_get(processes, first), *other;
+    size_t        i, count = 0;
+
+    json_array_foreach(processes, i, other) {
+        if (!goes_on(other) ||
+            !json_equal(json_object_get(other, "run"), json_object_get(item, "run")))
+            continue;
+        if (i < first)
+            return;
+        count++;
+    }
+    add_row(table, host, xstrdup("running"), xstrdup("run"), item,
+            xasprintf("%zu processes", count));
+}
+
+static bool goes_on(const json_t *item)
+{
+    return is_true(item, "running") && !is_true(item, "gone");
+}
+
+static bool is_true(const json_t *item, const char *key)
+{
+    return json_is_true(json_object_get(item, key));
+}
+
+/* state, what and text are taken over. */
+static void add_row(struct table *table, const char *host, char *state, char *what,
+                    const json_t *item, char *text)
+{
+    const json_t *pid = json_object_get(item, "pid");
+    char        **row = table_add(table);
+
+    row[0] = table_text(host);
+    row[1] = state;
+    row[2] = what;
+    row[3] = json_is_integer(pid) ? xasprintf("%lld", (long long)json_integer_value(pid))
+                                  : xstrdup("-");
+    row[4] = safe_of(item, "user");
+    row[5] = age_of(item);
+    row[6] = safe_of(item, "run");
+    row[7] = text;
+}
+
+static char *safe_of(const json_t *item, const char *key)
+{
+    const char *text = json_string_value(json_object_get(item, key));
+
+    return table_text(text != NULL && text[0] != '\0' ? text : "-");
+}
+
+static char *age_of(const json_t *item)
+{
+    const json_t *age = json_object_get(item, "age_s");
+
+    return json_is_integer(age) ? table_age(json_integer_value(age)) : xstrdup("-");
+}
+
+static bool is_listed(const json_t *processes, const json_t *pid)
+{
+    const json_t *item;
+    size_t        i;
+
+    json_array_foreach(processes, i, item)
+        if (json_equal(json_object_get(item, "pid"), pid))
+            return true;
+    return false;
+}
+
+static char *gpus_of(const json_t *holder)
+{
+    const json_t *gpu;
+    char         *text = xstrdup("gpu"), *longer;
+    size_t        i;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, gpu) {
+        if (i == GPUS_MAX)
+            break;
+        longer = xasprintf("%s%c%lld", text, i > 0 ? ',' : ' ', (long long)json_integer_value(gpu));
+        free(text);
+        text = longer;
+    }
+    return text;
+}

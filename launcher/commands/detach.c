@@ -1,0 +1,136 @@
+/* detach.c - see detach.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "history/follow.h"
+#include "history/history.h"
+#include "log.h"
+#include "run/launch.h"
+
+static int  move_output(const struct rundir *dir, const char *name, int to,
+                        struct error *err);
+static int  stay(const struct plan *plan, pid_t launcher, int fd);
+static bool launcher_has_directory(int fd);
+static int  status_of(pid_t launcher);
+
+int detach_run(const struct options *options, struct plan *plan)
+{
+    struct detach detach;
+    int           pair[2], status;
+    pid_t         launcher;
+
+    if (pipe2(pair, O_CLOEXEC) < 0 || (launcher = fork()) < 0) {
+        log_error("--detach: %s", strerror(errno));
+        return EXIT_INTERNAL;
+    }
+    if (launcher == 0) {
+        close(pair[0]);
+        detach.fd = pair[1];
+        return launch_run(options, plan, &detach);
+    }
+    close(pair[1]);
+    status = stay(plan, launcher, pair[0]);
+    close(pair[0]);
+    return status;
+}
+
+int detach_leave(const struct detach *detach, const struct rundir *dir, struct error *err)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+        return err_set(err, "/dev/null: %s", strerror(errno));
+    close(null);
+    if (move_output(dir, "stdout", STDOUT_FILENO, err) < 0 ||
+        move_output(dir, "stderr", STDERR_FILENO, err) < 0)
+        return -1;
+    setsid();
+    signal(SIGHUP, SIG_IGN);
+    (void)!write(detach->fd, "", 1);
+    return 0;
+}
+
+static int move_output(const struct rundir *dir, const char *name, int to, struct error *err)
+{
+    int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+
+    if (fd < 0 || dup2(fd, to) < 0)
+        return err_set(err, "%s/%s: %s", dir->path, name, strerror(errno));
+    close(fd);
+    return 0;
+}
+
+void detach_started(struct detach *detach)
+{
+    if (detach->fd < 0)
+        return;
+    (void)!write(detach->fd, "", 1);
+    close(detach->fd);
+    detach->fd = -1;
+}
+
+/* In the foreground. */
+
+/* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
+static int stay(const struct plan *plan, pid_t launcher, int fd)
+{
+    struct follow_terms terms = { .tail = -1, .out_fd = STDERR_FILENO, .started_fd = fd,
+                                  .launcher = launcher };
+    struct error        err;
+    enum follow_end     end;
+
+    if (!launcher_has_directory(fd))
+        return status_of(launcher);
+    terms.dir_fd = kept_open(plan->run_id, &err);
+    if (terms.dir_fd < 0) {
+        log_error("%s", err.text);
+        return EXIT_CREATE;
+    }
+    end = follow_run(&terms);
+    close(terms.dir_fd);
+    printf("%s\n", plan->run_id);
+    if (end == FOLLOW_OVER)
+        return status_of(launcher);
+    if (log_wants(LOG_WARN))
+        fprintf(stderr, "muster: %s goes on: muster status, attach or stop %s\n", plan->run_id,
+                plan->run_id);
+    return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
+}
+
+/* False when it has ended without: then it has said why, on our terminal. */
+static bool launcher_has_directory(int fd)
+{
+    char    word;
+    ssize_t n;
+
+    do
+        n = read(fd, &word, 1);
+    while (n < 0 && errno == EINTR);
+    return n == 1;
+}
+
+static int status_of(pid_t launcher)
+{
+    int status;
+
+    while (waitpid(launcher, &status, 0) < 0)
+        if (errno != EINTR)
+            return EXIT_INTERNAL;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    log_error("muster itself was killed by signal %d (SIG%s)", WTERMSIG(status),
+              sigabbrev_np(WTERMSIG(status)));
+    return EXIT_LOST;
+}

@@ -1,0 +1,298 @@
+/* status.c - muster status: the runs that are kept, or each rank of one
+ *
+ *     RUN                   SINCE                STATE    NODES  RANKS  COMMAND
+ *     20261120-103000-c3d4  2026-11-20 10:30:00  running  2      16     python3 train.py
+ *     20261120-073000-a1b2  2026-11-20 07:30:00  ended 1  2      16     python3 train.py
+ *
+ *     RANK  NODE  PID   STATE    SILENT
+ *     0     te1   4711  running  2 s
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "commands/table.h"
+#include "exit_code.h"
+#include "history/run_dir.h"
+#include "json_file.h"
+#include "log.h"
+#include "xalloc.h"
+
+static int     status_of_all(const struct kept_list *list, const char *json);
+static int     status_of_one(const struct kept *run, const char *json);
+static json_t *json_of_ranks(const struct kept *run);
+static json_t *silence_of(const json_t *rank, bool is_going);
+static json_t *json_of_run(const struct kept *run);
+static char   *state_words(const struct kept *run);
+static json_t *command_of(const struct kept *run);
+static void    print_run(const json_t *run, FILE *out);
+static char   *since_of(const json_t *run);
+static void    print_ranks(const json_t *ranks, FILE *out);
+static void    add_heads(struct table *table, const char *const *heads);
+static char   *text_of(const json_t *object, const char *key);
+static char   *silence_words(const json_t *rank);
+
+int kept_status(const struct options *options)
+{
+    struct kept_list   list;
+    const struct kept *run;
+    struct error       err;
+    int                status;
+
+    if (kept_read(&list, &err) < 0) {
+        log_error("%s", err.text);
+        kept_clear(&list);
+        return EXIT_CREATE;
+    }
+    if (options->run == NULL) {
+        status = status_of_all(&list, options->json);
+    } else if ((run = kept_find(&list, options->run, &err)) != NULL) {
+        status = status_of_one(run, options->json);
+    } else {
+        log_error("%s", err.text);
+        status = EXIT_USAGE;
+    }
+    kept_clear(&list);
+    return status;
+}
+
+static int status_of_all(const struct kept_list *list, const char *json)
+{
+    json_t *runs;
+    size_t  i;
+
+    if (json == NULL || strcmp(json, "-") != 0)
+        kept_print(list, stdout);
+    if (json == NULL)
+        return 0;
+    runs = json_array();
+    for (i = 0; i < list->count; i++)
+        json_array_append_new(runs, json_of_run(&list->run[i]));
+    return json_give(json, json_pack("{s:o}", "runs", runs)) < 0 ? EXIT_CREATE : 0;
+}
+
+static int status_of_one(const struct kept *run, const char *json)
+{
+    json_t *about = json_of_run(run);
+
+    json_object_set_new(about, "ranks", json_of_ranks(run));
+    if (json == NULL || strcmp(json, "-") != 0)
+        print_run(about, stdout);
+    if (json != NULL)
+        return json_give(json, about) < 0 ? EXIT_CREATE : 0;
+    json_decref(about);
+    return 0;
+}
+
+/* How they stand, stood when muster died, or ended. */
+static json_t *json_of_ranks(const struct kept *run)
+{
+    json_t       *ranks = json_array();
+    json_t       *now = run->result == NULL ? rundir_read(run->dir_fd, "status.json") : NULL;
+    const char   *state_key = run->result != NULL ? "text" : "state";
+    const json_t *rank;
+    size_t        i;
+
+    json_array_foreach(run->result != NULL ? json_object_get(run->result, "results")
+                                           : json_object_get(now, "ranks"), i, rank)
+        json_array_append_new(
+            ranks, json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
+                             "node", json_object_get(rank, "node"), "pid",
+                             json_object_get(rank, "pid"), "state",
+                             json_object_get(rank, state_key), "silent_s",
+                             silence_of(rank, run->state == KEPT_GOING && run->result == NULL)));
+    json_decref(now);
+    return ranks;
+}
+
+/* Seconds since its last byte, or since it started, as long as it runs. */
+static json_t *silence_of(const json_t *rank, bool is_going)
+{
+    json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
+    json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
+    int64_t    since_ns = said_ns > started_ns ? said_ns : started_ns;
+
+    if (!is_going || since_ns <= 0)
+        return json_null();
+    return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
+}
+
+/* For people: made of the JSON. */
+
+void kept_print(const struct kept_list *list, FILE *out)
+{
+    static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
+    struct table table = { .columns = 6 };
+    size_t       i;
+
+    if (list->count == 0) {
+        fprintf(out, "no run is kept in %s\n", list->dir);
+        return;
+    }
+    add_heads(&table, heads);
+    for (i = 0; i < list->count; i++) {
+        json_t *run = json_of_run(&list->run[i]);
+        char  **row = table_add(&table);
+
+        row[0] = text_of(run, "run_id");
+        row[1] = since_of(run);
+        row[2] = text_of(run, "state");
+        row[3] = text_of(run, "nodes");
+        row[4] = text_of(run, "world_size");
+        row[5] = text_of(run, "command");
+        json_decref(run);
+    }
+    table_print(&table, out);
+    table_clear(&table);
+}
+
+static json_t *json_of_run(const struct kept *run)
+{
+    const json_t *start = kept_launcher(run, "start");
+    char         *state = state_words(run);
+    bool          has_pid = run->state == KEPT_GOING && run->launcher > 0;
+    json_t       *about = json_pack(
+        "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
+        "exit_status", run->state == KEPT_ENDED
+                           ? json_incref(json_object_get(run->result, "exit_status"))
+                           : json_null(),
+        "start", start, "host", kept_host(run), "pid",
+        has_pid ? json_integer(run->launcher) : json_null(), "detached",
+        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
+        "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
+
+    free(state);
+    if (about == NULL)
+        xalloc_die();
+    return about;
+}
+
+/* What there is to know, in words; "starting" before the first heartbeat. */
+static char *state_words(const struct kept *run)
+{
+    json_t     *now;
+    const char *phase;
+    char       *words;
+
+    switch (run->state) {
+    case KEPT_ENDED:
+        return xasprintf("ended %lld", (long long)json_integer_value(
+                                           json_object_get(run->result, "exit_status")));
+    case KEPT_DIED:
+        return xstrdup("died");
+    case KEPT_ELSEWHERE:
+        return xasprintf("on %s", kept_host(run));
+    case KEPT_GOING:
+        break;
+    }
+    now = rundir_read(run->dir_fd, "status.json");
+    phase = json_string_value(json_object_get(now, "state"));
+    words = xstrdup(phase != NULL ? phase : "starting");
+    json_decref(now);
+    return words;
+}
+
+static json_t *command_of(const struct kept *run)
+{
+    struct buffer text = { 0 };
+    const json_t *word;
+    json_t       *made;
+    size_t        i;
+
+    json_array_foreach(json_object_get(run->plan, "command"), i, word) {
+        if (i > 0)
+            buffer_add_text(&text, " ");
+        if (json_is_string(word))
+            buffer_add_text(&text, json_string_value(word));
+    }
+    buffer_add(&text, "", 1);
+    made = json_string(text.bytes);
+    buffer_clear(&text);
+    return made;
+}
+
+static void print_run(const json_t *run, FILE *out)
+{
+    char *id = text_of(run, "run_id"), *state = text_of(run, "state"), *since = since_of(run);
+    char *host = text_of(run, "host"), *pid = text_of(run, "pid"), *nodes = text_of(run, "nodes");
+    char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
+
+    fprintf(out, "%s: %s, since %s\n", id, state, since);
+    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s, command: %s\n\n", nodes, ranks, pid,
+            host, command);
+    print_ranks(json_object_get(run, "ranks"), out);
+    free(id);
+    free(state);
+    free(since);
+    free(host);
+    free(pid);
+    free(nodes);
+    free(ranks);
+    free(command);
+}
+
+static char *since_of(const json_t *run)
+{
+    time_t    start = (time_t)json_integer_value(json_object_get(run, "start"));
+    struct tm local;
+    char      text[32];
+
+    if (start == 0 || localtime_r(&start, &local) == NULL ||
+        strftime(text, sizeof text, "%F %T", &local) == 0)
+        return xstrdup("-");
+    return xstrdup(text);
+}
+
+static void print_ranks(const json_t *ranks, FILE *out)
+{
+    static const char *const heads[] = { "RANK", "NODE", "PID", "STATE", "SILENT" };
+    struct table  table = { .columns = 5 };
+    const json_t *rank;
+    size_t        i;
+
+    add_heads(&table, heads);
+    json_array_foreach(ranks, i, rank) {
+        char **row = table_add(&table);
+
+        row[0] = xasprintf("%lld", (long long)json_integer_value(json_object_get(rank, "rank")));
+        row[1] = text_of(rank, "node");
+        row[2] = text_of(rank, "pid");
+        row[3] = text_of(rank, "state");
+        row[4] = silence_words(rank);
+    }
+    table_print(&table, out);
+    table_clear(&table);
+}
+
+static void add_heads(struct table *table, const char *const *heads)
+{
+    char **row = table_add(table);
+    int    i;
+
+    for (i = 0; i < table->columns; i++)
+        row[i] = xstrdup(heads[i]);
+}
+
+static char *text_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (json_is_integer(value) && json_integer_value(value) > 0)
+        return xasprintf("%lld", (long long)json_integer_value(value));
+    return table_text(json_is_string(value) ? json_string_value(value) : "-");
+}
+
+static char *silence_words(const json_t *rank)
+{
+    const json_t *silent = json_object_get(rank, "silent_s");
+
+    return json_is_number(silent) ? xasprintf("%.0f s", json_number_value(silent)) : xstrdup("-");
+}

@@ -1,0 +1,179 @@
+/* history.c - see history.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/history.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "history/run_dir.h"
+#include "runid.h"
+#include "xalloc.h"
+
+static int  fit_of(const struct kept *run, const char *word);
+static bool is_over(const struct kept *run);
+static int  is_run(const struct dirent *entry);
+static void add_run(struct kept_list *list, int runs_fd, const char *id);
+static void look_at(struct kept *run);
+
+int kept_read(struct kept_list *list, struct error *err)
+{
+    char           *runs = rundir_all();
+    struct dirent **entry = NULL;
+    int             i, count, runs_fd, rc = 0;
+
+    *list = (struct kept_list){ .dir = runs };
+    if (runs == NULL)
+        return err_set(err, "runs are kept below HOME or XDG_STATE_HOME, and neither is set");
+    runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    count = runs_fd >= 0 ? scandir(runs, &entry, is_run, alphasort) : -1;
+    if (count < 0 && errno != ENOENT)
+        rc = err_set(err, "%s: %s", runs, strerror(errno));
+    for (i = count - 1; i >= 0; i--) {
+        add_run(list, runs_fd, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+    if (runs_fd >= 0)
+        close(runs_fd);
+    return rc;
+}
+
+void kept_clear(struct kept_list *list)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++) {
+        free(list->run[i].id);
+        close(list->run[i].dir_fd);
+        json_decref(list->run[i].plan);
+        json_decref(list->run[i].result);
+    }
+    free(list->run);
+    free(list->dir);
+    *list = (struct kept_list){ 0 };
+}
+
+struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err)
+{
+    struct kept *found = NULL, *other = NULL;
+    size_t       i;
+    int          best = 1, fit;
+
+    for (i = 0; i < list->count; i++) {
+        fit = fit_of(&list->run[i], word);
+        if (fit < best)
+            continue;
+        other = fit == best ? found : NULL;
+        found = &list->run[i];
+        best = fit;
+    }
+    if (other != NULL) {
+        err_set(err, "'%.100s' may be %s or %s", word, found->id, other->id);
+        return NULL;
+    }
+    if (found == NULL)
+        err_set(err, "no run '%.100s' is kept in %s; muster status shows those that are", word,
+                list->dir);
+    return found;
+}
+
+/* 0: word does not name it. More than any other: its id or name, and it goes on. */
+static int fit_of(const struct kept *run, const char *word)
+{
+    bool is_whole = strcmp(run->id, word) == 0 || (run->id[RUNID_BARE] != '\0' &&
+                                                   strcmp(run->id + RUNID_BARE + 1, word) == 0);
+
+    return strstr(run->id, word) == NULL ? 0 : 1 + 2 * is_whole + !is_over(run);
+}
+
+static bool is_over(const struct kept *run)
+{
+    return run->state == KEPT_ENDED || run->state == KEPT_DIED;
+}
+
+const json_t *kept_launcher(const struct kept *run, const char *key)
+{
+    return json_object_get(json_object_get(run->plan, "launcher"), key);
+}
+
+const char *kept_host(const struct kept *run)
+{
+    const char *host = json_string_value(kept_launcher(run, "host"));
+
+    return host != NULL ? host : "another machine";
+}
+
+int kept_open(const char *id, struct error *err)
+{
+    char *runs = rundir_all(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
+    int   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        err_set(err, "%s: %s", path, strerror(errno));
+    free(path);
+    free(runs);
+    return fd;
+}
+
+json_t *kept_result(int dir_fd)
+{
+    json_t       *result = rundir_read(dir_fd, "result.json");
+    const json_t *status = json_object_get(result, "exit_status");
+
+    if (json_is_integer(status) && json_integer_value(status) >= 0 &&
+        json_integer_value(status) <= 255)
+        return result;
+    json_decref(result);
+    return NULL;
+}
+
+static int is_run(const struct dirent *entry)
+{
+    return runid_is(entry->d_name);
+}
+
+/* One that goes away meanwhile is none, nor is what another user has put there. */
+static void add_run(struct kept_list *list, int runs_fd, const char *id)
+{
+    struct kept run = { .dir_fd = -1 };
+    struct stat about;
+
+    run.dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (run.dir_fd < 0)
+        return;
+    if (fstat(run.dir_fd, &about) < 0 || about.st_uid != geteuid()) {
+        close(run.dir_fd);
+        return;
+    }
+    run.id = xstrdup(id);
+    look_at(&run);
+    list->run = xreallocarray(list->run, list->count + 1, sizeof *list->run);
+    list->run[list->count++] = run;
+}
+
+/* Its lock first: the result is written before that goes. */
+static void look_at(struct kept *run)
+{
+    char        here[RUNDIR_HOST_SIZE];
+    const char *there;
+
+    run->launcher = rundir_launcher(run->dir_fd);
+    run->result = kept_result(run->dir_fd);
+    run->plan = rundir_read(run->dir_fd, "plan.json");
+    rundir_host(here);
+    there = json_string_value(kept_launcher(run, "host"));
+    if (there != NULL && strcmp(there, here) != 0)
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_ELSEWHERE;
+    else if (run->launcher != 0)
+        run->state = KEPT_GOING;
+    else
+        run->state = run->result != NULL ? KEPT_ENDED : KEPT_DIED;
+}

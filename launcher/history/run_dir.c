@@ -1,0 +1,290 @@
+/* run_dir.c - see run_dir.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/run_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "log.h"
+#include "xalloc.h"
+
+#define RESULT_EACH   1024 /* bytes about a rank */
+#define LOG_END_S     5    /* for the last lines of the log, if they do not get on */
+#define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
+
+static void log_begin(struct rundir *dir);
+static void log_line(const char *line, size_t size, void *arg);
+static void log_done(size_t node, size_t bytes, void *arg);
+static void log_failed(bool is_stderr, int error, void *arg);
+static bool home_is_there(const char *runs);
+static int  make_path(const char *path, struct error *err);
+static int  write_plan(const struct rundir *dir, const struct plan *plan,
+                       const struct options *options, struct error *err);
+static void reserve_result(const struct rundir *dir, const struct plan *plan);
+static int  write_json(int dir_fd, const char *name, const json_t *body,
+                       struct error *err);
+static int  write_all(int fd, const char *text, size_t size);
+
+char *rundir_all(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (state != NULL && state[0] == '/')
+        return xasprintf("%s/muster/runs", state);
+    if (home != NULL && home[0] == '/')
+        return xasprintf("%s/.local/state/muster/runs", home);
+    return NULL;
+}
+
+int rundir_open(struct rundir *dir, const struct plan *plan, const struct options *options,
+                struct error *err)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    char        *runs = rundir_all();
+    int          rc = -1;
+
+    *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
+    if (runs == NULL)
+        return err_set(err, "no directory for what is kept of runs: HOME is not set");
+    dir->path = xasprintf("%s/%s", runs, plan->run_id);
+    if (!home_is_there(runs)) {
+        err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
+        goto out;
+    }
+    if (make_path(dir->path, err) < 0)
+        goto out;
+    dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir->fd >= 0)
+        dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
+                             0600);
+    if (dir->log_fd < 0 || fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
+        err_set(err, "%s: %s", dir->path, strerror(errno));
+        goto out;
+    }
+    rc = write_plan(dir, plan, options, err);
+    if (rc == 0) {
+        reserve_result(dir, plan);
+        log_begin(dir);
+        rundir_remove_old(runs, plan->run_id);
+    }
+out:
+    free(runs);
+    if (rc < 0)
+        rundir_close(dir);
+    return rc;
+}
+
+int rundir_result(const struct rundir *dir, const json_t *result, struct error *err)
+{
+    if (dir->path == NULL)
+        return 0;
+    if (write_json(dir->fd, "result.json", result, err) < 0)
+        return -1;
+    unlinkat(dir->fd, "status.json", 0);
+    return 0;
+}
+
+int rundir_stacks(const struct rundir *dir, const char *text, size_t size, struct error *err)
+{
+    int fd = openat(dir->fd, "stacks.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int rc = 0;
+
+    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
+        rc = err_set(err, "stacks.txt: %s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void rundir_close(struct rundir *dir)
+{
+    if (dir->path == NULL)
+        return;
+    log_copy(NULL, NULL);
+    if (dir->log != NULL)
+        writer_finish(dir->log, LOG_END_S);
+    writer_free(dir->log);
+    if (dir->log_fd >= 0)
+        close(dir->log_fd);
+    if (dir->fd >= 0)
+        close(dir->fd);
+    free(dir->path);
+    *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
+}
+
+/* A full disk there must not disturb the run, nor a home that hangs hold it up. */
+static void log_begin(struct rundir *dir)
+{
+    static const struct writer_ops ops = { log_done, log_failed };
+    const int                      fd[2] = { dir->log_fd, dir->log_fd };
+
+    dir->log = writer_new(fd, false, &ops, NULL);
+    log_copy(log_line, dir->log);
+}
+
+static void log_line(const char *line, size_t size, void *arg)
+{
+    writer_own(arg, line, size);
+}
+
+static void log_done(size_t node, size_t bytes, void *arg)
+{
+    (void)node, (void)bytes, (void)arg;
+}
+
+static void log_failed(bool is_stderr, int error, void *arg)
+{
+    (void)is_stderr, (void)error, (void)arg;
+}
+
+/* What is missing below it is made, but a home directory is not ours to make. */
+static bool home_is_there(const char *runs)
+{
+    const char *home = getenv("HOME");
+
+    return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
+}
+
+/* mkdir -p, all of it ours alone. */
+static int make_path(const char *path, struct error *err)
+{
+    char *copy = xstrdup(path), *slash = copy;
+    int   rc = 0;
+
+    while (rc == 0 && (slash = strchr(slash + 1, '/')) != NULL) {
+        *slash = '\0';
+        if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+            rc = err_set(err, "%s: %s", copy, strerror(errno));
+        *slash = '/';
+    }
+    if (rc == 0 && mkdir(path, 0700) < 0)
+        rc = err_set(err, "%s: %s", path, strerror(errno));
+    free(copy);
+    return rc;
+}
+
+/* The plan, and who carries it out: muster stop and attach need to know. */
+static int write_plan(const struct rundir *dir, const struct plan *plan,
+                      const struct options *options, struct error *err)
+{
+    json_t *body = plan_json(plan, false);
+    char    host[RUNDIR_HOST_SIZE];
+    int     rc;
+
+    rundir_host(host);
+    json_object_set_new(body, "launcher",
+                        json_pack("{s:o, s:I, s:b, s:f}", "host", json_text(host, strlen(host)),
+                                  "start", (json_int_t)time(NULL), "detached",
+                                  (int)options->detach, "grace_s", options->grace_s));
+    rc = write_json(dir->fd, "plan.json", body, err);
+    json_decref(body);
+    return rc;
+}
+
+/* When a run's own output has filled the disk there must still be room to say how it ended:
+ * the plan again, and so much about each rank. */
+static void reserve_result(const struct rundir *dir, const struct plan *plan)
+{
+    struct stat about;
+    int fd = openat(dir->fd, "result.json" RUNDIR_NEW, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return;
+    if (fstatat(dir->fd, "plan.json", &about, 0) == 0)
+        (void)!fallocate(fd, 0, 0, about.st_size + (off_t)RESULT_EACH * plan->world_size);
+    close(fd);
+}
+
+static int write_json(int dir_fd, const char *name, const json_t *body, struct error *err)
+{
+    char *text = json_dumps(body, JSON_INDENT(2));
+    int   rc = 0;
+
+    if (text == NULL)
+        xalloc_die();
+    if (rundir_write(dir_fd, name, text, strlen(text)) < 0)
+        rc = err_set(err, "%s: %s", name, strerror(errno));
+    free(text);
+    return rc;
+}
+
+/* Whoever looks sees the old one or the new one. */
+int rundir_write(int dir_fd, const char *name, const char *text, size_t size)
+{
+    char new_name[RUNDIR_NAME_SIZE];
+    int  fd, rc, error;
+
+    snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
+    fd = openat(dir_fd, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return -1;
+    rc = write_all(fd, text, size);
+    if (close(fd) < 0)
+        rc = -1;
+    if (rc == 0)
+        rc = renameat(dir_fd, new_name, dir_fd, name);
+    if (rc == 0)
+        return 0;
+    error = errno;
+    unlinkat(dir_fd, new_name, 0);
+    errno = error;
+    return -1;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    ssize_t n;
+
+    for (; size > 0; text += n, size -= (size_t)n) {
+        n = write(fd, text, size);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        n = n < 0 ? 0 : n;
+    }
+    return 0;
+}
+
+json_t *rundir_read(int dir_fd, const char *name)
+{
+    int         fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat about;
+    json_t     *body = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_SIZE_MAX)
+        body = json_loadfd(fd, 0, NULL);
+    close(fd);
+    return body;
+}
+
+void rundir_host(char name[RUNDIR_HOST_SIZE])
+{
+    if (gethostname(name, RUNDIR_HOST_SIZE) < 0)
+        name[0] = '\0';
+    name[RUNDIR_HOST_SIZE - 1] = '\0';
+}
+
+pid_t rundir_launcher(int dir_fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    int   fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    pid_t holder = 0;
+
+    if (fd < 0)
+        return 0;
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        holder = lock.l_pid > 0 ? lock.l_pid : -1;
+    close(fd);
+    return holder;
+}

@@ -1,0 +1,87 @@
+/* run_dir_old.c - runs that are kept no longer
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/run_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runid.h"
+
+static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
+                                     "stdout",    "stderr", "stacks.txt" };
+
+static int  is_run(const struct dirent *entry);
+static void remove_run(int runs_fd, const char *name);
+static bool is_over(int dir_fd);
+static void remove_file(int dir_fd, const char *name);
+
+void rundir_remove_old(const char *runs, const char *but)
+{
+    struct dirent **entry = NULL;
+    int             i, count = scandir(runs, &entry, is_run, alphasort);
+    int             surplus = count - RUNDIR_KEPT;
+    int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (i = 0; i < count; i++) {
+        if (surplus > 0 && runs_fd >= 0 && strcmp(entry[i]->d_name, but) != 0) {
+            remove_run(runs_fd, entry[i]->d_name);
+            surplus--;
+        }
+        free(entry[i]);
+    }
+    free(entry);
+    if (runs_fd >= 0)
+        close(runs_fd);
+}
+
+static int is_run(const struct dirent *entry)
+{
+    return runid_is(entry->d_name);
+}
+
+/* Only what we wrote; somebody's own files keep the directory alive. */
+static void remove_run(int runs_fd, const char *name)
+{
+    int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    size_t i;
+
+    if (dir_fd < 0)
+        return;
+    if (is_over(dir_fd)) {
+        for (i = 0; i < sizeof files / sizeof *files; i++)
+            remove_file(dir_fd, files[i]);
+        unlinkat(runs_fd, name, AT_REMOVEDIR);
+    }
+    close(dir_fd);
+}
+
+/* On a home that machines share another one's lock may not show here: only a result
+ * says that its run is over. */
+static bool is_over(int dir_fd)
+{
+    json_t     *plan = rundir_read(dir_fd, "plan.json");
+    const char *there = json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
+    char        here[RUNDIR_HOST_SIZE];
+    bool        is_ours;
+
+    rundir_host(here);
+    is_ours = there == NULL || strcmp(there, here) == 0;
+    json_decref(plan);
+    return rundir_launcher(dir_fd) == 0 && (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
+}
+
+static void remove_file(int dir_fd, const char *name)
+{
+    char new_name[RUNDIR_NAME_SIZE];
+
+    unlinkat(dir_fd, name, 0);
+    snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
+    unlinkat(dir_fd, new_name, 0);
+}

@@ -1,0 +1,322 @@
+/* node.c - see node.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/node.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "node/draining.h"
+#include "outcome/outcome.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* HELLO follows the nonce at once; only a stuck machine takes longer. */
+#define GREETING_S 10
+
+static const char *const state_names[] = {
+    [NODE_WAITING] = "waiting",     [NODE_CONNECTING] = "connecting",
+    [NODE_GREETING] = "greeting",   [NODE_ANSWERED] = "answered",
+    [NODE_PROBING] = "probing",     [NODE_PROBED] = "probed",
+    [NODE_PREPARING] = "preparing", [NODE_READY] = "ready",
+    [NODE_RUNNING] = "running",     [NODE_DONE] = "done",
+    [NODE_ENDED] = "ended",         [NODE_FAILED] = "failed",
+};
+
+static void late_cb(evutil_socket_t fd, short what, void *arg);
+static void fail_with(struct node *node, const struct conn_failure *why);
+static bool can_redial(const struct node *node);
+static void conn_input(struct evbuffer *in, void *arg);
+static bool can_be_asked(const struct node *node);
+
+void node_init(struct node *node, size_t index, const struct plan_node *plan,
+               struct event_base *base, const struct node_ops *ops, void *arg)
+{
+    *node = (struct node){ .index = index, .plan = plan, .base = base, .ops = ops, .arg = arg };
+    node->generation = 1;
+    roundtrips_init(&node->trips);
+    node->ranks_left = plan->ranks;
+    node->stage = "waiting";
+    replay_init(&node->replay);
+    node->late = event_new(base, -1, 0, late_cb, node);
+}
+
+void node_clear(struct node *node)
+{
+    if (node->conn != NULL)
+        conn_free(node->conn);
+    redial_free(node->redial);
+    replay_clear(&node->replay);
+    if (node->late != NULL)
+        event_free(node->late);
+    json_decref(node->hello);
+    free(node->containment);
+    free(node->failure);
+    *node = (struct node){ 0 };
+}
+
+void node_enter(struct node *node, enum node_state state, double deadline_s)
+{
+    struct timeval limit = clock_interval(deadline_s);
+
+    log_info("%s: %s -> %s", node->plan->host, state_names[node->state], state_names[state]);
+    node->state = state;
+    node->awaited = NULL;
+    if (state > NODE_RUNNING) {
+        redial_free(node->redial);
+        node->redial = NULL;
+    }
+    event_del(node->late);
+    if (deadline_s > 0)
+        xevent_add(node->late, &limit);
+    if (node_is_over(node))
+        node->ops->over(node, node->arg);
+    else
+        node->ops->changed(node, node->arg);
+}
+
+void node_expect(struct node *node, const char *awaited, double deadline_s)
+{
+    struct timeval limit = clock_interval(deadline_s);
+
+    node->awaited = awaited;
+    xevent_add(node->late, &limit);
+}
+
+void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s)
+{
+    struct timeval limit = clock_interval(deadline_s);
+
+    node->failure = xmemdup(why, sizeof *why);
+    log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
+    if (deadline_s > 0)
+        xevent_add(node->late, &limit);
+}
+
+void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,
+               const char *format, ...)
+{
+    struct conn_failure why = { .stage = stage, .exit_code = exit_code };
+    va_list             ap;
+
+    va_start(ap, format);
+    vsnprintf(why.text, sizeof why.text, format, ap);
+    va_end(ap);
+    snprintf(why.hint, sizeof why.hint, "%s", hint != NULL ? hint : "");
+    if (node->conn != NULL)
+        conn_free(node->conn);
+    node->conn = NULL;
+    fail_with(node, &why);
+}
+
+void node_release(struct node *node)
+{
+    conn_free(node->conn);
+    node->conn = NULL;
+    node_enter(node, NODE_ENDED, 0);
+}
+
+void node_drop(struct node *node)
+{
+    if (node->conn != NULL)
+        leaving_add(node->conn);
+    node->conn = NULL;
+    redial_free(node->redial);
+    node->redial = NULL;
+    node->state = NODE_ENDED;
+    event_del(node->late);
+}
+
+/* What was awaited in each state, for the error. */
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct node *node = arg;
+    const char  *awaited = node->awaited != NULL            ? node->awaited
+                           : node->state == NODE_GREETING  ? "its greeting"
+                           : node->state == NODE_PROBING   ? "the answer to a probe"
+                           : node->state == NODE_PREPARING ? "word that it is ready"
+                                                           : "its end";
+
+    (void)fd;
+    (void)what;
+    if (node->state == NODE_DONE) {
+        node_release(node);
+        return;
+    }
+    node->lost_agent = can_be_asked(node);
+    node_fail(node, state_names[node->state], EXIT_WAITED, "is the node overloaded?",
+              "muster-agent did not send %s in time", awaited);
+}
+
+const char *node_state_name(const struct node *node)
+{
+    return state_names[node->state];
+}
+
+bool node_is_live(const struct node *node)
+{
+    return (node->conn != NULL || node->cut_ns != 0) && node->state >= NODE_GREETING &&
+           node->state <= NODE_RUNNING;
+}
+
+bool node_is_over(const struct node *node)
+{
+    return node->state >= NODE_ENDED;
+}
+
+int64_t node_local_ns(const struct node *node, int64_t agent_ns)
+{
+    return roundtrips_local_ns(&node->trips, agent_ns, clock_now_ns());
+}
+
+void node_connect(struct node *node, struct conn *conn)
+{
+    node->conn = conn;
+    node->dialled_ns = clock_now_ns();
+    node_enter(node, NODE_CONNECTING, 0); /* each stage of conn has its deadline */
+    conn_start(conn);
+}
+
+static void conn_stage(const char *stage, void *arg)
+{
+    struct node *node = arg;
+
+    log_debug("%s: %s", node->plan->host, stage);
+    node->stage = stage;
+    node->ops->stage(node, node->arg);
+}
+
+static void conn_open(void *arg)
+{
+    struct node *node = arg;
+
+    node->heard_ns = clock_now_ns();
+    node_enter(node, NODE_GREETING, GREETING_S);
+}
+
+static void conn_closed(const struct conn_failure *why, void *arg)
+{
+    struct node        *node = arg;
+    struct conn_failure failure = { .stage = "running", .exit_code = EXIT_LOST,
+                                    .text = "muster-agent left before its work was done" };
+
+    if (why != NULL)
+        failure = *why; /* it goes with the connection */
+    conn_free(node->conn);
+    node->conn = NULL;
+    if (node->state == NODE_DONE) {
+        node_enter(node, NODE_ENDED, 0);
+        return;
+    }
+    /* A second agent only mirrors the end of the first, or dies alone; the first one, asked by
+     * another, may have let go of this connection. */
+    if (can_redial(node) &&
+        (failure.is_cut || node->is_relayed || redial_may_have_moved(node->redial))) {
+        node->cut_ns = clock_now_ns();
+        snprintf(node->cut_why, sizeof node->cut_why, "%s", failure.text);
+        log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, node->cut_why);
+        redial_start(node);
+        return;
+    }
+    node->lost_agent = node->state == NODE_RUNNING && !failure.is_cut;
+    fail_with(node, &failure);
+}
+
+static void fail_with(struct node *node, const struct conn_failure *why)
+{
+    if (node_is_over(node))
+        return;
+    if (node->failure == NULL) {
+        node->failure = xmemdup(why, sizeof *why);
+        log_info("%s: %s: %s", node->plan->host, why->stage, why->text);
+    }
+    node_enter(node, NODE_FAILED, 0);
+}
+
+const struct conn_ops node_conn_ops = {
+    .stage = conn_stage,
+    .open = conn_open,
+    .input = conn_input,
+    .closed = conn_closed,
+};
+
+/* ---- cut and made again ---- */
+
+/* While PLAN may still be on its way, nobody would be found. */
+void node_try_redial(struct node *node)
+{
+    if (can_redial(node) && node->state >= NODE_READY)
+        redial_start(node);
+}
+
+/* From PLAN on its agent knows us again. */
+static bool can_redial(const struct node *node)
+{
+    return node->key.door[0] != '\0' && node->state >= NODE_PREPARING &&
+           node->state <= NODE_RUNNING;
+}
+
+void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in)
+{
+    int64_t since_ns = node->cut_ns != 0 ? node->cut_ns : node->heard_ns;
+
+    redial_free(node->redial);
+    node->redial = NULL;
+    conn_free(node->conn);
+    node->conn = conn;
+    conn_hand_over(conn, &node_conn_ops, node);
+    log_warn("%s: reconnected after %.1f s, %" PRIu64 " bytes sent again", node->plan->host,
+             (double)(clock_now_ns() - since_ns) / NS_PER_S, sent_again);
+    node->cut_ns = 0;
+    node->heard_ns = clock_now_ns();
+    node->is_suspect = false;
+    node->is_relayed = true;
+    node_send_unsent(node);
+    conn_input(in, node); /* last: it may free conn, and in with it */
+}
+
+static void conn_input(struct evbuffer *in, void *arg)
+{
+    struct node *node = arg;
+    struct frame frame;
+    struct error err;
+    int          got = 1;
+
+    node->heard_ns = clock_now_ns();
+    if (redial_has_asked(node->redial))
+        return; /* all this comes again, behind RESUMED */
+    while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
+        if (frame.type != FRAME_HELLO)
+            replay_take(&node->replay, frame.size);
+        node_take_frame(node, &frame);
+        if (node->conn != NULL) /* else in is gone with it */
+            frame_drop(in, &frame);
+    }
+    if (got < 0)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
+        node_send_ack(node);
+}
+
+void node_lose(struct node *node, const char *stage, const char *hint, const char *why)
+{
+    node->lost_agent = can_be_asked(node);
+    if (node->cut_ns != 0)
+        node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
+                  redial_why(node->redial));
+    else
+        node_fail(node, stage, EXIT_LOST, hint, "%s", why);
+}
+
+/* What its agent has left there: where no connection could be made again, no other can. */
+static bool can_be_asked(const struct node *node)
+{
+    return node->hello != NULL && (node->redial == NULL || redial_answers(node->redial));
+}

@@ -1,0 +1,239 @@
+/* node_frames.c - what the launcher and one agent say to each other; see node.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/node.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "outcome/outcome.h"
+#include "xalloc.h"
+
+static void   send_frames(struct node *node, struct evbuffer *frames);
+static bool   is_raw(enum frame_type type);
+static void   handle_raw(struct node *node, const struct frame *frame);
+static void   take_pong(struct node *node, const struct frame *frame);
+static bool   is_raw_of_run(enum frame_type type);
+static void   answer_ping(struct node *node, const struct frame *frame);
+static size_t held_for(const struct node *node);
+static void   take_hello(struct node *node, const json_t *body);
+static void   take_ack(struct node *node, const struct frame *frame);
+
+/* ---- sending ---- */
+
+void node_send_unsent(struct node *node)
+{
+    struct evbuffer *out;
+
+    if (node->conn == NULL)
+        return;
+    out = evbuffer_new();
+    if (out == NULL)
+        xalloc_die();
+    replay_send(&node->replay, out);
+    conn_write(node->conn, out);
+    evbuffer_free(out);
+}
+
+void node_send_plan(struct node *node, struct evbuffer *frames)
+{
+    send_frames(node, frames);
+    node->replay.keeps = node->key.door[0] != '\0';
+}
+
+void node_send_ack(struct node *node)
+{
+    replay_put_ack(&node->replay, node->generation);
+    node_send_unsent(node);
+}
+
+void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size)
+{
+    struct evbuffer *out = evbuffer_new();
+    struct frame     frame = {
+        .type = type, .generation = node->generation, .body = body, .size = size
+    };
+
+    frame_put(out, &frame);
+    send_frames(node, out);
+    evbuffer_free(out);
+}
+
+void node_send(struct node *node, enum frame_type type, json_t *body)
+{
+    struct evbuffer *out = evbuffer_new();
+
+    log_debug("%s: <- %s", node->plan->host, frame_name(type));
+    frame_put_json(out, type, node->generation, 0, body);
+    send_frames(node, out);
+    evbuffer_free(out);
+}
+
+/* Kept while there is no connection, or sent at once. */
+static void send_frames(struct node *node, struct evbuffer *frames)
+{
+    evbuffer_add_buffer(node->replay.bytes, frames);
+    node_send_unsent(node);
+}
+
+void node_send_empty(struct node *node, enum frame_type type)
+{
+    log_debug("%s: <- %s", node->plan->host, frame_name(type));
+    node_send_raw(node, type, NULL, 0);
+}
+
+void node_send_u32(struct node *node, enum frame_type type, uint32_t value)
+{
+    unsigned char body[4];
+
+    put_u32(body, value);
+    node_send_raw(node, type, body, sizeof body);
+}
+
+void node_ping(struct node *node)
+{
+    unsigned char body[8];
+
+    if (held_for(node) > NODE_KEPT_MAX) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
+                  held_for(node) >> 20);
+        return;
+    }
+    if (node->conn == NULL)
+        return;
+    node_send_ack(node);
+    put_u64(body, (uint64_t)clock_now_ns());
+    node_send_raw(node, FRAME_PING, body, sizeof body);
+}
+
+/* ---- what comes ---- */
+
+void node_take_frame(struct node *node, const struct frame *frame)
+{
+    struct error err;
+    json_t      *body;
+
+    if (is_raw(frame->type)) {
+        handle_raw(node, frame);
+        return;
+    }
+    log_debug("%s: -> %s (%zu bytes)", node->plan->host, frame_name(frame->type), frame->size);
+    body = frame_json(frame, &err);
+    if (body == NULL) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+        return;
+    }
+    if (frame->type == FRAME_HELLO && node->state == NODE_GREETING)
+        take_hello(node, body);
+    else if (frame->type == FRAME_HELLO || node->state < NODE_ANSWERED)
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame while %s",
+                  frame_name(frame->type), node_state_name(node));
+    else if (frame->generation == node->generation || node->state < NODE_PREPARING)
+        node->ops->frame(node, frame, body, node->arg); /* PLAN tells the agent its generation */
+    json_decref(body);
+}
+
+static bool is_raw(enum frame_type type)
+{
+    return is_raw_of_run(type) || type == FRAME_PING || type == FRAME_PONG || type == FRAME_ACK;
+}
+
+static void handle_raw(struct node *node, const struct frame *frame)
+{
+    if (frame->type == FRAME_ACK)
+        take_ack(node, frame);
+    else if (frame->type == FRAME_PING && frame->size == 8)
+        answer_ping(node, frame);
+    else if (frame->type == FRAME_PONG && frame->size == 16)
+        take_pong(node, frame);
+    else if (is_raw_of_run(frame->type) && frame->generation == node->generation)
+        node->ops->frame(node, frame, NULL, node->arg);
+    else if (!is_raw_of_run(frame->type))
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s frame of %zu bytes",
+                  frame_name(frame->type), frame->size);
+}
+
+/* A slow node is named, once, and never ended for it. */
+static void take_pong(struct node *node, const struct frame *frame)
+{
+    bool was_slow = node->trips.is_slow;
+
+    if (roundtrips_take(&node->trips, get_u64(frame->body), get_u64(frame->body + 8),
+                        clock_now_ns()) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with times that cannot be");
+        return;
+    }
+    if (node->trips.is_slow && !was_slow)
+        log_warn("%s: slow: heartbeats take up to %.1f s there and back; is it, the line or "
+                 "this machine overloaded?", node->plan->host,
+                 (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
+}
+
+/* Raw, and the run's business. */
+static bool is_raw_of_run(enum frame_type type)
+{
+    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
+}
+
+static void answer_ping(struct node *node, const struct frame *frame)
+{
+    unsigned char body[16];
+
+    if (held_for(node) > NODE_KEPT_MUCH)
+        return; /* it hears from us all the same */
+    memcpy(body, frame->body, 8);
+    put_u64(body + 8, (uint64_t)clock_now_ns());
+    node_send_raw(node, FRAME_PONG, body, sizeof body);
+}
+
+/* Bytes for it in our memory: it has not acknowledged them, or not even read. */
+static size_t held_for(const struct node *node)
+{
+    size_t kept = replay_kept(&node->replay);
+    size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
+
+    return kept > unwritten ? kept : unwritten;
+}
+
+static void take_hello(struct node *node, const json_t *body)
+{
+    json_int_t now_ns, protocol;
+
+    if (json_unpack((json_t *)body, "{s:I, s:I}", "protocol", &protocol, "now_ns", &now_ns) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO lacks \"protocol\" or \"now_ns\"");
+        return;
+    }
+    if (protocol != FRAME_PROTOCOL) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, "do --agent and muster come from one build?",
+                  "the agent speaks protocol %" JSON_INTEGER_FORMAT ", not %d", protocol,
+                  FRAME_PROTOCOL);
+        return;
+    }
+    if (now_ns < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO frame with a time that cannot be");
+        return;
+    }
+    node->hello = json_incref((json_t *)body);
+    node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
+    /* Until the first PONG: the greeting was sent a moment ago. */
+    roundtrips_begin(&node->trips, now_ns, clock_now_ns());
+    node_enter(node, NODE_ANSWERED, 0);
+}
+
+static void take_ack(struct node *node, const struct frame *frame)
+{
+    uint64_t     before = node->replay.begin;
+    struct error err;
+
+    if (replay_take_ack(&node->replay, frame, &err) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    } else if (node->replay.begin != before && !redial_may_have_moved(node->redial)) {
+        /* The old connection is alive, in both directions: what we send may wait much
+         * longer for TCP to try again than what comes. */
+        redial_free(node->redial);
+        node->redial = NULL;
+    }
+}

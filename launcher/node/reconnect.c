@@ -1,0 +1,266 @@
+/* reconnect.c - see reconnect.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/reconnect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "log.h"
+#include "node/draining.h"
+#include "node/node.h"
+#include "transport/nonce.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* Between attempts. The first one comes at once: of a second that the agent may wait,
+ * there is none to lose. */
+#define PAUSE_FIRST_S 0.3
+#define PAUSE_MOST_S  1.0
+/* From open to RESUMED: two small frames each way, but over whatever line it is. Who has
+ * taken ATTACH is lost when we give up. */
+#define ANSWER_S 15.0
+
+struct redial {
+    struct node   *node;
+    struct conn   *conn;  /* NULL in a pause */
+    struct event  *timer; /* the pause, or the answer's deadline */
+    double         pause_s;
+    bool           has_asked; /* ATTACH was sent */
+    bool           may_have_moved; /* ... in this attempt or another */
+    bool           answers;   /* the last attempt came so far, at least */
+    char           why[1100]; /* how the last attempt ended, with its stage */
+};
+
+static void timer_cb(evutil_socket_t fd, short what, void *arg);
+static void dial(struct redial *r);
+static void give_up(struct redial *r);
+static bool take(struct redial *r, const struct frame *frame, struct evbuffer *in);
+static void ask(struct redial *r);
+static void refused(struct redial *r, const json_t *body);
+static void resumed(struct redial *r, const struct frame *frame, const json_t *body,
+                    struct evbuffer *in);
+
+void redial_key_make(struct redial_key *key, const char *run_id, int node_rank)
+{
+    char name[FRAME_NONCE_CHARS + 1];
+
+    key->door[0] = '\0';
+    if (nonce_make(name) == 0 && nonce_make(key->token) == 0)
+        snprintf(key->door, sizeof key->door, "muster-%s-%d-%.16s", run_id, node_rank, name);
+}
+
+void redial_start(struct node *node)
+{
+    const struct timeval now = { 0 };
+    struct redial       *r;
+
+    if (node->redial != NULL)
+        return;
+    r = node->redial = xcalloc(1, sizeof *r);
+    r->node = node;
+    r->pause_s = PAUSE_FIRST_S;
+    snprintf(r->why, sizeof r->why, "no answer yet");
+    r->timer = evtimer_new(node->base, timer_cb, r);
+    if (r->timer == NULL)
+        xalloc_die();
+    xevent_add(r->timer, &now); /* from a fresh turn of the loop */
+}
+
+void redial_free(struct redial *r)
+{
+    if (r == NULL)
+        return;
+    if (r->conn != NULL)
+        leaving_add(r->conn); /* there may be a second agent, which nobody needs any more */
+    event_free(r->timer);
+    free(r);
+}
+
+bool redial_has_asked(const struct redial *r)
+{
+    return r != NULL && r->has_asked;
+}
+
+bool redial_may_have_moved(const struct redial *r)
+{
+    return r != NULL && r->may_have_moved;
+}
+
+const char *redial_why(const struct redial *r)
+{
+    return r->why;
+}
+
+bool redial_answers(const struct redial *r)
+{
+    return r->answers;
+}
+
+static void timer_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct redial *r = arg;
+
+    (void)fd;
+    (void)what;
+    if (r->conn == NULL) {
+        dial(r);
+        return;
+    }
+    snprintf(r->why, sizeof r->why, "the agent there did not answer within %g s", ANSWER_S);
+    give_up(r);
+}
+
+/* ---- one attempt ---- */
+
+static void conn_stage(const char *stage, void *arg)
+{
+    struct redial *r = arg;
+
+    log_debug("%s: reconnecting: %s", r->node->plan->host, stage);
+}
+
+static void conn_open(void *arg)
+{
+    struct redial       *r = arg;
+    const struct timeval limit = clock_interval(ANSWER_S);
+
+    xevent_add(r->timer, &limit);
+}
+
+static void conn_input(struct evbuffer *in, void *arg)
+{
+    struct redial *r = arg;
+    struct frame   frame;
+    struct error   err;
+    int            got;
+
+    while ((got = frame_peek(in, &frame, &err)) > 0) {
+        if (!take(r, &frame, in))
+            return; /* r is gone */
+        frame_drop(in, &frame);
+    }
+    if (got < 0)
+        node_fail(r->node, "protocol", EXIT_PROTOCOL, NULL, "reconnecting: %s", err.text);
+}
+
+static void conn_closed(const struct conn_failure *why, void *arg)
+{
+    struct redial *r = arg;
+
+    if (why != NULL)
+        snprintf(r->why, sizeof r->why, "%s: %s", why->stage, why->text);
+    else
+        snprintf(r->why, sizeof r->why, "the agent there left at once");
+    log_info("%s: reconnecting: %s", r->node->plan->host, r->why);
+    r->answers = r->has_asked;
+    give_up(r);
+}
+
+static const struct conn_ops conn_ops = {
+    .stage = conn_stage,
+    .open = conn_open,
+    .input = conn_input,
+    .closed = conn_closed,
+};
+
+static void dial(struct redial *r)
+{
+    r->conn = r->node->ops->dial(r->node, &conn_ops, r, r->node->arg);
+    conn_start(r->conn);
+}
+
+/* This attempt: the next one after a pause. */
+static void give_up(struct redial *r)
+{
+    struct timeval pause = clock_interval(r->pause_s);
+
+    conn_free(r->conn);
+    r->conn = NULL;
+    r->has_asked = false;
+    xevent_add(r->timer, &pause);
+    r->pause_s = r->pause_s * 1.5 < PAUSE_MOST_S ? r->pause_s * 1.5 : PAUSE_MOST_S;
+}
+
+/* ---- what comes ---- */
+
+/* False when that was the end of the redial, well or not. */
+static bool take(struct redial *r, const struct frame *frame, struct evbuffer *in)
+{
+    struct error err;
+    json_t      *body;
+
+    if (frame->type == FRAME_PING || frame->type == FRAME_PONG)
+        return true; /* of the second agent, while it is one */
+    if (frame->type == FRAME_HELLO && !r->has_asked) {
+        ask(r);
+        return true;
+    }
+    body = frame_json(frame, &err);
+    if (body == NULL)
+        node_fail(r->node, "protocol", EXIT_PROTOCOL, NULL, "reconnecting: %s", err.text);
+    else if (frame->type == FRAME_RESUMED && r->has_asked)
+        resumed(r, frame, body, in);
+    else if (frame->type == FRAME_ERROR)
+        refused(r, body);
+    else
+        node_fail(r->node, "protocol", EXIT_PROTOCOL, NULL, "reconnecting: %s frame",
+                  frame_name(frame->type));
+    json_decref(body);
+    return false;
+}
+
+/* The node can be reached. From here on the old connection, if there still is one, brings
+ * nothing more (node.c), unless this attempt fails. */
+static void ask(struct redial *r)
+{
+    struct evbuffer *out = evbuffer_new();
+    struct node     *node = r->node;
+
+    if (out == NULL)
+        xalloc_die();
+    r->has_asked = r->may_have_moved = r->answers = true;
+    frame_put_json(out, FRAME_ATTACH, node->generation, 0,
+                   json_pack("{s:s, s:s, s:I}", "door", node->key.door, "token", node->key.token,
+                             "received", (json_int_t)node->replay.taken));
+    conn_write(r->conn, out);
+    evbuffer_free(out);
+}
+
+/* ERROR, from either agent: there is nobody to go on with. */
+static void refused(struct redial *r, const json_t *body)
+{
+    const char *text = json_string_value(json_object_get(body, "text"));
+
+    snprintf(r->why, sizeof r->why, "%s", text != NULL ? text : "refused");
+    r->answers = true;
+    node_lose(r->node, "running", NULL, r->why);
+}
+
+static void resumed(struct redial *r, const struct frame *frame, const json_t *body,
+                    struct evbuffer *in)
+{
+    struct node *node = r->node;
+    struct conn *conn = r->conn;
+    json_int_t   received, theirs;
+    struct error err;
+    size_t       ours;
+
+    if (json_unpack((json_t *)body, "{s:I, s:I}", "received", &received, "again", &theirs) < 0 ||
+        received < 0 || theirs < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: no \"received\" or "
+                  "\"again\", or numbers that cannot be");
+        return;
+    }
+    if (replay_rewind(&node->replay, (uint64_t)received, &ours, &err) < 0) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: %s", err.text);
+        return;
+    }
+    frame_drop(in, frame);
+    r->conn = NULL;
+    node_resume(node, conn, (uint64_t)theirs + ours, in);
+}

@@ -1,0 +1,187 @@
+/* argv.c - see argv.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "options/argv.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "options/other_launchers.h"
+#include "xalloc.h"
+
+static int          read_letters(struct settings *settings, char ***words,
+                                 struct error *err);
+static int          read_long(struct settings *settings, char ***words, size_t skip,
+                              struct error *err);
+static int          unknown_letter(const char *word, const char *at, struct error *err);
+static const char  *next_value(const struct option_row *row, const char *typed,
+                               char ***words, struct error *err);
+static bool         is_negative_number(const char *word);
+static void         settings_add(struct settings *settings, const struct option_row *row,
+                                 const char *value, bool by_letter);
+static int          words_take(struct options *options, char **words, bool was_eaten,
+                               struct error *err);
+static enum command command_of(const char *word);
+
+int argv_read(int argc, char **argv, struct options *options, struct settings *settings,
+              struct error *err)
+{
+    char **words = argv + (argc > 0);
+    bool   was_eaten = false;
+    int    rc;
+
+    options->command = command_of(*words);
+    if (options->command != COMMAND_RUN)
+        words++;
+
+    for (; *words != NULL && !was_eaten; words++) {
+        if ((*words)[0] != '-' || (*words)[1] == '\0') {
+            if (options->command != COMMAND_BCAST)
+                break;
+            strlist_add(&options->args, *words); /* options may follow paths, as with cp */
+            continue;
+        }
+        was_eaten = strcmp(*words, "--") == 0;
+        if (was_eaten)
+            continue;
+        rc = (*words)[1] == '-' ? read_long(settings, &words, 2, err)
+                                : read_letters(settings, &words, err);
+        if (rc < 0 && options->command == COMMAND_CHECK)
+            return err_set(err, "%s; options of the check itself go behind '--'", err->text);
+        if (rc < 0)
+            return -1;
+    }
+    return words_take(options, words, was_eaten, err);
+}
+
+/* "-x", "-xy" of flags, "-xvalue", "-x=value", "-x value". */
+static int read_letters(struct settings *settings, char ***words, struct error *err)
+{
+    const char              *word = **words, *at, *value;
+    size_t                   length = strcspn(word + 1, "=");
+    const struct option_row *row = option_by_name(word + 1, length);
+    char                     typed[3] = "-";
+
+    if (row != NULL && strcmp(row->name, "np") == 0)
+        return read_long(settings, words, 1, err);
+    if (row != NULL && length > 1)
+        return err_set(err, "unknown option %s (did you mean -%s?)", word, word);
+    if (length > 1 && foreign_option(word + 1, length) != NULL) /* -map-by */
+        return err_set(err, "unknown option %s: it is %s", word,
+                       foreign_option(word + 1, length));
+    for (at = word + 1; *at != '\0'; at++) {
+        row = option_by_letter(*at);
+        if (row == NULL)
+            return unknown_letter(word, at, err);
+        if (row->arg != NULL)
+            break;
+        settings_add(settings, row, NULL, true);
+    }
+    if (*at == '\0')
+        return 0;
+    typed[1] = *at;
+    value = at[1] == '=' ? at + 2 : at + 1;
+    if (at[1] == '\0' && (value = next_value(row, typed, words, err)) == NULL)
+        return -1;
+    settings_add(settings, row, value, true);
+    return 0;
+}
+
+/* "--name", "--name=value", "--name value"; also -np, which is called so by
+ * everybody. skip: how many dashes. */
+static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
+{
+    const char              *name = **words + skip;
+    size_t                   length = strcspn(name, "=");
+    const struct option_row *row = option_find(name, length, err);
+    const char              *value = name[length] == '=' ? name + length + 1 : NULL;
+    char                     typed[64];
+
+    if (row == NULL)
+        return -1;
+    snprintf(typed, sizeof typed, "--%s", row->name);
+    if (value == NULL && row->arg != NULL && (value = next_value(row, typed, words, err)) == NULL)
+        return -1;
+    settings_add(settings, row, value, false);
+    return 0;
+}
+
+static int unknown_letter(const char *word, const char *at, struct error *err)
+{
+    const char *instead = foreign_option(at, 1);
+
+    if (instead != NULL)
+        return err_set(err, "unknown option -%c: it is %s", *at, instead);
+    return err_set(err, "unknown option -%c%s%s%s", *at, at > word + 1 ? " in '" : "",
+                   at > word + 1 ? word : "", at > word + 1 ? "'" : "");
+}
+
+/* The value of an option that has none attached: the next word, which must not
+ * look like an option, or a forgotten value would swallow one. */
+static const char *next_value(const struct option_row *row, const char *typed, char ***words,
+                              struct error *err)
+{
+    const char *next = (*words)[1];
+
+    if (next == NULL) {
+        err_set(err, "%s needs a value: %s", typed, row->arg);
+        return NULL;
+    }
+    if (next[0] == '-' && next[1] != '\0' &&
+        !((row->flags & OPTION_NUMBER) && is_negative_number(next))) {
+        err_set(err, "%s needs a value, and '%.100s' looks like an option; "
+                "a value that begins with '-' goes behind '='", typed, next);
+        return NULL;
+    }
+    ++*words;
+    return next;
+}
+
+static bool is_negative_number(const char *word)
+{
+    return word[0] == '-' && isdigit((unsigned char)word[1]);
+}
+
+static void settings_add(struct settings *settings, const struct option_row *row,
+                         const char *value, bool by_letter)
+{
+    settings->item = xreallocarray(settings->item, settings->count + 1, sizeof *settings->item);
+    settings->item[settings->count++] =
+        (struct setting){ .row = row, .value = value, .by_letter = by_letter };
+}
+
+/* What follows the options. One "--" is eaten: the one before the script, else
+ * the one directly behind it, as DeepSpeed's argparse does. A command of exec
+ * keeps its own. */
+static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
+{
+    bool has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+
+    if (has_script && *words != NULL) {
+        if (options->command == COMMAND_RUN && !was_eaten && command_of(*words) != COMMAND_RUN)
+            return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
+                           "(a script of that name is ./%s)", *words, *words, *words);
+        options->script = xstrdup(*words++);
+        if (options->command == COMMAND_RUN && !was_eaten && *words != NULL &&
+            strcmp(*words, "--") == 0)
+            words++;
+    }
+    if (command_is_about_kept(options->command) && *words != NULL)
+        options->run = xstrdup(*words++);
+    for (; *words != NULL; words++)
+        strlist_add(&options->args, *words);
+    return 0;
+}
+
+/* COMMAND_RUN where word is no name of another. */
+static enum command command_of(const char *word)
+{
+    int command;
+
+    for (command = COMMANDS - 1; command > COMMAND_RUN; command--)
+        if (word != NULL && strcmp(word, command_names[command]) == 0)
+            break;
+    return command;
+}

@@ -1,0 +1,74 @@
+/* option_table.h - one row per setting, and nowhere else a list of them
+ *
+ * The row says how a setting is called, how a text becomes its value and what
+ * --help prints. Command line, muster.conf, environment, defaults, --help and
+ * the completion all read this table.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_OPTION_TABLE_H
+#define MUSTER_OPTION_TABLE_H
+
+#include <stddef.h>
+
+#include "options/options.h"
+
+enum option_flags {
+    OPTION_DEEPSPEED = 1, /* a prefix that was unique in DeepSpeed keeps its meaning */
+    OPTION_ARGV_ONLY = 2, /* has no meaning in muster.conf or the environment */
+    OPTION_NUMBER = 4,    /* takes "-1" as a value without '=' */
+    OPTION_HIDDEN = 8,    /* not in --list-options, never meant by a prefix */
+    OPTION_REFUSED = 16,  /* not in --help: DeepSpeed's, and the answer is no */
+};
+
+/* Which commands an option may be given to on the command line; 0 is all that connect to
+ * nodes. */
+enum option_commands {
+    FOR_RUN = 1 << COMMAND_RUN,
+    FOR_EXEC = 1 << COMMAND_EXEC,
+    FOR_CHECK = 1 << COMMAND_CHECK,
+    FOR_CLEAN = 1 << COMMAND_CLEAN,
+    FOR_BCAST = 1 << COMMAND_BCAST,
+    FOR_ATTACH = 1 << COMMAND_ATTACH,
+    FOR_STATUS = 1 << COMMAND_STATUS,
+    FOR_ANY = (1 << COMMANDS) - 1,
+};
+
+struct option_row;
+
+/* Value to field. value is NULL only for a row without arg. */
+typedef int option_setter(struct options *options, const struct option_row *row,
+                          const char *value, struct error *err);
+
+struct option_row {
+    const char *group; /* heading in --help, on the first row of a group */
+    const char *name;  /* long name as documented; '-' and '_' are the same */
+    char        letter;
+    const char *arg;     /* what --help calls the value; NULL: takes none */
+    const char *initial; /* the default, as one would type it; NULL: none */
+    const char *help;    /* one line; OPTION_REFUSED: what to do instead; NULL: an alias */
+
+    option_setter     *set;
+    option_setter     *letter_set; /* where -LETTER differs from --name */
+    size_t             field;      /* in struct options */
+    double             min, max;
+    const char *const *words;      /* of an enum, in its order, NULL at the end */
+
+    unsigned flags, commands;
+};
+
+extern const struct option_row option_table[];
+extern const size_t            option_rows;
+
+/* The row of that whole name, or NULL. */
+const struct option_row *option_by_name(const char *name, size_t length);
+
+/* The row that a name of the command line means: whole, or a unique prefix.
+ * NULL with a text that lists the candidates or suggests a name. */
+const struct option_row *option_find(const char *name, size_t length, struct error *err);
+
+const struct option_row *option_by_letter(char letter);
+
+/* " (did you mean --hostfile?)", ": it is torchrun's; write --num_gpus=N" or "", into text. */
+void option_suggest(const char *name, size_t length, char *text, size_t size);
+
+#endif

@@ -1,0 +1,338 @@
+/* option_value.c - see option_value.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "options/option_value.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "number.h"
+#include "runid.h"
+#include "xalloc.h"
+
+static void *field_of(struct options *options, const struct option_row *row);
+static void  replace_text(char **text, const char *value);
+static int   parse_flag(const char *value, bool *on, struct error *err);
+
+int set_flag(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    return parse_flag(value, field_of(options, row), err);
+}
+
+/* "" is as if it had not been given, as DeepSpeed's own defaults are. */
+int set_text(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    (void)err;
+    replace_text(field_of(options, row), value);
+    return 0;
+}
+
+int set_integer(struct options *options, const struct option_row *row,
+                const char *value, struct error *err)
+{
+    int64_t number;
+
+    if (parse_number(value, (int64_t)row->min, (int64_t)row->max, &number, err) < 0)
+        return -1;
+    *(int *)field_of(options, row) = (int)number;
+    return 0;
+}
+
+int set_seconds(struct options *options, const struct option_row *row,
+                const char *value, struct error *err)
+{
+    return parse_seconds(value, row->min, row->max, field_of(options, row), err);
+}
+
+int set_seconds_or_auto(struct options *options, const struct option_row *row,
+                        const char *value, struct error *err)
+{
+    if (strcasecmp(value, "auto") != 0)
+        return set_seconds(options, row, value, err);
+    *(double *)field_of(options, row) = OPTION_AUTO;
+    return 0;
+}
+
+int set_word(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    unsigned i;
+
+    for (i = 0; row->words[i] != NULL; i++) {
+        if (strcasecmp(value, row->words[i]) == 0) {
+            *(unsigned *)field_of(options, row) = i;
+            return 0;
+        }
+    }
+    return err_set(err, "'%s' is not one of %s", value, row->arg);
+}
+
+static void *field_of(struct options *options, const struct option_row *row)
+{
+    return (char *)options + row->field;
+}
+
+/* "0,2-4": ascending, nothing twice, no blanks, as DeepSpeed's core lists. */
+int set_ranges(struct options *options, const struct option_row *row,
+               const char *value, struct error *err)
+{
+    const char *at = value;
+    char       *end;
+    long        low, high, last = -1;
+
+    while (*value != '\0') {
+        low = high = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
+        if (low >= 0 && *end == '-' && isdigit((unsigned char)end[1]))
+            high = strtol(end + 1, &end, 10);
+        if (low < 0 || high > OPTION_NUMBER_MAX || (*end != ',' && *end != '\0'))
+            return err_set(err, "'%s' is not a list of numbers and ranges such as 0,2-4", value);
+        if (low <= last || high < low)
+            return err_set(err, "'%s' is not ascending without overlap, as 0,2-4 is", value);
+        last = high;
+        if (*end == '\0')
+            break;
+        at = end + 1;
+    }
+    return set_text(options, row, value, err);
+}
+
+/* The hosts come from one place: the one that was named last. */
+int set_hostfile(struct options *options, const struct option_row *row,
+                 const char *value, struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a file");
+    replace_text(&options->hosts, "");
+    replace_text(&options->hostfile, value);
+    options->hostfile_given = true;
+    return 0;
+}
+
+int set_hosts(struct options *options, const struct option_row *row, const char *value,
+              struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should be as te1:4,te2:4");
+    replace_text(&options->hosts, value);
+    options->hostfile_given = false;
+    return 0;
+}
+
+static void replace_text(char **text, const char *value)
+{
+    free(*text);
+    *text = value[0] != '\0' ? xstrdup(value) : NULL;
+}
+
+/* -H is deepspeed's hostfile and horovodrun's list. */
+int set_host_argument(struct options *options, const struct option_row *row,
+                      const char *value, struct error *err)
+{
+    bool is_file = strchr(value, '/') != NULL || strcmp(value, "-") == 0 ||
+                   access(value, F_OK) == 0;
+
+    return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
+}
+
+int set_env(struct options *options, const struct option_row *row, const char *value,
+            struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0' || value[0] == '=')
+        return err_set(err, "'%s' should be NAME or NAME=VALUE", value);
+    strlist_add(&options->env, value);
+    return 0;
+}
+
+int set_env_file(struct options *options, const struct option_row *row,
+                 const char *value, struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a file");
+    strlist_add(&options->env_files, value);
+    return 0;
+}
+
+/* torchrun takes the port here too; an IPv6 address has more than one colon. */
+int set_master_addr(struct options *options, const struct option_row *row, const char *value,
+                    struct error *err)
+{
+    const char *colon = strchr(value, ':');
+
+    if (colon != NULL && strchr(colon + 1, ':') == NULL)
+        return err_set(err, "'%s' has a port in it; write --master_addr=%.*s --master_port=%s",
+                       value, (int)(colon - value), value, colon + 1);
+    return set_text(options, row, value, err);
+}
+
+int set_launcher(struct options *options, const struct option_row *row,
+                 const char *value, struct error *err)
+{
+    static const char *const ours[] = { "pdsh", "ssh", "muster" };
+    size_t                   i;
+
+    (void)options;
+    (void)row;
+    for (i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        if (strcasecmp(value, ours[i]) == 0)
+            return 0;
+    if (strcasecmp(value, "slurm") == 0)
+        return err_set(err, "'slurm' is refused: muster reaches the nodes over SSH; in an "
+                       "allocation give it the hosts that 'scontrol show hostnames' prints");
+    return err_set(err, "'%s' is refused: muster starts the ranks itself over SSH, MPI programs "
+                   "included; leave --launcher out", value);
+}
+
+/* DeepSpeed hands these to pdsh. What muster has under another name is taken,
+ * the rest is refused rather than lost. */
+int set_launcher_args(struct options *options, const struct option_row *row,
+                      const char *value, struct error *err)
+{
+    static const char *const means[][2] = {
+        { "-f", "fanout" }, { "-t", "connect-timeout" }, { "-p", "ssh_port" },
+    };
+    char       *words = xstrdup(value), *rest = NULL, *word, *number;
+    const struct option_row *other;
+    struct error             why;
+    size_t      i;
+    int         rc = 0;
+
+    (void)row;
+    word = strtok_r(words, " \t", &rest);
+    while (word != NULL && rc == 0) {
+        for (i = 0; i < 3 && strncmp(word, means[i][0], 2) != 0; i++)
+            ;
+        number = i < 3 && word[2] != '\0' ? word + 2 : strtok_r(NULL, " \t", &rest);
+        if (i == 3) {
+            rc = err_set(err, "'%s' is refused: muster is its own SSH and takes only -f N, "
+                         "-t SECONDS and -p PORT here; a key or another ssh setting goes into "
+                         "~/.ssh/config or --ssh-config", word);
+        } else if (number == NULL) {
+            rc = err_set(err, "%s needs a value", means[i][0]);
+        } else {
+            other = option_by_name(means[i][1], strlen(means[i][1]));
+            rc = other->set(options, other, number, &why);
+            if (rc < 0)
+                err_set(err, "%s: %s", means[i][0], why.text);
+        }
+        word = strtok_r(NULL, " \t", &rest);
+    }
+    free(words);
+    return rc;
+}
+
+/* DeepSpeed passes the text None from one of its programs to the next. */
+int set_each_rank_log(struct options *options, const struct option_row *row,
+                      const char *value, struct error *err)
+{
+    return set_text(options, row, strcmp(value, "None") == 0 ? "" : value, err);
+}
+
+int set_log_level(struct options *options, const struct option_row *row,
+                  const char *value, struct error *err)
+{
+    static const struct {
+        const char    *word;
+        enum log_level level;
+    } levels[] = {
+        { "debug", LOG_DEBUG }, { "info", LOG_INFO },      { "warning", LOG_WARN },
+        { "error", LOG_ERROR }, { "critical", LOG_ERROR },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcasecmp(value, levels[i].word) == 0) {
+            options->log_level = levels[i].level;
+            return 0;
+        }
+    }
+    return err_set(err, "'%s' is not one of %s", value, row->help);
+}
+
+int set_verbose(struct options *options, const struct option_row *row,
+                const char *value, struct error *err)
+{
+    bool on;
+
+    (void)row;
+    if (parse_flag(value, &on, err) < 0)
+        return -1;
+    if (on) {
+        options->log_level = options->log_level < LOG_INFO ? LOG_INFO : LOG_DEBUG;
+        options->quiet = false;
+    }
+    return 0;
+}
+
+int set_quiet(struct options *options, const struct option_row *row, const char *value,
+              struct error *err)
+{
+    (void)row;
+    if (parse_flag(value, &options->quiet, err) < 0)
+        return -1;
+    if (options->quiet)
+        options->log_level = LOG_ERROR;
+    return 0;
+}
+
+static int parse_flag(const char *value, bool *on, struct error *err)
+{
+    static const char *const yes[] = { "yes", "true", "on", "1" };
+    static const char *const no[] = { "no", "false", "off", "0" };
+    size_t                   i;
+
+    for (i = 0; i < 4; i++) {
+        *on = value == NULL || strcasecmp(value, yes[i]) == 0;
+        if (*on || strcasecmp(value, no[i]) == 0)
+            return 0;
+    }
+    return err_set(err, "'%s' is neither yes nor no", value);
+}
+
+int set_name(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    if (!runid_is_name(value))
+        return err_set(err, "'%s' is no name for a run: at most %d letters, digits, '-', '_' and "
+                            "'.', the first no '-', '_' or '.'", value, RUNID_NAME_MAX);
+    return set_text(options, row, value, err);
+}
+
+/* Nothing else may pass for "all that is left", as "" would, which a shell makes of a variable
+ * that is not set. */
+int set_run(struct options *options, const struct option_row *row, const char *value,
+            struct error *err)
+{
+    if (!runid_is(value))
+        return err_set(err, "'%s' is not the id of a run, as 20261120-103000-c3d4 is", value);
+    return set_text(options, row, value, err);
+}
+
+/* options_parse() acts on these before anything is set. */
+int set_nothing(struct options *options, const struct option_row *row,
+                const char *value, struct error *err)
+{
+    (void)options;
+    (void)row;
+    (void)value;
+    (void)err;
+    return 0;
+}
+
+int set_refused(struct options *options, const struct option_row *row,
+                const char *value, struct error *err)
+{
+    (void)options;
+    (void)value;
+    return err_set(err, "is refused: %s", row->help);
+}

@@ -1,0 +1,30 @@
+/* option_value.h - from a text to a field of struct options
+ *
+ * One function for each kind of setting; the rows of option_table.c name them.
+ * All return 0, or -1 with a reason that the caller puts the option's name in
+ * front of.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_OPTION_VALUE_H
+#define MUSTER_OPTION_VALUE_H
+
+#include "options/option_table.h"
+
+#define OPTION_NUMBER_MAX (1 << 20) /* of a rank, a core, a node */
+
+/* A bool, a char *, an int, a double, an enum, a char * of the form "0,2-4". */
+option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges;
+/* A double too: OPTION_AUTO for "auto". */
+option_setter set_seconds_or_auto;
+
+option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file;
+option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
+option_setter set_log_level, set_verbose, set_quiet, set_name, set_run;
+
+/* For what options_parse() acts on before anything is set. */
+option_setter set_nothing;
+
+/* Refuse; the row's help says what to do instead. */
+option_setter set_refused;
+
+#endif

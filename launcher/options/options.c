@@ -1,0 +1,344 @@
+/* options.c - see options.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "options/options.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "options/argv.h"
+#include "options/conf.h"
+#include "options/option_table.h"
+#include "xalloc.h"
+
+#define ENV_PREFIX     "MUSTER_"
+#define ENV_NAME_BYTES 64 /* holds every name that the table gives rise to */
+
+const char *const command_names[COMMANDS] = {
+    [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_ATTACH] = "attach",
+    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",
+};
+
+static int  options_asked(const struct settings *settings);
+static int  settings_apply(struct options *options, const struct settings *settings,
+                           struct error *err);
+static int  check_command(const struct option_row *row, enum command command,
+                          struct error *err);
+static void defaults_set(struct options *options);
+static int  conf_files_read(struct options *options, const struct settings *settings,
+                            struct error *err);
+static int  environment_read(struct options *options, struct strlist *notes,
+                             struct error *err);
+static int  pdsh_read(struct options *options, struct strlist *notes, struct error *err);
+static bool is_env_name(const char *entry);
+static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES]);
+static int  options_check(struct options *options, struct error *err);
+
+int options_parse(struct options *options, int argc, char **argv, int *exit_code,
+                  struct error *err)
+{
+    struct settings settings = { 0 };
+    struct strlist  notes = { 0 };
+    size_t          i;
+    int             rc = -1;
+
+    *options = (struct options){ 0 };
+    *exit_code = EXIT_USAGE;
+    if (argv_read(argc, argv, options, &settings, err) < 0)
+        goto out;
+    if (options_asked(&settings) != OPTIONS_RUN) {
+        rc = options_asked(&settings);
+        goto out;
+    }
+    defaults_set(options);
+    if (conf_files_read(options, &settings, err) < 0) {
+        *exit_code = EXIT_DATA;
+        goto out;
+    }
+    if (environment_read(options, &notes, err) < 0 ||
+        settings_apply(options, &settings, err) < 0 || options_check(options, err) < 0)
+        goto out;
+    /* Late, so that -q is known. */
+    for (i = 0; i < notes.count && options->log_level >= LOG_WARN; i++)
+        log_warn("%s", notes.item[i]);
+    rc = OPTIONS_RUN;
+out:
+    strlist_clear(&notes);
+    free(settings.item);
+    return rc;
+}
+
+void options_clear(struct options *options)
+{
+    free(options->hostfile);
+    free(options->hosts);
+    free(options->include);
+    free(options->exclude);
+    free(options->ssh_config);
+    free(options->agent);
+    free(options->python);
+    free(options->cwd);
+    free(options->venv_script);
+    strlist_clear(&options->env);
+    strlist_clear(&options->env_files);
+    free(options->script);
+    strlist_clear(&options->args);
+    free(options->master_addr);
+    free(options->bind_core_list);
+    free(options->show_ranks);
+    free(options->log_dir);
+    free(options->each_rank_log);
+    free(options->json);
+    free(options->name);
+    free(options->run);
+    free(options->to);
+    *options = (struct options){ 0 };
+}
+
+int options_set(struct options *options, const char *name, const char *value,
+                const char *where, struct error *err)
+{
+    const struct option_row *row = option_by_name(name, strlen(name));
+    struct error             why;
+    char                     hint[256];
+
+    if (row == NULL) {
+        option_suggest(name, strlen(name), hint, sizeof hint);
+        return err_set(err, "%s: there is no setting '%.100s'%s", where, name, hint);
+    }
+    if (row->flags & OPTION_ARGV_ONLY)
+        return err_set(err, "%s: '%s' only has a meaning on the command line", where, name);
+    if (row->set(options, row, value, &why) < 0)
+        return err_set(err, "%s: %s: %s", where, name, why.text);
+    return 0;
+}
+
+static int options_asked(const struct settings *settings)
+{
+    static const struct {
+        const char         *name;
+        enum options_result result;
+    } asked[] = {
+        { "help", OPTIONS_HELP }, { "version", OPTIONS_VERSION }, { "list-options", OPTIONS_LIST },
+    };
+    size_t i, k;
+
+    for (i = 0; i < settings->count; i++)
+        for (k = 0; k < sizeof asked / sizeof asked[0]; k++)
+            if (strcmp(settings->item[i].row->name, asked[k].name) == 0)
+                return asked[k].result;
+    return OPTIONS_RUN;
+}
+
+static int settings_apply(struct options *options, const struct settings *settings,
+                          struct error *err)
+{
+    const struct setting *setting;
+    option_setter        *set;
+    struct error          why;
+    size_t                i;
+    bool                  from_file = false, from_list = false;
+
+    for (i = 0; i < settings->count; i++) {
+        setting = &settings->item[i];
+        set = setting->by_letter && setting->row->letter_set != NULL ? setting->row->letter_set
+                                                                     : setting->row->set;
+        if (check_command(setting->row, options->command, &why) < 0 ||
+            set(options, setting->row, setting->value, &why) < 0) {
+            if (setting->by_letter)
+                return err_set(err, "-%c: %s", setting->row->letter, why.text);
+            return err_set(err, "--%s: %s", setting->row->name, why.text);
+        }
+        if (strcmp(setting->row->name, "hostfile") == 0 ||
+            strcmp(setting->row->name, "hosts") == 0) {
+            from_file = from_file || options->hosts == NULL;
+            from_list = from_list || options->hosts != NULL;
+        }
+    }
+    if (from_file && from_list)
+        return err_set(err, "the hosts are given twice: by a hostfile and by a list; give one");
+    return 0;
+}
+
+/* -1 with the reason when row has no place in this command. */
+static int check_command(const struct option_row *row, enum command command, struct error *err)
+{
+    int only;
+
+    if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
+        return 0;
+    if (command == COMMAND_CHECK)
+        return err_set(err, "has no meaning with muster check; "
+                       "options of the check itself go behind '--'");
+    for (only = COMMAND_RUN + 1; only < COMMANDS; only++)
+        if (row->commands == 1u << only)
+            return err_set(err, "is an option of muster %s", command_names[only]);
+    if (command == COMMAND_EXEC)
+        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
+    return err_set(err, "has no meaning with muster %s, which starts nothing",
+                   command_names[command]);
+}
+
+/* Under argv: defaults, files, environment */
+
+static void defaults_set(struct options *options)
+{
+    const struct option_row *row;
+    struct error             why;
+    size_t                   i;
+    int                      rc;
+
+    for (i = 0; i < option_rows; i++) {
+        row = &option_table[i];
+        if (row->initial == NULL)
+            continue;
+        rc = row->set(options, row, row->initial, &why);
+        assert(rc == 0);
+        (void)rc;
+    }
+    options->hostfile_given = false;
+}
+
+static int conf_files_read(struct options *options, const struct settings *settings,
+                           struct error *err)
+{
+    const char *named = getenv(ENV_PREFIX "CONFIG"), *base = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    char       *path;
+    size_t      i;
+    int         rc;
+
+    if (conf_read(SYSCONFDIR "/muster/muster.conf", false, options, err) < 0)
+        return -1;
+    if (base != NULL && base[0] == '/')
+        path = xasprintf("%s/muster/muster.conf", base);
+    else
+        path = xasprintf("%s/.config/muster/muster.conf", home != NULL ? home : "");
+    rc = conf_read(path, false, options, err);
+    free(path);
+
+    for (i = 0; i < settings->count; i++)
+        if (strcmp(settings->item[i].row->name, "config") == 0)
+            named = settings->item[i].value;
+    if (rc == 0 && named != NULL && named[0] != '\0')
+        rc = conf_read(named, true, options, err);
+    return rc;
+}
+
+/* In the table's order, so that the result does not depend on environ's. */
+static int environment_read(struct options *options, struct strlist *notes, struct error *err)
+{
+    const struct option_row *row;
+    struct error             why;
+    char                     name[ENV_NAME_BYTES];
+    const char              *value;
+    char                   **entry;
+
+    if (pdsh_read(options, notes, err) < 0)
+        return -1;
+    for (row = option_table; row < option_table + option_rows; row++) {
+        env_name_of(row, name);
+        value = getenv(name);
+        if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
+            row->set(options, row, value, &why) < 0)
+            return err_set(err, "%s: %s (in the environment)", name, why.text);
+    }
+    for (entry = environ; *entry != NULL; entry++)
+        if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) == 0 && !is_env_name(*entry))
+            strlist_addf(notes, "%.*s in the environment is no setting of muster's",
+                         (int)strcspn(*entry, "="), *entry);
+    return 0;
+}
+
+/* Sites set this for pdsh, and so for DeepSpeed. */
+static int pdsh_read(struct options *options, struct strlist *notes, struct error *err)
+{
+    const char *value = getenv("PDSH_SSH_ARGS_APPEND");
+    char       *words = value != NULL ? xstrdup(value) : NULL, *rest = NULL, *word;
+    int         rc = 0;
+
+    word = words != NULL ? strtok_r(words, " \t", &rest) : NULL;
+    while (word != NULL && rc == 0) {
+        if (strncmp(word, "-p", 2) == 0) {
+            word = word[2] != '\0' ? word + 2 : strtok_r(NULL, " \t", &rest);
+            rc = options_set(options, "ssh_port", word != NULL ? word : "",
+                             "PDSH_SSH_ARGS_APPEND", err);
+        } else {
+            strlist_addf(notes, "PDSH_SSH_ARGS_APPEND: '%.200s' is not used, only -p is; "
+                         "muster reads ~/.ssh/config, say it there", word);
+        }
+        word = strtok_r(NULL, " \t", &rest);
+    }
+    free(words);
+    return rc;
+}
+
+static bool is_env_name(const char *entry)
+{
+    static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "TEST_" };
+    char                     name[ENV_NAME_BYTES];
+    size_t                   i;
+
+    for (i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strncmp(entry + strlen(ENV_PREFIX), others[i], strlen(others[i])) == 0)
+            return true;
+    for (i = 0; i < option_rows; i++) {
+        env_name_of(&option_table[i], name);
+        if (!(option_table[i].flags & OPTION_ARGV_ONLY) && strlen(name) == strcspn(entry, "=") &&
+            strncmp(entry, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* MUSTER_SSH_PORT of ssh_port. */
+static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
+{
+    char *at;
+
+    snprintf(name, ENV_NAME_BYTES, ENV_PREFIX "%s", row->name);
+    for (at = name; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+}
+
+/* What no single option can tell. */
+static int options_check(struct options *options, struct error *err)
+{
+    if (options->command == COMMAND_RUN && options->script == NULL)
+        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; "
+                       "muster --help lists the options");
+    if (options->command == COMMAND_EXEC && options->script == NULL)
+        return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
+    if (options->command == COMMAND_CLEAN && options->args.count > 0)
+        return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
+    if (command_is_about_kept(options->command) && options->args.count > 0)
+        return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
+                       command_names[options->command], options->args.item[0]);
+    if (options->command == COMMAND_BCAST && options->args.count == 0)
+        return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
+    if (options->command != COMMAND_EXEC)
+        options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
+    if (options->module && options->no_python)
+        return err_set(err, "--module and --no_python exclude each other: "
+                       "a module is run by Python");
+    if (options->no_ssh && options->node_rank < 0)
+        return err_set(err, "--no_ssh needs --node_rank, which node this machine is");
+    if (!options->no_ssh && options->node_rank >= 0)
+        return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
+    if (options->bind_core_list != NULL && !options->bind_cores)
+        return err_set(err, "--bind_core_list needs --bind_cores_to_rank");
+    if (options->log_dir != NULL && options->each_rank_log != NULL)
+        return err_set(err, "--log-dir and --enable_each_rank_log exclude each other: "
+                       "the first also prints, the second does not");
+    if (options->dead_after_s < 2 * options->heartbeat_s)
+        return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
+                       "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}

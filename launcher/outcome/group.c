@@ -1,0 +1,94 @@
+/* group.c - see group.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "outcome/group.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "hostrange.h"
+#include "xalloc.h"
+
+static int by_number(const void *a, const void *b);
+
+void groups_add(struct groups *groups, const char *key, int member)
+{
+    struct group *group;
+    size_t        i;
+
+    for (i = 0; i < groups->count && strcmp(groups->group[i].key, key) != 0; i++)
+        ;
+    if (i == groups->count) {
+        groups->group = xreallocarray(groups->group, ++groups->count, sizeof *groups->group);
+        groups->group[i] = (struct group){ .key = xstrdup(key) };
+    }
+    group = &groups->group[i];
+    group->member = xreallocarray(group->member, group->count + 1, sizeof *group->member);
+    group->member[group->count++] = member;
+}
+
+void groups_sort(struct groups *groups)
+{
+    size_t i;
+
+    for (i = 0; i < groups->count; i++)
+        qsort(groups->group[i].member, groups->group[i].count, sizeof(int), by_number);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int left = *(const int *)a, right = *(const int *)b;
+
+    return (left > right) - (left < right);
+}
+
+void groups_clear(struct groups *groups)
+{
+    size_t i;
+
+    for (i = 0; i < groups->count; i++) {
+        free(groups->group[i].key);
+        free(groups->group[i].member);
+    }
+    free(groups->group);
+    *groups = (struct groups){ 0 };
+}
+
+char *group_ranks(const struct group *group)
+{
+    struct buffer text = { 0 };
+    char          part[32];
+    size_t        i, last;
+
+    buffer_add_text(&text, group->count == 1 ? "rank " : "ranks ");
+    for (i = 0; i < group->count; i = last + 1) {
+        for (last = i; last + 1 < group->count; last++)
+            if (group->member[last + 1] != group->member[last] + 1)
+                break;
+        snprintf(part, sizeof part, "%s%d", i > 0 ? "," : "", group->member[i]);
+        buffer_add_text(&text, part);
+        if (last > i) {
+            snprintf(part, sizeof part, "-%d", group->member[last]);
+            buffer_add_text(&text, part);
+        }
+    }
+    buffer_add(&text, "", 1);
+    return text.bytes;
+}
+
+char *group_hosts(const struct group *group, const struct plan *plan)
+{
+    struct strlist hosts = { 0 };
+    char          *names;
+    size_t         i;
+
+    for (i = 0; i < group->count; i++)
+        strlist_add(&hosts, plan->node[group->member[i]].host);
+    names = hostrange_fold(&hosts);
+    strlist_clear(&hosts);
+    return names;
+}

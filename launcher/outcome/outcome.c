@@ -1,0 +1,347 @@
+/* outcome.c - see outcome.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "outcome/outcome.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "xalloc.h"
+
+static void keep_first_rank(struct outcome *outcome, int rank);
+static bool first_node(const struct outcome *outcome, size_t *first);
+static int  status_of_exec(const struct outcome *outcome);
+static bool output_is_whole(const struct outcome *outcome);
+static bool any_started(const struct outcome *outcome);
+static bool all_ended(const struct outcome *outcome);
+static int  code_of(const struct rank_end *end);
+static void signal_words(int number, char *text, size_t size);
+
+void outcome_init(struct outcome *outcome, const struct plan *plan)
+{
+    size_t ranks = (size_t)plan->world_size, rank, n;
+    int    i;
+
+    *outcome = (struct outcome){ .plan = plan, .first_rank = -1 };
+    outcome->rank = xcalloc(ranks, sizeof *outcome->rank);
+    outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
+    outcome->node = xcalloc(plan->nodes, sizeof *outcome->node);
+    outcome->node_failed_ns = xcalloc(plan->nodes, sizeof *outcome->node_failed_ns);
+    outcome->swept = xcalloc(plan->nodes, sizeof *outcome->swept);
+    outcome->pace = xcalloc(plan->nodes, sizeof *outcome->pace);
+    for (rank = 0; rank < ranks; rank++)
+        outcome->node_of[rank] = OUTCOME_NOT_OURS;
+    for (n = 0; n < plan->nodes; n++)
+        for (i = 0; i < plan->node[n].ranks; i++)
+            outcome->node_of[plan->node[n].rank[i].rank] = n;
+}
+
+void outcome_clear(struct outcome *outcome)
+{
+    size_t n;
+    int    rank;
+
+    if (outcome->plan == NULL)
+        return;
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        free(outcome->rank[rank].error);
+        free(outcome->rank[rank].oom);
+    }
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        free(outcome->node[n]);
+        free(outcome->swept[n].text);
+    }
+    free(outcome->rank);
+    free(outcome->node_of);
+    free(outcome->node);
+    free(outcome->node_failed_ns);
+    free(outcome->swept);
+    free(outcome->pace);
+    free(outcome->cause_text);
+    json_decref(outcome->unreached);
+    *outcome = (struct outcome){ .first_rank = -1 };
+}
+
+/* --- facts ------------------------------------------------------------------ */
+
+void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns)
+{
+    struct rank_end *end = &outcome->rank[rank];
+
+    end->started = true;
+    end->pid = pid;
+    end->start_ns = at_ns;
+}
+
+void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end)
+{
+    struct rank_end *kept = &outcome->rank[rank];
+
+    free(kept->error);
+    free(kept->oom);
+    *kept = *end;
+    kept->ended = true;
+    kept->error = end->error != NULL ? xstrdup(end->error) : NULL;
+    kept->oom = end->oom != NULL ? xstrdup(end->oom) : NULL;
+    if (rank_end_is_failure(kept))
+        keep_first_rank(outcome, rank);
+}
+
+/* The earlier end; of two at the same time the lower rank, whoever reported first. */
+static void keep_first_rank(struct outcome *outcome, int rank)
+{
+    int     first = outcome->first_rank;
+    int64_t at_ns = outcome->rank[rank].end_ns;
+
+    if (first < 0 || at_ns < outcome->rank[first].end_ns ||
+        (at_ns == outcome->rank[first].end_ns && rank < first))
+        outcome->first_rank = rank;
+}
+
+void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
+                         int64_t at_ns)
+{
+    int rank;
+
+    if (outcome->node[node] != NULL)
+        return;
+    outcome->node[node] = xmemdup(why, sizeof *why);
+    outcome->node_failed_ns[node] = at_ns;
+    /* What it was told to start it may have started, without being able to say so. */
+    for (rank = 0; outcome->has_begun && !outcome->is_exec && rank < outcome->plan->world_size;
+         rank++)
+        if (outcome->node_of[rank] == node)
+            outcome->rank[rank].started = true;
+}
+
+void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips)
+{
+    outcome->pace[node] = (struct node_pace){
+        .count = trips->count,
+        .p50_ns = roundtrips_percentile(trips, 50),
+        .p99_ns = roundtrips_percentile(trips, 99),
+        .most_ns = trips->most_ns,
+        .was_slow = trips->is_slow,
+    };
+}
+
+void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+                        const char *text)
+{
+    free(outcome->swept[node].text);
+    outcome->swept[node] = (struct node_swept){ ended, left, xstrdup(text) };
+}
+
+void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
+{
+    va_list ap;
+
+    if (outcome->cause != 0)
+        return;
+    outcome->cause = exit_code;
+    outcome->cause_ns = clock_now_ns();
+    va_start(ap, format);
+    if (vasprintf(&outcome->cause_text, format, ap) < 0)
+        xalloc_die();
+    va_end(ap);
+}
+
+void outcome_output_failed(struct outcome *outcome, const char *format, ...)
+{
+    va_list ap;
+
+    if (outcome->output_why[0] != '\0')
+        return;
+    va_start(ap, format);
+    vsnprintf(outcome->output_why, sizeof outcome->output_why, format, ap);
+    va_end(ap);
+}
+
+bool rank_end_is_failure(const struct rank_end *end)
+{
+    return end->ended && !end->after_stop && code_of(end) != 0;
+}
+
+/* --- what they come to ------------------------------------------------------ */
+
+enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
+{
+    enum outcome_first first = FIRST_NONE;
+    int64_t            at_ns = INT64_MAX;
+
+    if (outcome->first_rank >= 0) {
+        first = FIRST_RANK;
+        at_ns = outcome->rank[outcome->first_rank].end_ns;
+    }
+    if (first_node(outcome, node) && outcome->node_failed_ns[*node] < at_ns) {
+        first = FIRST_NODE;
+        at_ns = outcome->node_failed_ns[*node];
+    }
+    if (outcome->cause != 0 && (outcome->cause_ns < at_ns || !any_started(outcome)))
+        first = FIRST_CAUSE;
+    return first;
+}
+
+/* The node that failed first; while nothing was started, the first in the plan:
+ * which of them took longest to fail says nothing. */
+static bool first_node(const struct outcome *outcome, size_t *first)
+{
+    bool   by_time = any_started(outcome), found = false;
+    size_t n;
+
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        if (outcome->node[n] == NULL)
+            continue;
+        if (!found ||
+            (by_time && outcome->node_failed_ns[n] < outcome->node_failed_ns[*first]))
+            *first = n;
+        found = true;
+    }
+    return found;
+}
+
+int outcome_status(const struct outcome *outcome)
+{
+    size_t node;
+    int    status = 0;
+
+    if (outcome->is_exec)
+        return status_of_exec(outcome);
+    switch (outcome_first(outcome, &node)) {
+    case FIRST_RANK:
+        status = code_of(&outcome->rank[outcome->first_rank]);
+        break;
+    case FIRST_NODE:
+        status = outcome->node[node]->exit_code;
+        break;
+    case FIRST_CAUSE:
+        status = outcome->cause;
+        break;
+    case FIRST_NONE:
+        if (!all_ended(outcome))
+            return EXIT_INTERNAL;
+        return output_is_whole(outcome) ? 0 : EXIT_OUTPUT;
+    }
+    return status != 0 ? status : EXIT_INTERNAL;
+}
+
+/* What the command said counts only with -S, as in pdsh; that it could not be run
+ * on a node at all, always. */
+static int status_of_exec(const struct outcome *outcome)
+{
+    int    largest = 0, rank;
+    size_t n;
+
+    if (outcome->cause != 0)
+        return outcome->cause;
+    for (rank = 0; outcome->largest_status && rank < outcome->plan->world_size; rank++)
+        if (outcome->rank[rank].ended && code_of(&outcome->rank[rank]) > largest)
+            largest = code_of(&outcome->rank[rank]);
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        int code = outcome->node[n] != NULL ? outcome->node[n]->exit_code : 0;
+
+        if (code > 0 && !outcome->largest_status)
+            return code;
+        if (code > largest)
+            largest = code;
+    }
+    if (largest > 0)
+        return largest;
+    if (!all_ended(outcome))
+        return EXIT_INTERNAL;
+    return output_is_whole(outcome) ? 0 : EXIT_OUTPUT;
+}
+
+static bool output_is_whole(const struct outcome *outcome)
+{
+    return outcome->lost_bytes == 0 && outcome->output_why[0] == '\0';
+}
+
+static bool any_started(const struct outcome *outcome)
+{
+    int rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++)
+        if (outcome->rank[rank].started || outcome->rank[rank].ended)
+            return true;
+    return false;
+}
+
+/* Ours all exited 0, or in exec as they liked. A rank that stopped without a word,
+ * or only because it was told to, must never look like success. */
+static bool all_ended(const struct outcome *outcome)
+{
+    int rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        const struct rank_end *end = &outcome->rank[rank];
+
+        if (outcome->node_of[rank] == OUTCOME_NOT_OURS)
+            continue;
+        if (!end->ended || (code_of(end) != 0 && !outcome->is_exec))
+            return false;
+    }
+    return true;
+}
+
+/* As a shell counts it; what could not be started has its 126 or 127 in code. */
+static int code_of(const struct rank_end *end)
+{
+    if (end->signal != 0)
+        return 128 + end->signal;
+    if (end->error != NULL && end->code == 0)
+        return EXIT_CANNOT_EXECUTE;
+    return end->code;
+}
+
+/* --- in words --------------------------------------------------------------- */
+
+void rank_end_words(const struct rank_end *end, char *text, size_t size)
+{
+    char name[32];
+
+    if (!end->ended) {
+        snprintf(text, size, "%s", end->started ? "end unknown" : "was not started");
+    } else if (end->error != NULL) {
+        snprintf(text, size, "could not be started: %s", end->error);
+    } else if (end->signal != 0) {
+        signal_words(end->signal, name, sizeof name);
+        snprintf(text, size, "killed by %s%s%s%s", name, end->core ? " (core dumped)" : "",
+                 end->oom != NULL ? ": the kernel's OOM killer, " : "",
+                 end->oom != NULL ? end->oom : "");
+    } else if (end->code > 128 && end->code < 128 + SIGRTMIN) {
+        signal_words(end->code - 128, name, sizeof name);
+        snprintf(text, size, "exit %d (128 + %s)", end->code, name);
+    } else {
+        snprintf(text, size, "exit %d", end->code);
+    }
+}
+
+static void signal_words(int number, char *text, size_t size)
+{
+    static const struct {
+        int         number;
+        const char *name;
+    } names[] = {
+        { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGQUIT, "SIGQUIT" },
+        { SIGILL, "SIGILL" },   { SIGTRAP, "SIGTRAP" }, { SIGABRT, "SIGABRT" },
+        { SIGBUS, "SIGBUS" },   { SIGFPE, "SIGFPE" },   { SIGKILL, "SIGKILL" },
+        { SIGUSR1, "SIGUSR1" }, { SIGSEGV, "SIGSEGV" }, { SIGUSR2, "SIGUSR2" },
+        { SIGPIPE, "SIGPIPE" }, { SIGALRM, "SIGALRM" }, { SIGTERM, "SIGTERM" },
+        { SIGXCPU, "SIGXCPU" }, { SIGXFSZ, "SIGXFSZ" }, { SIGSYS, "SIGSYS" },
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].number == number) {
+            snprintf(text, size, "%s", names[i].name);
+            return;
+        }
+    }
+    snprintf(text, size, "signal %d", number);
+}

@@ -1,0 +1,120 @@
+/* outcome.h - how a run ended: the one place that decides exit status and report
+ *
+ * launch.c reports facts, with times on the launcher's clock; outcome keeps which
+ * of them was first: a rank that failed, a node that was lost, or something else
+ * that ended the run. That one decides the exit status and heads the report. What
+ * ranks do after they were told to stop is never a failure of theirs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_OUTCOME_H
+#define MUSTER_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "exit_code.h"
+#include "node/roundtrip.h"
+#include "plan/plan.h"
+#include "transport/conn.h"
+
+struct rank_end {
+    bool     started, ended;
+    int      pid;
+    int      code;      /* valid when ended and signal == 0 */
+    int      signal;    /* 0: exited by itself */
+    bool     core;
+    int64_t  start_ns, end_ns; /* launcher's monotonic clock */
+    int64_t  maxrss_kb;
+    char    *error;     /* could not be started: why */
+    char    *oom;       /* evidence of the OOM killer */
+    bool     after_stop; /* ended after we had told it to */
+};
+
+/* Of a node's heartbeats; the percentiles are those of the last ones. */
+struct node_pace {
+    size_t  count; /* 0: nothing is known */
+    int64_t p50_ns, p99_ns, most_ns;
+    bool    was_slow;
+};
+
+/* What came first, and so ended the run. */
+enum outcome_first { FIRST_NONE, FIRST_RANK, FIRST_NODE, FIRST_CAUSE };
+
+/* What was found on a node whose agent was gone. */
+struct node_swept {
+    int   ended, left; /* processes; -1: not known */
+    char *text;        /* NULL: it was not looked for */
+};
+
+struct outcome {
+    const struct plan *plan;
+    struct rank_end   *rank;        /* world_size of them; those not in plan->node[] stay 0 */
+    size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
+    struct conn_failure **node;     /* per node: NULL or why it failed */
+    int64_t           *node_failed_ns; /* when, beside each of node[] */
+    struct node_swept *swept;       /* per node */
+    struct node_pace  *pace;           /* beside each of node[] */
+    int                first_rank;  /* -1: no rank failed */
+    int64_t            start_ns, end_ns;
+    int                cause;       /* 0, or the exit code of what ended the run other than a
+                                       rank: EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
+    int64_t            cause_ns;
+    char              *cause_text;
+    uint64_t           lost_bytes;
+    char               output_why[256]; /* output cannot be written, and where that was first; "": it
+                                           can. Not always is it known what was lost */
+    json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
+    bool               largest_status, is_exec;
+    bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
+};
+
+#define OUTCOME_NOT_OURS ((size_t)-1)
+
+void outcome_init(struct outcome *outcome, const struct plan *plan);
+void outcome_clear(struct outcome *outcome);
+
+/* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant).
+ * at_ns on the launcher's clock. outcome_cause keeps the first one only, and its
+ * time is now. */
+void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
+void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
+void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
+                         int64_t at_ns);
+void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips);
+void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+                        const char *text);
+void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void outcome_output_failed(struct outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The first of all that happened. Before any rank was started a cause goes before
+ * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */
+enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);
+
+/* The exit status of muster. */
+int outcome_status(const struct outcome *outcome);
+
+/* It ended by itself, and not well. */
+bool rank_end_is_failure(const struct rank_end *end);
+/* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
+void rank_end_words(const struct rank_end *end, char *text, size_t size);
+
+/* outcome_json.c: plan_json plus "generation"; "exit_status"; "lost_bytes"; "output_error", or
+ * null; "results": per rank its node, pid, start and end (Unix time), code, signal ...;
+ * "node_failures"; "first_failure", or null; "heartbeats": per node how many seconds they took;
+ * "unreached": after a hang, which nodes do not reach which. */
+json_t *outcome_json(const struct outcome *outcome, bool with_values);
+
+/* report.c: failing nodes as one table (stage, cause, hint), the first failing rank
+ * in words with the last lines of its stderr, and one line for the others. Prints
+ * nothing when all is well. output gives the last lines (NULL: none); all text
+ * from nodes is made safe to print. */
+struct output;
+void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out);
+
+#endif

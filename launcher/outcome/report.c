@@ -1,0 +1,446 @@
+/* report.c - how a run ended, for people
+ *
+ *     muster: rank 2 on te2 failed first: exit 3 (4.2 s after its start)
+ *       | the last lines that it wrote
+ *     muster: rank 5 failed too: exit 1, with the same last line
+ *     muster: ended after that: ranks 0-1,3-4 by SIGTERM
+ *
+ * or a table of the nodes that failed. What first happened comes first, and what
+ * many have in common is said once.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "outcome/outcome.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "hostrange.h"
+#include "outcome/group.h"
+#include "output/output.h"
+#include "strlist.h"
+#include "visible.h"
+#include "xalloc.h"
+
+#define WORDS_MAX  1200 /* bytes of how a rank ended */
+#define GROUPS_MAX 16   /* lines for the other ranks that failed */
+
+static void        report_lost(const struct outcome *outcome, FILE *out);
+static void        report_nodes(const struct outcome *outcome, FILE *out);
+static void        group_nodes(const struct outcome *outcome, struct groups *rows,
+                               struct groups *hints, struct groups *sweeps);
+static bool        any_started(const struct outcome *outcome);
+static void        print_rows(const struct outcome *outcome, const struct groups *rows,
+                              FILE *out);
+static int         widest(int width, const char *text);
+static void        print_notes(const struct outcome *outcome, const char *what,
+                               const struct groups *notes, FILE *out);
+static void        report_first_rank(const struct outcome *outcome,
+                                     const struct output *output, FILE *out);
+static const char *host_of(const struct outcome *outcome, int rank);
+static const char *hint_for(const struct rank_end *end, const struct strlist *lines);
+static bool        refuses_local_rank(const char *line);
+static void        report_too(const struct outcome *outcome, const struct output *output,
+                              FILE *out);
+static char       *last_words(const struct output *output, int rank, int first);
+static void        tail_of(const struct output *output, int rank, struct strlist *lines);
+static bool        same_but_numbers(const char *one, const char *other);
+static char       *without_numbers(const char *text);
+static void        report_after(const struct outcome *outcome, FILE *out);
+static void        report_exec(const struct outcome *outcome, FILE *out);
+static char       *words_of(const struct rank_end *end);
+static void        report_slow(const struct outcome *outcome, FILE *out);
+
+void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out)
+{
+    size_t             node;
+    enum outcome_first first = outcome_first(outcome, &node);
+
+    if (first == FIRST_CAUSE) {
+        char *text = visible_text(outcome->cause_text, strlen(outcome->cause_text));
+
+        fprintf(out, "muster: %s\n", text);
+        free(text);
+    }
+    if (first == FIRST_NODE || outcome->is_exec)
+        report_nodes(outcome, out);
+    if (outcome->is_exec) {
+        report_exec(outcome, out);
+    } else {
+        report_first_rank(outcome, output, out);
+        report_too(outcome, output, out);
+        if (first != FIRST_NODE)
+            report_nodes(outcome, out);
+        report_after(outcome, out);
+    }
+    report_slow(outcome, out);
+    report_lost(outcome, out);
+    fflush(out);
+}
+
+static void report_lost(const struct outcome *outcome, FILE *out)
+{
+    char *why = visible_text(outcome->output_why, strlen(outcome->output_why));
+
+    if (outcome->lost_bytes > 0)
+        fprintf(out, "muster: %llu bytes of output were lost%s%s\n",
+                (unsigned long long)outcome->lost_bytes, why[0] != '\0' ? ": " : "", why);
+    else if (why[0] != '\0')
+        fprintf(out, "muster: output may be missing: %s\n", why);
+    free(why);
+}
+
+/* --- nodes ------------------------------------------------------------------ */
+
+static void report_nodes(const struct outcome *outcome, FILE *out)
+{
+    struct groups rows = { 0 }, hints = { 0 }, sweeps = { 0 };
+    size_t        i, failed = 0;
+
+    group_nodes(outcome, &rows, &hints, &sweeps);
+    for (i = 0; i < rows.count; i++)
+        failed += rows.group[i].count;
+    if (failed > 0) {
+        fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
+                outcome->plan->nodes == 1 ? "node" : "nodes",
+                outcome->plan->world_size == 0 || any_started(outcome)
+                    ? ":" : "; nothing was started:");
+        print_rows(outcome, &rows, out);
+    }
+    print_notes(outcome, "swept", &sweeps, out);
+    print_notes(outcome, "hint", &hints, out);
+    groups_clear(&rows);
+    groups_clear(&hints);
+    groups_clear(&sweeps);
+}
+
+/* Rows of the table: nodes that failed alike; hints and what was swept likewise. The keys
+ * are safe to print, and of a row stage and cause with a newline between them. */
+static void group_nodes(const struct outcome *outcome, struct groups *rows,
+                        struct groups *hints, struct groups *sweeps)
+{
+    size_t n;
+
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        const struct conn_failure *why = outcome->node[n];
+        char                      *text, *row;
+
+        if (why == NULL)
+            continue;
+        text = visible_text(why->text, strlen(why->text));
+        row = xasprintf("%s\n%s", why->stage, text);
+        groups_add(rows, row, (int)n);
+        free(row);
+        free(text);
+        if (why->hint[0] != '\0') {
+            text = visible_text(why->hint, strlen(why->hint));
+            groups_add(hints, text, (int)n);
+            free(text);
+        }
+        if (outcome->swept[n].text != NULL) {
+            text = visible_text(outcome->swept[n].text, strlen(outcome->swept[n].text));
+            groups_add(sweeps, text, (int)n);
+            free(text);
+        }
+    }
+}
+
+static bool any_started(const struct outcome *outcome)
+{
+    int rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++)
+        if (outcome->rank[rank].started)
+            return true;
+    return outcome->has_begun;
+}
+
+static void print_rows(const struct outcome *outcome, const struct groups *rows, FILE *out)
+{
+    char **names = xcalloc(rows->count, sizeof *names);
+    int    name_width = 4, stage_width = 5;
+    size_t i;
+
+    for (i = 0; i < rows->count; i++) {
+        char *cause = strchr(rows->group[i].key, '\n');
+
+        *cause = '\0';
+        names[i] = group_hosts(&rows->group[i], outcome->plan);
+        name_width = widest(name_width, names[i]);
+        stage_width = widest(stage_width, rows->group[i].key);
+    }
+    name_width = name_width > 40 ? 40 : name_width;
+    fprintf(out, "  %-*s  %-*s  %s\n", name_width, "node", stage_width, "stage", "cause");
+    for (i = 0; i < rows->count; i++) {
+        const char *stage = rows->group[i].key;
+
+        fprintf(out, "  %-*s  %-*s  %s\n", name_width, names[i], stage_width, stage,
+                stage + strlen(stage) + 1);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static int widest(int width, const char *text)
+{
+    return (int)strlen(text) > width ? (int)strlen(text) : width;
+}
+
+/* "  hint: te[1-3]: ..." */
+static void print_notes(const struct outcome *outcome, const char *what,
+                        const struct groups *notes, FILE *out)
+{
+    size_t i;
+
+    for (i = 0; i < notes->count; i++) {
+        char *names = group_hosts(&notes->group[i], outcome->plan);
+
+        fprintf(out, "  %s: %s: %s\n", what, names, notes->group[i].key);
+        free(names);
+    }
+}
+
+/* --- ranks ------------------------------------------------------------------ */
+
+static void report_first_rank(const struct outcome *outcome, const struct output *output,
+                              FILE *out)
+{
+    const struct rank_end *end;
+    struct strlist         lines = { 0 };
+    char                  *words;
+    size_t                 i, node;
+
+    if (outcome->first_rank < 0)
+        return;
+    end = &outcome->rank[outcome->first_rank];
+    words = words_of(end);
+    fprintf(out, "muster: rank %d on %s failed%s: %s", outcome->first_rank,
+            host_of(outcome, outcome->first_rank),
+            outcome_first(outcome, &node) == FIRST_RANK ? " first" : "", words);
+    if (end->started)
+        fprintf(out, " (%.1f s after its start)",
+                (double)(end->end_ns - end->start_ns) / NS_PER_S);
+    fputc('\n', out);
+    tail_of(output, outcome->first_rank, &lines);
+    for (i = 0; i < lines.count; i++)
+        fprintf(out, "  | %s\n", lines.item[i]);
+    if (hint_for(end, &lines) != NULL)
+        fprintf(out, "  hint: %s\n", hint_for(end, &lines));
+    strlist_clear(&lines);
+    free(words);
+}
+
+static const char *host_of(const struct outcome *outcome, int rank)
+{
+    return outcome->plan->node[outcome->node_of[rank]].host;
+}
+
+/* The usual reasons of deaths that leave no line behind, and of one that does. */
+static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
+{
+    size_t i;
+
+    for (i = 0; i < lines->count; i++)
+        if (refuses_local_rank(lines->item[i]))
+            return "the script does not take --local_rank: give muster --no_local_rank";
+    if (end->signal == SIGKILL && end->oom == NULL)
+        return "muster did not send it. Did the kernel run out of memory? See dmesg there";
+    if (end->signal == SIGBUS)
+        return "is /dev/shm or the disk full there?";
+    return NULL;
+}
+
+/* As argparse, click and absl say it. */
+static bool refuses_local_rank(const char *line)
+{
+    return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
+           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
+            strcasestr(line, "unknown command line flag") != NULL);
+}
+
+/* Others that failed by themselves, before the stop reached them. */
+static void report_too(const struct outcome *outcome, const struct output *output, FILE *out)
+{
+    struct groups groups = { 0 };
+    size_t        i;
+    int           rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        char *words, *last, *alike, *key;
+
+        if (rank == outcome->first_rank || !rank_end_is_failure(&outcome->rank[rank]))
+            continue;
+        words = words_of(&outcome->rank[rank]);
+        last = last_words(output, rank, outcome->first_rank);
+        alike = without_numbers(last);
+        key = xasprintf("%s%s", words, alike);
+        groups_add(&groups, key, rank);
+        free(key);
+        free(alike);
+        free(last);
+        free(words);
+    }
+    for (i = 0; i < groups.count && i < GROUPS_MAX; i++) {
+        char *names = group_ranks(&groups.group[i]);
+        char *words = words_of(&outcome->rank[groups.group[i].member[0]]);
+        char *last = last_words(output, groups.group[i].member[0], outcome->first_rank);
+
+        fprintf(out, "muster: %s failed too: %s%s\n", names, words, last);
+        free(last);
+        free(words);
+        free(names);
+    }
+    if (i < groups.count)
+        fprintf(out, "muster: and more ranks failed in %zu other ways\n", groups.count - i);
+    groups_clear(&groups);
+}
+
+/* What a failing rank said last, next to what the first one did. */
+static char *last_words(const struct output *output, int rank, int first)
+{
+    struct strlist lines = { 0 }, firsts = { 0 };
+    char          *text;
+
+    tail_of(output, rank, &lines);
+    tail_of(output, first, &firsts);
+    if (lines.count == 0)
+        text = xstrdup("");
+    else if (firsts.count > 0 && strcmp(lines.item[lines.count - 1],
+                                        firsts.item[firsts.count - 1]) == 0)
+        text = xstrdup(", with the same last line");
+    else if (firsts.count > 0 && same_but_numbers(lines.item[lines.count - 1],
+                                                  firsts.item[firsts.count - 1]))
+        text = xstrdup(", with the same last line but for its numbers");
+    else
+        text = xasprintf("\n  | %s", lines.item[lines.count - 1]);
+    strlist_clear(&lines);
+    strlist_clear(&firsts);
+    return text;
+}
+
+static void tail_of(const struct output *output, int rank, struct strlist *lines)
+{
+    if (output != NULL)
+        output_tail(output, rank, lines);
+}
+
+static bool same_but_numbers(const char *one, const char *other)
+{
+    char *a = without_numbers(one), *b = without_numbers(other);
+    bool  same = strcmp(a, b) == 0;
+
+    free(a);
+    free(b);
+    return same;
+}
+
+/* Each number becomes a '#': ranks say the same of ranks, ports and addresses of their
+ * own. Caller frees. */
+static char *without_numbers(const char *text)
+{
+    char *copy = xstrdup(text), *to = copy;
+
+    for (; *text != '\0'; text++) {
+        if (!isdigit((unsigned char)*text))
+            *to++ = *text;
+        else if (to == copy || to[-1] != '#')
+            *to++ = '#';
+    }
+    *to = '\0';
+    return copy;
+}
+
+/* One line for those that were told to stop, and those of whom nothing is known. */
+static void report_after(const struct outcome *outcome, FILE *out)
+{
+    struct groups groups = { 0 };
+    size_t        i;
+    int           rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        const struct rank_end *end = &outcome->rank[rank];
+        char                  *words;
+
+        if (!end->started || (end->ended && !end->after_stop))
+            continue;
+        words = words_of(end);
+        groups_add(&groups, strncmp(words, "killed ", 7) == 0 ? words + 7 : words, rank);
+        free(words);
+    }
+    if (groups.count > 0)
+        fprintf(out, "muster: ended after that: ");
+    for (i = 0; i < groups.count && i < GROUPS_MAX; i++) {
+        char *names = group_ranks(&groups.group[i]);
+
+        fprintf(out, "%s%s %s", i > 0 ? "; " : "", names, groups.group[i].key);
+        free(names);
+    }
+    if (groups.count > 0)
+        fprintf(out, "%s\n", i < groups.count ? "; ..." : "");
+    groups_clear(&groups);
+}
+
+/* Commands that did not exit 0, alike ones in one line. */
+static void report_exec(const struct outcome *outcome, FILE *out)
+{
+    struct groups groups = { 0 };
+    size_t        i;
+    int           rank;
+
+    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+        const struct rank_end *end = &outcome->rank[rank];
+        size_t                 node = outcome->node_of[rank];
+        char                  *words;
+
+        if (!end->ended || (end->code == 0 && end->signal == 0 && end->error == NULL) ||
+            node == OUTCOME_NOT_OURS)
+            continue;
+        words = words_of(end);
+        groups_add(&groups, words, (int)node);
+        free(words);
+    }
+    for (i = 0; i < groups.count; i++) {
+        char *names = group_hosts(&groups.group[i], outcome->plan);
+
+        fprintf(out, "muster: %s: %s\n", names, groups.group[i].key);
+        free(names);
+    }
+    groups_clear(&groups);
+}
+
+/* How a rank ended, safe to print; caller frees. */
+static char *words_of(const struct rank_end *end)
+{
+    char words[WORDS_MAX];
+
+    rank_end_words(end, words, sizeof words);
+    return visible_text(words, strlen(words));
+}
+
+/* That was a warning once, and the run may have gone on for days. */
+static void report_slow(const struct outcome *outcome, FILE *out)
+{
+    struct strlist hosts = { 0 };
+    int64_t        most_ns = 0;
+    char          *names;
+    size_t         n;
+
+    for (n = 0; n < outcome->plan->nodes; n++) {
+        if (!outcome->pace[n].was_slow)
+            continue;
+        strlist_add(&hosts, outcome->plan->node[n].host);
+        if (outcome->pace[n].most_ns > most_ns)
+            most_ns = outcome->pace[n].most_ns;
+    }
+    if (hosts.count > 0) {
+        names = hostrange_fold(&hosts);
+        fprintf(out, "muster: slow: %s (heartbeats took up to %.1f s; --json has each node's)\n",
+                names, (double)most_ns / NS_PER_S);
+        free(names);
+    }
+    strlist_clear(&hosts);
+}

@@ -1,0 +1,205 @@
+/* display.c - see display.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "output/display.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "linebuf.h"
+#include "visible.h"
+
+#define ERASE_LINE "\r\033[K"
+
+struct prefix {
+    const char *label, *clock;
+    size_t      label_size, clock_size;
+};
+
+static void          copy_lines(struct display *display, const struct source *source,
+                                const struct prefix *prefix, const char *bytes,
+                                size_t size, struct buffer *out);
+static void          show_lines(struct display *display, const struct prefix *prefix,
+                                const char *bytes, size_t size, struct buffer *out);
+static void          show_transient(struct display *display, const struct prefix *prefix,
+                                    const char *text, size_t size, struct buffer *out);
+static void          erase(struct display *display, struct buffer *out);
+static void          empty_if_full(struct display *display, struct buffer *out);
+static struct prefix prefix_of(struct display *display, const struct source *source,
+                               const struct timespec *when, char *clock, size_t room);
+static void          add_prefix(struct buffer *out, const struct prefix *prefix);
+
+void display_init(struct display *display, bool is_terminal)
+{
+    *display = (struct display){ .is_terminal = is_terminal, .columns = DISPLAY_COLUMNS };
+}
+
+void display_run(struct display *display, const struct source *source,
+                 const struct timespec *when, const char *bytes, size_t size,
+                 struct buffer *out)
+{
+    char          clock[32];
+    struct prefix prefix = prefix_of(display, source, when, clock, sizeof clock);
+
+    if (size == 0)
+        return;
+    if (!display->is_terminal && display->open != NULL && display->open != source)
+        buffer_add(out, "\n", 1);
+    if (display->is_terminal) {
+        show_lines(display, &prefix, bytes, size, out);
+    } else if (prefix.label_size + prefix.clock_size > 0) {
+        copy_lines(display, source, &prefix, bytes, size, out);
+    } else {
+        buffer_add(out, bytes, size);
+        display->open = bytes[size - 1] != '\n' ? source : NULL;
+    }
+}
+
+static void copy_lines(struct display *display, const struct source *source,
+                       const struct prefix *prefix, const char *bytes, size_t size,
+                       struct buffer *out)
+{
+    static const struct {
+        char   text[2];
+        size_t size;
+    } ends[] = {
+        [SEGMENT_NONE] = { "\n", 1 },
+        [SEGMENT_LF] = { "\n", 1 },
+        [SEGMENT_CRLF] = { "\r\n", 2 },
+        [SEGMENT_CR] = { "\r", 1 },
+    };
+    struct segments walk;
+    struct segment  segment = { .end = SEGMENT_NONE };
+
+    segments_start(&walk, bytes, size);
+    while (segment_next(&walk, &segment)) {
+        buffer_reserve(out, prefix->label_size + prefix->clock_size + segment.size + 2);
+        add_prefix(out, prefix);
+        buffer_add(out, segment.text, segment.size);
+        buffer_add(out, ends[segment.end].text, ends[segment.end].size);
+        empty_if_full(display, out);
+    }
+    display->open = segment.end == SEGMENT_CR ? source : NULL;
+}
+
+void display_unfinished(struct display *display, const struct source *source,
+                        const struct timespec *when, const char *text, size_t size,
+                        struct buffer *out)
+{
+    char          clock[32];
+    struct prefix prefix = prefix_of(display, source, when, clock, sizeof clock);
+
+    if (display->is_terminal)
+        show_transient(display, &prefix, text, size, out);
+}
+
+void display_own(struct display *display, const char *lines, size_t size, struct buffer *out)
+{
+    static const struct prefix none;
+
+    if (display->is_terminal) {
+        show_lines(display, &none, lines, size, out);
+        return;
+    }
+    if (display->open != NULL)
+        buffer_add(out, "\n", 1);
+    buffer_add(out, lines, size);
+    display->open = NULL;
+}
+
+/* Of the bars in one run only the last would be seen, and a line that follows
+ * takes their place. */
+static void show_lines(struct display *display, const struct prefix *prefix,
+                       const char *bytes, size_t size, struct buffer *out)
+{
+    struct segments walk;
+    struct segment  segment = { .end = SEGMENT_NONE };
+
+    segments_start(&walk, bytes, size);
+    while (segment_next(&walk, &segment)) {
+        if (segment.end == SEGMENT_CR)
+            continue;
+        erase(display, out);
+        add_prefix(out, prefix);
+        visible_add(out, segment.text, segment.size, VISIBLE_ALL);
+        buffer_add(out, "\n", 1);
+        empty_if_full(display, out);
+    }
+    if (segment.end == SEGMENT_CR)
+        show_transient(display, prefix, segment.text, segment.size, out);
+}
+
+void display_progress(struct display *display, const char *text, struct buffer *out)
+{
+    static const struct prefix none;
+
+    if (!display->is_terminal)
+        return;
+    if (*text != '\0')
+        show_transient(display, &none, text, strlen(text), out);
+    else
+        erase(display, out);
+}
+
+void display_end(struct display *display, struct buffer *out)
+{
+    erase(display, out);
+    if (display->open != NULL && (display->open->label_size > 0 || display->open->is_timed))
+        buffer_add(out, "\n", 1);
+    display->open = NULL;
+}
+
+/* Not into the last column: the cursor would wrap there on some terminals. */
+static void show_transient(struct display *display, const struct prefix *prefix,
+                           const char *text, size_t size, struct buffer *out)
+{
+    struct buffer line = { 0 };
+
+    erase(display, out);
+    add_prefix(&line, prefix);
+    buffer_add(&line, text, size);
+    visible_add(out, line.bytes, line.size, display->columns > 1 ? display->columns - 1 : 1);
+    buffer_clear(&line);
+    display->is_transient = true;
+}
+
+static void erase(struct display *display, struct buffer *out)
+{
+    if (display->is_transient)
+        buffer_add_text(out, ERASE_LINE);
+    display->is_transient = false;
+}
+
+static void empty_if_full(struct display *display, struct buffer *out)
+{
+    if (out->size >= DISPLAY_FULL && display->full != NULL)
+        display->full(out, display->arg);
+}
+
+static struct prefix prefix_of(struct display *display, const struct source *source,
+                               const struct timespec *when, char *clock, size_t room)
+{
+    struct prefix prefix = { source->label, clock, source->label_size, 0 };
+    struct tm     local;
+    int           n;
+
+    if (!source->is_timed)
+        return prefix;
+    if (display->second != when->tv_sec || display->clock[0] == '\0') {
+        if (localtime_r(&when->tv_sec, &local) == NULL ||
+            strftime(display->clock, sizeof display->clock, "%H:%M:%S", &local) == 0)
+            return prefix;
+        display->second = when->tv_sec;
+    }
+    n = snprintf(clock, room, "%s.%03ld ", display->clock, when->tv_nsec / 1000000);
+    prefix.clock_size = n > 0 && (size_t)n < room ? (size_t)n : 0;
+    return prefix;
+}
+
+static void add_prefix(struct buffer *out, const struct prefix *prefix)
+{
+    buffer_add(out, prefix->label, prefix->label_size);
+    buffer_add(out, prefix->clock, prefix->clock_size);
+}

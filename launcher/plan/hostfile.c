@@ -1,0 +1,387 @@
+/* hostfile.c - see hostfile.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/hostfile.h"
+
+#include <search.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "hostrange.h"
+#include "log.h"
+#include "number.h"
+#include "plan/hostline.h"
+#include "plan/hostword.h"
+#include "xalloc.h"
+
+#define WARNINGS_MAX 10 /* a file in another format must not flood the terminal */
+
+struct parser {
+    const char      *name;   /* of the file, for messages */
+    const char      *line;   /* being read: columns count from here */
+    size_t           size;   /* of that line */
+    int              number; /* of that line; 0: -H has none */
+    int              warnings;
+    size_t           spread; /* bytes of lines, times the hosts each stands for */
+    void            *names;  /* tsearch() trees of the hosts' names, as they */
+    void            *folded; /* are and without regard to case */
+    struct hostlist *hosts;
+};
+
+static int  parse_text(struct parser *p, const char *text, size_t size,
+                       struct error *err);
+static int  parse_line(struct parser *p, char *line, struct error *err);
+static int  parse_argument(struct parser *p, char *word, int default_slots,
+                           struct error *err);
+static int  add_hosts(struct parser *p, const struct hostline *line, struct error *err);
+static int  expand_addr(struct parser *p, const struct hostline *line, size_t count,
+                        struct strlist *addrs, struct error *err);
+static int  check_room(struct parser *p, const struct hostline *line, size_t count,
+                       struct error *err);
+static int  check_new(struct parser *p, const char *name, const struct hostline *line,
+                      struct error *err);
+static int  compare_exact(const void *a, const void *b);
+static int  compare_folded(const void *a, const void *b);
+static void add_host(struct hostlist *hosts, const struct host *host);
+static void host_clear(struct host *host);
+static int  finish(struct parser *p, int rc);
+static void keep(void *name);
+static int  refuse(const struct parser *p, const char *at, struct error *err,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void warn(struct parser *p, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void place(const struct parser *p, const char *at, struct error *text,
+                  const char *format, va_list ap);
+
+int hostfile_read(const char *path, struct hostlist *hosts, struct error *err)
+{
+    size_t size;
+    char  *text = file_read(path, HOSTFILE_BYTES_MAX, &size, err);
+    int    rc;
+
+    *hosts = (struct hostlist){ 0 };
+    if (text == NULL)
+        return -1;
+    rc = hostfile_parse(strcmp(path, "-") == 0 ? "stdin" : path, text, size, hosts, err);
+    free(text);
+    return rc;
+}
+
+int hostfile_parse(const char *name, const char *text, size_t size, struct hostlist *hosts,
+                   struct error *err)
+{
+    struct parser p = { .name = name, .hosts = hosts };
+    int           rc;
+
+    *hosts = (struct hostlist){ 0 };
+    rc = parse_text(&p, text, size, err);
+    if (rc == 0 && hosts->count == 0)
+        rc = err_set(err, "%s: no host in it; a line looks like \"te1 slots=4\"", name);
+    if (p.warnings > WARNINGS_MAX)
+        log_warn("%s: %d more warnings not shown", name, p.warnings - WARNINGS_MAX);
+    return finish(&p, rc);
+}
+
+int hostlist_from_argument(const char *text, int default_slots, struct hostlist *hosts,
+                           struct error *err)
+{
+    char         *copy = xstrdup(text), *at = copy, *word;
+    struct parser p = { .name = "-H", .line = copy, .size = strlen(text), .hosts = hosts };
+    int           rc = 0, is_last = 0;
+
+    *hosts = (struct hostlist){ 0 };
+    while (rc == 0 && !is_last) {
+        word = at;
+        at += strcspn(at, ",[");
+        while (*at == '[') { /* a comma in brackets does not separate hosts */
+            at += strcspn(at, "]");
+            at += strcspn(at, ",[");
+        }
+        is_last = *at == '\0';
+        *at++ = '\0';
+        rc = parse_argument(&p, word, default_slots, err);
+    }
+    rc = finish(&p, rc);
+    free(copy);
+    return rc;
+}
+
+void hostlist_add(struct hostlist *hosts, const char *name, int slots)
+{
+    struct host host = { .name = xstrdup(name), .slots = slots };
+
+    add_host(hosts, &host);
+}
+
+void hostlist_clear(struct hostlist *hosts)
+{
+    size_t i;
+
+    for (i = 0; i < hosts->count; i++)
+        host_clear(&hosts->host[i]);
+    free(hosts->host);
+    *hosts = (struct hostlist){ 0 };
+}
+
+/* Lines end as Python's text files do, at "\n", "\r\n" or "\r". */
+static int parse_text(struct parser *p, const char *text, size_t size, struct error *err)
+{
+    const char *end = text + size, *next;
+    char       *line;
+    int         rc = 0;
+
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        log_warn("%s: begins with a byte order mark, which is skipped", p->name);
+        text += 3;
+    }
+    for (; rc == 0 && text < end; text = next) {
+        for (next = text; next < end && *next != '\n' && *next != '\r';)
+            next++;
+        p->size = (size_t)(next - text);
+        p->number++;
+        p->line = line = xstrndup(text, p->size);
+        if (p->size > HOSTFILE_LINE_MAX)
+            rc = refuse(p, line, err, "more than %d bytes in a line", HOSTFILE_LINE_MAX);
+        else if (strlen(line) < p->size)
+            rc = refuse(p, line + strlen(line), err, "a NUL byte; is this a text file?");
+        else
+            rc = parse_line(p, line, err);
+        free(line);
+        if (next < end)
+            next += *next == '\r' && next + 1 < end && next[1] == '\n' ? 2 : 1;
+    }
+    return rc;
+}
+
+static int parse_line(struct parser *p, char *line, struct error *err)
+{
+    struct hostline parsed;
+    struct error    why;
+    const char     *at;
+    int             rc;
+
+    rc = hostline_parse(line, &parsed, &at, &why);
+    if (rc < 0)
+        refuse(p, at, err, "%s", why.text);
+    else if (parsed.name != NULL)
+        rc = add_hosts(p, &parsed, err);
+    if (rc == 0 && parsed.name != NULL && strchr(parsed.name, '#') != NULL)
+        warn(p, parsed.name, "'%s' is taken as a name: a comment needs a blank before '#'",
+             parsed.name);
+    if (rc == 0 && parsed.ignored != NULL)
+        warn(p, parsed.ignored, "'%.*s' is not a word of a hostfile and is ignored",
+             hostline_shown(parsed.ignored), parsed.ignored);
+    hostline_clear(&parsed);
+    return rc;
+}
+
+/* "te1", "te1:4" or "node[1-4]:4" */
+static int parse_argument(struct parser *p, char *word, int default_slots, struct error *err)
+{
+    struct hostline line = { .slots = default_slots };
+    struct hostword parts;
+    struct error    why;
+    const char     *wrong;
+    int64_t         slots;
+
+    if (hostword_cut(word, &parts, &wrong, &why) < 0)
+        return refuse(p, wrong, err, "%s", why.text);
+    if (parts.is_bare)
+        return refuse(p, word, err, "an IPv6 address must stand in brackets here: [%s]:4",
+                      parts.name);
+    if (parts.number != NULL) {
+        if (parse_number(parts.number, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
+            return refuse(p, parts.number, err, "slots: %s", why.text);
+        line.slots = (int)slots;
+    }
+    line.name = parts.name;
+    line.user = parts.user;
+    return add_hosts(p, &line, err);
+}
+
+/* Spread the names out and add a host for each. */
+static int add_hosts(struct parser *p, const struct hostline *line, struct error *err)
+{
+    struct strlist names = { 0 }, addrs = { 0 };
+    struct error   why;
+    struct host    host;
+    int64_t        port = 0;
+    size_t         i;
+    int            rc = -1;
+
+    if (line->port != NULL && parse_number(line->port, 1, 65535, &port, &why) < 0)
+        return refuse(p, line->port, err, "port: %s", why.text);
+    if (hostrange_expand(line->name, &names, &why) < 0)
+        return refuse(p, line->name, err, "%s", why.text);
+    if (expand_addr(p, line, names.count, &addrs, err) < 0 ||
+        check_room(p, line, names.count, err) < 0)
+        goto out;
+    for (i = 0; i < names.count; i++) {
+        host = (struct host){ .slots = line->slots, .port = (int)port, .line = p->number };
+        host.name = xstrdup(names.item[i]);
+        host.user = line->user != NULL ? xstrdup(line->user) : NULL;
+        host.addr = addrs.count > 0 ? xstrdup(addrs.item[i]) : NULL;
+        host.iface = line->iface != NULL ? xstrdup(line->iface) : NULL;
+        host.python = line->python != NULL ? xstrdup(line->python) : NULL;
+        host.cwd = line->cwd != NULL ? xstrdup(line->cwd) : NULL;
+        strlist_append(&host.env, &line->env);
+        add_host(p->hosts, &host);
+        if (check_new(p, host.name, line, err) < 0)
+            goto out;
+    }
+    rc = 0;
+out:
+    strlist_clear(&names);
+    strlist_clear(&addrs);
+    return rc;
+}
+
+/* addr= may be a range too, with an address for each name. */
+static int expand_addr(struct parser *p, const struct hostline *line, size_t count,
+                       struct strlist *addrs, struct error *err)
+{
+    struct hostword parts;
+    struct error    why;
+    const char     *wrong;
+
+    if (line->addr == NULL)
+        return 0;
+    if (hostword_cut(line->addr, &parts, &wrong, &why) < 0)
+        return refuse(p, wrong, err, "addr: %s", why.text);
+    if (parts.user != NULL || parts.number != NULL)
+        return refuse(p, line->addr, err,
+                      "addr= is an address only: user= and port= are words of their own");
+    if (hostrange_expand(parts.name, addrs, &why) < 0)
+        return refuse(p, parts.name, err, "addr: %s", why.text);
+    if (addrs->count != count)
+        return refuse(p, line->addr, err, "addr= names %zu addresses for %zu hosts",
+                      addrs->count, count);
+    return 0;
+}
+
+/* A short line may stand for many hosts, and each keeps its own words. */
+static int check_room(struct parser *p, const struct hostline *line, size_t count,
+                      struct error *err)
+{
+    if (count > HOSTFILE_HOSTS_MAX - p->hosts->count)
+        return refuse(p, line->name, err, "more than %d hosts", HOSTFILE_HOSTS_MAX);
+    p->spread += count * p->size;
+    if (p->number > 0 && p->spread > HOSTFILE_SPREAD_MAX)
+        return refuse(p, line->name, err, "too many words for so many hosts");
+    return 0;
+}
+
+/* name is the one of the host just added; the trees point to it. */
+static int check_new(struct parser *p, const char *name, const struct hostline *line,
+                     struct error *err)
+{
+    const char *const *same = tsearch(name, &p->names, compare_exact);
+    const char *const *alike = tsearch(name, &p->folded, compare_folded);
+    size_t             i;
+
+    if (same == NULL || alike == NULL)
+        xalloc_die();
+    if (*same != name) {
+        for (i = 0; p->hosts->host[i].name != *same;)
+            i++;
+        if (p->hosts->host[i].line == 0)
+            return refuse(p, line->name, err, "%s is named twice", name);
+        return refuse(p, line->name, err,
+                      "%s is already on line %d (one machine twice needs two names and addr=)",
+                      name, p->hosts->host[i].line);
+    }
+    if (*alike != name)
+        warn(p, line->name, "%s and %s differ only in case: are they one machine?", name,
+             *alike);
+    return 0;
+}
+
+static int compare_exact(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static int compare_folded(const void *a, const void *b)
+{
+    return strcasecmp(a, b);
+}
+
+/* The list has no field for its room: it is the next power of two. */
+static void add_host(struct hostlist *hosts, const struct host *host)
+{
+    size_t count = hosts->count;
+
+    if ((count & (count - 1)) == 0)
+        hosts->host = xreallocarray(hosts->host, count > 0 ? 2 * count : 1, sizeof *host);
+    hosts->host[hosts->count++] = *host;
+}
+
+static void host_clear(struct host *host)
+{
+    free(host->name);
+    free(host->user);
+    free(host->addr);
+    free(host->iface);
+    free(host->python);
+    free(host->cwd);
+    strlist_clear(&host->env);
+}
+
+/* Release what the parser holds; a hostlist that is half there too. */
+static int finish(struct parser *p, int rc)
+{
+    tdestroy(p->names, keep);
+    tdestroy(p->folded, keep);
+    if (rc < 0)
+        hostlist_clear(p->hosts);
+    return rc;
+}
+
+static void keep(void *name)
+{
+    (void)name; /* belongs to its host */
+}
+
+static int refuse(const struct parser *p, const char *at, struct error *err, const char *format,
+                  ...)
+{
+    struct error text;
+    va_list      ap;
+
+    va_start(ap, format);
+    place(p, at, &text, format, ap);
+    va_end(ap);
+    return err_set(err, "%s", text.text);
+}
+
+static void warn(struct parser *p, const char *at, const char *format, ...)
+{
+    struct error text;
+    va_list      ap;
+
+    if (++p->warnings > WARNINGS_MAX)
+        return;
+    va_start(ap, format);
+    place(p, at, &text, format, ap);
+    va_end(ap);
+    log_warn("%s", text.text);
+}
+
+/* "hosts:3:7: text" */
+static void place(const struct parser *p, const char *at, struct error *text,
+                  const char *format, va_list ap)
+{
+    struct error what;
+
+    vsnprintf(what.text, sizeof what.text, format, ap);
+    if (p->number > 0)
+        err_set(text, "%s:%d:%td: %s", p->name, p->number, at - p->line + 1, what.text);
+    else
+        err_set(text, "%s:%td: %s", p->name, at - p->line + 1, what.text);
+}

@@ -1,0 +1,131 @@
+/* hostword.c - see hostword.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/hostword.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* Not isalnum(): what is a letter must not depend on the locale. */
+#define ALNUM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+static int cut_bracketed(struct hostword *parts, const char **at, struct error *err);
+static int cut_plain(struct hostword *parts, const char **at, struct error *err);
+static int check_name(const char *name, const char **at, struct error *err);
+static int check_ipv6(char *name, const char **at, struct error *err);
+static int refuse_byte(const char *what, const char *at, struct error *err);
+
+int hostword_cut(char *word, struct hostword *parts, const char **at, struct error *err)
+{
+    char *behind_user = strrchr(word, '@');
+
+    *parts = (struct hostword){ .name = word };
+    if (behind_user != NULL) {
+        *behind_user = '\0';
+        parts->user = word;
+        parts->name = behind_user + 1;
+        if (hostword_check_user(parts->user, at, err) < 0)
+            return -1;
+    }
+    if (parts->name[0] == '[' && parts->name[strcspn(parts->name, ":]")] == ':')
+        return cut_bracketed(parts, at, err);
+    return cut_plain(parts, at, err);
+}
+
+int hostword_check_user(const char *user, const char **at, struct error *err)
+{
+    *at = user;
+    if (*user == '\0')
+        return err_set(err, "the user's name is empty");
+    if (*user == '-')
+        return err_set(err, "a user's name cannot begin with '-'");
+    *at = user + strspn(user, ALNUM "._-@\\+");
+    return **at != '\0' ? refuse_byte("a user's name", *at, err) : 0;
+}
+
+/* "[::1]" or "[::1]:22" */
+static int cut_bracketed(struct hostword *parts, const char **at, struct error *err)
+{
+    char *close = strchr(parts->name, ']');
+
+    *at = parts->name;
+    if (close == NULL)
+        return err_set(err, "'[' without ']'");
+    *close = '\0';
+    parts->name++;
+    if (close[1] == ':') {
+        parts->number = close + 2;
+    } else if (close[1] != '\0') {
+        *at = close + 1;
+        return err_set(err, "only ':' and a number can follow ']'");
+    }
+    return check_ipv6(parts->name, at, err);
+}
+
+/* "te1", "te1:22", "node[1-4]:22" or "fe80::1" */
+static int cut_plain(struct hostword *parts, const char **at, struct error *err)
+{
+    char *colon = strchr(parts->name, ':');
+
+    if (colon != NULL && strchr(colon + 1, ':') != NULL) {
+        parts->is_bare = true;
+        return check_ipv6(parts->name, at, err);
+    }
+    if (colon != NULL) {
+        *colon = '\0';
+        parts->number = colon + 1;
+    }
+    return check_name(parts->name, at, err);
+}
+
+/* Characters only: hostrange_expand() reads what is in brackets. '#' is let
+ * through because DeepSpeed takes "te1#x" for a name. */
+static int check_name(const char *name, const char **at, struct error *err)
+{
+    *at = name;
+    if (*name == '\0')
+        return err_set(err, "the host name is empty");
+    if (strchr("-.#,]", *name) != NULL)
+        return err_set(err, "a host name cannot begin with '%c'", *name);
+    for (;;) {
+        *at += strspn(*at, ALNUM ".-_#]");
+        if (**at != '[')
+            break;
+        *at += strspn(*at, "[0123456789,-");
+    }
+    return **at != '\0' ? refuse_byte("a host name", *at, err) : 0;
+}
+
+/* inet_pton() knows addresses but not their zone, "%eth0". */
+static int check_ipv6(char *name, const char **at, struct error *err)
+{
+    unsigned char address[16];
+    char         *zone = strchr(name, '%');
+    int           good;
+
+    if (zone != NULL) {
+        *at = zone + 1 + strspn(zone + 1, ALNUM "._-");
+        if (zone[1] == '\0' || **at != '\0')
+            return refuse_byte("the zone of an IPv6 address", *at, err);
+        *zone = '\0';
+    }
+    good = inet_pton(AF_INET6, name, address);
+    if (zone != NULL)
+        *zone = '%';
+    *at = name;
+    return good == 1 ? 0
+                     : err_set(err, "'%.64s' is not an IPv6 address, nor NAME:NUMBER", name);
+}
+
+static int refuse_byte(const char *what, const char *at, struct error *err)
+{
+    unsigned char byte = (unsigned char)*at;
+
+    if (byte == '\0')
+        return err_set(err, "%s is empty", what);
+    if (byte > ' ' && byte < 0x7f)
+        return err_set(err, "'%c' cannot be in %s", byte, what);
+    return err_set(err, "byte 0x%02x cannot be in %s", byte, what);
+}

@@ -1,0 +1,362 @@
+/* plan.c - see plan.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "plan/environ.h"
+#include "xalloc.h"
+
+#define DEVICES_VARIABLE      "CUDA_VISIBLE_DEVICES"
+#define MASTER_PORT_DEEPSPEED 29500
+
+/* What all nodes start from. */
+struct common {
+    const struct options   *options;
+    const struct selection *selection;
+    const struct program   *program;
+    char *const            *here;
+    char                   *cwd; /* NULL: stay where the login leaves us */
+    struct strlist          env;
+    bool                    local_only;
+};
+
+static void  node_clear(struct plan_node *node);
+static bool  is_same_host(const char *a, const char *b);
+static void  stamp_make(struct plan *plan, const char *name);
+static char *cwd_of_run(const struct options *options);
+static int   check_alone(struct plan *plan, const struct options *options,
+                         struct error *err);
+static int   add_node(struct plan *plan, const struct selected *selected,
+                      const struct common *common, struct error *err);
+static int   check_ranks(const struct host *host, int ranks, int world_size,
+                         const char *hostfile, struct error *err);
+static char *dup_or_null(const char *text);
+static void  add_ranks(struct plan_node *node, int first, const struct host *host,
+                       const struct common *common);
+static void  make_argv(struct plan_rank *rank, const struct host *host,
+                       const struct program *program);
+static int   name_devices(struct plan_node *node, const struct host *host,
+                          struct error *err);
+static int   collect_env(struct plan_node *node, const struct host *host,
+                         const struct common *common, struct error *err);
+static int   check_env(const struct plan *plan, const struct options *options,
+                       struct error *err);
+
+int plan_make(struct plan *plan, const struct options *options,
+              const struct selection *selection, const struct program *program,
+              char *const *here, struct error *err)
+{
+    struct common common = { .options = options, .selection = selection, .program = program,
+                             .here = here, .cwd = cwd_of_run(options), .local_only = true };
+    size_t        i;
+    int           rc = -1;
+
+    *plan = (struct plan){
+        .command = options->command,
+        .node = xcalloc(selection->count, sizeof *plan->node),
+        .node_count = (int)selection->count,
+        .script = program->script != NULL ? xstrdup(program->script) : NULL,
+        .master_addr = options->master_addr != NULL ? xstrdup(options->master_addr) : NULL,
+        .master_port = options->master_port,
+        .one_gpu_per_rank = options->one_gpu_per_rank,
+    };
+    stamp_make(plan, options->name);
+    for (i = 0; i < selection->count; i++)
+        common.local_only = common.local_only &&
+                            plan_host_is_local(selection->node[i].host, options);
+    if (options->no_ssh && check_alone(plan, options, err) < 0)
+        goto out;
+    if (environ_collect(options, here, common.cwd, common.local_only, &common.env, err) < 0)
+        goto out;
+    for (i = 0; i < selection->count; i++)
+        if (add_node(plan, &selection->node[i], &common, err) < 0)
+            goto out;
+    rc = check_env(plan, options, err);
+out:
+    strlist_clear(&common.env);
+    free(common.cwd);
+    if (rc < 0)
+        plan_clear(plan);
+    return rc;
+}
+
+void plan_clear(struct plan *plan)
+{
+    size_t i;
+
+    for (i = 0; i < plan->nodes; i++)
+        node_clear(&plan->node[i]);
+    free(plan->node);
+    free(plan->run_id);
+    free(plan->stamp);
+    free(plan->script);
+    free(plan->master_addr);
+    *plan = (struct plan){ 0 };
+}
+
+static void node_clear(struct plan_node *node)
+{
+    int i;
+
+    free(node->host);
+    free(node->addr);
+    free(node->user);
+    free(node->iface);
+    free(node->cwd);
+    free(node->slot);
+    strlist_clear(&node->device);
+    strlist_clear(&node->env);
+    for (i = 0; i < node->ranks; i++)
+        strlist_clear(&node->rank[i].argv);
+    free(node->rank);
+}
+
+bool plan_host_is_local(const struct host *host, const struct options *options)
+{
+    char name[256];
+
+    if (options->transport == TRANSPORT_EXEC)
+        return true;
+    if (options->transport == TRANSPORT_SSH || options->force_multi)
+        return false;
+    if (host->user != NULL || host->addr != NULL || host->port != 0)
+        return false;
+    if (strcasecmp(host->name, "localhost") == 0)
+        return true;
+    name[sizeof name - 1] = '\0';
+    return gethostname(name, sizeof name - 1) == 0 && is_same_host(host->name, name);
+}
+
+/* te1 is te1.lan, but te1.a is not te1.b. */
+static bool is_same_host(const char *a, const char *b)
+{
+    size_t a_short = strcspn(a, "."), b_short = strcspn(b, ".");
+
+    if (a[a_short] == '.' && b[b_short] == '.')
+        return strcasecmp(a, b) == 0;
+    return a_short == b_short && strncasecmp(a, b, a_short) == 0;
+}
+
+/* UTC, so that runs sort in the order they began wherever they were started;
+ * the random part keeps two of the same second apart. */
+static void stamp_make(struct plan *plan, const char *name)
+{
+    time_t         now = time(NULL);
+    struct tm      utc;
+    char           date[16], clock[8];
+    unsigned short noise;
+
+    if (getrandom(&noise, sizeof noise, 0) != sizeof noise)
+        noise = (unsigned short)getpid();
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof date, "%Y%m%d", &utc);
+    strftime(clock, sizeof clock, "%H%M%S", &utc);
+    plan->run_id = xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
+                             name != NULL ? name : "");
+    plan->stamp = xstrdup(plan->run_id);
+}
+
+/* A run is where the user is, with the same path everywhere, as DeepSpeed has
+ * it; exec, as ssh, is where the login leaves it. */
+static char *cwd_of_run(const struct options *options)
+{
+    char *here, *cwd;
+
+    if (options->cwd != NULL && (options->cwd[0] == '/' || options->command == COMMAND_EXEC))
+        return xstrdup(options->cwd);
+    here = options->command != COMMAND_EXEC ? getcwd(NULL, 0) : NULL;
+    if (here == NULL || options->cwd == NULL)
+        return here;
+    cwd = xasprintf("%s/%s", here, options->cwd);
+    free(here);
+    return cwd;
+}
+
+/* With --no_ssh the other nodes are started by somebody else, and all must
+ * come to the same master without having spoken. */
+static int check_alone(struct plan *plan, const struct options *options, struct error *err)
+{
+    if (options->node_rank >= plan->node_count)
+        return err_set(err, "--node_rank %d: there are %d nodes, 0 to %d", options->node_rank,
+                       plan->node_count, plan->node_count - 1);
+    if (plan->node_count > 1 && plan->master_addr == NULL)
+        return err_set(err, "--no_ssh needs --master_addr: nobody can ask the other nodes");
+    if (plan->node_count > 1 && plan->master_port == 0)
+        plan->master_port = MASTER_PORT_DEEPSPEED;
+    return 0;
+}
+
+/* The next node, in hostfile order: its ranks follow those of the node before. */
+static int add_node(struct plan *plan, const struct selected *selected,
+                    const struct common *common, struct error *err)
+{
+    const struct options *options = common->options;
+    const struct host    *host = selected->host;
+    struct plan_node     *node = &plan->node[plan->nodes];
+    bool                  is_exec = options->command == COMMAND_EXEC;
+    int                   ranks = command_is_errand(options->command) ? 0
+                                  : is_exec                           ? 1 : selected->slots;
+    int                   first = plan->world_size;
+    int                   node_rank = (int)(selected - common->selection->node);
+
+    plan->world_size += ranks;
+    if (check_ranks(host, ranks, plan->world_size, options->hostfile, err) < 0)
+        return -1;
+    if (options->no_ssh && node_rank != options->node_rank)
+        return 0;
+    plan->nodes++;
+    *node = (struct plan_node){
+        .host = xstrdup(host->name),
+        .addr = dup_or_null(host->addr),
+        .user = dup_or_null(host->user),
+        .port = host->port > 0 ? host->port : options->ssh_port,
+        .iface = dup_or_null(host->iface),
+        .cwd = dup_or_null(host->cwd != NULL ? host->cwd : common->cwd),
+        .is_local = options->no_ssh || plan_host_is_local(host, options),
+        .node_rank = node_rank,
+        .slot = xmemdup(selected->slot, (size_t)selected->slots * sizeof *selected->slot),
+        .slots = selected->slots,
+        .ranks = ranks,
+    };
+    add_ranks(node, first, host, common);
+    if (!is_exec && name_devices(node, host, err) < 0)
+        return -1;
+    return collect_env(node, host, common, err);
+}
+
+/* What its agent would refuse, and before there is an argument list for each. */
+static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
+                       struct error *err)
+{
+    struct error why;
+
+    if (ranks > FRAME_RANKS_MAX)
+        err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
+                FRAME_RANKS_MAX);
+    else if (world_size > FRAME_WORLD_MAX)
+        err_set(&why, "%s: with its %d there are more than the %d ranks that a run can have",
+                host->name, ranks, FRAME_WORLD_MAX);
+    else
+        return 0;
+    if (host->line > 0)
+        return err_set(err, "%s:%d: %s", hostfile, host->line, why.text);
+    return err_set(err, "%s", why.text);
+}
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+static void add_ranks(struct plan_node *node, int first, const struct host *host,
+                      const struct common *common)
+{
+    struct plan_rank *rank;
+    int               i;
+
+    node->rank = xcalloc((size_t)node->ranks, sizeof *node->rank);
+    for (i = 0; i < node->ranks; i++) {
+        rank = &node->rank[i];
+        rank->rank = first + i;
+        rank->local_rank = common->options->local_rank_by == LOCAL_RANK_INDEX
+                               ? i
+                               : rank->rank % node->ranks;
+        /* The GPU that a script takes who trusts LOCAL_RANK. */
+        rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
+        make_argv(rank, host, common->program);
+    }
+}
+
+static void make_argv(struct plan_rank *rank, const struct host *host,
+                      const struct program *program)
+{
+    size_t i;
+
+    for (i = 0; i < program->head.count; i++)
+        strlist_add(&rank->argv, i == 0 && program->is_python && host->python != NULL
+                                     ? host->python
+                                     : program->head.item[i]);
+    if (program->wants_local_rank)
+        strlist_addf(&rank->argv, "--local_rank=%d", rank->local_rank);
+    strlist_append(&rank->argv, &program->args);
+}
+
+/* The hostfile may give a host's GPUs other names (UUIDs, MIG instances) by
+ * env:CUDA_VISIBLE_DEVICES: slot k is then the k-th of them. */
+static int name_devices(struct plan_node *node, const struct host *host, struct error *err)
+{
+    const char *names = env_get(&host->env, DEVICES_VARIABLE);
+    int         last = node->slot[node->slots - 1];
+    size_t      length;
+
+    while (names != NULL && *names != '\0') {
+        length = strcspn(names, ",");
+        strlist_add_bytes(&node->device, names, length);
+        names += length + (names[length] == ',');
+    }
+    if (node->device.count > 0 && (size_t)last >= node->device.count)
+        return err_set(err, "%s: slot %d has no device: env:" DEVICES_VARIABLE " names %zu",
+                       host->name, last, node->device.count);
+    return 0;
+}
+
+static int collect_env(struct plan_node *node, const struct host *host,
+                       const struct common *common, struct error *err)
+{
+    size_t i;
+    char  *name;
+
+    /* PYTHONPATH begins with the working directory: this host's own. */
+    if (host->cwd == NULL)
+        strlist_append(&node->env, &common->env);
+    else if (environ_collect(common->options, common->here, host->cwd, common->local_only,
+                             &node->env, err) < 0)
+        return -1;
+    for (i = 0; i < host->env.count; i++) {
+        name = xstrndup(host->env.item[i], strcspn(host->env.item[i], "="));
+        env_set(&node->env, name, env_get(&host->env, name));
+        free(name);
+    }
+    return 0;
+}
+
+/* --env of what muster sets for each rank would have no effect. */
+static int check_env(const struct plan *plan, const struct options *options, struct error *err)
+{
+    static const char *const masters[] = { "MASTER_ADDR", "MASTER_PORT" };
+    struct strlist           own = { 0 };
+    const char              *name;
+    char                    *copy;
+    size_t                   i;
+    int                      rc = 0;
+
+    if (command_is_errand(plan->command))
+        return 0;
+    plan_rank_env(plan, 0, 0, &own);
+    for (i = 0; i < 2 && plan->command != COMMAND_EXEC; i++)
+        env_set(&own, masters[i], "");
+    for (i = 0; i < options->env.count && rc == 0; i++) {
+        name = options->env.item[i];
+        copy = xstrndup(name, strcspn(name, "="));
+        if (env_get(&own, copy) != NULL)
+            rc = err_set(err, "--env %s: muster itself sets this for each rank%s", copy,
+                         strcmp(copy, DEVICES_VARIABLE) == 0
+                             ? "; use --include, or env:" DEVICES_VARIABLE " in the hostfile"
+                         : strncmp(copy, "MASTER_", 7) == 0
+                             ? "; use --master_addr and --master_port"
+                             : "");
+        free(copy);
+    }
+    strlist_clear(&own);
+    return rc;
+}

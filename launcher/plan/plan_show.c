@@ -1,0 +1,271 @@
+/* plan_show.c - a plan for people, and for programs
+ *
+ * Values of variables may be secrets: they are shown only with -v.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+#include "log.h"
+#include "plan/plan.h"
+#include "visible.h"
+#include "xalloc.h"
+
+#define WIDTH 90
+
+static void    print_what(const struct plan *plan, FILE *out);
+static void    print_master(const struct plan *plan, FILE *out);
+static void    print_where(const struct plan_node *node, FILE *out);
+static void    print_ranks(const struct plan *plan, size_t node, FILE *out);
+static void    print_env(const struct strlist *env, const struct strlist *known,
+                         const char *indent, FILE *out);
+static bool    is_in(const struct strlist *list, const char *entry);
+static void    print_word(const char *word, FILE *out);
+static json_t *json_node(const struct plan *plan, size_t index, bool with_values);
+static json_t *json_words(const struct strlist *list);
+static json_t *json_env(const struct strlist *env, bool with_values);
+static json_t *json_word(const char *text);
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+    const struct plan_node *first = &plan->node[0], *node;
+
+    if (plan->world_size > 0)
+        print_what(plan, out);
+    for (node = first; node < first + plan->nodes; node++) {
+        if (plan->world_size > 0)
+            fputc('\n', out);
+        print_where(node, out);
+        if (node->ranks == 0)
+            continue;
+        print_ranks(plan, (size_t)(node - first), out);
+        if (strcmp(node->rank[0].argv.item[0], first->rank[0].argv.item[0]) != 0) {
+            fputs("  runs ", out);
+            print_word(node->rank[0].argv.item[0], out);
+            fputc('\n', out);
+        }
+        if (node > first)
+            print_env(&node->env, &first->env, "  environment: ", out);
+    }
+}
+
+static void print_what(const struct plan *plan, FILE *out)
+{
+    static const struct strlist none;
+    const struct plan_node     *first = &plan->node[0];
+    struct strlist              own = { 0 };
+    size_t                      i;
+
+    fprintf(out, "run %s: %d %s on %d %s\n", plan->run_id, plan->world_size,
+            plan->command == COMMAND_EXEC ? plan->world_size == 1 ? "command" : "commands"
+            : plan->world_size == 1       ? "rank"
+                                          : "ranks",
+            plan->node_count, plan->node_count == 1 ? "node" : "nodes");
+    fputs(plan->command != COMMAND_EXEC && plan->world_size > 1 ? "command of rank 0:" : "command:",
+          out);
+    for (i = 0; i < first->rank[0].argv.count; i++) {
+        fputc(' ', out);
+        print_word(first->rank[0].argv.item[i], out);
+    }
+    fputs(first->env.count > 0 ? "\nenvironment:\n" : "\n", out);
+    print_env(&first->env, &none, "  ", out);
+    fputs("environment of each, besides:\n", out);
+    plan_rank_env(plan, 0, 0, &own);
+    print_env(&own, &none, "  ", out);
+    strlist_clear(&own);
+    if (plan->command != COMMAND_EXEC)
+        print_master(plan, out);
+}
+
+static void print_master(const struct plan *plan, FILE *out)
+{
+    fputs("master: ", out);
+    if (plan->master_addr != NULL)
+        print_word(plan->master_addr, out);
+    else
+        fputs("an address of the first node that all nodes reach", out);
+    if (plan->master_port > 0)
+        fprintf(out, ", port %d\n", plan->master_port);
+    else
+        fputs(", port 29500 or a free one\n", out);
+}
+
+/* "te1: by SSH, user bob, port 2222, in /work" */
+static void print_where(const struct plan_node *node, FILE *out)
+{
+    print_word(node->host, out);
+    fputs(node->is_local ? ": this machine" : ": by SSH", out);
+    if (node->addr != NULL) {
+        fputs(" to ", out);
+        print_word(node->addr, out);
+    }
+    if (node->user != NULL) {
+        fputs(", user ", out);
+        print_word(node->user, out);
+    }
+    if (node->port > 0 && !node->is_local)
+        fprintf(out, ", port %d", node->port);
+    if (node->cwd != NULL && node->ranks > 0) {
+        fputs(", in ", out);
+        print_word(node->cwd, out);
+    }
+    if (node->iface != NULL) {
+        fputs(", interface ", out);
+        print_word(node->iface, out);
+    }
+    fputc('\n', out);
+}
+
+static void print_ranks(const struct plan *plan, size_t node, FILE *out)
+{
+    const struct plan_node *where = &plan->node[node];
+    struct strlist          env = { 0 };
+    int                     i;
+
+    for (i = 0; i < where->ranks && plan->command != COMMAND_EXEC; i++) {
+        plan_rank_env(plan, node, i, &env);
+        fprintf(out, "  rank %d, local rank %d, CUDA_VISIBLE_DEVICES=%s\n", where->rank[i].rank,
+                where->rank[i].local_rank, env_get(&env, "CUDA_VISIBLE_DEVICES"));
+        strlist_clear(&env);
+    }
+}
+
+/* The entries that are not in known. Names stand in lines, values each in one. */
+static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
+                      FILE *out)
+{
+    bool   with_values = log_wants(LOG_INFO);
+    int    column = 0;
+    size_t i, length;
+    char  *text;
+
+    for (i = 0; i < env->count; i++) {
+        if (is_in(known, env->item[i]))
+            continue;
+        length = with_values ? strlen(env->item[i]) : strcspn(env->item[i], "=");
+        if (column > 0 && (with_values || column + 1 + (int)length > WIDTH)) {
+            fputc('\n', out);
+            column = 0;
+        }
+        text = visible_text(env->item[i], length);
+        column += fprintf(out, "%s%s", column == 0 ? indent : " ", text);
+        free(text);
+    }
+    if (column > 0)
+        fputc('\n', out);
+}
+
+static bool is_in(const struct strlist *list, const char *entry)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], entry) == 0)
+            return true;
+    return false;
+}
+
+/* As a shell would take it; what a terminal must not get is shown, not sent. */
+static void print_word(const char *word, FILE *out)
+{
+    char       *text = visible_text(word, strlen(word));
+    const char *at;
+
+    if (*text != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_@%+=:,./-") == strlen(text)) {
+        fputs(text, out);
+        free(text);
+        return;
+    }
+    fputc('\'', out);
+    for (at = text; *at != '\0'; at++) {
+        if (*at == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*at, out);
+    }
+    fputc('\'', out);
+    free(text);
+}
+
+json_t *plan_json(const struct plan *plan, bool with_values)
+{
+    json_t *nodes = json_array(), *body;
+    size_t  i;
+
+    for (i = 0; i < plan->nodes; i++)
+        json_array_append_new(nodes, json_node(plan, i, with_values));
+    body = json_pack("{s:s, s:s, s:i, s:i, s:o, s:o, s:o, s:o}", "run_id", plan->run_id, "mode",
+                     command_names[plan->command], "world_size", plan->world_size, "node_count",
+                     plan->node_count, "master_addr", json_word(plan->master_addr), "master_port",
+                     plan->master_port > 0 ? json_integer(plan->master_port) : json_null(),
+                     "command", json_words(&plan->node[0].rank[0].argv), "nodes", nodes);
+    if (body == NULL)
+        xalloc_die();
+    return body;
+}
+
+static json_t *json_node(const struct plan *plan, size_t index, bool with_values)
+{
+    const struct plan_node *node = &plan->node[index];
+    json_t                 *slots = json_array(), *ranks = json_array(), *locals = json_array();
+    json_t                 *devices = json_array();
+    struct strlist          env = { 0 };
+    int                     i;
+
+    for (i = 0; i < node->slots; i++)
+        json_array_append_new(slots, json_integer(node->slot[i]));
+    for (i = 0; i < node->ranks; i++) {
+        json_array_append_new(ranks, json_integer(node->rank[i].rank));
+        json_array_append_new(locals, json_integer(node->rank[i].local_rank));
+        plan_rank_env(plan, index, i, &env);
+        json_array_append_new(devices, json_word(env_get(&env, "CUDA_VISIBLE_DEVICES")));
+        strlist_clear(&env);
+    }
+    return json_pack("{s:o, s:i, s:b, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "host", json_word(node->host), "node_rank", node->node_rank, "local",
+                     (int)node->is_local, "addr", json_word(node->addr), "user",
+                     json_word(node->user), "port", node->port, "interface",
+                     json_word(node->iface), "cwd", json_word(node->cwd), "slots", slots,
+                     "ranks", ranks, "local_ranks", locals, "cuda_visible_devices", devices,
+                     "command", json_words(&node->rank[0].argv), "environment",
+                     json_env(&node->env, with_values));
+}
+
+static json_t *json_words(const struct strlist *list)
+{
+    json_t *array = json_array();
+    size_t  i;
+
+    for (i = 0; i < list->count; i++)
+        json_array_append_new(array, json_word(list->item[i]));
+    return array;
+}
+
+/* {"NAME":"value"}, or {"NAME":null}. */
+static json_t *json_env(const struct strlist *env, bool with_values)
+{
+    json_t *object = json_object();
+    size_t  i, length;
+    char   *name;
+    json_t *key;
+
+    for (i = 0; i < env->count; i++) {
+        length = strcspn(env->item[i], "=");
+        name = xstrndup(env->item[i], length);
+        key = json_word(name);
+        json_object_set_new(object, json_string_value(key),
+                            with_values ? json_word(env->item[i] + length + 1) : json_null());
+        json_decref(key);
+        free(name);
+    }
+    return object;
+}
+
+static json_t *json_word(const char *text)
+{
+    return text != NULL ? json_text(text, strlen(text)) : json_null();
+}

@@ -1,0 +1,222 @@
+/* program.c - see program.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/program.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "plan/environ.h"
+#include "xalloc.h"
+
+/* A file as seen from here. What cannot be seen from here may still be on the
+ * nodes; their agents look again. */
+enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
+
+static int        find_script(const struct options *options, char *const *here,
+                              const char *cwd, struct program *program, int *exit_code,
+                              struct error *err);
+static int        add_python(const struct options *options, char *const *here,
+                             struct program *program, struct error *err);
+static int        find_check(char *const *here, struct program *program, int *exit_code,
+                             struct error *err);
+static bool       is_script_name(const char *name);
+static char      *find_on_path(const char *name, char *const *here);
+static enum sight look_at(const char *path, const char *cwd);
+
+int program_find(const struct options *options, char *const *here, const char *cwd,
+                 struct program *program, int *exit_code, struct error *err)
+{
+    int rc = 0;
+
+    *program = (struct program){ 0 };
+    *exit_code = EXIT_USAGE;
+    if (options->bind_cores && environ_value(here, "KMP_AFFINITY") != NULL)
+        return err_set(err, "KMP_AFFINITY is set, and would undo --bind_cores_to_rank: "
+                       "unset one of the two");
+    strlist_append(&program->args, &options->args);
+    switch (options->command) {
+    case COMMAND_EXEC:
+        strlist_add(&program->head, options->script);
+        break;
+    case COMMAND_CHECK:
+        rc = find_check(here, program, exit_code, err);
+        break;
+    case COMMAND_CLEAN:
+    case COMMAND_BCAST:
+    case COMMAND_ATTACH:
+    case COMMAND_STATUS:
+    case COMMAND_STOP:
+        break;
+    case COMMAND_RUN:
+        rc = find_script(options, here, cwd, program, exit_code, err);
+        break;
+    }
+    if (rc < 0)
+        program_clear(program);
+    return rc;
+}
+
+void program_clear(struct program *program)
+{
+    strlist_clear(&program->head);
+    strlist_clear(&program->args);
+    *program = (struct program){ 0 };
+}
+
+/* By path as it is seen from cwd; else a word, for which the PATH comes before
+ * this directory, as in a shell, unless it is a script. */
+static int find_script(const struct options *options, char *const *here, const char *cwd,
+                       struct program *program, int *exit_code, struct error *err)
+{
+    const char *script = options->script;
+    bool        is_py = is_script_name(script);
+    bool        is_word = strchr(script, '/') == NULL;
+    char       *found = is_word && !is_py ? find_on_path(script, here) : NULL;
+    enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
+
+    program->is_python = options->module || (is_py && !options->no_python);
+    program->script = program->is_python && !options->module ? script : NULL;
+    program->wants_local_rank = !options->no_local_rank &&
+                                (program->is_python || options->no_python);
+    *exit_code = EXIT_NOT_FOUND;
+    if (program->is_python && add_python(options, here, program, err) < 0)
+        return -1;
+    if (!options->module && sight == SIGHT_NONE)
+        return err_set(err, "%s: not found%s%s", script, is_word ? " in " : "",
+                       !is_word ? "" : is_py ? "this directory" : "PATH or this directory");
+    *exit_code = EXIT_CANNOT_EXECUTE;
+    if (!options->module && sight == SIGHT_FOLDER)
+        return err_set(err, "%s: is a directory", script);
+    if (!program->is_python && sight == SIGHT_FILE)
+        return err_set(err, is_py ? "%s: not executable; chmod +x it, or leave --no_python out"
+                                  : "%s: not executable; chmod +x it, or name it *.py if it is "
+                                    "a Python script", script);
+    /* execve would search the PATH for a word. */
+    if (!program->is_python && is_word && found == NULL)
+        strlist_addf(&program->head, "./%s", script);
+    else
+        strlist_add(&program->head, script);
+    free(found);
+    return 0;
+}
+
+/* PYTHON -u [-m]; the script follows. -u as DeepSpeed has it: what a rank
+ * prints is seen when it prints it. */
+static int add_python(const struct options *options, char *const *here,
+                      struct program *program, struct error *err)
+{
+    static const char *const homes[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
+    const char              *name = options->python, *home;
+    char                    *python = NULL;
+    size_t                   i;
+
+    for (i = 0; i < 2 && name == NULL && python == NULL; i++) {
+        home = environ_value(here, homes[i]);
+        if (home == NULL || home[0] != '/')
+            continue;
+        python = xasprintf("%s/bin/python", home);
+        if (look_at(python, NULL) != SIGHT_EXECUTABLE) {
+            free(python);
+            python = NULL;
+        }
+    }
+    if (name != NULL && name[0] == '/')
+        python = xstrdup(name); /* perhaps only there on the nodes */
+    else if (name != NULL && strchr(name, '/') != NULL)
+        python = realpath(name, NULL);
+    else if (python == NULL)
+        python = find_on_path(name != NULL ? name : "python3", here);
+    if (python == NULL)
+        return err_set(err, "%s: not found%s; name the Python of the nodes by --python",
+                       name != NULL ? name : "python3",
+                       name != NULL && strchr(name, '/') != NULL ? "" : " on PATH");
+    strlist_add(&program->head, python);
+    strlist_add(&program->head, "-u");
+    if (options->module)
+        strlist_add(&program->head, "-m");
+    free(python);
+    return 0;
+}
+
+/* muster-train check: the installed one, or that of the build tree we are in. */
+static int find_check(char *const *here, struct program *program, int *exit_code,
+                      struct error *err)
+{
+    static const char *const places[] = { "../trainer", "." };
+    char                     self[PATH_MAX], *path = NULL, *tried;
+    ssize_t                  size = readlink("/proc/self/exe", self, sizeof self - 1);
+    size_t                   i;
+
+    self[size > 0 ? size : 0] = '\0';
+    if (strrchr(self, '/') != NULL)
+        *strrchr(self, '/') = '\0';
+    for (i = 0; i < 2 && path == NULL; i++) {
+        tried = xasprintf("%s/%s/muster-train", self, places[i]);
+        if (look_at(tried, NULL) == SIGHT_EXECUTABLE)
+            path = realpath(tried, NULL);
+        free(tried);
+    }
+    if (path == NULL)
+        path = find_on_path("muster-train", here);
+    *exit_code = EXIT_NOT_FOUND;
+    if (path == NULL)
+        return err_set(err, "muster-train: not found beside muster or on PATH; "
+                       "it is what muster check runs, and comes with muster");
+    strlist_add(&program->head, path);
+    strlist_add(&program->head, "check");
+    free(path);
+    return 0;
+}
+
+static bool is_script_name(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 3 && strcmp(name + length - 3, ".py") == 0;
+}
+
+/* An absolute path, or NULL; caller frees. Entries of PATH that are relative
+ * mean another directory on another node, and are passed over. */
+static char *find_on_path(const char *name, char *const *here)
+{
+    const char *path = environ_value(here, "PATH"), *end;
+    char       *full;
+
+    for (; path != NULL && name[0] != '\0'; path = *end != '\0' ? end + 1 : NULL) {
+        end = path + strcspn(path, ":");
+        if (path[0] != '/')
+            continue;
+        full = xasprintf("%.*s/%s", (int)(end - path), path, name);
+        if (look_at(full, NULL) == SIGHT_EXECUTABLE)
+            return full;
+        free(full);
+    }
+    return NULL;
+}
+
+static enum sight look_at(const char *path, const char *cwd)
+{
+    char       *full = path[0] == '/' || cwd == NULL ? xstrdup(path)
+                                                     : xasprintf("%s/%s", cwd, path);
+    struct stat status;
+    enum sight  sight;
+
+    if (stat(full, &status) == 0 && S_ISDIR(status.st_mode))
+        sight = SIGHT_FOLDER;
+    else if (stat(full, &status) == 0)
+        sight = access(full, X_OK) == 0 ? SIGHT_EXECUTABLE : SIGHT_FILE;
+    else if (errno == EACCES || (path[0] != '/' && cwd != NULL && access(cwd, F_OK) < 0))
+        sight = SIGHT_UNKNOWN;
+    else
+        sight = SIGHT_NONE;
+    free(full);
+    return sight;
+}

@@ -1,0 +1,271 @@
+/* select.c - see select.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/select.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "xalloc.h"
+
+/* What a filter says of one host. All its mentions are merged: with slots
+ * anywhere it means these, without any it means the whole host. */
+struct mention {
+    bool  is_named, has_slots;
+    bool *slot; /* per slot of the host; NULL until has_slots */
+};
+
+static int   check_rules(const struct select_rules *rules, struct error *err);
+static bool  is_given(const char *filter);
+static int   read_filter(const char *filter, const struct hostlist *hosts,
+                         struct mention *mention, struct error *err);
+static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
+                       struct error *err);
+static char *cut_slots(char *node, char **slots);
+static int   read_slot(char *text, const struct host *host, struct mention *mention,
+                       struct error *err);
+static const struct host *host_behind_comma(const char *filter,
+                                            const struct hostlist *hosts);
+static void  take_slots(const struct hostlist *hosts, const struct mention *mention,
+                        bool is_include, struct selection *selection);
+static void  number_slots(struct selection *selection, int count);
+static int   limit_ranks(struct selection *selection, int count, struct error *err);
+static void  limit_nodes(struct selection *selection, size_t count);
+
+int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
+                 struct selection *selection, struct error *err)
+{
+    bool               is_include = is_given(rules->include);
+    struct error       why;
+    const char        *filter = is_include ? rules->include : rules->exclude;
+    const struct host *host;
+    struct mention    *mention = NULL;
+    size_t             i;
+    int                rc = -1;
+
+    *selection = (struct selection){ 0 };
+    if (check_rules(rules, err) < 0)
+        return -1;
+    if (hosts->count == 0)
+        return err_set(err, "there is no host to run on");
+    mention = xcalloc(hosts->count, sizeof *mention);
+    if (is_given(filter) && read_filter(filter, hosts, mention, &why) < 0) {
+        host = host_behind_comma(filter, hosts);
+        err_set(err, "--%s: %s%s%s", is_include ? "include" : "exclude", why.text,
+                host != NULL ? "; hosts are separated by '@': ...@" : "",
+                host != NULL ? host->name : "");
+        goto out;
+    }
+    take_slots(hosts, mention, is_include, selection);
+    if (selection->count == 0) {
+        err_set(err, "--exclude %.256s leaves no slot to run on", filter);
+        goto out;
+    }
+    if (rules->num_nodes > 0)
+        limit_nodes(selection, (size_t)rules->num_nodes);
+    if (rules->num_gpus > 0)
+        number_slots(selection, rules->num_gpus);
+    if (rules->num_ranks > 0 && limit_ranks(selection, rules->num_ranks, err) < 0)
+        goto out;
+    rc = 0;
+out:
+    for (i = 0; i < hosts->count; i++)
+        free(mention[i].slot);
+    free(mention);
+    if (rc < 0)
+        selection_clear(selection);
+    return rc;
+}
+
+void selection_clear(struct selection *selection)
+{
+    size_t i;
+
+    for (i = 0; i < selection->count; i++)
+        free(selection->node[i].slot);
+    free(selection->node);
+    *selection = (struct selection){ 0 };
+}
+
+/* As DeepSpeed: even --num_nodes 0, which changes nothing, counts as given. */
+static int check_rules(const struct select_rules *rules, struct error *err)
+{
+    bool is_filtered = is_given(rules->include) || is_given(rules->exclude);
+
+    if (is_given(rules->include) && is_given(rules->exclude))
+        return err_set(err, "--include and --exclude cannot be used together");
+    if (is_filtered && (rules->num_nodes >= 0 || rules->num_gpus >= 0))
+        return err_set(err, "--%s cannot be used together with --%s",
+                       is_given(rules->include) ? "include" : "exclude",
+                       rules->num_nodes >= 0 ? "num_nodes" : "num_gpus");
+    if (rules->num_gpus > HOST_SLOTS_MAX)
+        return err_set(err, "--num_gpus %d: more than %d", rules->num_gpus, HOST_SLOTS_MAX);
+    return 0;
+}
+
+static bool is_given(const char *filter)
+{
+    return filter != NULL && *filter != '\0';
+}
+
+/* "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
+static int read_filter(const char *filter, const struct hostlist *hosts,
+                       struct mention *mention, struct error *err)
+{
+    char *copy = xstrdup(filter), *rest = copy, *node;
+    int   rc = 0;
+
+    while (rc == 0 && (node = strsep(&rest, "@")) != NULL)
+        rc = read_node(node, hosts, mention, err);
+    free(copy);
+    return rc;
+}
+
+/* "NAME[:SLOT[,SLOT...]]" */
+static int read_node(char *node, const struct hostlist *hosts, struct mention *mention,
+                     struct error *err)
+{
+    char  *slots, *slot, *name = cut_slots(node, &slots);
+    size_t i;
+
+    for (i = 0; i < hosts->count && strcmp(hosts->host[i].name, name) != 0;)
+        i++;
+    if (i == hosts->count)
+        return err_set(err, "no host '%.256s' in the hostfile", name);
+    mention[i].is_named = true;
+    while ((slot = strsep(&slots, ",")) != NULL)
+        if (read_slot(slot, &hosts->host[i], &mention[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+/* Returns the name, without the brackets that an IPv6 address must have here;
+ * *slots is NULL when there is no ':'. */
+static char *cut_slots(char *node, char **slots)
+{
+    char *close = node[0] == '[' ? strchr(node, ']') : NULL;
+    char *colon = strchr(close != NULL ? close : node, ':');
+
+    if (colon != NULL)
+        *colon = '\0';
+    *slots = colon != NULL ? colon + 1 : NULL;
+    if (close == NULL || close[1] != '\0')
+        return node;
+    *close = '\0';
+    return node + 1;
+}
+
+/* Blanks round the number are fine, as to Python's int(). */
+static int read_slot(char *text, const struct host *host, struct mention *mention,
+                     struct error *err)
+{
+    int64_t number;
+    size_t  size;
+
+    text += strspn(text, " \t");
+    for (size = strlen(text); size > 0 && strchr(" \t", text[size - 1]) != NULL; size--)
+        text[size - 1] = '\0';
+    if (parse_number(text, INT64_MIN, INT64_MAX, &number, NULL) < 0)
+        return err_set(err,
+                       "'%.64s' is not a slot of host %s: write NAME:0,1 (an IPv6 "
+                       "address as [NAME]:0,1)",
+                       text, host->name);
+    if (number < 0 || number >= host->slots)
+        return err_set(err, "host %s has no slot %lld: it has 0 to %d", host->name,
+                       (long long)number, host->slots - 1);
+    if (mention->slot == NULL)
+        mention->slot = xcalloc((size_t)host->slots, sizeof *mention->slot);
+    mention->slot[number] = mention->has_slots = true;
+    return 0;
+}
+
+/* "a,b", which should be "a@b": most other programs separate hosts so. NULL: there is none. */
+static const struct host *host_behind_comma(const char *filter, const struct hostlist *hosts)
+{
+    const char *comma, *name;
+    size_t      i, length;
+
+    for (comma = strchr(filter, ','); comma != NULL; comma = strchr(name, ',')) {
+        name = comma + 1;
+        length = strcspn(name, ",:@");
+        for (i = 0; i < hosts->count; i++)
+            if (strncmp(hosts->host[i].name, name, length) == 0 &&
+                hosts->host[i].name[length] == '\0')
+                return &hosts->host[i];
+    }
+    return NULL;
+}
+
+/* Without a filter nothing is mentioned, and excluding nothing takes all. */
+static void take_slots(const struct hostlist *hosts, const struct mention *mention,
+                       bool is_include, struct selection *selection)
+{
+    const struct host *host;
+    struct selected   *node;
+    size_t             i;
+    int                slot;
+    bool               is_meant;
+
+    selection->node = xcalloc(hosts->count, sizeof *selection->node);
+    for (i = 0; i < hosts->count; i++) {
+        host = &hosts->host[i];
+        node = &selection->node[selection->count];
+        node->slot = xcalloc((size_t)host->slots, sizeof *node->slot);
+        for (slot = 0; slot < host->slots; slot++) {
+            is_meant = mention[i].is_named && (!mention[i].has_slots || mention[i].slot[slot]);
+            if (is_meant == is_include)
+                node->slot[node->slots++] = slot;
+        }
+        if (node->slots > 0) {
+            node->host = host;
+            selection->count++;
+        } else {
+            free(node->slot);
+        }
+    }
+}
+
+/* 0 to count - 1 on each node, whatever the hostfile says: as DeepSpeed. */
+static void number_slots(struct selection *selection, int count)
+{
+    struct selected *node;
+    size_t           i;
+    int              slot;
+
+    for (i = 0; i < selection->count; i++) {
+        node = &selection->node[i];
+        node->slot = xreallocarray(node->slot, (size_t)count, sizeof *node->slot);
+        for (slot = 0; slot < count; slot++)
+            node->slot[slot] = slot;
+        node->slots = count;
+    }
+}
+
+static int limit_ranks(struct selection *selection, int count, struct error *err)
+{
+    size_t i;
+    int    left = count;
+
+    for (i = 0; i < selection->count && left > 0; i++) {
+        if (selection->node[i].slots > left)
+            selection->node[i].slots = left;
+        left -= selection->node[i].slots;
+    }
+    if (left > 0)
+        return err_set(err, "-np %d: there are only %d slots on %zu hosts", count, count - left,
+                       selection->count);
+    limit_nodes(selection, i);
+    return 0;
+}
+
+/* More than there are is all of them, without a word: as DeepSpeed. */
+static void limit_nodes(struct selection *selection, size_t count)
+{
+    while (selection->count > count)
+        free(selection->node[--selection->count].slot);
+}

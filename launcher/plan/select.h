@@ -1,0 +1,39 @@
+/* select.h - which slots of which hosts a run takes
+ *
+ * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then
+ * --num_nodes, --num_gpus and -np, with DeepSpeed's meaning (later upstream:
+ * PR #8239). Mentions of one host are merged, with slots anywhere it means
+ * these only. An IPv6 name stands in brackets. Order is always the hostfile's.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SELECT_H
+#define MUSTER_SELECT_H
+
+#include "plan/hostfile.h"
+
+struct selected {
+    const struct host *host; /* borrowed from the hostlist */
+    int               *slot; /* ascending slot numbers, at least one */
+    int                slots;
+};
+
+struct selection {
+    struct selected *node;
+    size_t           count;
+};
+
+struct select_rules {
+    const char *include; /* "" or NULL: none */
+    const char *exclude;
+    int         num_nodes; /* -1: not given */
+    int         num_gpus;  /* -1: not given */
+    int         num_ranks; /* -np; 0: not given: take the first N slots */
+};
+
+/* 0, or -1 with the reason in err: unknown host, no such slot, rules that
+ * exclude each other, nothing left, fewer slots than num_ranks. Free with selection_clear(). */
+int  select_slots(const struct hostlist *hosts, const struct select_rules *rules,
+                  struct selection *selection, struct error *err);
+void selection_clear(struct selection *selection);
+
+#endif

@@ -1,0 +1,383 @@
+/* launch.c - see launch.h
+ *
+ * Theory of operation. One libevent loop; every node is a struct node with its
+ * own connection, state and deadline. The run goes through phases:
+ *
+ *   CONNECTING   up to --fanout handshakes at a time, until every node has
+ *                answered or failed
+ *   LISTENING    node 0 listens for probes
+ *   REACHING     the others try each of its addresses (master.c)
+ *   HOLDING      node 0 holds MASTER_PORT
+ *   PREPARING    each agent gets its brief, checks everything, says READY
+ *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
+ *   STOPPING     STOP to all; each agent says DONE when nothing is left there
+ *
+ * A phase waits for the answer of every node (unsettled counts those that owe
+ * one), so that one table can show all that is wrong; if any node failed, the
+ * next phase is STOPPING. No rank starts anywhere before every node is READY.
+ *
+ * `muster exec` has no common phases: each node is prepared and started as soon
+ * as it has answered, and one node's failure does not touch the others. Nor have
+ * muster clean and muster bcast, which start nothing: see struct errand in run.h.
+ *
+ * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
+ * hang (once hang.c has asked where the ranks are), a signal, or output that cannot be
+ * written. All of them come to run_end(), which only the first one passes. A second
+ * Ctrl-C makes the grace 0, a third leaves at once: the agents see their connection end
+ * and clean up alone.
+ *
+ * A connection that breaks while a node runs is nobody's business but node.c's and
+ * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
+ *
+ * A node whose agent is gone or does not answer, though its machine does, is over only when
+ * another agent has looked what it had left (sweep.h).
+ *
+ * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
+ * other connections and agents, the next generation (generation.c).
+ *
+ * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
+ * deadline of its own, after which a silent node is declared lost. It is put off while
+ * the last output comes; a reader who does not take it is given up as at the end.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "json_file.h"
+#include "log.h"
+#include "node/draining.h"
+#include "run/rank_labels.h"
+#include "run/run.h"
+#include "transport/children.h"
+#include "transport/nonce.h"
+#include "xalloc.h"
+
+/* Agents together may have this much output on its way to us: the rest of the
+ * 64 MiB that we promise is for lines being put together and written. */
+#define CREDIT_TOTAL (32u << 20)
+#define CREDIT_LEAST (16u << 10)
+#define CREDIT_MOST  (4u << 20)
+
+#define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
+#define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
+#define LEAVING_S        2.0  /* for login shells, after their input has been closed */
+#define CHILDREN_S       1.0  /* for our own children to go at the end */
+#define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
+#define DESCRIPTORS_OWN  64
+
+static const struct errand *errand_of(enum command command);
+static int      raise_descriptors(size_t nodes, struct error *err);
+static int      keep_begin(struct run *run, struct error *err);
+static int      open_loop(struct run *run, struct error *err);
+static bool     run_generation(struct run *run);
+static void     close_output(struct run *run);
+static void     begin_again(struct run *run, const bool *shown);
+static void     begin_generation(struct run *run, const bool *shown);
+static void     open_output(struct run *run, const bool *shown);
+static void     own_line(const char *line, size_t size, void *arg);
+static void     make_nodes(struct run *run);
+static uint32_t credit_of_each(size_t nodes);
+static int      finish(struct run *run);
+static int      write_json(const struct run *run, int status);
+static void     keep_end(struct run *run, int status);
+static void     run_clear(struct run *run);
+static void     end_generation(struct run *run);
+static void     errand_end(struct run *run);
+static void     keep_failed(struct run *run, int status);
+
+double run_patience_s(const struct run *run)
+{
+    return run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S;
+}
+
+double launch_end_s(double grace_s)
+{
+    return grace_s + STOP_SURE_S + FINISH_S;
+}
+
+int launch_run(const struct options *options, struct plan *plan, struct detach *detach)
+{
+    struct run   run = { .options = options, .plan = plan, .detach = detach,
+                         .errand = errand_of(plan->command) };
+    struct error err;
+    bool        *shown;
+    int          status;
+
+    if (view_parse_ranks(options->show_ranks, plan->world_size, &shown, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    if (run.errand != NULL && (status = run.errand->prepare(&run)) != 0)
+        goto out;
+    status = EXIT_CREATE;
+    if (raise_descriptors(plan->nodes, &err) < 0 || json_try(options->json, &err) < 0 ||
+        agentfile_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
+        goto failed;
+    status = EXIT_INTERNAL;
+    if (open_loop(&run, &err) < 0)
+        goto failed;
+    begin_generation(&run, shown);
+    interrupt_watch(&run);
+    while (run_generation(&run))
+        begin_again(&run, shown);
+    status = finish(&run);
+    run_clear(&run);
+    free(shown);
+    return status;
+failed:
+    log_error("%s", err.text);
+    keep_failed(&run, status);
+    agentfile_clear(&run.agent);
+out:
+    errand_end(&run);
+    free(shown);
+    return status;
+}
+
+static const struct errand *errand_of(enum command command)
+{
+    return command == COMMAND_CLEAN   ? &errand_clean
+           : command == COMMAND_BCAST ? &errand_bcast
+                                      : NULL;
+}
+
+/* One descriptor a node and more for local agents: raise the soft limit, and say
+ * what is missing before anything is started. */
+static int raise_descriptors(size_t nodes, struct error *err)
+{
+    struct rlimit limit;
+    rlim_t        need = (rlim_t)(DESCRIPTORS_OWN + nodes * DESCRIPTORS_EACH);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
+        return 0;
+    if (limit.rlim_max < need)
+        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: ulimit -Hn",
+                       nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
+    limit.rlim_cur = need;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return err_set(err, "cannot raise the limit of file descriptors to %ju: %s",
+                       (uintmax_t)need, strerror(errno));
+    return 0;
+}
+
+/* For the day after. A run that cannot be kept is a run all the same, unless its output
+ * has no other place to go to. */
+static int keep_begin(struct run *run, struct error *err)
+{
+    struct error why;
+
+    if (run_is_exec(run))
+        return 0;
+    if (rundir_open(&run->kept, run->plan, run->options, &why) < 0) {
+        if (run->detach != NULL)
+            return err_set(err, "--detach needs a place for the output: %s", why.text);
+        log_info("nothing of this run is kept: %s", why.text);
+        return 0;
+    }
+    log_info("this run is kept in %s", run->kept.path);
+    live_begin(run);
+    return run->detach != NULL ? detach_leave(run->detach, &run->kept, err) : 0;
+}
+
+/* What only fails when this machine is out of something. */
+static int open_loop(struct run *run, struct error *err)
+{
+    run->base = event_base_new();
+    if (run->base == NULL)
+        return err_set(err, "cannot make an event loop: %s", strerror(errno));
+    if (nonce_make(run->token) == 0)
+        return 0;
+    event_base_free(run->base);
+    return err_set(err, "no random numbers are to be had from OpenSSL");
+}
+
+/* True when it must be done again. */
+static bool run_generation(struct run *run)
+{
+    bool again;
+
+    run_connect(run);
+    event_base_dispatch(run->base);
+    leaving_await(run->base, run->interrupts < 3 ? LEAVING_S : 0);
+    again = generation_starts_again(run);
+    close_output(run);
+    return again;
+}
+
+/* Everything is over: the last output. */
+static void close_output(struct run *run)
+{
+    size_t i;
+
+    run->outcome.end_ns = clock_now_ns();
+    for (i = 0; i < run->plan->nodes; i++)
+        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
+    run->outcome.lost_bytes += output_finish(run->output, run_patience_s(run));
+    log_sink(NULL, NULL);
+}
+
+/* What is of the whole run stays: its beginning, and that something was lost. */
+static void begin_again(struct run *run, const bool *shown)
+{
+    struct outcome last = run->outcome;
+
+    end_generation(run);
+    generation_next(run);
+    begin_generation(run, shown);
+    run->outcome.lost_bytes = last.lost_bytes;
+    memcpy(run->outcome.output_why, last.output_why, sizeof last.output_why);
+    run->outcome.start_ns = last.start_ns;
+}
+
+/* One start of all ranks: connect to every node, and so on to the end. */
+static void begin_generation(struct run *run, const bool *shown)
+{
+    run->phase = PHASE_CONNECTING;
+    run->next = run->handshakes = run->unsettled = run->over = 0;
+    outcome_init(&run->outcome, run->plan);
+    run->outcome.is_exec = run_is_exec(run);
+    run->outcome.largest_status = run->options->largest_status;
+    run->outcome.start_ns = clock_now_ns();
+    open_output(run, shown);
+    make_nodes(run);
+}
+
+static void open_output(struct run *run, const bool *shown)
+{
+    struct output_settings settings = {
+        .out_fd = STDOUT_FILENO,
+        .err_fd = STDERR_FILENO,
+        .timestamps = run->options->timestamps,
+        .filter_out = isatty(STDOUT_FILENO),
+        .filter_err = isatty(STDERR_FILENO),
+        .fold = run->options->fold,
+        .may_skip = run->options->log_dir != NULL,
+    };
+
+    run->output = output_new(run->base, &settings, &intake_output_ops, run);
+    view_add_ranks(run->output, run->plan, run->options, shown);
+    log_sink(own_line, run->output);
+}
+
+static void own_line(const char *line, size_t size, void *arg)
+{
+    output_own(arg, line, size);
+}
+
+static void make_nodes(struct run *run)
+{
+    size_t i;
+
+    run->credit = credit_of_each(run->plan->nodes);
+    run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
+    run->sweep = xcalloc(run->plan->nodes, sizeof *run->sweep);
+    run->node = xcalloc(run->plan->nodes, sizeof *run->node);
+    for (i = 0; i < run->plan->nodes; i++) {
+        node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
+        run->node[i].generation += (uint32_t)run->plan->generation;
+    }
+    run->kvs = kvs_new(run->plan->nodes);
+}
+
+static uint32_t credit_of_each(size_t nodes)
+{
+    size_t credit = CREDIT_TOTAL / nodes;
+
+    if (credit > CREDIT_MOST)
+        credit = CREDIT_MOST;
+    return (uint32_t)(credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
+}
+
+/* The report and the result. */
+static int finish(struct run *run)
+{
+    int status;
+
+    hang_report(run, stderr);
+    outcome_report(&run->outcome, run->output, stderr);
+    status = outcome_status(&run->outcome);
+    if (run->errand != NULL)
+        status = run->errand->report(run, status);
+    if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
+        status = EXIT_OUTPUT;
+    keep_end(run, status);
+    return status;
+}
+
+static int write_json(const struct run *run, int status)
+{
+    return json_give(run->options->json,
+                     run->errand != NULL ? run->errand->json(run, status)
+                                         : outcome_json(&run->outcome, log_wants(LOG_INFO)));
+}
+
+static void keep_end(struct run *run, int status)
+{
+    json_t      *result = outcome_json(&run->outcome, false);
+    struct error err;
+
+    live_end(run);
+    json_object_set_new(result, "exit_status", json_integer(status));
+    if (rundir_result(&run->kept, result, &err) < 0)
+        log_warn("%s: %s", run->kept.path, err.text);
+    json_decref(result);
+}
+
+static void run_clear(struct run *run)
+{
+    end_generation(run);
+    errand_end(run);
+    rundir_close(&run->kept); /* from here on it looks over to others */
+    interrupt_clear(run);
+    agentfile_clear(&run->agent);
+    free(run->port_taken);
+    event_base_free(run->base);
+}
+
+static void end_generation(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        sweep_free(run->sweep[i]);
+        node_clear(&run->node[i]);
+    }
+    if (run->interrupts < 3)
+        children_await(CHILDREN_S);
+    event_del(run->stop_limit);
+    hang_free(run->hang);
+    output_free(run->output);
+    kvs_free(run->kvs);
+    master_clear(&run->master);
+    outcome_clear(&run->outcome);
+    free(run->node);
+    free(run->credit_left);
+    free(run->sweep);
+    run->hang = NULL;
+}
+
+static void errand_end(struct run *run)
+{
+    if (run->errand != NULL)
+        run->errand->free(run);
+}
+
+/* It has not even begun. */
+static void keep_failed(struct run *run, int status)
+{
+    json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
+
+    live_end(run);
+    rundir_result(&run->kept, result, NULL);
+    json_decref(result);
+    rundir_close(&run->kept);
+}

@@ -1,0 +1,172 @@
+/* master.c - see master.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/master.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xalloc.h"
+
+static void   add_candidate(struct master *master, const char *addr, const char *iface,
+                            bool is_loopback);
+static int    rank_of(const struct master_candidate *candidate);
+static bool   reached_by_all(const struct master *master, size_t candidate);
+static int    nobody_wins(const struct master *master, const struct plan *plan,
+                          struct error *err);
+static char **reached_by(const struct master *master, size_t node, size_t candidate);
+static void   set_iface(struct plan_node *node, const char *iface);
+
+int master_init(struct master *master, const struct plan *plan, const json_t *hello,
+                struct error *err)
+{
+    const char  *only = plan->node[0].iface;
+    const json_t *entry;
+    size_t        i;
+
+    *master = (struct master){ .nodes = plan->nodes };
+    master->reached_by = xcalloc(plan->nodes * MASTER_CANDIDATES_MAX, sizeof *master->reached_by);
+    json_array_foreach(json_object_get(hello, "addresses"), i, entry) {
+        const char *iface = json_string_value(json_object_get(entry, "if"));
+        const char *addr = json_string_value(json_object_get(entry, "addr"));
+
+        if (iface == NULL || addr == NULL || (only != NULL && strcmp(only, iface) != 0))
+            continue;
+        if (master->candidates < MASTER_CANDIDATES_MAX)
+            add_candidate(master, addr, iface, json_is_true(json_object_get(entry, "loopback")));
+    }
+    if (master->candidates > 0)
+        return 0;
+    if (only != NULL)
+        return err_set(err, "%s: interface %s, given by iface=, has no address",
+                       plan->node[0].host, only);
+    return err_set(err, "%s: no network interface has an address", plan->node[0].host);
+}
+
+/* Insertion keeps the node's own order among equals. */
+static void add_candidate(struct master *master, const char *addr, const char *iface,
+                          bool is_loopback)
+{
+    struct master_candidate made = { xstrdup(addr), xstrdup(iface), is_loopback };
+    size_t                  at = master->candidates++;
+
+    while (at > 0 && rank_of(&master->candidate[at - 1]) > rank_of(&made)) {
+        master->candidate[at] = master->candidate[at - 1];
+        at--;
+    }
+    master->candidate[at] = made;
+}
+
+/* Lower is better. IPv4 first because many a script builds "tcp://%s:%d". */
+static int rank_of(const struct master_candidate *candidate)
+{
+    return (candidate->is_loopback ? 2 : 0) + (strchr(candidate->addr, ':') != NULL ? 1 : 0);
+}
+
+void master_clear(struct master *master)
+{
+    size_t i;
+
+    for (i = 0; i < master->candidates; i++) {
+        free(master->candidate[i].addr);
+        free(master->candidate[i].iface);
+    }
+    for (i = 0; master->reached_by != NULL && i < master->nodes * MASTER_CANDIDATES_MAX; i++)
+        free(master->reached_by[i]);
+    free(master->reached_by);
+    *master = (struct master){ 0 };
+}
+
+json_t *master_addresses(const struct master *master)
+{
+    json_t *list = json_array();
+    size_t  i;
+
+    for (i = 0; i < master->candidates; i++)
+        json_array_append_new(list, json_string(master->candidate[i].addr));
+    return list;
+}
+
+int master_answer(struct master *master, size_t node, const json_t *body, struct error *err)
+{
+    const json_t *entry, *list = json_object_get(body, "reached");
+    size_t        i, c;
+
+    if (!json_is_array(list))
+        return err_set(err, "PROBED frame without \"reached\"");
+    json_array_foreach(list, i, entry) {
+        const char *addr = json_string_value(json_object_get(entry, "addr"));
+        const char *iface = json_string_value(json_object_get(entry, "if"));
+
+        for (c = 0; addr != NULL && iface != NULL && c < master->candidates; c++) {
+            if (strcmp(master->candidate[c].addr, addr) != 0)
+                continue;
+            free(*reached_by(master, node, c));
+            *reached_by(master, node, c) = xstrdup(iface);
+        }
+    }
+    return 0;
+}
+
+int master_choose(const struct master *master, struct plan *plan, struct error *err)
+{
+    size_t c = 0, node;
+
+    while (c < master->candidates && !reached_by_all(master, c))
+        c++;
+    if (c == master->candidates)
+        return nobody_wins(master, plan, err);
+    if (plan->master_addr == NULL)
+        plan->master_addr = xstrdup(master->candidate[c].addr);
+    set_iface(&plan->node[0], master->candidate[c].iface);
+    for (node = 1; node < master->nodes; node++)
+        set_iface(&plan->node[node], *reached_by(master, node, c));
+    return 0;
+}
+
+static bool reached_by_all(const struct master *master, size_t candidate)
+{
+    size_t node;
+
+    for (node = 1; node < master->nodes; node++)
+        if (*reached_by(master, node, candidate) == NULL)
+            return false;
+    return true;
+}
+
+/* "te1's 10.0.0.1 (eth0) is reached by 2 of 3 nodes, not by te4; ..." */
+static int nobody_wins(const struct master *master, const struct plan *plan, struct error *err)
+{
+    char   text[900] = "";
+    size_t used = 0, c, node, reached;
+    const char *missing;
+
+    for (c = 0; c < master->candidates && used < sizeof text; c++) {
+        reached = 0;
+        missing = "";
+        for (node = 1; node < master->nodes; node++) {
+            if (*reached_by(master, node, c) != NULL)
+                reached++;
+            else if (missing[0] == '\0')
+                missing = plan->node[node].host;
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (%s): %zu of %zu, not %s",
+                                 c > 0 ? "; " : "", master->candidate[c].addr,
+                                 master->candidate[c].iface, reached, master->nodes - 1, missing);
+    }
+    return err_set(err, "no address of %s is reached by all other nodes: %s", plan->node[0].host, text);
+}
+
+static char **reached_by(const struct master *master, size_t node, size_t candidate)
+{
+    return &master->reached_by[node * MASTER_CANDIDATES_MAX + candidate];
+}
+
+static void set_iface(struct plan_node *node, const char *iface)
+{
+    if (node->iface == NULL && iface != NULL)
+        node->iface = xstrdup(iface);
+}

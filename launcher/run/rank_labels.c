@@ -1,0 +1,109 @@
+/* rank_labels.c - see rank_labels.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/rank_labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "xalloc.h"
+
+static int   parse_range(char *word, int world_size, int64_t *first, int64_t *last,
+                         struct error *err);
+static char *label_of(const struct plan *plan, const struct options *options,
+                      const struct plan_node *node, int rank);
+static char *file_of(const struct plan *plan, const struct options *options, int rank);
+
+int view_parse_ranks(const char *text, int world_size, bool **shown, struct error *err)
+{
+    bool   *made = xcalloc((size_t)world_size, sizeof *made);
+    char   *copy = xstrdup(text != NULL ? text : ""), *rest = copy, *word;
+    int64_t first, last, rank;
+    int     rc = -1;
+
+    for (rank = 0; text == NULL && rank < world_size; rank++)
+        made[rank] = true;
+    while (text != NULL && (word = strsep(&rest, ",")) != NULL) {
+        if (parse_range(word, world_size, &first, &last, err) < 0) {
+            err_set(err, "--show-ranks %s: %s", text, err->text);
+            goto out;
+        }
+        for (rank = first; rank <= last; rank++)
+            made[rank] = true;
+    }
+    *shown = made;
+    made = NULL;
+    rc = 0;
+out:
+    free(copy);
+    free(made);
+    return rc;
+}
+
+/* "3" or "3-5" into [first, last]. */
+static int parse_range(char *word, int world_size, int64_t *first, int64_t *last, struct error *err)
+{
+    char *dash = strchr(word, '-');
+
+    if (dash != NULL)
+        *dash++ = '\0';
+    if (parse_number(word, 0, world_size - 1, first, err) < 0)
+        return -1;
+    if (dash == NULL) {
+        *last = *first;
+        return 0;
+    }
+    return parse_number(dash, *first, world_size - 1, last, err);
+}
+
+void view_add_ranks(struct output *output, const struct plan *plan,
+                    const struct options *options, const bool *shown)
+{
+    size_t n;
+    int    i;
+
+    for (n = 0; n < plan->nodes; n++) {
+        const struct plan_node *node = &plan->node[n];
+
+        for (i = 0; i < node->ranks; i++) {
+            int   rank = node->rank[i].rank;
+            char *label = label_of(plan, options, node, rank);
+            char *file = file_of(plan, options, rank);
+
+            output_add_rank(output, rank, n, node->host, label, shown[rank], file);
+            free(label);
+            free(file);
+        }
+    }
+}
+
+static char *label_of(const struct plan *plan, const struct options *options,
+                      const struct plan_node *node, int rank)
+{
+    switch (options->label) {
+    case LABEL_NONE:
+        return xstrdup("");
+    case LABEL_HOST:
+        return xasprintf("%s: ", node->host);
+    case LABEL_RANK:
+        return xasprintf("[%d] ", rank);
+    case LABEL_DEFAULT:
+        break;
+    }
+    if (plan->command == COMMAND_EXEC)
+        return xasprintf("%s: ", node->host);
+    if (plan->world_size == 1)
+        return xstrdup("");
+    return xasprintf("%s:%d: ", node->host, rank);
+}
+
+/* The file that the agent writes for a rank, for "... bytes skipped, see FILE". */
+static char *file_of(const struct plan *plan, const struct options *options, int rank)
+{
+    if (options->log_dir == NULL)
+        return NULL;
+    return xasprintf("%s/%s_rank%d.log", options->log_dir, plan->stamp, rank);
+}

@@ -1,0 +1,23 @@
+/* rank_labels.h - what the user sees of each rank: its label, and whether at all
+ *
+ * --label host|rank|none and --show-ranks 0,3-5, turned into output_add_rank()
+ * calls. By default a run's lines begin with "host:rank: ", those of `muster
+ * exec` with "host: ", and a single rank stands alone without a label.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RANK_LABELS_H
+#define MUSTER_RANK_LABELS_H
+
+#include "options/options.h"
+#include "output/output.h"
+#include "plan/plan.h"
+
+/* "0,3-5" checked against the world and made into shown[world_size]; NULL text
+ * shows all. -1 with what is wrong. Caller frees. */
+int view_parse_ranks(const char *text, int world_size, bool **shown, struct error *err);
+
+/* Tell output of every rank of the plan. shown from view_parse_ranks(). */
+void view_add_ranks(struct output *output, const struct plan *plan,
+                    const struct options *options, const bool *shown);
+
+#endif

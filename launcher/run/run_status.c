@@ -1,0 +1,167 @@
+/* run_status.c - how a run stands, for muster status: status.json of its directory
+ *
+ *     {"state": "running",
+ *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
+ *                 "started_ns": ..., "said_ns": ...}, ...]}
+ *
+ * said_ns is when the rank's last byte came; both are of this machine's monotonic clock, so
+ * that nobody who sets the time makes a rank look silent, and 0 when it has not happened.
+ * Made with each heartbeat, and written when it differs from what is there, by a thread: a
+ * home that hangs does not hold up the run.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/run.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "thread.h"
+#include "xalloc.h"
+
+#define STATE_SIZE 160 /* of the words for a rank; longer ones are cut */
+#define END_S      5   /* for a thread that still writes when the run is over */
+
+struct live {
+    struct live_rank {
+        int64_t started_ns, said_ns;
+    } *rank;
+    int       dir_fd;
+    char     *text; /* what is there, or about to be */
+    pthread_t writer;
+    bool      is_writing;
+    bool      is_there; /* the writer's while it writes */
+};
+
+static void    write_text(struct live *live);
+static void   *write_cb(void *arg);
+static char   *make_text(const struct run *run);
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank);
+static void    rank_words(const struct run *run, const struct node *node, int rank,
+                          char text[STATE_SIZE]);
+
+void live_begin(struct run *run)
+{
+    run->live = xcalloc(1, sizeof *run->live);
+    run->live->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->live->rank);
+    run->live->dir_fd = fcntl(run->kept.fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void live_rank_started(struct run *run, uint32_t rank)
+{
+    if (run->live != NULL)
+        run->live->rank[rank].started_ns = clock_now_ns();
+}
+
+void live_rank_said(struct run *run, uint32_t rank)
+{
+    if (run->live != NULL)
+        run->live->rank[rank].said_ns = clock_now_ns();
+}
+
+void live_beat(struct run *run)
+{
+    struct live *live = run->live;
+    char        *text;
+
+    if (live == NULL || (live->is_writing && pthread_tryjoin_np(live->writer, NULL) != 0))
+        return;
+    live->is_writing = false;
+    text = make_text(run);
+    if (live->is_there && strcmp(text, live->text) == 0) {
+        free(text);
+        return;
+    }
+    free(live->text);
+    live->text = text;
+    write_text(live);
+}
+
+/* A thread that hangs in the file system keeps what it works on. */
+void live_end(struct run *run)
+{
+    struct live    *live = run->live;
+    struct timespec until = { 0 };
+
+    run->live = NULL;
+    if (live == NULL)
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_S;
+    if (live->is_writing && pthread_timedjoin_np(live->writer, NULL, &until) != 0)
+        return;
+    close(live->dir_fd);
+    free(live->text);
+    free(live->rank);
+    free(live);
+}
+
+/* Without a thread, or room on the disk, the next beat tries again. */
+static void write_text(struct live *live)
+{
+    live->is_there = false;
+    live->is_writing = thread_start(&live->writer, write_cb, live) == 0;
+}
+
+static void *write_cb(void *arg)
+{
+    struct live *live = arg;
+
+    live->is_there = rundir_write(live->dir_fd, "status.json", live->text,
+                                  strlen(live->text)) == 0;
+    return NULL;
+}
+
+static char *make_text(const struct run *run)
+{
+    json_t *ranks = json_array(), *body;
+    char   *text;
+    size_t  n;
+    int     i;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        for (i = 0; i < run->plan->node[n].ranks; i++)
+            json_array_append_new(
+                ranks, json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank));
+    body = json_pack("{s:s, s:o}", "state", run_phase_name(run), "ranks", ranks);
+    text = json_dumps(body, JSON_COMPACT);
+    json_decref(body);
+    if (text == NULL)
+        xalloc_die();
+    return text;
+}
+
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
+{
+    const struct live_rank *live = &run->live->rank[rank];
+    const struct rank_end  *end = &run->outcome.rank[rank];
+    const char             *host = node->plan->host;
+    char                    state[STATE_SIZE];
+
+    rank_words(run, node, rank, state);
+    return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
+                     json_text(host, strlen(host)), "pid", end->pid, "state",
+                     json_text(state, strlen(state)), "started_ns",
+                     (json_int_t)(end->started ? live->started_ns : 0), "said_ns",
+                     (json_int_t)(end->started ? live->said_ns : 0));
+}
+
+/* Before it starts a rank is where its node is. */
+static void rank_words(const struct run *run, const struct node *node, int rank,
+                       char text[STATE_SIZE])
+{
+    const struct rank_end *end = &run->outcome.rank[rank];
+
+    if (end->ended)
+        rank_end_words(end, text, STATE_SIZE);
+    else if (!end->started || node_is_over(node))
+        snprintf(text, STATE_SIZE, "%s", node_state_name(node));
+    else if (node->cut_ns != 0)
+        snprintf(text, STATE_SIZE, "cut off");
+    else
+        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
+}

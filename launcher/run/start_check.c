@@ -1,0 +1,289 @@
+/* start_check.c - what nodes say of themselves that speaks against a start
+ *
+ * No rank runs yet, so a node that fails here goes into the one table with all
+ * others that cannot start. What may be meant so is only warned about. Nothing of
+ * this is done for `muster exec`, which uses neither slots nor GPUs.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "hostrange.h"
+#include "log.h"
+
+#define MIB            (1024.0 * 1024.0)
+#define CLOCK_APART_S  1.0
+#define HOLDERS_SHOWN  4 /* of a node */
+#define HOUR_S         3600
+
+static bool    is_damaged(const struct run *run, struct node *node);
+static bool    is_twice(const struct run *run, struct node *node);
+static bool    same_machine(const struct node *a, const struct node *b);
+static bool    same_text(const struct node *a, const struct node *b, const char *key);
+static bool    share_a_slot(const struct plan_node *a, const struct plan_node *b);
+static bool    is_contained(const char *words);
+static bool    check_gpus(const struct run *run, struct node *node,
+                          const json_t *holders);
+static void    holder_words(const json_t *holder, char *text, size_t size);
+static void    check_shm(const struct node *node, const json_t *shm);
+static void    check_left(const struct node *node, const json_t *left);
+static double  ahead_s(const struct node *node);
+static int64_t hello_int(const struct node *node, const char *key);
+
+/* --- when all have answered ------------------------------------------------- */
+
+void run_check_nodes(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (!is_damaged(run, &run->node[i]))
+            is_twice(run, &run->node[i]);
+}
+
+/* A copy that was there already is not hashed again at each start. Where nothing
+ * was copied there is nothing to compare: a test may run it under valgrind. */
+static bool is_damaged(const struct run *run, struct node *node)
+{
+    int64_t size = hello_int(node, "size");
+
+    if (node->plan->is_local || size <= 0 || size == (int64_t)run->agent.size)
+        return false;
+    node_fail(node, "agent", EXIT_CREATE, "remove ~/.cache/muster there; muster sends it again",
+              "the copy of muster-agent there has %" PRId64 " bytes instead of %zu: it is damaged",
+              size, run->agent.size);
+    return true;
+}
+
+/* A name and an alias of it in the hostfile. Two logins with homes of their own are
+ * somebody's test; two containers of one host may each have GPUs of their own, but
+ * where they count alike it is worth a word. */
+static bool is_twice(const struct run *run, struct node *node)
+{
+    size_t i;
+
+    for (i = 0; i < node->index; i++) {
+        const struct node *other = &run->node[i];
+
+        if ((node->plan->is_local && other->plan->is_local) || /* the user said so */
+            !same_machine(node, other) || !same_text(node, other, "home") ||
+            hello_int(node, "uid") != hello_int(other, "uid") ||
+            !share_a_slot(node->plan, other->plan))
+            continue;
+        if (hello_int(node, "mntns") != hello_int(other, "mntns")) {
+            if (hello_int(node, "gpus") > 0)
+                log_warn("%s and %s are containers on one machine: do they share its GPUs?",
+                         other->plan->host, node->plan->host);
+            return false;
+        }
+        node_fail(node, "same machine", EXIT_DATA,
+                  "list it once, with all its slots, or give each name slots of its own by "
+                  "--include",
+                  "this is the machine that %s is too, and both use the same slots",
+                  other->plan->host);
+        return true;
+    }
+    return false;
+}
+
+/* The kernel's boot id alone does not tell machines apart: containers share it, and
+ * so do virtual machines made from one snapshot. Those differ in their addresses. */
+static bool same_machine(const struct node *a, const struct node *b)
+{
+    const json_t *addresses = json_object_get(a->hello, "addresses");
+
+    return same_text(a, b, "boot_id") && hello_int(a, "netns") != 0 &&
+           hello_int(a, "netns") == hello_int(b, "netns") &&
+           json_equal(addresses, json_object_get(b->hello, "addresses"));
+}
+
+static bool same_text(const struct node *a, const struct node *b, const char *key)
+{
+    const json_t *one = json_object_get(a->hello, key), *other = json_object_get(b->hello, key);
+
+    return json_is_string(one) && json_string_length(one) > 0 && json_equal(one, other);
+}
+
+static bool share_a_slot(const struct plan_node *a, const struct plan_node *b)
+{
+    int i, j;
+
+    for (i = 0; i < a->slots; i++)
+        for (j = 0; j < b->slots; j++)
+            if (a->slot[i] == b->slot[j] && a->device.count == 0 && b->device.count == 0)
+                return true;
+    return false;
+}
+
+/* --- when one is ready ------------------------------------------------------ */
+
+bool run_check_ready(struct run *run, struct node *node, const json_t *ready)
+{
+    if (run_is_exec(run))
+        return true;
+    if (run->options->strict_containment && !is_contained(node->containment)) {
+        node_fail(node, "containment", EXIT_CREATE,
+                  "be root there, or let users make namespaces (sysctl user.max_user_namespaces; "
+                  "Debian: kernel.unprivileged_userns_clone=1; Ubuntu: "
+                  "kernel.apparmor_restrict_unprivileged_userns=0), or leave "
+                  "--strict-containment out",
+                  "neither a PID namespace nor a cgroup is to be had (only %s)",
+                  node->containment != NULL ? node->containment : "nothing");
+        return false;
+    }
+    check_shm(node, json_object_get(ready, "shm"));
+    check_left(node, json_object_get(ready, "left"));
+    return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
+}
+
+/* Of "userns+pidns+lease": is a layer among them that one kill ends? */
+static bool is_contained(const char *words)
+{
+    static const char *const strong[] = { "pidns", "cgroup" };
+    size_t i, length;
+
+    while (words != NULL && *words != '\0') {
+        length = strcspn(words, "+");
+        for (i = 0; i < sizeof strong / sizeof *strong; i++)
+            if (strlen(strong[i]) == length && strncmp(words, strong[i], length) == 0)
+                return true;
+        words += length + (words[length] == '+');
+    }
+    return false;
+}
+
+static bool check_gpus(const struct run *run, struct node *node, const json_t *holders)
+{
+    const json_t *holder;
+    char          words[400];
+    size_t        i;
+
+    json_array_foreach(holders, i, holder) {
+        holder_words(holder, words, sizeof words);
+        if (run->options->require_idle_gpus) {
+            node_fail(node, "gpus", EXIT_CREATE,
+                      "muster clean shows what earlier runs left there; --exclude leaves the GPU "
+                      "out", "%s", words);
+            return false;
+        }
+        if (i < HOLDERS_SHOWN)
+            log_warn("%s: %s", node->plan->host, words);
+    }
+    if (i > HOLDERS_SHOWN)
+        log_warn("%s: and %zu more processes use its GPUs", node->plan->host, i - HOLDERS_SHOWN);
+    return true;
+}
+
+/* "GPU 0,1 is in use by pid 7 of ann, for 3 h: python3 train.py", into text. */
+static void holder_words(const json_t *holder, char *text, size_t size)
+{
+    const char   *user = json_string_value(json_object_get(holder, "user"));
+    const char   *command = json_string_value(json_object_get(holder, "command"));
+    json_int_t    age_s = json_integer_value(json_object_get(holder, "age_s"));
+    const json_t *gpu;
+    char          gpus[64] = "";
+    size_t        i, used = 0;
+
+    json_array_foreach(json_object_get(holder, "gpus"), i, gpu)
+        if (used < sizeof gpus)
+            used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" JSON_INTEGER_FORMAT,
+                                     i > 0 ? "," : "", json_integer_value(gpu));
+    snprintf(text, size, "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %"
+             JSON_INTEGER_FORMAT " %s: %s", gpus, json_integer_value(json_object_get(holder, "pid")),
+             user != NULL ? user : "?", age_s >= HOUR_S ? age_s / HOUR_S : age_s,
+             age_s >= HOUR_S ? "h" : "s", command != NULL ? command : "?");
+}
+
+static void check_shm(const struct node *node, const json_t *shm)
+{
+    const json_t *stale = json_object_get(shm, "stale"), *file;
+    double        bytes = 0; /* a node may say what no integer can hold */
+    size_t        i;
+
+    if (!json_is_object(shm))
+        return;
+    json_array_foreach(stale, i, file)
+        bytes += (double)json_integer_value(json_object_get(file, "size"));
+    log_warn("%s: /dev/shm has only %.0f MiB free, which may be too little for the ranks to share",
+             node->plan->host, (double)json_integer_value(json_object_get(shm, "free")) / MIB);
+    if (json_array_size(stale) > 0) {
+        const char *user = json_string_value(json_object_get(json_array_get(stale, 0), "user"));
+
+        log_warn("%s: of crashed programs %zu %s left there, %.0f MiB, the first one of %s: "
+                 "muster clean --kill removes yours", node->plan->host, json_array_size(stale),
+                 json_array_size(stale) == 1 ? "file is" : "files are", bytes / MIB,
+                 user != NULL ? user : "?");
+    }
+}
+
+/* Of runs that lost all of muster on that node, or that outlived a KILL. */
+static void check_left(const struct node *node, const json_t *left)
+{
+    const json_t *first = json_array_get(left, 0);
+    const char   *run = json_string_value(json_object_get(first, "run"));
+    const char   *command = json_string_value(json_object_get(first, "command"));
+    size_t        count = json_array_size(left);
+
+    if (count > 0)
+        log_warn("%s: %zu %s still there, the first one pid %" JSON_INTEGER_FORMAT
+                 " of run %s: %s: muster clean --kill ends what is yours", node->plan->host, count,
+                 count == 1 ? "process of an earlier run is" : "processes of earlier runs are",
+                 json_integer_value(json_object_get(first, "pid")), run != NULL ? run : "?",
+                 command != NULL ? command : "?");
+}
+
+/* --- when all are ready ----------------------------------------------------- */
+
+/* Leases do not care: they count on the monotonic clock. Logs and checkpoints of
+ * different nodes do. */
+void run_check_clocks(const struct run *run)
+{
+    struct strlist hosts = { 0 };
+    double         ahead, most = 0;
+    char          *names;
+    size_t         i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        ahead = ahead_s(&run->node[i]);
+        if (ahead <= CLOCK_APART_S && ahead >= -CLOCK_APART_S)
+            continue;
+        strlist_add(&hosts, run->plan->node[i].host);
+        if (ahead * ahead > most * most)
+            most = ahead;
+    }
+    if (hosts.count > 0) {
+        names = hostrange_fold(&hosts);
+        log_warn("%s: the clock is up to %.1f s %s this machine's; is a time service running?",
+                 names, most < 0 ? -most : most, most < 0 ? "behind" : "ahead of");
+        free(names);
+    }
+    strlist_clear(&hosts);
+}
+
+/* How far the node's clock is ahead of ours; 0 when that is less than what the
+ * round trip leaves open. */
+static double ahead_s(const struct node *node)
+{
+    struct timespec real;
+    int64_t         then_ns = hello_int(node, "time_ns"), here_ns;
+    double          ahead, unsure = (double)node->trips.best_ns / NS_PER_S;
+
+    if (then_ns <= 0 || node->trips.best_ns == INT64_MAX)
+        return 0;
+    clock_gettime(CLOCK_REALTIME, &real);
+    here_ns = real.tv_sec * NS_PER_S + real.tv_nsec -
+              (clock_now_ns() - node_local_ns(node, hello_int(node, "now_ns")));
+    ahead = (double)(then_ns - here_ns) / NS_PER_S;
+    return ahead > unsure || ahead < -unsure ? ahead : 0;
+}
+
+static int64_t hello_int(const struct node *node, const char *key)
+{
+    return json_integer_value(json_object_get(node->hello, key));
+}

@@ -1,0 +1,119 @@
+/* agent_file.c - see agent_file.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/agent_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <openssl/evp.h>
+
+#include "xalloc.h"
+
+#define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: somebody named the wrong file */
+
+static char *find_agent(const char *path, struct error *err);
+static int   map_file(struct agentfile *agent, struct error *err);
+static int   hash_bytes(struct agentfile *agent, struct error *err);
+
+int agentfile_open(struct agentfile *agent, const char *path, struct error *err)
+{
+    *agent = (struct agentfile){ 0 };
+    agent->path = find_agent(path, err);
+    if (agent->path == NULL)
+        return -1;
+    if (map_file(agent, err) < 0 || hash_bytes(agent, err) < 0) {
+        agentfile_clear(agent);
+        return -1;
+    }
+    return 0;
+}
+
+void agentfile_clear(struct agentfile *agent)
+{
+    if (agent->bytes != NULL)
+        munmap(agent->bytes, agent->size);
+    free(agent->path);
+    *agent = (struct agentfile){ 0 };
+}
+
+/* The build tree's agent comes first: a launcher that was just built must not
+ * push the agent of an older installation. */
+static char *find_agent(const char *path, struct error *err)
+{
+    char    self[PATH_MAX], *beside, *found;
+    ssize_t size;
+
+    if (path != NULL) {
+        found = realpath(path, NULL);
+        if (found == NULL)
+            err_set(err, "%s: %s: this should be the muster-agent to push", path,
+                    strerror(errno));
+        return found;
+    }
+    size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size > 0) {
+        self[size] = '\0';
+        *strrchr(self, '/') = '\0';
+        beside = xasprintf("%s/../agent/muster-agent", self);
+        found = realpath(beside, NULL);
+        free(beside);
+        if (found != NULL)
+            return found;
+    }
+    found = realpath(PKGLIBEXECDIR "/muster-agent", NULL);
+    if (found == NULL)
+        err_set(err, PKGLIBEXECDIR "/muster-agent: %s: muster is not completely installed "
+                "(or name the agent with --agent)", strerror(errno));
+    return found;
+}
+
+static int map_file(struct agentfile *agent, struct error *err)
+{
+    struct stat info;
+    int         fd = open(agent->path, O_RDONLY | O_CLOEXEC), rc = -1;
+
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        err_set(err, "%s: %s", agent->path, strerror(errno));
+        goto out;
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size <= 0 || info.st_size > AGENT_BYTES_MAX ||
+        (info.st_mode & 0111) == 0) {
+        err_set(err, "%s: not an executable file of 1 byte to %d MiB", agent->path,
+                AGENT_BYTES_MAX >> 20);
+        goto out;
+    }
+    agent->size = (size_t)info.st_size;
+    agent->bytes = mmap(NULL, agent->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (agent->bytes == MAP_FAILED) {
+        agent->bytes = NULL;
+        err_set(err, "%s: cannot be mapped: %s", agent->path, strerror(errno));
+        goto out;
+    }
+    rc = 0;
+out:
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int hash_bytes(struct agentfile *agent, struct error *err)
+{
+    unsigned char hash[EVP_MAX_MD_SIZE];
+    unsigned int  size, i;
+
+    if (EVP_Digest(agent->bytes, agent->size, hash, &size, EVP_sha256(), NULL) != 1)
+        return err_set(err, "%s: SHA-256 could not be computed", agent->path);
+    for (i = 0; i < size; i++)
+        snprintf(agent->sha256 + 2 * i, 3, "%02x", hash[i]);
+    return 0;
+}

@@ -1,0 +1,433 @@
+/* handshake.c - see handshake.h
+ *
+ * Each of stages[] has one step, which is called until it is done, whenever the socket or
+ * the route has news. Nothing here blocks but what libssh cannot do otherwise
+ * (ssh_auth.c).
+ *
+ * Ownership of the socket: the route's, then the session's from ssh_connect() on;
+ * ssh_free() closes it. We never ssh_disconnect(): it would leave a socket that came by
+ * SSH_OPTIONS_FD open.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/handshake.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <event2/util.h>
+#include <libssh/libssh.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "log.h"
+#include "transport/ssh/known_hosts.h"
+#include "transport/ssh/route.h"
+#include "transport/ssh/ssh_auth.h"
+#include "transport/ssh/ssh_config.h"
+#include "transport/ssh/ssh_session.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* sshd drops connections above MaxStartups before its banner; OpenSSH's default
+ * lets ten in at once. */
+#define RETRIES     5
+#define RETRY_MIN_S 0.2
+#define RETRY_MAX_S 2.0
+
+#define PROXY_SAID_SIZE 512 /* of an error text */
+
+enum stage {
+    STAGE_RESOLVE, STAGE_CONNECT, STAGE_KEX, STAGE_HOST_KEY, STAGE_AUTH, STAGE_AGENT,
+    STAGE_DONE
+};
+
+struct handshake {
+    struct event_base          *base;
+    struct conn_target          target; /* its strings are ours */
+    const struct agentfile     *agent;
+    const struct handshake_ops *ops;
+    void                       *arg;
+    enum stage                  stage;
+    struct conn_failure         why;
+
+    struct event *ready; /* the socket; NULL before "key exchange" */
+    struct event *late;  /* the stage's deadline; in a pause between retries, its end */
+    int           retries;
+    bool          is_waiting_to_retry;
+
+    struct ssh_config  config;
+    struct known_hosts known;
+    struct route       route;
+    ssh_session        session;
+    struct ssh_auth   *auth;
+    struct remote      remote;
+};
+
+static char *copy_text(const char *text);
+static int   step_resolve(struct handshake *h);
+static int   step_connect(struct handshake *h);
+static int   step_kex(struct handshake *h);
+static int   kex_failed(struct handshake *h);
+static int   retry(struct handshake *h);
+static void  drop_session(struct handshake *h);
+static int   step_host_key(struct handshake *h);
+static int   step_auth(struct handshake *h);
+static int   step_agent(struct handshake *h);
+static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  kex_late(struct handshake *h);
+static bool  has_banner(const struct handshake *h);
+static void  news_cb(void *arg);
+static void  advance(struct handshake *h);
+static void  enter(struct handshake *h, enum stage next);
+static void  set_deadline(struct handshake *h, double seconds);
+static void  fail(struct handshake *h);
+static void  stop_waiting(struct handshake *h);
+static void  wait_ready(struct handshake *h);
+static void  ready_cb(evutil_socket_t fd, short what, void *arg);
+static bool  wants_write(const struct handshake *h);
+
+/* In order; a step that is done leads to the next line. The only way back is
+ * from "key exchange" to "connect", by retry(). */
+static const struct {
+    const char *name;
+    int       (*step)(struct handshake *h); /* 1 done, 0 would block, -1 failed, see why */
+} stages[] = {
+    [STAGE_RESOLVE] = { "resolve", step_resolve },
+    [STAGE_CONNECT] = { "connect", step_connect },
+    [STAGE_KEX] = { "key exchange", step_kex },
+    [STAGE_HOST_KEY] = { "host key", step_host_key },
+    [STAGE_AUTH] = { "authenticate", step_auth },
+    [STAGE_AGENT] = { "agent", step_agent },
+};
+
+struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
+                                const struct agentfile *agent, const struct handshake_ops *ops,
+                                void *arg)
+{
+    struct handshake *h = xcalloc(1, sizeof *h);
+
+    h->base = base;
+    h->target = *target;
+    h->target.host = xstrdup(target->host);
+    h->target.addr = copy_text(target->addr);
+    h->target.user = copy_text(target->user);
+    h->target.ssh_config = copy_text(target->ssh_config);
+    h->agent = agent;
+    h->ops = ops;
+    h->arg = arg;
+    h->late = xevent_new(base, -1, late_cb, h);
+    route_init(&h->route, base, &h->config, news_cb, h);
+    return h;
+}
+
+static char *copy_text(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+void handshake_start(struct handshake *h)
+{
+    struct error err;
+
+    if (ssh_config_read(&h->config, &h->target, &err) < 0) {
+        conn_failure_set(&h->why, EXIT_DATA, "%s", err.text);
+        fail(h);
+        return;
+    }
+    known_hosts_find(&h->known, &h->config, h->target.host);
+    enter(h, STAGE_RESOLVE);
+    advance(h);
+}
+
+bool handshake_close_input(struct handshake *h)
+{
+    return h->stage >= STAGE_AGENT && remote_close_input(&h->remote);
+}
+
+void handshake_free(struct handshake *h)
+{
+    if (h == NULL)
+        return;
+    drop_session(h);
+    event_free(h->late);
+    route_clear(&h->route);
+    known_hosts_clear(&h->known);
+    ssh_config_clear(&h->config);
+    free((char *)h->target.host);
+    free((char *)h->target.addr);
+    free((char *)h->target.user);
+    free((char *)h->target.ssh_config);
+    free(h);
+}
+
+/* ---- resolve, connect ---- */
+
+static int step_resolve(struct handshake *h)
+{
+    return route_resolve(&h->route, &h->why);
+}
+
+static int step_connect(struct handshake *h)
+{
+    return route_connect(&h->route, &h->why);
+}
+
+/* ---- key exchange ---- */
+
+static int step_kex(struct handshake *h)
+{
+    struct error err;
+    int          rc;
+
+    if (h->session == NULL) {
+        h->session = ssh_session_new(h->route.fd, &h->config, &h->known, &err);
+        if (h->session == NULL)
+            return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
+        h->route.fd = -1; /* the session's from now on */
+    }
+    rc = ssh_connect(h->session);
+    if (rc == SSH_AGAIN)
+        return 0;
+    if (rc != SSH_OK)
+        return kex_failed(h);
+    /* libssh has made the socket blocking; a stuck peer would block us all. */
+    fcntl(ssh_get_fd(h->session), F_SETFL, O_NONBLOCK);
+    return 1;
+}
+
+static int kex_failed(struct handshake *h)
+{
+    const struct ssh_config *config = &h->config;
+    const char              *text = ssh_get_error(h->session);
+    char                     said[PROXY_SAID_SIZE];
+
+    if (has_banner(h))
+        return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
+                                ssh_get_serverbanner(h->session));
+    if (!route_is_tcp(&h->route)) {
+        proxy_complaint(&h->route.proxy, said, sizeof said);
+        return conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the "
+                                "server answered: %s%s%s", config->proxy_command,
+                                said[0] != '\0' ? ": " : "", said);
+    }
+    if (h->retries < RETRIES)
+        return retry(h);
+    conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closes before it says anything, "
+                     "%d times in a row: %s", config->port, config->hostname, RETRIES + 1, text);
+    return conn_failure_hint(&h->why, "sshd's MaxStartups or PerSourcePenalties may be too low, "
+                             "or it is not sshd; fewer at a time: --fanout");
+}
+
+/* Wait a while, up to twice as long each time, then connect anew. Random, so
+ * that the connections that sshd has dropped together do not come back
+ * together. */
+static int retry(struct handshake *h)
+{
+    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - h->retries));
+    uint32_t random;
+
+    h->retries++;
+    log_debug("%s: closed before the banner, attempt %d of %d follows", h->target.host,
+              h->retries + 1, RETRIES + 1);
+    drop_session(h);
+    enter(h, STAGE_CONNECT);
+    h->is_waiting_to_retry = true;
+    evutil_secure_rng_get_bytes(&random, sizeof random);
+    set_deadline(h, RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX));
+    return 0;
+}
+
+/* Back to nothing but config and addresses. */
+static void drop_session(struct handshake *h)
+{
+    if (h->ready != NULL)
+        event_free(h->ready);
+    h->ready = NULL;
+    ssh_auth_free(h->auth);
+    h->auth = NULL;
+    remote_clear(&h->remote);
+    ssh_free(h->session);
+    h->session = NULL;
+    route_hang_up(&h->route);
+}
+
+/* ---- host key, authenticate, agent ---- */
+
+static int step_host_key(struct handshake *h)
+{
+    return known_hosts_check(&h->known, h->session, &h->why) < 0 ? -1 : 1;
+}
+
+static int step_auth(struct handshake *h)
+{
+    int rc;
+
+    if (h->auth == NULL)
+        h->auth = ssh_auth_new(h->session, &h->config);
+    rc = ssh_auth_step(h->auth, &h->why);
+    if (rc > 0) {
+        ssh_auth_free(h->auth);
+        h->auth = NULL;
+    }
+    return rc;
+}
+
+static int step_agent(struct handshake *h)
+{
+    double before = h->remote.timeout_s;
+    int    rc;
+
+    if (h->remote.session == NULL)
+        remote_init(&h->remote, h->session, &h->config, h->agent, h->target.host);
+    rc = remote_step(&h->remote, &h->why);
+    if (h->remote.timeout_s > before && rc == 0)
+        set_deadline(h, h->remote.timeout_s);
+    return rc;
+}
+
+/* ---- deadlines ---- */
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct handshake *h = arg;
+    double            limit_s = h->target.connect_timeout_s;
+
+    (void)fd;
+    (void)what;
+    if (h->is_waiting_to_retry) {
+        h->is_waiting_to_retry = false;
+        set_deadline(h, limit_s);
+        advance(h);
+        return;
+    }
+    if (h->stage <= STAGE_CONNECT)
+        route_late(&h->route, limit_s, &h->why);
+    else if (h->stage == STAGE_KEX)
+        kex_late(h);
+    else if (h->stage == STAGE_AGENT)
+        remote_late(&h->remote, &h->why);
+    else
+        conn_failure_set(&h->why, EXIT_WAITED, "no answer within %g s", limit_s);
+    fail(h);
+}
+
+static void kex_late(struct handshake *h)
+{
+    const struct ssh_config *config = &h->config;
+    double                   limit_s = h->target.connect_timeout_s;
+    char                     said[PROXY_SAID_SIZE];
+
+    if (has_banner(h))
+        conn_failure_set(&h->why, EXIT_WAITED, "not done within %g s", limit_s);
+    else if (route_is_tcp(&h->route))
+        conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
+                         "banner within %g s", config->port, config->hostname, limit_s);
+    else {
+        proxy_complaint(&h->route.proxy, said, sizeof said);
+        conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
+                         "within %g s: %s%s%s", limit_s, config->proxy_command,
+                         said[0] != '\0' ? ": " : "", said);
+    }
+}
+
+static bool has_banner(const struct handshake *h)
+{
+    return h->session != NULL && ssh_get_serverbanner(h->session) != NULL;
+}
+
+/* ---- from stage to stage ---- */
+
+static void news_cb(void *arg)
+{
+    advance(arg);
+}
+
+/* Take steps until one has to wait. After each packet libssh wants to hear that
+ * the socket can be written to before it sends another: it nearly always can,
+ * and calling the step once more finds out without a turn of the loop. */
+static void advance(struct handshake *h)
+{
+    bool has_tried = false;
+    int  done = 1;
+
+    while (done > 0 && h->stage != STAGE_DONE) {
+        done = stages[h->stage].step(h);
+        if (done > 0) {
+            enter(h, h->stage + 1);
+        } else if (done == 0 && !has_tried && wants_write(h)) {
+            has_tried = true;
+            done = 1;
+        }
+    }
+    if (done < 0) {
+        fail(h);
+    } else if (h->stage == STAGE_DONE) {
+        stop_waiting(h);
+        h->ops->done(&h->remote, h->arg);
+    } else if (h->session != NULL) {
+        wait_ready(h);
+    }
+}
+
+static void enter(struct handshake *h, enum stage next)
+{
+    h->stage = next;
+    if (next == STAGE_DONE)
+        return;
+    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->target.connect_timeout_s);
+    h->ops->stage(stages[next].name, h->arg);
+}
+
+static void set_deadline(struct handshake *h, double seconds)
+{
+    struct timeval limit = clock_interval(seconds);
+
+    xevent_add(h->late, &limit);
+}
+
+static void fail(struct handshake *h)
+{
+    stop_waiting(h);
+    h->why.stage = stages[h->stage].name;
+    h->ops->failed(&h->why, h->arg); /* may free h */
+}
+
+static void stop_waiting(struct handshake *h)
+{
+    evtimer_del(h->late);
+    if (h->ready != NULL)
+        event_free(h->ready);
+    h->ready = NULL;
+}
+
+/* Wait for what libssh waits for; asked afresh each time, since a new key
+ * exchange can turn a reader into a writer. Delayed ACKs of 40 ms would double
+ * the length of a handshake, and TCP goes back to them whenever it likes. */
+static void wait_ready(struct handshake *h)
+{
+    int fd = ssh_get_fd(h->session), on = 1;
+
+    if (route_is_tcp(&h->route))
+        setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+    if (h->ready == NULL)
+        h->ready = xevent_new(h->base, fd, ready_cb, h);
+    xevent_watch(h->ready, wants_write(h) ? EV_READ | EV_WRITE : EV_READ);
+}
+
+static void ready_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    advance(arg);
+}
+
+static bool wants_write(const struct handshake *h)
+{
+    return h->session != NULL && ssh_get_poll_flags(h->session) & SSH_WRITE_PENDING;
+}

@@ -1,0 +1,217 @@
+/* remote_agent.c - see remote_agent.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/remote_agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exit_code.h"
+#include "log.h"
+#include "printable.h"
+#include "xalloc.h"
+
+#define PUSH_BYTES_PER_S (64 * 1024) /* a push may take as long as on such a link */
+
+static int  open_channel(struct remote *r, struct conn_failure *why);
+static int  run_command(struct remote *r, struct conn_failure *why);
+static int  talk(struct remote *r, struct conn_failure *why);
+static int  result_of(struct remote *r, int rc, const char *what,
+                      struct conn_failure *why);
+static int  ended_early(struct remote *r, struct conn_failure *why);
+static void describe_shell(struct remote *r, char *text, size_t size);
+static void describe_end(const struct ssh_stream *stream, char *text, size_t size);
+
+void remote_init(struct remote *r, ssh_session session, const struct ssh_config *config,
+                 const struct agentfile *agent, const char *host)
+{
+    *r = (struct remote){ .session = session, .config = config, .agent = agent, .host = host,
+                          .timeout_s = REMOTE_TIMEOUT_S };
+}
+
+void remote_clear(struct remote *r)
+{
+    bootstrap_clear(&r->bootstrap);
+    ssh_stream_clear(&r->stream);
+    *r = (struct remote){ 0 };
+}
+
+int remote_step(struct remote *r, struct conn_failure *why)
+{
+    int rc;
+
+    if (!r->is_channel_open && (rc = open_channel(r, why)) <= 0)
+        return rc;
+    if (!r->is_running && (rc = run_command(r, why)) <= 0)
+        return rc;
+    return talk(r, why);
+}
+
+bool remote_close_input(struct remote *r)
+{
+    if (!r->is_asked)
+        return false;
+    evbuffer_drain(r->stream.out, evbuffer_get_length(r->stream.out));
+    r->is_leaving = ssh_channel_send_eof(r->stream.channel) != SSH_ERROR;
+    return r->is_leaving;
+}
+
+void remote_late(struct remote *r, struct conn_failure *why)
+{
+    char shell[768];
+
+    if (!r->is_asked) {
+        conn_failure_set(why, EXIT_WAITED, "sshd opened no session within %g s", r->timeout_s);
+        return;
+    }
+    describe_shell(r, shell, sizeof shell);
+    conn_failure_set(why, EXIT_WAITED, "%sdid not start the agent within %g s", shell,
+                     r->timeout_s);
+}
+
+int remote_ended(struct remote *r, struct conn_failure *why)
+{
+    const struct ssh_stream *s = &r->stream;
+    size_t                   count = evbuffer_get_length(s->grumble);
+    char                     said[640] = "", end[64];
+
+    if (s->exit_status == 0 && s->exit_signal[0] == '\0')
+        return 0;
+    describe_end(s, end, sizeof end);
+    why->is_cut = s->exit_status < 0 && s->exit_signal[0] == '\0';
+    if (count > 0)
+        printable_tail((const char *)evbuffer_pullup(s->grumble, -1), count, said, sizeof said);
+    return conn_failure_set(why, EXIT_LOST, "muster-agent %s%s%s", end,
+                            said[0] != '\0' ? ": " : "", said);
+}
+
+static int open_channel(struct remote *r, struct conn_failure *why)
+{
+    ssh_channel channel;
+    int         rc;
+
+    if (r->stream.channel == NULL) {
+        channel = ssh_channel_new(r->session);
+        if (channel == NULL)
+            xalloc_die();
+        ssh_stream_init(&r->stream, r->session, channel);
+    }
+    rc = result_of(r, ssh_channel_open_session(r->stream.channel), "sshd opens no session", why);
+    r->is_channel_open = rc > 0;
+    return rc;
+}
+
+/* The opening line goes out with the request, without waiting for its answer:
+ * a round trip less. */
+static int run_command(struct remote *r, struct conn_failure *why)
+{
+    char *command = bootstrap_command(r->agent, r->has_replaced);
+    int   rc = result_of(r, ssh_channel_request_exec(r->stream.channel, command),
+                         "sshd runs no command", why);
+
+    free(command);
+    if (rc >= 0 && !r->is_asked) {
+        r->is_asked = true;
+        if (bootstrap_start(&r->bootstrap, r->agent, r->has_replaced, r->stream.out) < 0)
+            return conn_failure_set(why, EXIT_INTERNAL, "no random bytes for a nonce");
+        if (ssh_stream_turn(&r->stream) < 0)
+            return result_of(r, SSH_ERROR, "connection lost", why);
+    }
+    r->is_running = rc > 0;
+    return rc;
+}
+
+static int talk(struct remote *r, struct conn_failure *why)
+{
+    enum bootstrap_result result;
+
+    do {
+        if (ssh_stream_turn(&r->stream) < 0)
+            return result_of(r, SSH_ERROR, "connection lost", why);
+        if (r->is_leaving)
+            return ssh_stream_has_ended(&r->stream) ? -1 : 0;
+        result = bootstrap_feed(&r->bootstrap, r->stream.in, why);
+        if (result == BOOTSTRAP_PUSH) {
+            log_info("%s: pushing the agent (%zu bytes)", r->host, r->agent->size);
+            r->timeout_s += (double)r->agent->size / PUSH_BYTES_PER_S;
+        }
+    } while (result == BOOTSTRAP_PUSH);
+    if (result == BOOTSTRAP_FAILED)
+        return -1;
+    if (result == BOOTSTRAP_MORE)
+        return ssh_stream_has_ended(&r->stream) ? ended_early(r, why) : 0;
+    if (r->bootstrap.noise > 0)
+        log_info("%s: skipped %zu bytes that the login shell printed", r->host,
+                 r->bootstrap.noise);
+    bootstrap_clear(&r->bootstrap);
+    return 1;
+}
+
+static int result_of(struct remote *r, int rc, const char *what, struct conn_failure *why)
+{
+    if (rc == SSH_OK)
+        return 1;
+    if (rc == SSH_AGAIN)
+        return 0;
+    return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
+}
+
+/* The command ended before its nonce came. Once, that is blamed on the agent in
+ * the node's cache: a new channel replaces it. */
+static int ended_early(struct remote *r, struct conn_failure *why)
+{
+    char shell[768], end[64];
+
+    describe_end(&r->stream, end, sizeof end);
+    if (r->bootstrap.pushes == 0 && !r->has_replaced) {
+        log_info("%s: the shell or the agent in its cache %s, pushing it again", r->host, end);
+        bootstrap_clear(&r->bootstrap);
+        ssh_stream_clear(&r->stream);
+        r->is_channel_open = r->is_asked = r->is_running = false;
+        r->has_replaced = true;
+        return remote_step(r, why);
+    }
+    describe_shell(r, shell, sizeof shell);
+    conn_failure_set(why, EXIT_PROTOCOL, "%s%s", shell, end);
+    if (r->bootstrap.pushes > 0)
+        return conn_failure_hint(why, "the agent was pushed and does not start: is %s built for "
+                                      "this node's processor?", r->agent->path);
+    return conn_failure_hint(why, "try: ssh -p %d %s@%s true", r->config->port, r->config->user,
+                             r->config->hostname);
+}
+
+/* "the login shell printed "..." and ", what went to stderr first. */
+static void describe_shell(struct remote *r, char *text, size_t size)
+{
+    size_t count = evbuffer_get_length(r->stream.grumble);
+    char   said[640] = "";
+
+    if (count > 0)
+        printable_tail((const char *)evbuffer_pullup(r->stream.grumble, -1), count, said,
+                       sizeof said);
+    bootstrap_end(&r->bootstrap, r->stream.in);
+    if (said[0] == '\0')
+        bootstrap_noise(&r->bootstrap, said, sizeof said);
+    if (said[0] != '\0')
+        snprintf(text, size, "the login shell printed \"%s\" and ", said);
+    else
+        snprintf(text, size, "the login shell ");
+}
+
+/* A login shell that has waited for its command says 128 and the signal's number. */
+static void describe_end(const struct ssh_stream *s, char *text, size_t size)
+{
+    const char *signal = s->exit_status > 128 ? sigabbrev_np(s->exit_status - 128) : NULL;
+
+    if (s->exit_signal[0] != '\0')
+        signal = s->exit_signal;
+    if (signal != NULL)
+        snprintf(text, size, "was killed by SIG%s", signal);
+    else if (s->exit_status >= 0)
+        snprintf(text, size, "exited with status %d", s->exit_status);
+    else
+        snprintf(text, size, "was cut off by sshd");
+}

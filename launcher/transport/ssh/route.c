@@ -1,0 +1,127 @@
+/* route.c - see route.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/route.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+
+static void resolved(struct addrinfo *found, const struct error *err, void *arg);
+static void dialled(int fd, const struct error *err, void *arg);
+
+void route_init(struct route *r, struct event_base *base, const struct ssh_config *config,
+                void (*news)(void *arg), void *arg)
+{
+    *r = (struct route){ .base = base, .config = config, .news = news, .arg = arg, .fd = -1 };
+}
+
+void route_clear(struct route *r)
+{
+    route_hang_up(r);
+    resolve_free(r->resolve);
+    r->resolve = NULL;
+    if (r->addresses != NULL)
+        freeaddrinfo(r->addresses);
+    r->addresses = NULL;
+}
+
+void route_hang_up(struct route *r)
+{
+    dial_free(r->dial);
+    r->dial = NULL;
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+    proxy_stop(&r->proxy);
+}
+
+bool route_is_tcp(const struct route *r)
+{
+    return r->config->proxy_command == NULL;
+}
+
+int route_resolve(struct route *r, struct conn_failure *why)
+{
+    struct error err;
+
+    if (!route_is_tcp(r) || r->addresses != NULL)
+        return 1;
+    if (r->has_failed) {
+        conn_failure_set(why, EXIT_UNREACHABLE, "%s", r->err.text);
+        return conn_failure_hint(why, "check the hostfile, or give the node an address: addr=");
+    }
+    if (r->resolve == NULL)
+        r->resolve = resolve_start(r->base, r->config->hostname, r->config->port,
+                                   r->config->family, resolved, r, &err);
+    if (r->resolve == NULL)
+        return conn_failure_set(why, EXIT_INTERNAL, "%s", err.text);
+    return 0;
+}
+
+int route_connect(struct route *r, struct conn_failure *why)
+{
+    struct error err;
+
+    if (r->fd >= 0)
+        return 1;
+    if (r->has_failed) {
+        conn_failure_set(why, EXIT_UNREACHABLE, "%s", r->err.text);
+        if (strstr(r->err.text, strerror(ECONNREFUSED)) != NULL)
+            conn_failure_hint(why, "is sshd running there, on port %d?", r->config->port);
+        return -1;
+    }
+    if (!route_is_tcp(r)) {
+        if (proxy_start(&r->proxy, r->base, r->config->proxy_command, &r->fd, &err) < 0)
+            return conn_failure_set(why, EXIT_INTERNAL, "%s", err.text);
+        return 1;
+    }
+    if (r->dial == NULL)
+        r->dial = dial_start(r->base, r->addresses, dialled, r);
+    return 0;
+}
+
+void route_late(const struct route *r, double limit_s, struct conn_failure *why)
+{
+    struct error tried = { "" };
+
+    if (r->dial == NULL) {
+        conn_failure_set(why, EXIT_UNREACHABLE, "no answer from the name service about %s "
+                         "within %g s", r->config->hostname, limit_s);
+        return;
+    }
+    dial_describe(r->dial, &tried);
+    conn_failure_set(why, EXIT_UNREACHABLE, "%s within %g s", tried.text, limit_s);
+    conn_failure_hint(why, "is the node up, and does a firewall let port %d through?",
+                      r->config->port);
+}
+
+static void resolved(struct addrinfo *found, const struct error *err, void *arg)
+{
+    struct route *r = arg;
+
+    resolve_free(r->resolve);
+    r->resolve = NULL;
+    r->addresses = found;
+    r->has_failed = found == NULL;
+    if (r->has_failed)
+        r->err = *err;
+    r->news(r->arg);
+}
+
+static void dialled(int fd, const struct error *err, void *arg)
+{
+    struct route *r = arg;
+
+    dial_free(r->dial);
+    r->dial = NULL;
+    r->fd = fd;
+    r->has_failed = fd < 0;
+    if (r->has_failed)
+        r->err = *err;
+    r->news(r->arg);
+}

@@ -1,0 +1,53 @@
+/* route.h - a socket to the sshd of one host
+ *
+ * The host's name is looked up (resolve.h) and its addresses are dialled (dial.h); or else ssh
+ * config has a proxy command, which takes the place of both (proxy.h). The caller keeps the
+ * deadlines and says when to hang up.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ROUTE_H
+#define MUSTER_ROUTE_H
+
+#include <stdbool.h>
+
+#include <event2/event.h>
+
+#include "err.h"
+#include "transport/conn.h"
+#include "transport/ssh/dial.h"
+#include "transport/ssh/proxy.h"
+#include "transport/ssh/resolve.h"
+#include "transport/ssh/ssh_config.h"
+
+struct route {
+    struct event_base       *base;
+    const struct ssh_config *config; /* borrowed */
+    void                   (*news)(void *arg); /* the step in hand can go on; may free the route */
+    void                    *arg;
+    struct resolve          *resolve;
+    struct addrinfo         *addresses;
+    struct dial             *dial;
+    struct proxy             proxy;
+    int                      fd; /* -1: none */
+    bool                     has_failed;
+    struct error             err;
+};
+
+void route_init(struct route *route, struct event_base *base, const struct ssh_config *config,
+                void (*news)(void *arg), void *arg);
+void route_clear(struct route *route);
+
+/* Two steps. 1: done. 0: call again when there is news. -1: see why. After the second one fd is
+ * connected; whoever takes it leaves -1 there. */
+int route_resolve(struct route *route, struct conn_failure *why);
+int route_connect(struct route *route, struct conn_failure *why);
+
+/* The step in hand has not been done within limit_s: say in why what it waited for. */
+void route_late(const struct route *route, double limit_s, struct conn_failure *why);
+
+/* Back to before route_connect(). */
+void route_hang_up(struct route *route);
+
+bool route_is_tcp(const struct route *route);
+
+#endif

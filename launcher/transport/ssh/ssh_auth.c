@@ -1,0 +1,287 @@
+/* ssh_auth.c - see ssh_auth.h
+ *
+ * libssh's talk with the ssh agent blocks. It is a process of this user on this
+ * machine that answers within milliseconds, or it has been asked to confirm
+ * each use (ssh-add -c) and then every launcher waits for the person. What must
+ * not happen is a hang for ever behind a dead socket, such as a forwarded one
+ * whose far end has gone: so ssh_agent.c asks first, with a deadline.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/ssh_auth.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "exit_code.h"
+#include "transport/ssh/ssh_agent.h"
+#include "transport/ssh/ssh_keys.h"
+#include "xalloc.h"
+
+struct candidate {
+    const char *path;        /* NULL: the ssh agent */
+    char       *certificate; /* NULL: the bare key */
+};
+
+struct ssh_auth {
+    ssh_session              session;
+    const struct ssh_config *config;
+    struct candidate        *candidate;
+    size_t                   count, at;
+    bool                     is_asked; /* the authentication service has answered */
+    bool                     has_agent;
+    int                      agent_keys;
+    struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
+    struct buffer            skipped;  /* "~/.ssh/id_ecdsa does not exist" */
+    char                    *encrypted; /* path of a key that only an agent could use */
+};
+
+static void        add_files(struct ssh_auth *auth);
+static void        add_candidate(struct ssh_auth *auth, const char *path,
+                                 const char *certificate);
+static int         offer(struct ssh_auth *auth);
+static int         offer_agent(struct ssh_auth *auth);
+static int         reach_agent(struct ssh_auth *auth);
+static int         offer_key(struct ssh_auth *auth, const struct candidate *c);
+static void        note(struct buffer *notes, const char *text, const char *more);
+static int         refuse(struct ssh_auth *auth, struct conn_failure *why);
+static int         give_up(struct ssh_auth *auth, struct conn_failure *why);
+static void        list_methods(int methods, char *text, size_t size);
+static const char *text_of(struct buffer *notes);
+
+struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *config)
+{
+    struct ssh_auth *auth = xcalloc(1, sizeof *auth);
+
+    ssh_keys_take();
+    auth->session = session;
+    auth->config = config;
+    if (config->identities_named)
+        add_files(auth);
+    add_candidate(auth, NULL, NULL);
+    if (!config->identities_named)
+        add_files(auth);
+    return auth;
+}
+
+void ssh_auth_free(struct ssh_auth *auth)
+{
+    size_t i;
+
+    if (auth == NULL)
+        return;
+    for (i = 0; i < auth->count; i++)
+        free(auth->candidate[i].certificate);
+    free(auth->candidate);
+    buffer_clear(&auth->tried);
+    buffer_clear(&auth->skipped);
+    free(auth->encrypted);
+    free(auth);
+    ssh_keys_drop();
+}
+
+int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
+{
+    int rc;
+
+    /* Before any key: which RSA signatures the server takes (EXT_INFO) is only
+     * known for certain once it has answered this. */
+    if (!auth->is_asked) {
+        rc = ssh_service_request(auth->session, "ssh-userauth");
+        if (rc == SSH_AGAIN)
+            return 0;
+        if (rc != SSH_OK)
+            return refuse(auth, why);
+        auth->is_asked = true;
+    }
+    for (; auth->at < auth->count; auth->at++) {
+        rc = offer(auth);
+        if (rc == SSH_AUTH_SUCCESS)
+            return 1;
+        if (rc == SSH_AUTH_AGAIN)
+            return 0;
+        /* Otherwise it was the signature that failed, as when the agent's
+         * owner did not confirm it. */
+        if (rc == SSH_AUTH_ERROR && !ssh_is_connected(auth->session))
+            return refuse(auth, why);
+        if (rc == SSH_AUTH_PARTIAL)
+            break;
+    }
+    return give_up(auth, why);
+}
+
+/* ---- candidates ---- */
+
+/* A certificate that the config names goes with each key; CERT_FILE as ssh
+ * guesses it, beside the key, only where it exists. */
+static void add_files(struct ssh_auth *auth)
+{
+    const struct strlist *files = &auth->config->identity_files;
+    const struct strlist *certificates = &auth->config->certificate_files;
+    char                 *beside;
+    size_t                i, k;
+
+    for (i = 0; i < files->count; i++) {
+        for (k = 0; k < certificates->count; k++)
+            add_candidate(auth, files->item[i], certificates->item[k]);
+        beside = xasprintf("%s-cert.pub", files->item[i]);
+        if (access(beside, R_OK) == 0)
+            add_candidate(auth, files->item[i], beside);
+        free(beside);
+        add_candidate(auth, files->item[i], NULL);
+    }
+}
+
+static void add_candidate(struct ssh_auth *auth, const char *path, const char *certificate)
+{
+    auth->candidate = xreallocarray(auth->candidate, auth->count + 1, sizeof *auth->candidate);
+    auth->candidate[auth->count++] = (struct candidate){
+        .path = path,
+        .certificate = certificate != NULL ? xstrdup(certificate) : NULL,
+    };
+}
+
+/* ---- offering ---- */
+
+static int offer(struct ssh_auth *auth)
+{
+    const struct candidate *c = &auth->candidate[auth->at];
+
+    return c->path == NULL ? offer_agent(auth) : offer_key(auth, c);
+}
+
+/* Called again until it is decided. */
+static int offer_agent(struct ssh_auth *auth)
+{
+    char keys[64];
+    int  rc;
+
+    if (!auth->has_agent && reach_agent(auth) < 0)
+        return SSH_AUTH_DENIED;
+    rc = ssh_userauth_agent(auth->session, NULL);
+    if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR) {
+        snprintf(keys, sizeof keys, "agent: %d key%s", auth->agent_keys,
+                 auth->agent_keys == 1 ? "" : "s");
+        note(&auth->tried, keys, "");
+    }
+    return rc;
+}
+
+/* By a socket of ours: libssh 0.9 knows no IdentityAgent, and the session closes
+ * it in the end. */
+static int reach_agent(struct ssh_auth *auth)
+{
+    struct error err = { "libssh cannot use it" };
+    int          fd = -1;
+
+    auth->agent_keys = ssh_agent_count(auth->config->identity_agent, &err);
+    if (auth->agent_keys > 0)
+        fd = ssh_agent_connect(auth->config->identity_agent, &err);
+    if (fd >= 0 && ssh_set_agent_socket(auth->session, fd) == SSH_OK) {
+        auth->has_agent = true;
+        return 0;
+    }
+    note(&auth->skipped, "agent: ", auth->agent_keys == 0 ? "no keys" : err.text);
+    return -1;
+}
+
+static int offer_key(struct ssh_auth *auth, const struct candidate *c)
+{
+    static const char *const reasons[] = {
+        [SSH_KEY_ABSENT] = " cannot be opened",
+        [SSH_KEY_ENCRYPTED] = " is encrypted",
+        [SSH_KEY_BAD] = " is not a private key that can be read",
+    };
+    enum ssh_key_state state;
+    ssh_key            key = ssh_keys_get(c->path, c->certificate, &state);
+    int                rc;
+
+    if (key == NULL) {
+        if (c->certificate == NULL)
+            note(&auth->skipped, c->path, reasons[state]);
+        if (state == SSH_KEY_ENCRYPTED && auth->encrypted == NULL)
+            auth->encrypted = xstrdup(c->path);
+        return SSH_AUTH_DENIED;
+    }
+    rc = ssh_userauth_publickey(auth->session, NULL, key);
+    if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR)
+        note(&auth->tried, c->path, c->certificate != NULL ? " with its certificate" : "");
+    return rc;
+}
+
+static void note(struct buffer *notes, const char *text, const char *more)
+{
+    if (notes->size > 0)
+        buffer_add_text(notes, ", ");
+    buffer_add_text(notes, text);
+    buffer_add_text(notes, more);
+}
+
+/* ---- failing ---- */
+
+/* The connection itself failed, as after too many keys. */
+static int refuse(struct ssh_auth *auth, struct conn_failure *why)
+{
+    conn_failure_set(why, EXIT_REFUSED, "the server hung up: %s (tried %s)",
+                     ssh_get_error(auth->session),
+                     auth->tried.size > 0 ? text_of(&auth->tried) : "no key yet");
+    if (strstr(why->text, "Too many authentication failures") != NULL)
+        conn_failure_hint(why, "name the key for this host in ~/.ssh/config (IdentityFile)");
+    return -1;
+}
+
+static int give_up(struct ssh_auth *auth, struct conn_failure *why)
+{
+    int  methods = ssh_userauth_list(auth->session, NULL);
+    char offered[128];
+
+    list_methods(methods, offered, sizeof offered);
+    if (auth->at < auth->count)
+        conn_failure_set(why, EXIT_REFUSED, "the server took the key and wants %s as well",
+                         offered);
+    else if (auth->tried.size == 0)
+        conn_failure_set(why, EXIT_REFUSED, "no key to offer (%s)", text_of(&auth->skipped));
+    else
+        conn_failure_set(why, EXIT_REFUSED, "publickey refused for user %s (tried %s; the server "
+                         "offers %s)", auth->config->user, text_of(&auth->tried),
+                         offered);
+    if (auth->encrypted != NULL)
+        conn_failure_hint(why, "%s is encrypted: ssh-add it", auth->encrypted);
+    else if (methods != 0 && !(methods & SSH_AUTH_METHOD_PUBLICKEY))
+        conn_failure_hint(why, "muster only uses keys, which this server does not take");
+    else
+        conn_failure_hint(why, "try: ssh-copy-id -p %d %s@%s", auth->config->port,
+                          auth->config->user, auth->config->hostname);
+    return -1;
+}
+
+static void list_methods(int methods, char *text, size_t size)
+{
+    static const struct {
+        int         bit;
+        const char *name;
+    } names[] = {
+        { SSH_AUTH_METHOD_PUBLICKEY, "publickey" },
+        { SSH_AUTH_METHOD_PASSWORD, "password" },
+        { SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive" },
+        { SSH_AUTH_METHOD_HOSTBASED, "hostbased" },
+        { SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic" },
+    };
+    size_t i, put = 0;
+
+    snprintf(text, size, "nothing");
+    for (i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (methods & names[i].bit && put < size)
+            put += (size_t)snprintf(text + put, size - put, "%s%s", put > 0 ? "," : "",
+                                    names[i].name);
+}
+
+static const char *text_of(struct buffer *notes)
+{
+    buffer_add(notes, "", 1);
+    return notes->bytes;
+}

@@ -1,0 +1,134 @@
+/* ssh_keys.c - see ssh_keys.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/ssh_keys.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "xalloc.h"
+
+struct stored_key {
+    char              *path, *certificate;
+    ssh_key            key;
+    enum ssh_key_state state;
+};
+
+static struct {
+    struct stored_key *entry;
+    size_t             count, users;
+} store;
+
+static bool is_same(const char *one, const char *other);
+static void read_key(struct stored_key *stored);
+static bool is_file(const char *path);
+static int  refuse_passphrase(const char *prompt, char *buf, size_t size, int echo,
+                              int verify, void *asked);
+static void add_certificate(struct stored_key *stored);
+
+void ssh_keys_take(void)
+{
+    store.users++;
+}
+
+void ssh_keys_drop(void)
+{
+    size_t i;
+
+    if (--store.users > 0)
+        return;
+    for (i = 0; i < store.count; i++) {
+        free(store.entry[i].path);
+        free(store.entry[i].certificate);
+        ssh_key_free(store.entry[i].key); /* wipes it */
+    }
+    free(store.entry);
+    store.entry = NULL;
+    store.count = 0;
+}
+
+ssh_key ssh_keys_get(const char *path, const char *certificate, enum ssh_key_state *state)
+{
+    struct stored_key *stored;
+    size_t             i;
+
+    for (i = 0; i < store.count; i++) {
+        stored = &store.entry[i];
+        if (strcmp(stored->path, path) == 0 && is_same(stored->certificate, certificate)) {
+            *state = stored->state;
+            return stored->key;
+        }
+    }
+    store.entry = xreallocarray(store.entry, store.count + 1, sizeof *store.entry);
+    stored = &store.entry[store.count++];
+    *stored = (struct stored_key){ .path = xstrdup(path) };
+    if (certificate != NULL)
+        stored->certificate = xstrdup(certificate);
+    read_key(stored);
+    *state = stored->state;
+    return stored->key;
+}
+
+static bool is_same(const char *one, const char *other)
+{
+    return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+static void read_key(struct stored_key *stored)
+{
+    bool asked = false;
+    int  rc;
+
+    if (!is_file(stored->path) || !is_file(stored->certificate)) {
+        stored->state = SSH_KEY_BAD;
+        return;
+    }
+    rc = ssh_pki_import_privkey_file(stored->path, NULL, refuse_passphrase, &asked, &stored->key);
+    if (rc == SSH_OK && stored->certificate != NULL)
+        add_certificate(stored);
+    else if (rc == SSH_OK)
+        stored->state = SSH_KEY_USABLE;
+    else
+        stored->state = rc == SSH_EOF ? SSH_KEY_ABSENT
+                        : asked       ? SSH_KEY_ENCRYPTED
+                                      : SSH_KEY_BAD;
+}
+
+/* libssh would open a pipe, and wait there for a writer. */
+static bool is_file(const char *path)
+{
+    struct stat about;
+
+    return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
+}
+
+static int refuse_passphrase(const char *prompt, char *buf, size_t size, int echo, int verify,
+                             void *asked)
+{
+    (void)prompt;
+    (void)buf;
+    (void)size;
+    (void)echo;
+    (void)verify;
+    *(bool *)asked = true;
+    return -1;
+}
+
+static void add_certificate(struct stored_key *stored)
+{
+    ssh_key certificate = NULL;
+    int     rc = ssh_pki_import_cert_file(stored->certificate, &certificate);
+
+    if (rc == SSH_OK && ssh_pki_copy_cert_to_privkey(certificate, stored->key) == SSH_OK) {
+        stored->state = SSH_KEY_USABLE;
+    } else {
+        stored->state = rc == SSH_EOF ? SSH_KEY_ABSENT : SSH_KEY_BAD;
+        ssh_key_free(stored->key);
+        stored->key = NULL;
+    }
+    ssh_key_free(certificate);
+}

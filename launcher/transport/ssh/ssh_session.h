@@ -1,0 +1,22 @@
+/* ssh_session.h - a libssh session set up the way muster wants it
+ *
+ * Non-blocking, for a socket that is already connected, with what ssh config
+ * says about algorithms and user, and muster's own preferences where it says
+ * nothing.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SSH_SESSION_H
+#define MUSTER_SSH_SESSION_H
+
+#include <libssh/libssh.h>
+
+#include "err.h"
+#include "transport/ssh/known_hosts.h"
+#include "transport/ssh/ssh_config.h"
+
+/* NULL with err. The socket is the session's from the first ssh_connect() on:
+ * ssh_free() closes it. (ssh_disconnect() would not.) */
+ssh_session ssh_session_new(int fd, const struct ssh_config *config,
+                            const struct known_hosts *known, struct error *err);
+
+#endif
