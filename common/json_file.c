@@ -18,7 +18,7 @@
 static bool is_pipe(const char *path);
 static int  write_file(const char *path, const json_t *body);
 
-int json_try(const char *path, struct error *err)
+int json_file_try(const char *path, struct error *err)
 {
     int fd;
 
@@ -31,7 +31,7 @@ int json_try(const char *path, struct error *err)
     return 0;
 }
 
-int json_give(const char *path, json_t *body)
+int json_file_write(const char *path, json_t *body)
 {
     int rc;
 

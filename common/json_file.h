@@ -10,9 +10,9 @@
 
 /* Can path be written? Asked before anything is started: it shall not be found out after
  * days. NULL and "-" can. -1 with err. */
-int json_try(const char *path, struct error *err);
+int json_file_try(const char *path, struct error *err);
 
 /* Write body to path ("-" is stdout) and release it. -1 when that failed; it was said. */
-int json_give(const char *path, json_t *body);
+int json_file_write(const char *path, json_t *body);
 
 #endif

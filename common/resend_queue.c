@@ -13,41 +13,41 @@
 
 #define WRITE_PARTS 32 /* pieces of the buffer in one writev() */
 
-static int      check(const struct replay *replay, uint64_t position, struct error *err);
-static uint64_t furthest(const struct replay *replay);
-static void     forget(struct replay *replay, size_t size);
+static int      check(const struct resend_queue *queue, uint64_t position, struct error *err);
+static uint64_t furthest(const struct resend_queue *queue);
+static void     forget(struct resend_queue *queue, size_t size);
 
-void replay_init(struct replay *replay)
+void resend_queue_init(struct resend_queue *queue)
 {
-    *replay = (struct replay){ .bytes = evbuffer_new() };
-    if (replay->bytes == NULL)
+    *queue = (struct resend_queue){ .bytes = evbuffer_new() };
+    if (queue->bytes == NULL)
         xalloc_die();
 }
 
-void replay_clear(struct replay *replay)
+void resend_queue_clear(struct resend_queue *queue)
 {
-    if (replay->bytes != NULL)
-        evbuffer_free(replay->bytes);
-    *replay = (struct replay){ 0 };
+    if (queue->bytes != NULL)
+        evbuffer_free(queue->bytes);
+    *queue = (struct resend_queue){ 0 };
 }
 
 /* Modulo 2^64: begin is 0 when they have gone. */
-void replay_count_from_here(struct replay *replay)
+void resend_queue_count_from_here(struct resend_queue *queue)
 {
-    replay->begin = 0 - (uint64_t)evbuffer_get_length(replay->bytes);
+    queue->begin = 0 - (uint64_t)evbuffer_get_length(queue->bytes);
 }
 
-size_t replay_unsent(const struct replay *replay)
+size_t resend_queue_unsent(const struct resend_queue *queue)
 {
-    return evbuffer_get_length(replay->bytes) - replay->sent;
+    return evbuffer_get_length(queue->bytes) - queue->sent;
 }
 
-size_t replay_kept(const struct replay *replay)
+size_t resend_queue_kept(const struct resend_queue *queue)
 {
-    return evbuffer_get_length(replay->bytes);
+    return evbuffer_get_length(queue->bytes);
 }
 
-ssize_t replay_write(struct replay *replay, int fd)
+ssize_t resend_queue_write(struct resend_queue *queue, int fd)
 {
     struct evbuffer_iovec part[WRITE_PARTS];
     struct iovec          from[WRITE_PARTS];
@@ -55,10 +55,10 @@ ssize_t replay_write(struct replay *replay, int fd)
     ssize_t               done;
     int                   count, i;
 
-    if (replay_unsent(replay) == 0)
+    if (resend_queue_unsent(queue) == 0)
         return 0;
-    evbuffer_ptr_set(replay->bytes, &at, replay->sent, EVBUFFER_PTR_SET);
-    count = evbuffer_peek(replay->bytes, -1, &at, part, WRITE_PARTS);
+    evbuffer_ptr_set(queue->bytes, &at, queue->sent, EVBUFFER_PTR_SET);
+    count = evbuffer_peek(queue->bytes, -1, &at, part, WRITE_PARTS);
     count = count > WRITE_PARTS ? WRITE_PARTS : count;
     for (i = 0; i < count; i++)
         from[i] = (struct iovec){ .iov_base = part[i].iov_base, .iov_len = part[i].iov_len };
@@ -66,103 +66,103 @@ ssize_t replay_write(struct replay *replay, int fd)
         done = writev(fd, from, count);
     while (done < 0 && errno == EINTR);
     if (done > 0)
-        replay->sent += (size_t)done;
-    if (!replay->keeps)
-        forget(replay, replay->sent);
+        queue->sent += (size_t)done;
+    if (!queue->keeps)
+        forget(queue, queue->sent);
     return done;
 }
 
-void replay_send(struct replay *replay, struct evbuffer *out)
+void resend_queue_send(struct resend_queue *queue, struct evbuffer *out)
 {
     struct evbuffer_ptr   at;
     struct evbuffer_iovec part;
 
-    if (!replay->keeps) {
-        forget(replay, replay->sent);
-        replay->begin += evbuffer_get_length(replay->bytes);
-        if (evbuffer_add_buffer(out, replay->bytes) < 0)
+    if (!queue->keeps) {
+        forget(queue, queue->sent);
+        queue->begin += evbuffer_get_length(queue->bytes);
+        if (evbuffer_add_buffer(out, queue->bytes) < 0)
             xalloc_die();
         return;
     }
-    while (replay_unsent(replay) > 0) {
-        evbuffer_ptr_set(replay->bytes, &at, replay->sent, EVBUFFER_PTR_SET);
-        evbuffer_peek(replay->bytes, -1, &at, &part, 1);
+    while (resend_queue_unsent(queue) > 0) {
+        evbuffer_ptr_set(queue->bytes, &at, queue->sent, EVBUFFER_PTR_SET);
+        evbuffer_peek(queue->bytes, -1, &at, &part, 1);
         if (evbuffer_add(out, part.iov_base, part.iov_len) < 0)
             xalloc_die();
-        replay->sent += part.iov_len;
+        queue->sent += part.iov_len;
     }
 }
 
-void replay_take(struct replay *replay, size_t body_size)
+void resend_queue_take(struct resend_queue *queue, size_t body_size)
 {
-    replay->taken += FRAME_HEADER_BYTES + body_size;
-    replay->untold_frames++;
+    queue->taken += FRAME_HEADER_BYTES + body_size;
+    queue->untold_frames++;
 }
 
-bool replay_owes_ack(const struct replay *replay)
+bool resend_queue_owes_ack(const struct resend_queue *queue)
 {
-    return replay->keeps && (replay->taken - replay->told >= REPLAY_ACK_BYTES ||
-                             replay->untold_frames >= REPLAY_ACK_FRAMES);
+    return queue->keeps && (queue->taken - queue->told >= RESEND_ACK_BYTES ||
+                             queue->untold_frames >= RESEND_ACK_FRAMES);
 }
 
-void replay_put_ack(struct replay *replay, uint32_t generation)
+void resend_queue_put_ack(struct resend_queue *queue, uint32_t generation)
 {
     unsigned char body[8];
     struct frame  ack = { .type = FRAME_ACK, .generation = generation, .body = body,
                           .size = sizeof body };
 
-    if (!replay->keeps || replay->taken == replay->told)
+    if (!queue->keeps || queue->taken == queue->told)
         return;
-    put_u64(body, replay->taken);
-    frame_put(replay->bytes, &ack);
-    replay->told = replay->taken;
-    replay->untold_frames = 0;
+    put_u64(body, queue->taken);
+    frame_put(queue->bytes, &ack);
+    queue->told = queue->taken;
+    queue->untold_frames = 0;
 }
 
 /* One that comes again with the rest of a stream says what is known already. */
-int replay_take_ack(struct replay *replay, const struct frame *frame, struct error *err)
+int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame, struct error *err)
 {
     if (frame->size != 8)
         return err_set(err, "ACK frame of %zu bytes", frame->size);
-    if (get_u64(frame->body) < replay->begin)
+    if (get_u64(frame->body) < queue->begin)
         return 0;
-    if (check(replay, get_u64(frame->body), err) < 0)
+    if (check(queue, get_u64(frame->body), err) < 0)
         return -1;
-    forget(replay, (size_t)(get_u64(frame->body) - replay->begin));
+    forget(queue, (size_t)(get_u64(frame->body) - queue->begin));
     return 0;
 }
 
-int replay_rewind(struct replay *replay, uint64_t position, size_t *again, struct error *err)
+int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again, struct error *err)
 {
-    if (check(replay, position, err) < 0)
+    if (check(queue, position, err) < 0)
         return -1;
-    replay->end_before = furthest(replay);
-    *again = (size_t)(replay->end_before - position);
-    forget(replay, (size_t)(position - replay->begin));
-    replay->sent = 0;
+    queue->end_before = furthest(queue);
+    *again = (size_t)(queue->end_before - position);
+    forget(queue, (size_t)(position - queue->begin));
+    queue->sent = 0;
     return 0;
 }
 
-static int check(const struct replay *replay, uint64_t position, struct error *err)
+static int check(const struct resend_queue *queue, uint64_t position, struct error *err)
 {
-    if (position >= replay->begin && position <= furthest(replay))
+    if (position >= queue->begin && position <= furthest(queue))
         return 0;
     return err_set(err, "%" PRIu64 " bytes of the stream are said to have come, not from %" PRIu64
-                   " to %" PRIu64, position, replay->begin, furthest(replay));
+                   " to %" PRIu64, position, queue->begin, furthest(queue));
 }
 
 /* What an earlier connection was given may come late, after a rewind that failed. */
-static uint64_t furthest(const struct replay *replay)
+static uint64_t furthest(const struct resend_queue *queue)
 {
-    uint64_t end = replay->begin + replay->sent;
+    uint64_t end = queue->begin + queue->sent;
 
-    return end > replay->end_before ? end : replay->end_before;
+    return end > queue->end_before ? end : queue->end_before;
 }
 
 /* size bytes, which were sent, if not on this connection. */
-static void forget(struct replay *replay, size_t size)
+static void forget(struct resend_queue *queue, size_t size)
 {
-    evbuffer_drain(replay->bytes, size);
-    replay->begin += size;
-    replay->sent -= size < replay->sent ? size : replay->sent;
+    evbuffer_drain(queue->bytes, size);
+    queue->begin += size;
+    queue->sent -= size < queue->sent ? size : queue->sent;
 }

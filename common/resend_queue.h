@@ -20,10 +20,10 @@
 
 /* An ACK is due after so much: often enough that little is kept, seldom enough that
  * nobody notices. */
-#define REPLAY_ACK_BYTES  (256u << 10)
-#define REPLAY_ACK_FRAMES 64
+#define RESEND_ACK_BYTES  (256u << 10)
+#define RESEND_ACK_FRAMES 64
 
-struct replay {
+struct resend_queue {
     struct evbuffer *bytes; /* append frames here: the sent ones are in front */
     uint64_t         begin; /* where in the stream the first of them is */
     size_t           sent;  /* how many were given to the connection */
@@ -34,34 +34,34 @@ struct replay {
     unsigned         untold_frames;
 };
 
-void replay_init(struct replay *replay);
-void replay_clear(struct replay *replay);
+void resend_queue_init(struct resend_queue *queue);
+void resend_queue_clear(struct resend_queue *queue);
 
 /* What is in bytes now is not counted, when it has been sent. Before keeps is set. */
-void replay_count_from_here(struct replay *replay);
+void resend_queue_count_from_here(struct resend_queue *queue);
 
-size_t replay_unsent(const struct replay *replay);
+size_t resend_queue_unsent(const struct resend_queue *queue);
 /* Sent and unsent together: what is held in memory. */
-size_t replay_kept(const struct replay *replay);
+size_t resend_queue_kept(const struct resend_queue *queue);
 
 /* Write what is unsent, as far as fd takes it now: the bytes written, or -1 with errno. */
-ssize_t replay_write(struct replay *replay, int fd);
+ssize_t resend_queue_write(struct resend_queue *queue, int fd);
 /* Append what is unsent to out, which will send it. */
-void replay_send(struct replay *replay, struct evbuffer *out);
+void resend_queue_send(struct resend_queue *queue, struct evbuffer *out);
 
 /* A frame of the other end with a body of that size was taken. */
-void replay_take(struct replay *replay, size_t body_size);
-bool replay_owes_ack(const struct replay *replay);
+void resend_queue_take(struct resend_queue *queue, size_t body_size);
+bool resend_queue_owes_ack(const struct resend_queue *queue);
 /* Append an ACK frame, if there is anything that it could say. */
-void replay_put_ack(struct replay *replay, uint32_t generation);
+void resend_queue_put_ack(struct resend_queue *queue, uint32_t generation);
 
 /* An ACK has come: forget what it covers. -1: it is none, or speaks of what was never
  * sent. */
-int replay_take_ack(struct replay *replay, const struct frame *frame, struct error *err);
+int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame, struct error *err);
 
 /* The other end has our stream up to position, and nothing behind it: go on from
  * there. *again: bytes that were sent before. -1: there was never so much, or it was
  * acknowledged long ago. */
-int replay_rewind(struct replay *replay, uint64_t position, size_t *again, struct error *err);
+int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again, struct error *err);
 
 #endif

@@ -143,11 +143,11 @@ static int run_command(const struct options *options)
 {
     switch (options->command) {
     case COMMAND_ATTACH:
-        return kept_attach(options);
+        return command_attach(options);
     case COMMAND_STATUS:
-        return kept_status(options);
+        return command_status(options);
     case COMMAND_STOP:
-        return kept_stop(options);
+        return command_stop(options);
     default:
         return run(options);
     }
@@ -225,5 +225,5 @@ static int print_plan(const struct options *options, const struct plan *plan)
         plan_print(plan, stdout);
     if (options->json == NULL)
         return 0;
-    return json_give(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0 ? EXIT_CREATE : 0;
+    return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0 ? EXIT_CREATE : 0;
 }

@@ -22,14 +22,14 @@
 
 #define LOOK_MS     20.0
 #define STUCK_S     10.0 /* what survives KILL so long is reported as left */
-#define STUCK_LOST_S 5.0 /* the same of orphans, for which a run waits: see SWEEP_S */
+#define STUCK_LOST_S 5.0 /* the same of orphans, for which a run waits: see ORPHAN_CLEANUP_S */
 #define GRACE_MAX_S 86400.0
 #define MORE_BYTES  64 /* of the answer, for "more" */
 
 struct clean {
-    struct strays  strays;
+    struct orphans  orphans;
     bool           kill;
-    bool           orphans; /* only what no agent looks after any more */
+    bool           only_orphans; /* only what no agent looks after any more */
     bool           has_more; /* than the answer will tell of */
     char          *run;     /* NULL: all that is stale */
     double         grace_s;
@@ -46,12 +46,12 @@ static void    kill_targets(struct clean *clean);
 static void    signal_targets(struct clean *clean, int signal);
 static void    finish(struct clean *clean);
 static bool    shorten(json_t *body);
-static bool    is_told(const struct clean *clean, const struct stray *stray);
-static bool    is_awaited(const struct clean *clean, const struct stray *stray);
-static bool    is_target(const struct clean *clean, const struct stray *stray);
-static bool    is_of_run(const struct clean *clean, const struct stray *stray);
+static bool    is_told(const struct clean *clean, const struct orphan *orphan);
+static bool    is_awaited(const struct clean *clean, const struct orphan *orphan);
+static bool    is_target(const struct clean *clean, const struct orphan *orphan);
+static bool    is_of_run(const struct clean *clean, const struct orphan *orphan);
 static json_t *list_shm(const struct clean *clean);
-static json_t *json_of(const struct stray *stray);
+static json_t *json_of(const struct orphan *orphan);
 
 struct clean *clean_begin(struct event_base *base, const json_t *body,
                           void (*done)(json_t *body, void *arg), void *arg, struct error *err)
@@ -68,7 +68,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     }
     clean = xcalloc(1, sizeof *clean);
     clean->kill = json_is_true(json_object_get(body, "kill"));
-    clean->orphans = json_is_true(json_object_get(body, "orphans"));
+    clean->only_orphans = json_is_true(json_object_get(body, "orphans"));
     clean->run = run != NULL ? xstrdup(json_string_value(run)) : NULL;
     clean->grace_s = grace_s;
     clean->done = done;
@@ -76,13 +76,13 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     clean->again = evtimer_new(base, again_cb, clean);
     if (clean->again == NULL)
         xalloc_die();
-    clean->strays.given_up = (struct process){
+    clean->orphans.given_up = (struct process){
         .pid = (pid_t)json_integer_value(json_object_get(agent, "pid")),
         .start = (uint64_t)json_integer_value(json_object_get(agent, "start")),
     };
-    strays_look(&clean->strays);
+    orphans_look(&clean->orphans);
     clean->kill_at_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
-    stuck_s = clean->orphans ? STUCK_LOST_S : STUCK_S;
+    stuck_s = clean->only_orphans ? STUCK_LOST_S : STUCK_S;
     clean->give_up_at_ns = clean->kill_at_ns + (int64_t)(stuck_s * NS_PER_S);
     ask_to_end(clean);
     xevent_add(clean->again, &at_once);
@@ -93,7 +93,7 @@ void clean_free(struct clean *clean)
 {
     if (clean == NULL)
         return;
-    strays_clear(&clean->strays);
+    orphans_clear(&clean->orphans);
     free(clean->run);
     event_free(clean->again);
     free(clean);
@@ -110,11 +110,11 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     if (clean->kill && all_gone(clean)) {
-        if (strays_are_full(&clean->strays)) {
+        if (orphans_are_full(&clean->orphans)) {
             clean->has_more = true;
-            strays_forget_gone(&clean->strays);
+            orphans_forget_gone(&clean->orphans);
         }
-        strays_look(&clean->strays); /* what they have started meanwhile */
+        orphans_look(&clean->orphans); /* what they have started meanwhile */
         is_over = all_gone(clean);
         ask_to_end(clean);
     }
@@ -132,9 +132,9 @@ static bool all_gone(struct clean *clean)
 {
     size_t i;
 
-    strays_refresh(&clean->strays);
-    for (i = 0; i < clean->strays.count; i++)
-        if (is_awaited(clean, &clean->strays.item[i]) && !clean->strays.item[i].is_gone)
+    orphans_refresh(&clean->orphans);
+    for (i = 0; i < clean->orphans.count; i++)
+        if (is_awaited(clean, &clean->orphans.item[i]) && !clean->orphans.item[i].is_gone)
             return false;
     return true;
 }
@@ -143,7 +143,7 @@ static bool all_gone(struct clean *clean)
  * the guard for the first process of their namespace. */
 static void ask_to_end(struct clean *clean)
 {
-    if (!clean->kill || clean->orphans)
+    if (!clean->kill || clean->only_orphans)
         return;
     signal_targets(clean, SIGCONT);
     signal_targets(clean, SIGTERM);
@@ -157,10 +157,10 @@ static void kill_targets(struct clean *clean)
     size_t                   i;
 
     signal_targets(clean, SIGSTOP);
-    for (i = 0; i < clean->strays.count; i++)
-        if (clean->strays.item[i].what == STRAY_AGENT && !clean->strays.item[i].is_gone &&
-            is_target(clean, &clean->strays.item[i]))
-            contain_kill(&none, clean->strays.item[i].process.pid);
+    for (i = 0; i < clean->orphans.count; i++)
+        if (clean->orphans.item[i].what == ORPHAN_AGENT && !clean->orphans.item[i].is_gone &&
+            is_target(clean, &clean->orphans.item[i]))
+            containment_kill(&none, clean->orphans.item[i].process.pid);
     signal_targets(clean, SIGKILL);
 }
 
@@ -168,29 +168,29 @@ static void signal_targets(struct clean *clean, int signal)
 {
     size_t i;
 
-    for (i = 0; i < clean->strays.count; i++)
-        if (is_target(clean, &clean->strays.item[i]))
-            stray_signal(&clean->strays.item[i], signal);
+    for (i = 0; i < clean->orphans.count; i++)
+        if (is_target(clean, &clean->orphans.item[i]))
+            orphan_signal(&clean->orphans.item[i], signal);
 }
 
 /* --- what came of it -------------------------------------------------------- */
 
 static void finish(struct clean *clean)
 {
-    json_t *processes = json_array(), *litter, *body;
+    json_t *processes = json_array(), *stale, *body;
     size_t  i;
 
-    for (i = 0; i < clean->strays.count; i++)
-        if (is_told(clean, &clean->strays.item[i]))
-            json_array_append_new(processes, json_of(&clean->strays.item[i]));
-    if (clean->orphans)
-        litter_remove_groups(); /* they were in one */
-    litter = clean->run != NULL ? json_array() : litter_list(clean->kill);
-    clean->has_more = clean->has_more || strays_are_full(&clean->strays) ||
-                      json_array_size(litter) == LITTER_MAX;
+    for (i = 0; i < clean->orphans.count; i++)
+        if (is_told(clean, &clean->orphans.item[i]))
+            json_array_append_new(processes, json_of(&clean->orphans.item[i]));
+    if (clean->only_orphans)
+        stale_files_remove_groups(); /* they were in one */
+    stale = clean->run != NULL ? json_array() : stale_files_list(clean->kill);
+    clean->has_more = clean->has_more || orphans_are_full(&clean->orphans) ||
+                      json_array_size(stale) == STALE_FILES_MAX;
     body = json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
-                     "litter", litter, "gpu_holders",
-                     clean->orphans ? json_array() : gpu_holders(NULL));
+                     "stale", stale, "gpu_holders",
+                     clean->only_orphans ? json_array() : gpu_holders(NULL));
     clean->has_more = shorten(body) || clean->has_more;
     json_object_set_new(body, "more", json_boolean(clean->has_more));
     clean->done(body, clean->arg);
@@ -199,7 +199,7 @@ static void finish(struct clean *clean)
 /* To what a frame holds: a name of control characters takes six times its size in JSON. */
 static bool shorten(json_t *body)
 {
-    static const char *const lists[] = { "processes", "shm", "litter", "gpu_holders" };
+    static const char *const lists[] = { "processes", "shm", "stale", "gpu_holders" };
     json_t *longest, *list;
     size_t  i, left;
     bool    is_cut = false;
@@ -218,33 +218,33 @@ static bool shorten(json_t *body)
 }
 
 /* The agent of a run stands for it; a healthy one without is just starting. */
-static bool is_told(const struct clean *clean, const struct stray *stray)
+static bool is_told(const struct clean *clean, const struct orphan *orphan)
 {
-    if (stray->is_spared || !is_of_run(clean, stray) ||
-        (stray->what == STRAY_AGENT && stray->is_running && stray->run[0] == '\0') ||
-        (stray->is_gone && !stray->is_signalled))
+    if (orphan->is_spared || !is_of_run(clean, orphan) ||
+        (orphan->what == ORPHAN_AGENT && orphan->is_running && orphan->run[0] == '\0') ||
+        (orphan->is_gone && !orphan->is_signalled))
         return false;
-    return !clean->orphans || is_awaited(clean, stray);
+    return !clean->only_orphans || is_awaited(clean, orphan);
 }
 
 /* Nothing of ours to end, since its guard does that, but we say when it is done. */
-static bool is_awaited(const struct clean *clean, const struct stray *stray)
+static bool is_awaited(const struct clean *clean, const struct orphan *orphan)
 {
-    return is_target(clean, stray) || (clean->kill && clean->orphans && stray->is_leaving &&
-                                       !stray->is_spared && is_of_run(clean, stray));
+    return is_target(clean, orphan) || (clean->kill && clean->only_orphans && orphan->is_leaving &&
+                                       !orphan->is_spared && is_of_run(clean, orphan));
 }
 
-static bool is_target(const struct clean *clean, const struct stray *stray)
+static bool is_target(const struct clean *clean, const struct orphan *orphan)
 {
-    if (!clean->kill || stray->is_spared || !is_of_run(clean, stray))
+    if (!clean->kill || orphan->is_spared || !is_of_run(clean, orphan))
         return false;
-    return clean->orphans ? !stray->has_agent || stray->is_given_up
-                          : clean->run != NULL || !stray->is_running;
+    return clean->only_orphans ? !orphan->has_agent || orphan->is_given_up
+                          : clean->run != NULL || !orphan->is_running;
 }
 
-static bool is_of_run(const struct clean *clean, const struct stray *stray)
+static bool is_of_run(const struct clean *clean, const struct orphan *orphan)
 {
-    return clean->run == NULL || stray->is_given_up || strcmp(stray->run, clean->run) == 0;
+    return clean->run == NULL || orphan->is_given_up || strcmp(orphan->run, clean->run) == 0;
 }
 
 /* Files do not tell whose run they are of. */
@@ -261,13 +261,13 @@ static json_t *list_shm(const struct clean *clean)
     return list;
 }
 
-static json_t *json_of(const struct stray *stray)
+static json_t *json_of(const struct orphan *orphan)
 {
-    json_t *body = json_incref(stray->about);
+    json_t *body = json_incref(orphan->about);
 
-    json_object_set_new(body, "agent", json_boolean(stray->what == STRAY_AGENT));
-    json_object_set_new(body, "run", json_text(stray->run, strlen(stray->run)));
-    json_object_set_new(body, "running", json_boolean(stray->is_running));
-    json_object_set_new(body, "gone", json_boolean(stray->is_signalled && stray->is_gone));
+    json_object_set_new(body, "agent", json_boolean(orphan->what == ORPHAN_AGENT));
+    json_object_set_new(body, "run", json_text(orphan->run, strlen(orphan->run)));
+    json_object_set_new(body, "running", json_boolean(orphan->is_running));
+    json_object_set_new(body, "gone", json_boolean(orphan->is_signalled && orphan->is_gone));
     return body;
 }

@@ -3,7 +3,7 @@
  * `muster clean` asks for it, and so does a run that has lost the agent of this node:
  * "orphans" are what of that run no agent looks after any more, and with the agent that was
  * given up all that is below it, if it is stopped: its guard may be, too. One that runs has
- * given up its launcher as well, and is waited for: its ranks have their grace. strays.h
+ * given up its launcher as well, and is waited for: its ranks have their grace. orphans.h
  * tells what is a process of a run, and when that goes on.
  *
  * The agent that looks has no guard and no namespace, and so sees the whole node.

@@ -23,10 +23,10 @@ static void knock_cb(evutil_socket_t fd, short what, void *arg);
 static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
 static bool is_of_this_user(const char *plate);
 
-struct event *nameplate_put(struct event_base *base, const char *run_id)
+struct event *name_lock_take(struct event_base *base, const char *run_id)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the name begins with NUL */
-    struct event      *nameplate;
+    struct event      *name_lock;
     int                fd, length;
 
     if (!runid_is(run_id) || run_id[RUNID_BARE] == '\0')
@@ -42,23 +42,23 @@ struct event *nameplate_put(struct event_base *base, const char *run_id)
         close(fd);
         return NULL;
     }
-    nameplate = xevent_new(base, fd, knock_cb, NULL);
-    xevent_watch(nameplate, EV_READ);
-    return nameplate;
+    name_lock = xevent_new(base, fd, knock_cb, NULL);
+    xevent_watch(name_lock, EV_READ);
+    return name_lock;
 }
 
-void nameplate_take_down(struct event *nameplate)
+void name_lock_release(struct event *name_lock)
 {
     int fd;
 
-    if (nameplate == NULL)
+    if (name_lock == NULL)
         return;
-    fd = event_get_fd(nameplate);
-    event_free(nameplate);
+    fd = event_get_fd(name_lock);
+    event_free(name_lock);
     close(fd);
 }
 
-/* Left alone they would fill the queue, and the next one take this for nobody's door. */
+/* Left alone they would fill the queue, and the next one take this for a dead socket. */
 static void knock_cb(evutil_socket_t fd, short what, void *arg)
 {
     int caller;
@@ -68,7 +68,7 @@ static void knock_cb(evutil_socket_t fd, short what, void *arg)
         close(caller);
 }
 
-char *nameplate_other(const char *run_id)
+char *name_lock_holder(const char *run_id)
 {
     FILE *sockets = fopen("/proc/net/unix", "re");
     char  line[512], run[RUNID_MAX + 1], *found = NULL, *plate;
@@ -99,7 +99,7 @@ static bool run_of(const char *plate, char run[RUNID_MAX + 1])
 static bool is_of_this_user(const char *plate)
 {
     struct error err;
-    int          fd = door_knock(plate, &err);
+    int          fd = reconnect_socket_connect(plate, &err);
 
     if (fd >= 0)
         close(fd);

@@ -14,11 +14,11 @@
 #include <event2/event.h>
 
 /* Put one up, if the run has a name; NULL: none, and taking that down is fine. */
-struct event *nameplate_put(struct event_base *base, const char *run_id);
-void          nameplate_take_down(struct event *nameplate);
+struct event *name_lock_take(struct event_base *base, const char *run_id);
+void          name_lock_release(struct event *name_lock);
 
 /* Another run of this user with that name, whose id the caller frees; NULL: there is none. Ask
  * with one's own put up: of two that begin at once, one at least sees the other. */
-char *nameplate_other(const char *run_id);
+char *name_lock_holder(const char *run_id);
 
 #endif

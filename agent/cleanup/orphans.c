@@ -22,113 +22,113 @@
 #define ANCESTORS_MAX 64
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
-static enum stray_what what_is(pid_t pid, char *run, bool *is_spared);
+static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared);
 static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
 static bool            is_ourselves(const struct processes *all, pid_t pid);
-static bool            is_known(const struct strays *strays,
+static bool            is_known(const struct orphans *orphans,
                                 const struct process *process);
-static void            judge(struct strays *strays, const struct processes *all);
-static void            name_agents(const struct strays *strays, const struct stray *rank,
+static void            judge(struct orphans *orphans, const struct processes *all);
+static void            name_agents(const struct orphans *orphans, const struct orphan *rank,
                                    const struct processes *all);
-static struct stray   *agent_of(const struct strays *strays, pid_t pid);
+static struct orphan   *agent_of(const struct orphans *orphans, pid_t pid);
 static bool            is_same(const struct process *one, const struct process *other);
-static bool            is_healthy(const struct stray *agent);
-static bool            is_stopped(const struct stray *agent);
-static bool            has_door(const struct stray *agent);
+static bool            is_healthy(const struct orphan *agent);
+static bool            is_stopped(const struct orphan *agent);
+static bool            has_door(const struct orphan *agent);
 static bool            descends_from(const struct processes *all, pid_t pid,
                                      pid_t ancestor);
 
-void strays_look(struct strays *strays)
+void orphans_look(struct orphans *orphans)
 {
     struct processes all;
-    struct stray     one;
+    struct orphan     one;
     size_t           i;
     bool             ourselves;
 
-    if (strays->item == NULL)
-        strays->item = xcalloc(1, sizeof *strays->item); /* the end of none, too, is somewhere */
+    if (orphans->item == NULL)
+        orphans->item = xcalloc(1, sizeof *orphans->item); /* the end of none, too, is somewhere */
     processes_all(&all);
-    for (i = 0; i < all.count && strays->count < STRAYS_MAX; i++) {
-        one = (struct stray){ .process = all.item[i] };
+    for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
+        one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
-            one.process.pid == getpid() || is_known(strays, &one.process))
+            one.process.pid == getpid() || is_known(orphans, &one.process))
             continue;
         one.what = what_is(one.process.pid, one.run, &one.is_spared);
-        ourselves = one.what != STRAY_NONE && is_ourselves(&all, one.process.pid);
+        ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
         one.is_spared = one.is_spared || ourselves;
-        if (one.what == STRAY_NONE || (one.what == STRAY_RANK && ourselves) ||
+        if (one.what == ORPHAN_NONE || (one.what == ORPHAN_RANK && ourselves) ||
             (one.about = process_about(&one.process)) == NULL)
             continue;
-        strays->item = xreallocarray(strays->item, strays->count + 1, sizeof *strays->item);
-        strays->item[strays->count++] = one;
+        orphans->item = xreallocarray(orphans->item, orphans->count + 1, sizeof *orphans->item);
+        orphans->item[orphans->count++] = one;
     }
-    judge(strays, &all);
+    judge(orphans, &all);
     processes_clear(&all);
 }
 
-void strays_clear(struct strays *strays)
+void orphans_clear(struct orphans *orphans)
 {
     size_t i;
 
-    for (i = 0; i < strays->count; i++)
-        json_decref(strays->item[i].about);
-    free(strays->item);
-    *strays = (struct strays){ 0 };
+    for (i = 0; i < orphans->count; i++)
+        json_decref(orphans->item[i].about);
+    free(orphans->item);
+    *orphans = (struct orphans){ 0 };
 }
 
-bool strays_are_full(const struct strays *strays)
+bool orphans_are_full(const struct orphans *orphans)
 {
-    return strays->count == STRAYS_MAX;
+    return orphans->count == ORPHANS_MAX;
 }
 
-void strays_forget_gone(struct strays *strays)
+void orphans_forget_gone(struct orphans *orphans)
 {
     size_t i, kept = 0;
 
-    for (i = 0; i < strays->count; i++)
-        if (strays->item[i].is_gone)
-            json_decref(strays->item[i].about);
+    for (i = 0; i < orphans->count; i++)
+        if (orphans->item[i].is_gone)
+            json_decref(orphans->item[i].about);
         else
-            strays->item[kept++] = strays->item[i];
-    strays->count = kept;
+            orphans->item[kept++] = orphans->item[i];
+    orphans->count = kept;
 }
 
-void strays_refresh(struct strays *strays)
+void orphans_refresh(struct orphans *orphans)
 {
     struct processes      all;
     const struct process *now;
-    struct stray         *one;
+    struct orphan         *one;
 
     processes_all(&all);
-    for (one = strays->item; one < strays->item + strays->count; one++) {
+    for (one = orphans->item; one < orphans->item + orphans->count; one++) {
         now = processes_find(&all, one->process.pid);
         one->is_gone = now == NULL || now->start != one->process.start || now->state == 'Z';
         if (!one->is_gone)
             one->process = *now;
     }
-    judge(strays, &all);
+    judge(orphans, &all);
     processes_clear(&all);
 }
 
-void stray_signal(struct stray *stray, int signal)
+void orphan_signal(struct orphan *orphan, int signal)
 {
-    char run[STRAY_RUN_ID_MAX];
+    char run[ORPHAN_RUN_ID_MAX];
     bool is_spared;
 
-    if (stray->is_spared || stray->is_gone ||
-        what_is(stray->process.pid, run, &is_spared) != stray->what || is_spared)
+    if (orphan->is_spared || orphan->is_gone ||
+        what_is(orphan->process.pid, run, &is_spared) != orphan->what || is_spared)
         return;
-    process_signal(&stray->process, signal);
-    stray->is_signalled = true;
+    process_signal(&orphan->process, signal);
+    orphan->is_signalled = true;
 }
 
 /* --- what a process is ------------------------------------------------------ */
 
 /* To us; run is filled for a rank. What only looks like an agent is none that we could
  * end, but what is below it may have one. */
-static enum stray_what what_is(pid_t pid, char *run, bool *is_spared)
+static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
 {
     uid_t uid;
     bool  is_ours = process_uid(pid, &uid) && uid == getuid();
@@ -137,10 +137,10 @@ static enum stray_what what_is(pid_t pid, char *run, bool *is_spared)
     *is_spared = false;
     if (looks_like_agent(pid)) {
         *is_spared = !is_ours || !is_agent_file(pid);
-        return STRAY_AGENT;
+        return ORPHAN_AGENT;
     }
-    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, STRAY_RUN_ID_MAX))
-               ? STRAY_RANK : STRAY_NONE;
+    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX))
+               ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
 /* Started in the way the launcher does. */
@@ -190,7 +190,7 @@ static bool run_of(pid_t pid, char *run)
     end = environment + (size > 0 ? size : 0);
     for (at = environment; at < end && strncmp(at, RUN_VARIABLE, length) != 0; at += strlen(at) + 1)
         ;
-    snprintf(run, STRAY_RUN_ID_MAX, "%s", at < end ? at + length : "");
+    snprintf(run, ORPHAN_RUN_ID_MAX, "%s", at < end ? at + length : "");
     free(environment);
     return run[0] != '\0';
 }
@@ -202,12 +202,12 @@ static bool is_ourselves(const struct processes *all, pid_t pid)
     return descends_from(all, getpid(), pid) || descends_from(all, pid, getpid());
 }
 
-static bool is_known(const struct strays *strays, const struct process *process)
+static bool is_known(const struct orphans *orphans, const struct process *process)
 {
     size_t i;
 
-    for (i = 0; i < strays->count; i++)
-        if (is_same(&strays->item[i].process, process))
+    for (i = 0; i < orphans->count; i++)
+        if (is_same(&orphans->item[i].process, process))
             return true;
     return false;
 }
@@ -216,23 +216,23 @@ static bool is_known(const struct strays *strays, const struct process *process)
 
 /* The agent above a process knows whether its run goes on. The guard is an agent to the
  * eye, but below another one: where that is sick, it is no sign of life. */
-static void judge(struct strays *strays, const struct processes *all)
+static void judge(struct orphans *orphans, const struct processes *all)
 {
-    struct stray *begin = strays->item, *end = begin + strays->count, *one, *agent;
+    struct orphan *begin = orphans->item, *end = begin + orphans->count, *one, *agent;
     bool          has_sick, is_lost;
 
     for (one = begin; one < end; one++)
-        if (one->what == STRAY_RANK && !one->is_gone)
-            name_agents(strays, one, all);
+        if (one->what == ORPHAN_RANK && !one->is_gone)
+            name_agents(orphans, one, all);
     for (one = begin; one < end; one++) {
         if (one->is_gone)
             continue;
         one->has_agent = one->is_leaving = has_sick = false;
         for (agent = begin; agent < end; agent++) {
-            if (agent->what != STRAY_AGENT || agent->is_gone ||
+            if (agent->what != ORPHAN_AGENT || agent->is_gone ||
                 !descends_from(all, one->process.pid, agent->process.pid))
                 continue;
-            is_lost = is_same(&agent->process, &strays->given_up);
+            is_lost = is_same(&agent->process, &orphans->given_up);
             one->is_given_up = one->is_given_up || (is_lost && is_stopped(agent));
             has_sick = has_sick || !is_healthy(agent);
             if (is_stopped(agent) && agent->process.parent <= 1)
@@ -246,28 +246,28 @@ static void judge(struct strays *strays, const struct processes *all)
 
 /* The ranks know the name of their run. Above them is the guard, and above that the agent;
  * further up there may be those of a run in which all of this is a rank. */
-static void name_agents(const struct strays *strays, const struct stray *rank,
+static void name_agents(const struct orphans *orphans, const struct orphan *rank,
                         const struct processes *all)
 {
     const struct process *above = &rank->process;
-    struct stray         *agent = NULL;
+    struct orphan         *agent = NULL;
     int                   steps;
 
     for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
-        agent = agent_of(strays, above->parent);
+        agent = agent_of(orphans, above->parent);
         above = processes_find(all, above->parent);
     }
-    for (; agent != NULL; agent = agent_of(strays, agent->process.parent))
+    for (; agent != NULL; agent = agent_of(orphans, agent->process.parent))
         memcpy(agent->run, rank->run, sizeof agent->run);
 }
 
-static struct stray *agent_of(const struct strays *strays, pid_t pid)
+static struct orphan *agent_of(const struct orphans *orphans, pid_t pid)
 {
     size_t i;
 
-    for (i = 0; i < strays->count; i++)
-        if (strays->item[i].what == STRAY_AGENT && strays->item[i].process.pid == pid)
-            return &strays->item[i];
+    for (i = 0; i < orphans->count; i++)
+        if (orphans->item[i].what == ORPHAN_AGENT && orphans->item[i].process.pid == pid)
+            return &orphans->item[i];
     return NULL;
 }
 
@@ -278,7 +278,7 @@ static bool is_same(const struct process *one, const struct process *other)
 
 /* An agent that runs has a launcher, or is about to end. In a container the launcher
  * may be process 1 itself. */
-static bool is_healthy(const struct stray *agent)
+static bool is_healthy(const struct orphan *agent)
 {
     char name[32];
 
@@ -291,18 +291,18 @@ static bool is_healthy(const struct stray *agent)
 }
 
 /* By a signal, or a debugger. */
-static bool is_stopped(const struct stray *agent)
+static bool is_stopped(const struct orphan *agent)
 {
     return agent->process.state == 'T' || agent->process.state == 't';
 }
 
 /* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
- * once the launcher is back: see doc/PROTOCOL, section 6. Its door stays open. Anybody can
+ * once the launcher is back: see doc/PROTOCOL, section 6. Its reconnect socket stays open. Anybody can
  * listen under such a name, so it is looked for among what the agent itself has open; it is not
  * knocked at, since a busy agent may be slow to answer. */
-static bool has_door(const struct stray *agent)
+static bool has_door(const struct orphan *agent)
 {
-    char          line[512], start[STRAY_RUN_ID_MAX + 16];
+    char          line[512], start[ORPHAN_RUN_ID_MAX + 16];
     FILE         *sockets = agent->run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;
     unsigned long inode;
     bool          found = false;

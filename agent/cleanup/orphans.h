@@ -3,7 +3,7 @@
  * A process is of a run when its environment carries MUSTER_RUN_ID, or it is in the run's
  * control group, and its user is ours; the run goes on as long as the agent lives that it
  * descends from. An agent is sick when it is stopped, or has lost its parent and keeps no
- * door open for a launcher to come back: a healthy one ends by itself then. One that has lost
+ * reconnect socket open for a launcher to come back: a healthy one ends by itself then. One that has lost
  * its parent and is stopped looks after nothing. Nothing is known by its name, and what another
  * user owns is never among them.
  * SPDX-License-Identifier: Apache-2.0
@@ -17,19 +17,19 @@
 
 #include "node/process.h"
 
-#define STRAYS_MAX       512 /* of more, only these are looked at, until some are forgotten */
-#define STRAY_RUN_ID_MAX 64
+#define ORPHANS_MAX       512 /* of more, only these are looked at, until some are forgotten */
+#define ORPHAN_RUN_ID_MAX 64
 
-enum stray_what {
-    STRAY_NONE,
-    STRAY_RANK,
-    STRAY_AGENT, /* or a guard, which looks the same and is below one */
+enum orphan_what {
+    ORPHAN_NONE,
+    ORPHAN_RANK,
+    ORPHAN_AGENT, /* or a guard, which looks the same and is below one */
 };
 
-struct stray {
+struct orphan {
     struct process  process;
-    enum stray_what what;
-    char            run[STRAY_RUN_ID_MAX]; /* "": not known */
+    enum orphan_what what;
+    char            run[ORPHAN_RUN_ID_MAX]; /* "": not known */
     bool            has_agent;  /* it is one, or below one, though perhaps a sick one */
     bool            is_running; /* of a run that goes on */
     bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
@@ -41,8 +41,8 @@ struct stray {
     json_t         *about;
 };
 
-struct strays {
-    struct stray  *item;
+struct orphans {
+    struct orphan  *item;
     size_t         count;
     struct process given_up; /* an agent that its launcher cannot reach any more, by pid and
                                 start: set it before the first look. pid 0: none */
@@ -50,17 +50,17 @@ struct strays {
 
 /* Add what was not there the last time. We ourselves, what we descend from and our own
  * descendants are left out; agents among them are there as spared. */
-void strays_look(struct strays *strays);
-void strays_clear(struct strays *strays);
-bool strays_are_full(const struct strays *strays);
+void orphans_look(struct orphans *orphans);
+void orphans_clear(struct orphans *orphans);
+bool orphans_are_full(const struct orphans *orphans);
 /* Those that are gone make room. */
-void strays_forget_gone(struct strays *strays);
+void orphans_forget_gone(struct orphans *orphans);
 
 /* Look whether they are still there, and whose they are by now; new ones are not seen. */
-void strays_refresh(struct strays *strays);
+void orphans_refresh(struct orphans *orphans);
 
 /* Number and start time make it the same process (process_signal holds it while it
  * looks); what it is to us is asked again, since it may have become another program. */
-void stray_signal(struct stray *stray, int signal);
+void orphan_signal(struct orphan *orphan, int signal);
 
 #endif

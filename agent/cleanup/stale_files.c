@@ -23,34 +23,34 @@
 #define GROUPS_MOST 50000
 #define PART_OLD_S  60    /* a copy that is being sent grows all the time */
 
-struct litter {
+struct stale {
     json_t *list;
     bool    remove;
     int     looked_at; /* control groups */
 };
 
-static void add_all_parts(struct litter *litter);
-static void add_all_groups(struct litter *litter);
-static void add_groups(struct litter *litter, const char *path, int depth);
-static void add_group(struct litter *litter, const char *path, const char *name);
-static void add_parts(struct litter *litter, const char *base);
-static void add_parts_in(struct litter *litter, const char *folder);
-static void add(struct litter *litter, const char *what, const char *path);
+static void add_all_parts(struct stale *stale);
+static void add_all_groups(struct stale *stale);
+static void add_groups(struct stale *stale, const char *path, int depth);
+static void add_group(struct stale *stale, const char *path, const char *name);
+static void add_parts(struct stale *stale, const char *base);
+static void add_parts_in(struct stale *stale, const char *folder);
+static void add(struct stale *stale, const char *what, const char *path);
 static bool group_of(const char *path, struct cgroup *group);
 static bool is_ours(const char *path, mode_t type, struct stat *about);
 static bool is_hex(const char *name, size_t length);
 
-json_t *litter_list(bool remove)
+json_t *stale_files_list(bool remove)
 {
-    struct litter litter = { .list = json_array(), .remove = remove };
+    struct stale stale = { .list = json_array(), .remove = remove };
 
-    add_all_groups(&litter);
-    add_all_parts(&litter);
-    return litter.list;
+    add_all_groups(&stale);
+    add_all_parts(&stale);
+    return stale.list;
 }
 
 /* The places that launcher/transport/agent_start.c tries, in that order. */
-static void add_all_parts(struct litter *litter)
+static void add_all_parts(struct stale *stale)
 {
     const char *user = getenv("LOGNAME") != NULL ? getenv("LOGNAME") : "me";
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -66,49 +66,49 @@ static void add_all_parts(struct litter *litter)
     base[4] = xasprintf("/dev/shm/muster-%s", user);
     for (i = 0; i < sizeof base / sizeof *base; i++) {
         if (base[i] != NULL)
-            add_parts(litter, base[i]);
+            add_parts(stale, base[i]);
         free(base[i]);
     }
 }
 
-void litter_remove_groups(void)
+void stale_files_remove_groups(void)
 {
-    struct litter litter = { .list = json_array(), .remove = true };
+    struct stale stale = { .list = json_array(), .remove = true };
 
-    add_all_groups(&litter);
-    json_decref(litter.list);
+    add_all_groups(&stale);
+    json_decref(stale.list);
 }
 
-static void add_all_groups(struct litter *litter)
+static void add_all_groups(struct stale *stale)
 {
-    add_groups(litter, "/sys/fs/cgroup/unified", GROUPS_DEEP);
-    add_groups(litter, "/sys/fs/cgroup/freezer", GROUPS_DEEP);
+    add_groups(stale, "/sys/fs/cgroup/unified", GROUPS_DEEP);
+    add_groups(stale, "/sys/fs/cgroup/freezer", GROUPS_DEEP);
     if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
-        add_groups(litter, "/sys/fs/cgroup", GROUPS_DEEP);
+        add_groups(stale, "/sys/fs/cgroup", GROUPS_DEEP);
 }
 
 /* --- control groups --------------------------------------------------------- */
 
-static void add_groups(struct litter *litter, const char *path, int depth)
+static void add_groups(struct stale *stale, const char *path, int depth)
 {
     DIR           *dir = depth > 0 ? opendir(path) : NULL;
     struct dirent *entry;
     char          *below;
 
-    while (dir != NULL && litter->looked_at < GROUPS_MOST && (entry = readdir(dir)) != NULL) {
+    while (dir != NULL && stale->looked_at < GROUPS_MOST && (entry = readdir(dir)) != NULL) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
             continue;
-        litter->looked_at++;
+        stale->looked_at++;
         below = xasprintf("%s/%s", path, entry->d_name);
-        add_groups(litter, below, depth - 1);
-        add_group(litter, below, entry->d_name);
+        add_groups(stale, below, depth - 1);
+        add_group(stale, below, entry->d_name);
         free(below);
     }
     if (dir != NULL)
         closedir(dir);
 }
 
-static void add_group(struct litter *litter, const char *path, const char *name)
+static void add_group(struct stale *stale, const char *path, const char *name)
 {
     char          run[RUNID_MAX + 1];
     struct cgroup group;
@@ -116,12 +116,12 @@ static void add_group(struct litter *litter, const char *path, const char *name)
 
     if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
         group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
-        add(litter, "group", path);
+        add(stale, "group", path);
 }
 
 /* --- parts of the agent ----------------------------------------------------- */
 
-static void add_parts(struct litter *litter, const char *base)
+static void add_parts(struct stale *stale, const char *base)
 {
     DIR           *dir = opendir(base);
     struct dirent *entry;
@@ -131,7 +131,7 @@ static void add_parts(struct litter *litter, const char *base)
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
         folder = xasprintf("%s/%s", base, entry->d_name);
         if (is_hex(entry->d_name, 64) && is_ours(folder, S_IFDIR, &about))
-            add_parts_in(litter, folder);
+            add_parts_in(stale, folder);
         free(folder);
     }
     if (dir != NULL)
@@ -139,7 +139,7 @@ static void add_parts(struct litter *litter, const char *base)
 }
 
 /* Each is called as the nonce of its connection is, behind a dot. */
-static void add_parts_in(struct litter *litter, const char *folder)
+static void add_parts_in(struct stale *stale, const char *folder)
 {
     DIR           *dir = opendir(folder);
     struct dirent *entry;
@@ -150,7 +150,7 @@ static void add_parts_in(struct litter *litter, const char *folder)
         path = xasprintf("%s/%s", folder, entry->d_name);
         if (entry->d_name[0] == '.' && is_hex(entry->d_name + 1, FRAME_NONCE_CHARS) &&
             is_ours(path, S_IFREG, &about) && time(NULL) - about.st_mtime > PART_OLD_S)
-            add(litter, "file", path);
+            add(stale, "file", path);
         free(path);
     }
     if (dir != NULL)
@@ -159,17 +159,17 @@ static void add_parts_in(struct litter *litter, const char *folder)
 
 /* --- all kinds -------------------------------------------------------------- */
 
-static void add(struct litter *litter, const char *what, const char *path)
+static void add(struct stale *stale, const char *what, const char *path)
 {
     struct cgroup group;
     bool          gone = false;
 
-    if (json_array_size(litter->list) >= LITTER_MAX)
+    if (json_array_size(stale->list) >= STALE_FILES_MAX)
         return;
-    if (litter->remove)
+    if (stale->remove)
         gone = strcmp(what, "group") == 0 ? group_of(path, &group) && cgroup_remove(&group)
                                           : unlink(path) == 0;
-    json_array_append_new(litter->list,
+    json_array_append_new(stale->list,
                           json_pack("{s:s, s:o, s:b}", "what", what, "path",
                                     json_text(path, strlen(path)), "gone", gone));
 }

@@ -14,13 +14,13 @@
 
 #include <jansson.h>
 
-#define LITTER_MAX 256 /* things reported, and removed, at a time */
+#define STALE_FILES_MAX 256 /* things reported, and removed, at a time */
 
 /* [{"what":"group", "path":"/sys/fs/cgroup/...", "gone":false}, ...] remove: it is tried,
  * and gone says whether. */
-json_t *litter_list(bool remove);
+json_t *stale_files_list(bool remove);
 
 /* Only control groups, and without a word. */
-void litter_remove_groups(void);
+void stale_files_remove_groups(void);
 
 #endif

@@ -17,32 +17,32 @@
  * much, and are not taken for dead, it is made to write while more comes. */
 #define WRITE_BEHIND (8u << 20)
 
-static const char *give_up(struct incoming *file, const char *what);
-static int         write_behind(struct incoming *file);
+static const char *give_up(struct bcast_file *file, const char *what);
+static int         write_behind(struct bcast_file *file);
 
-void incoming_init(struct incoming *file)
+void bcast_file_init(struct bcast_file *file)
 {
-    *file = (struct incoming){ .dir_fd = -1, .fd = -1 };
+    *file = (struct bcast_file){ .dir_fd = -1, .fd = -1 };
 }
 
-bool incoming_is_open(const struct incoming *file)
+bool bcast_file_is_open(const struct bcast_file *file)
 {
     return file->fd >= 0;
 }
 
-const char *incoming_begin(struct incoming *file, const struct beneath *place,
+const char *bcast_file_begin(struct bcast_file *file, const struct beneath *place,
                            const struct entry *entry)
 {
-    *file = (struct incoming){ .dir_fd = place->dir_fd, .mode = entry->mode & 0777,
+    *file = (struct bcast_file){ .dir_fd = place->dir_fd, .mode = entry->mode & 0777,
                                .mtime = entry->mtime };
     snprintf(file->name, sizeof file->name, "%s", place->name);
-    beneath_temporary(file->temporary);
+    safe_temporary(file->temporary);
     file->fd = openat(file->dir_fd, file->temporary,
                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return file->fd < 0 ? give_up(file, "create") : NULL;
 }
 
-const char *incoming_write(struct incoming *file, const void *bytes, size_t size)
+const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t size)
 {
     if (fd_write_all(file->fd, bytes, size) < size)
         return give_up(file, "write");
@@ -54,7 +54,7 @@ const char *incoming_write(struct incoming *file, const void *bytes, size_t size
 
 /* Wait for what was begun the last time, and begin with the rest. An error is told of only
  * once, so it must not get lost here; that a file system cannot do this is none. */
-static int write_behind(struct incoming *file)
+static int write_behind(struct bcast_file *file)
 {
     const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                           SYNC_FILE_RANGE_WAIT_AFTER;
@@ -68,7 +68,7 @@ static int write_behind(struct incoming *file)
 }
 
 /* The mode comes late: it may forbid us to write. */
-const char *incoming_finish(struct incoming *file)
+const char *bcast_file_finish(struct bcast_file *file)
 {
     const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };
     const struct beneath  place = { .dir_fd = file->dir_fd, .name = file->name };
@@ -77,23 +77,23 @@ const char *incoming_finish(struct incoming *file)
         return give_up(file, "set time and mode");
     if (fsync(file->fd) < 0)
         return give_up(file, "write");
-    if (beneath_replace(&place, file->temporary) < 0)
+    if (safe_replace(&place, file->temporary) < 0)
         return give_up(file, "replace");
     file->temporary[0] = '\0';
-    incoming_drop(file);
+    bcast_file_drop(file);
     return NULL;
 }
 
-static const char *give_up(struct incoming *file, const char *what)
+static const char *give_up(struct bcast_file *file, const char *what)
 {
     int error = errno;
 
-    incoming_drop(file);
+    bcast_file_drop(file);
     errno = error;
     return what;
 }
 
-void incoming_drop(struct incoming *file)
+void bcast_file_drop(struct bcast_file *file)
 {
     if (file->fd >= 0) {
         close(file->fd);
@@ -102,5 +102,5 @@ void incoming_drop(struct incoming *file)
     }
     if (file->dir_fd >= 0)
         close(file->dir_fd);
-    incoming_init(file);
+    bcast_file_init(file);
 }

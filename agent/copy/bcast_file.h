@@ -18,25 +18,25 @@
 #include "copy/safe_openat.h"
 #include "entry.h"
 
-struct incoming {
+struct bcast_file {
     int             dir_fd, fd;     /* fd -1: there is none */
     uint64_t        written, begun; /* up to begun the disk was told to write */
     uint32_t        mode;
     struct timespec mtime;
-    char            temporary[BENEATH_TEMPORARY_BYTES];
+    char            temporary[SAFE_TEMPORARY_BYTES];
     char            name[ENTRY_NAME_MAX + 1];
 };
 
-void incoming_init(struct incoming *file);
-bool incoming_is_open(const struct incoming *file);
+void bcast_file_init(struct bcast_file *file);
+bool bcast_file_is_open(const struct bcast_file *file);
 
 /* Takes place->dir_fd over. NULL, or what could not be done. */
-const char *incoming_begin(struct incoming *file, const struct beneath *place,
+const char *bcast_file_begin(struct bcast_file *file, const struct beneath *place,
                            const struct entry *entry);
-const char *incoming_write(struct incoming *file, const void *bytes, size_t size);
-const char *incoming_finish(struct incoming *file);
+const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t size);
+const char *bcast_file_finish(struct bcast_file *file);
 
 /* It does not come after all. */
-void incoming_drop(struct incoming *file);
+void bcast_file_drop(struct bcast_file *file);
 
 #endif

@@ -21,70 +21,70 @@
 
 #define ENTRIES_MAX (1u << 24)
 
-struct receive {
-    const struct receive_ops *ops;
+struct bcast_receive {
+    const struct bcast_receive_ops *ops;
     void           *arg;
     int             root_fd; /* -1: no tree yet */
     uint32_t        next;    /* number of the next entry of this tree */
     char            dir[ENTRY_PATH_MAX + 1];    /* the last directory that has come */
     char            failed[ENTRY_PATH_MAX + 1]; /* one that cannot be made; "": none */
-    struct incoming file;
+    struct bcast_file file;
     uint32_t        number;  /* of that file */
     uint64_t        left;    /* bytes of it that have not come; thrown away once it has failed */
 };
 
 static int  make_dirs(const char *path);
-static int  check_place(const struct receive *receive, const struct entry *entry,
+static int  check_place(const struct bcast_receive *receiver, const struct entry *entry,
                         struct error *err);
-static void take_entry(struct receive *receive, const struct entry *entry,
+static void take_entry(struct bcast_receive *receiver, const struct entry *entry,
                        uint32_t number, struct buffer *wanted);
-static void take_dir(struct receive *receive, const struct beneath *place,
+static void take_dir(struct bcast_receive *receiver, const struct beneath *place,
                      const struct entry *entry, uint32_t number);
 static int  set_dir_mode(const struct beneath *place, uint32_t mode);
 static int  check_dir(const struct beneath *place);
-static void take_link(struct receive *receive, const struct beneath *place,
+static void take_link(struct bcast_receive *receiver, const struct beneath *place,
                       const struct entry *entry, uint32_t number);
-static bool is_wanted(struct receive *receive, const struct beneath *place,
+static bool is_wanted(struct bcast_receive *receiver, const struct beneath *place,
                       const struct entry *entry, uint32_t number);
 static bool same_time(const struct timespec *here, const struct timespec *there);
-static void begin_file(struct receive *receive, const struct entry *entry);
-static void finish_file(struct receive *receive);
-static void fail(struct receive *receive, uint32_t number, const char *what, int error);
+static void begin_file(struct bcast_receive *receiver, const struct entry *entry);
+static void finish_file(struct bcast_receive *receiver);
+static void fail(struct bcast_receive *receiver, uint32_t number, const char *what, int error);
 static bool is_below(const char *path, const char *dir);
 
-struct receive *receive_new(const struct receive_ops *ops, void *arg)
+struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg)
 {
-    struct receive *receive = xcalloc(1, sizeof *receive);
+    struct bcast_receive *receiver = xcalloc(1, sizeof *receiver);
 
-    receive->ops = ops;
-    receive->arg = arg;
-    receive->root_fd = -1;
-    incoming_init(&receive->file);
-    return receive;
+    receiver->ops = ops;
+    receiver->arg = arg;
+    receiver->root_fd = -1;
+    bcast_file_init(&receiver->file);
+    return receiver;
 }
 
-void receive_free(struct receive *receive)
+void bcast_receive_free(struct bcast_receive *receiver)
 {
-    if (receive == NULL)
+    if (receiver == NULL)
         return;
-    incoming_drop(&receive->file);
-    if (receive->root_fd >= 0)
-        close(receive->root_fd);
-    free(receive);
+    bcast_file_drop(&receiver->file);
+    if (receiver->root_fd >= 0)
+        close(receiver->root_fd);
+    free(receiver);
 }
 
-int receive_root(struct receive *receive, const char *root, struct error *err)
+int bcast_receive_root(struct bcast_receive *receiver, const char *root, struct error *err)
 {
-    if (receive->root_fd >= 0)
-        close(receive->root_fd);
-    receive->root_fd = make_dirs(root) < 0
+    if (receiver->root_fd >= 0)
+        close(receiver->root_fd);
+    receiver->root_fd = make_dirs(root) < 0
                            ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (receive->root_fd < 0)
+    if (receiver->root_fd < 0)
         return err_set(err, "%.400s: %s", root, strerror(errno));
-    incoming_drop(&receive->file);
-    receive->left = 0;
-    receive->next = 0;
-    receive->dir[0] = receive->failed[0] = '\0';
+    bcast_file_drop(&receiver->file);
+    receiver->left = 0;
+    receiver->next = 0;
+    receiver->dir[0] = receiver->failed[0] = '\0';
     return 0;
 }
 
@@ -108,21 +108,21 @@ static int make_dirs(const char *path)
     return rc;
 }
 
-int receive_entries(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                     struct buffer *wanted, struct error *err)
 {
     struct entry_reader reader = { .at = body, .left = size };
     struct entry        entry;
     int                 rc;
 
-    if (receive->root_fd < 0)
+    if (receiver->root_fd < 0)
         return err_set(err, "entries of no tree");
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
-        if (receive->next == ENTRIES_MAX)
+        if (receiver->next == ENTRIES_MAX)
             return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
-        if (check_place(receive, &entry, err) < 0)
+        if (check_place(receiver, &entry, err) < 0)
             return -1;
-        take_entry(receive, &entry, receive->next++, wanted);
+        take_entry(receiver, &entry, receiver->next++, wanted);
     }
     return rc;
 }
@@ -130,35 +130,35 @@ int receive_entries(struct receive *receive, const unsigned char *body, size_t s
 /* Each directory comes before what is in it, and all that is in it comes before the next
  * one beside it. So whatever is not in the last directory or above is below something
  * that is none: a link or a file. */
-static int check_place(const struct receive *receive, const struct entry *entry, struct error *err)
+static int check_place(const struct bcast_receive *receiver, const struct entry *entry, struct error *err)
 {
     const char *slash = strrchr(entry->path, '/');
     size_t      size = slash != NULL ? (size_t)(slash - entry->path) : 0;
 
-    if (size > 0 && (strncmp(entry->path, receive->dir, size) != 0 ||
-                     (receive->dir[size] != '/' && receive->dir[size] != '\0')))
+    if (size > 0 && (strncmp(entry->path, receiver->dir, size) != 0 ||
+                     (receiver->dir[size] != '/' && receiver->dir[size] != '\0')))
         return err_set(err, "%.400s: comes without its directory", entry->path);
     return 0;
 }
 
-static void take_entry(struct receive *receive, const struct entry *entry, uint32_t number,
+static void take_entry(struct bcast_receive *receiver, const struct entry *entry, uint32_t number,
                        struct buffer *wanted)
 {
     struct beneath place;
 
     if (entry->type == ENTRY_DIR)
-        snprintf(receive->dir, sizeof receive->dir, "%s", entry->path);
-    if (receive->failed[0] != '\0' && is_below(entry->path, receive->failed))
+        snprintf(receiver->dir, sizeof receiver->dir, "%s", entry->path);
+    if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
         return; /* that its directory is missing has been said */
-    if (beneath_find(receive->root_fd, entry->path, &place) < 0) {
-        fail(receive, number, "find the directory", errno);
+    if (safe_find(receiver->root_fd, entry->path, &place) < 0) {
+        fail(receiver, number, "find the directory", errno);
         return;
     }
     if (entry->type == ENTRY_DIR) {
-        take_dir(receive, &place, entry, number);
+        take_dir(receiver, &place, entry, number);
     } else if (entry->type == ENTRY_LINK) {
-        take_link(receive, &place, entry, number);
-    } else if (is_wanted(receive, &place, entry, number)) {
+        take_link(receiver, &place, entry, number);
+    } else if (is_wanted(receiver, &place, entry, number)) {
         put_u32((unsigned char *)buffer_reserve(wanted, 4), number);
         wanted->size += 4;
     }
@@ -167,7 +167,7 @@ static void take_entry(struct receive *receive, const struct entry *entry, uint3
 
 /* --- directories and links -------------------------------------------------- */
 
-static void take_dir(struct receive *receive, const struct beneath *place,
+static void take_dir(struct bcast_receive *receiver, const struct beneath *place,
                      const struct entry *entry, uint32_t number)
 {
     int rc = mkdirat(place->dir_fd, place->name, 0700);
@@ -178,8 +178,8 @@ static void take_dir(struct receive *receive, const struct beneath *place,
         rc = check_dir(place);
     if (rc == 0)
         return;
-    fail(receive, number, "make the directory", errno);
-    snprintf(receive->failed, sizeof receive->failed, "%s", entry->path);
+    fail(receiver, number, "make the directory", errno);
+    snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
 /* One that we cannot write into is of no use; the group that it has from its own
@@ -210,37 +210,37 @@ static int check_dir(const struct beneath *place)
     return -1;
 }
 
-static void take_link(struct receive *receive, const struct beneath *place,
+static void take_link(struct bcast_receive *receiver, const struct beneath *place,
                       const struct entry *entry, uint32_t number)
 {
-    char    now[ENTRY_PATH_MAX + 2], temporary[BENEATH_TEMPORARY_BYTES];
+    char    now[ENTRY_PATH_MAX + 2], temporary[SAFE_TEMPORARY_BYTES];
     ssize_t size = readlinkat(place->dir_fd, place->name, now, sizeof now);
     int     error;
 
     if (size == (ssize_t)strlen(entry->target) && memcmp(now, entry->target, (size_t)size) == 0)
         return;
-    beneath_temporary(temporary);
+    safe_temporary(temporary);
     if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
-        fail(receive, number, "make the link", errno);
-    } else if (beneath_replace(place, temporary) < 0) {
+        fail(receiver, number, "make the link", errno);
+    } else if (safe_replace(place, temporary) < 0) {
         error = errno;
         unlinkat(place->dir_fd, temporary, 0);
-        fail(receive, number, "make the link", error);
+        fail(receiver, number, "make the link", error);
     }
 }
 
 /* --- files ------------------------------------------------------------------ */
 
 /* Not when it is there already; nor when something is in its way, which is told of. */
-static bool is_wanted(struct receive *receive, const struct beneath *place,
+static bool is_wanted(struct bcast_receive *receiver, const struct beneath *place,
                       const struct entry *entry, uint32_t number)
 {
     uint32_t    mode = entry->mode & 0777;
     struct stat now;
-    int         found = beneath_look(place, &now);
+    int         found = safe_look(place, &now);
 
     if (found < 0)
-        fail(receive, number, "replace", errno);
+        fail(receiver, number, "replace", errno);
     if (found <= 0)
         return found == 0;
     if (!S_ISREG(now.st_mode) || (uint64_t)now.st_size != entry->size ||
@@ -248,7 +248,7 @@ static bool is_wanted(struct receive *receive, const struct beneath *place,
         return true;
     if ((now.st_mode & 07777) != mode && (now.st_mode & 07777) != entry->mode &&
         fchmodat(place->dir_fd, place->name, mode, AT_SYMLINK_NOFOLLOW) < 0)
-        fail(receive, number, "set the mode", errno);
+        fail(receiver, number, "set the mode", errno);
     return false;
 }
 
@@ -259,74 +259,74 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
            (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
 }
 
-int receive_file(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                  struct error *err)
 {
     struct entry_reader reader = { .at = body + 4, .left = size > 4 ? size - 4 : 0 };
     struct entry        entry;
-    int                 rc = receive->root_fd < 0 ? 0 : entry_next(&reader, &entry, err);
+    int                 rc = receiver->root_fd < 0 ? 0 : entry_next(&reader, &entry, err);
 
     if (rc < 0)
         return -1;
     if (rc == 0 || reader.left > 0 || entry.type != ENTRY_FILE)
         return err_set(err, "a FILE frame that is not of one file of a tree");
-    if (receive->left > 0)
+    if (receiver->left > 0)
         return err_set(err, "a file begins in the middle of another one");
-    if (get_u32(body) >= receive->next)
+    if (get_u32(body) >= receiver->next)
         return err_set(err, "file %u was never spoken of", get_u32(body));
-    receive->number = get_u32(body);
-    receive->left = entry.size;
-    begin_file(receive, &entry);
-    if (receive->left == 0)
-        finish_file(receive);
+    receiver->number = get_u32(body);
+    receiver->left = entry.size;
+    begin_file(receiver, &entry);
+    if (receiver->left == 0)
+        finish_file(receiver);
     return 0;
 }
 
-int receive_data(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                  struct error *err)
 {
     const char *what = NULL;
 
-    if (size > receive->left)
+    if (size > receiver->left)
         return err_set(err, "more bytes than the file has");
     if (size == 0) { /* it has changed while it was read */
-        incoming_drop(&receive->file);
-        receive->left = 0;
+        bcast_file_drop(&receiver->file);
+        receiver->left = 0;
         return 0;
     }
-    receive->left -= size;
-    if (incoming_is_open(&receive->file))
-        what = incoming_write(&receive->file, body, size);
+    receiver->left -= size;
+    if (bcast_file_is_open(&receiver->file))
+        what = bcast_file_write(&receiver->file, body, size);
     if (what != NULL)
-        fail(receive, receive->number, what, errno);
-    if (receive->left == 0)
-        finish_file(receive);
+        fail(receiver, receiver->number, what, errno);
+    if (receiver->left == 0)
+        finish_file(receiver);
     return 0;
 }
 
-static void begin_file(struct receive *receive, const struct entry *entry)
+static void begin_file(struct bcast_receive *receiver, const struct entry *entry)
 {
     struct beneath place;
     const char    *what = "find the directory";
 
-    if (beneath_find(receive->root_fd, entry->path, &place) == 0)
-        what = incoming_begin(&receive->file, &place, entry);
+    if (safe_find(receiver->root_fd, entry->path, &place) == 0)
+        what = bcast_file_begin(&receiver->file, &place, entry);
     if (what != NULL)
-        fail(receive, receive->number, what, errno);
+        fail(receiver, receiver->number, what, errno);
 }
 
 /* That it has failed before was said then. */
-static void finish_file(struct receive *receive)
+static void finish_file(struct bcast_receive *receiver)
 {
-    const char *what = incoming_is_open(&receive->file) ? incoming_finish(&receive->file) : NULL;
+    const char *what = bcast_file_is_open(&receiver->file) ? bcast_file_finish(&receiver->file) : NULL;
 
     if (what != NULL)
-        fail(receive, receive->number, what, errno);
+        fail(receiver, receiver->number, what, errno);
 }
 
 /* --- small things ----------------------------------------------------------- */
 
-static void fail(struct receive *receive, uint32_t number, const char *what, int error)
+static void fail(struct bcast_receive *receiver, uint32_t number, const char *what, int error)
 {
     const char *why = strerror(error);
     bool is_all = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
@@ -345,7 +345,7 @@ static void fail(struct receive *receive, uint32_t number, const char *what, int
         why = "a device, pipe or socket is there";
         break;
     }
-    receive->ops->failed(number, what, why, is_all, receive->arg);
+    receiver->ops->failed(number, what, why, is_all, receiver->arg);
 }
 
 /* dir itself is not. */

@@ -6,7 +6,7 @@
  * breaks the rules gets -1, and err says how.
  *
  * A file of the same size and time of modification is taken to be the same, and not wanted
- * again. Nothing is removed; see incoming.h for how a file comes.
+ * again. Nothing is removed; see file.h for how a file comes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_RECEIVE_H
@@ -19,31 +19,31 @@
 #include "buffer.h"
 #include "err.h"
 
-struct receive_ops {
+struct bcast_receive_ops {
     /* Entry number cannot be had: what was tried, and why not. is_all: nor can any other. */
     void (*failed)(uint32_t number, const char *what, const char *why, bool is_all, void *arg);
 };
 
-struct receive;
+struct bcast_receive;
 
-struct receive *receive_new(const struct receive_ops *ops, void *arg);
+struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg);
 /* A file that has not come as a whole is gone again. */
-void receive_free(struct receive *receive);
+void bcast_receive_free(struct bcast_receive *receiver);
 
 /* A tree begins: root is where, an absolute path, and made if it is not there; a file that
  * has not come as a whole never will. Unlike all below it, root is followed through symbolic links:
  * the user has named it. -1: it cannot be had. */
-int receive_root(struct receive *receive, const char *root, struct error *err);
+int bcast_receive_root(struct bcast_receive *receiver, const char *root, struct error *err);
 
 /* The body of ENTRIES: make directories and links, and append to wanted the numbers of the
  * files that must come, as u32. */
-int receive_entries(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                     struct buffer *wanted, struct error *err);
 
 /* The bodies of FILE and DATA. */
-int receive_file(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                  struct error *err);
-int receive_data(struct receive *receive, const unsigned char *body, size_t size,
+int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                  struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ static bool kernel_can(void);
 static int  walk(int root, const char *path);
 static int  step(int dir, const char *name);
 
-int beneath_find(int root, const char *path, struct beneath *place)
+int safe_find(int root, const char *path, struct beneath *place)
 {
     const char *slash = strrchr(path, '/');
     char        dir[ENTRY_PATH_MAX + 1] = ".";
@@ -104,7 +104,7 @@ static int step(int dir, const char *name)
     return fd;
 }
 
-int beneath_look(const struct beneath *place, struct stat *now)
+int safe_look(const struct beneath *place, struct stat *now)
 {
     if (fstatat(place->dir_fd, place->name, now, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
@@ -114,19 +114,19 @@ int beneath_look(const struct beneath *place, struct stat *now)
     return -1;
 }
 
-void beneath_temporary(char name[BENEATH_TEMPORARY_BYTES])
+void safe_temporary(char name[SAFE_TEMPORARY_BYTES])
 {
     uint64_t noise;
 
     if (getrandom(&noise, sizeof noise, 0) != sizeof noise)
         noise = (uint64_t)getpid() << 32;
-    snprintf(name, BENEATH_TEMPORARY_BYTES, ".muster-%016llx", (unsigned long long)noise);
+    snprintf(name, SAFE_TEMPORARY_BYTES, ".muster-%016llx", (unsigned long long)noise);
 }
 
-int beneath_replace(const struct beneath *place, const char *temporary)
+int safe_replace(const struct beneath *place, const char *temporary)
 {
     struct stat now;
 
-    return beneath_look(place, &now) < 0
+    return safe_look(place, &now) < 0
                ? -1 : renameat(place->dir_fd, temporary, place->dir_fd, place->name);
 }

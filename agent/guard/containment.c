@@ -34,7 +34,7 @@ static pid_t fork_pidns(bool userns);
 static bool  pidns_enter(bool userns, uid_t uid, gid_t gid);
 static int   answer_read(int fd);
 
-pid_t contain_fork(struct containment *contain, bool use_pidns)
+pid_t containment_fork(struct containment *contain, bool use_pidns)
 {
     pid_t pid;
 
@@ -53,7 +53,7 @@ pid_t contain_fork(struct containment *contain, bool use_pidns)
     return fork();
 }
 
-void contain_reap_here(struct containment *contain, const char *run_id)
+void containment_reap_here(struct containment *contain, const char *run_id)
 {
     if (contain->pidns)
         return;
@@ -62,14 +62,14 @@ void contain_reap_here(struct containment *contain, const char *run_id)
         cgroup_make(&contain->cgroup, run_id);
 }
 
-void contain_words(const struct containment *contain, char *words, size_t size)
+void containment_words(const struct containment *contain, char *words, size_t size)
 {
     snprintf(words, size, "%s%s%s%slease", contain->userns ? "userns+" : "",
              contain->pidns ? "pidns+" : "", contain->cgroup.path[0] != '\0' ? "cgroup+" : "",
              contain->subreaper ? "subreaper+" : "");
 }
 
-void contain_signal(const struct containment *contain, pid_t root, int signal)
+void containment_signal(const struct containment *contain, pid_t root, int signal)
 {
     struct processes all;
     size_t           i;
@@ -87,7 +87,7 @@ void contain_signal(const struct containment *contain, pid_t root, int signal)
 /* Without a namespace: freeze first, until no new process shows up, since one
  * that forks faster than it is found would get away. What is frozen cannot
  * reap, so its children's numbers stay theirs. */
-void contain_kill(const struct containment *contain, pid_t root)
+void containment_kill(const struct containment *contain, pid_t root)
 {
     struct processes all = { 0 };
     size_t           i, running = 1;
@@ -114,7 +114,7 @@ void contain_kill(const struct containment *contain, pid_t root)
     processes_clear(&all);
 }
 
-int contain_count(const struct containment *contain, pid_t root)
+int containment_count(const struct containment *contain, pid_t root)
 {
     struct processes all;
     int              count;
@@ -128,7 +128,7 @@ int contain_count(const struct containment *contain, pid_t root)
 
 static bool layer_allowed(const char *name)
 {
-    const char *list = getenv(CONTAIN_TEST_ENV), *at;
+    const char *list = getenv(CONTAINMENT_TEST_ENV), *at;
     size_t      length = strlen(name);
 
     if (list == NULL)

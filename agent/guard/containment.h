@@ -24,7 +24,7 @@
 
 /* Layers as they are named in MUSTER_TEST_CONTAIN, by which tests switch off
  * what they do not list. */
-#define CONTAIN_TEST_ENV "MUSTER_TEST_CONTAIN"
+#define CONTAINMENT_TEST_ENV "MUSTER_TEST_CONTAIN"
 
 struct containment {
     bool          userns, pidns, subreaper;
@@ -35,20 +35,20 @@ struct containment {
 /* Fork the guard, inside a namespace when use_pidns and where it can be had.
  * Returns in both processes like fork(), with contain filled; -1 with errno.
  * The caller has one thread. */
-pid_t contain_fork(struct containment *contain, bool use_pidns);
+pid_t containment_fork(struct containment *contain, bool use_pidns);
 
 /* In the guard when it has no namespace: become the subreaper, make the
  * cgroup, which has the run in its name. */
-void contain_reap_here(struct containment *contain, const char *run_id);
+void containment_reap_here(struct containment *contain, const char *run_id);
 
 /* "userns+pidns+lease", for people. */
-void contain_words(const struct containment *contain, char *words, size_t size);
+void containment_words(const struct containment *contain, char *words, size_t size);
 
 /* To every process of the run, that is everything below root: the caller. */
-void contain_signal(const struct containment *contain, pid_t root, int signal);
-void contain_kill(const struct containment *contain, pid_t root);
+void containment_signal(const struct containment *contain, pid_t root, int signal);
+void containment_kill(const struct containment *contain, pid_t root);
 
 /* How many there are. */
-int contain_count(const struct containment *contain, pid_t root);
+int containment_count(const struct containment *contain, pid_t root);
 
 #endif

@@ -32,7 +32,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
         return err_set(err, "socketpair: %s", strerror(errno));
     /* So that the kernel translates the pids that the guard sends along. */
     setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-    guard->pid = contain_fork(&guard->contain, use_pidns);
+    guard->pid = containment_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
         guard_loop(pair[1], &guard->contain, run_id);
     close(pair[1]);

@@ -131,7 +131,7 @@ static void set_up(struct keeper *k, int fd, struct containment *contain, const 
      * with the guard. Otherwise it has to live on and clear up. */
     if (contain->pidns)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-    contain_reap_here(contain, run_id);
+    containment_reap_here(contain, run_id);
     stop_init(&k->stop, contain, getpid());
     k->poll = xcalloc(2, sizeof *k->poll);
     ready.contain = *contain;
@@ -216,7 +216,7 @@ static void obey(struct keeper *k, const struct guard_message *message, const in
             break;
         }
         if (k->running == 0)
-            k->outlived = contain_count(k->contain, getpid());
+            k->outlived = containment_count(k->contain, getpid());
         stop_begin(&k->stop, message->seconds);
         break;
     case GUARD_ALIVE:

@@ -30,8 +30,8 @@ void stop_begin(struct stop *stop, double grace_s)
         stop->kill_at_ns = kill_at;
     if (!stop->begun && grace_s > 0) {
         /* One that is stopped (Ctrl-Z, a debugger) must run to see its TERM. */
-        contain_signal(stop->contain, stop->root, SIGCONT);
-        contain_signal(stop->contain, stop->root, SIGTERM);
+        containment_signal(stop->contain, stop->root, SIGCONT);
+        containment_signal(stop->contain, stop->root, SIGTERM);
     }
     stop->begun = true;
 }
@@ -52,7 +52,7 @@ int stop_step(struct stop *stop)
         return until(stop->again_at_ns, now);
     if (is_stuck(stop, now))
         return STOP_STUCK;
-    contain_kill(stop->contain, stop->root);
+    containment_kill(stop->contain, stop->root);
     stop->again_at_ns = now + stop->pause_ms * (NS_PER_S / 1000);
     stop->pause_ms *= 2;
     if (stop->pause_ms > PAUSE_MOST_MS)
@@ -62,7 +62,7 @@ int stop_step(struct stop *stop)
 
 int stop_left(const struct stop *stop)
 {
-    int left = contain_count(stop->contain, stop->root);
+    int left = containment_count(stop->contain, stop->root);
 
     return left > 0 ? left : 1;
 }

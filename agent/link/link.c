@@ -33,8 +33,8 @@ void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd
     link->in = evbuffer_new();
     if (link->in == NULL)
         xalloc_die();
-    replay_init(&link->replay);
-    link->wire = link->replay.bytes;
+    resend_queue_init(&link->resend);
+    link->wire = link->resend.bytes;
     watch(link, base);
 }
 
@@ -43,7 +43,7 @@ void link_close(struct link *link)
     event_free(link->readable);
     event_free(link->writable);
     evbuffer_free(link->in);
-    replay_clear(&link->replay);
+    resend_queue_clear(&link->resend);
 }
 
 void link_attach(struct link *link, int fd)
@@ -106,8 +106,8 @@ void link_flush(struct link *link)
 
     if (link->is_lost || link->is_cut)
         return;
-    while (done > 0 && replay_unsent(&link->replay) > 0)
-        done = replay_write(&link->replay, link->out_fd);
+    while (done > 0 && resend_queue_unsent(&link->resend) > 0)
+        done = resend_queue_write(&link->resend, link->out_fd);
     if (done < 0 && errno != EAGAIN)
         cut(link, strerror(errno));
     else if (done <= 0)
@@ -116,8 +116,8 @@ void link_flush(struct link *link)
 
 bool link_has_room(const struct link *link)
 {
-    return !link->is_lost && replay_unsent(&link->replay) < LINK_OUTPUT_MARK &&
-           replay_kept(&link->replay) < LINK_KEPT_MAX;
+    return !link->is_lost && resend_queue_unsent(&link->resend) < LINK_OUTPUT_MARK &&
+           resend_queue_kept(&link->resend) < LINK_KEPT_MAX;
 }
 
 void link_ask_room(struct link *link)
@@ -135,9 +135,9 @@ void link_lose(struct link *link, const char *why)
     link->is_lost = true;
     event_del(link->readable);
     event_del(link->writable);
-    replay_clear(&link->replay);
-    replay_init(&link->replay);
-    link->wire = link->replay.bytes;
+    resend_queue_clear(&link->resend);
+    resend_queue_init(&link->resend);
+    link->wire = link->resend.bytes;
     err_set(&err, "connection to the launcher: %s", why);
     link->ops->lost(&err, link->arg);
 }
@@ -193,7 +193,7 @@ static void take_frames(struct link *link)
     int          rc = 0;
 
     while (!link->is_lost && (rc = frame_peek(link->in, &frame, &err)) > 0) {
-        replay_take(&link->replay, frame.size);
+        resend_queue_take(&link->resend, frame.size);
         rc = link->ops->frame(&frame, link->arg, &err);
         if (rc < 0)
             break;

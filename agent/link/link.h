@@ -4,7 +4,7 @@
  * goes out is queued in `wire`: control frames at once, output only while less
  * than LINK_OUTPUT_MARK waits there, so that a heartbeat is never behind more
  * than twice that. When the connection breaks the link may go on over another one
- * (link_attach): see replay.h.
+ * (link_attach): see resend_queue.h.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_LINK_H
@@ -41,8 +41,8 @@ struct link {
     int              in_fd, out_fd;
     struct event    *readable, *writable;
     struct evbuffer *in;
-    struct replay    replay;
-    struct evbuffer *wire;     /* replay's: append here, then call link_flush() */
+    struct resend_queue    resend;
+    struct evbuffer *wire;     /* the resend queue's: append here, then call link_flush() */
     int64_t          heard_ns; /* when bytes last came */
     bool             is_cut;   /* no connection now, but perhaps later */
     bool             is_lost;
@@ -72,7 +72,7 @@ void link_attach(struct link *link, int fd);
 /* Close the connection, and standard error too, which sshd waits for as well. */
 void link_hang_up(struct link *link);
 
-/* Everything was handed to the kernel and, where the replay keeps it, acknowledged. */
+/* Everything was handed to the kernel and, where the resend queue keeps it, acknowledged. */
 bool link_is_flushed(const struct link *link);
 
 #endif

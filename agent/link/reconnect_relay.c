@@ -28,7 +28,7 @@ static bool is_over(const struct flow *flow);
 static void watch(const struct flow *flow, struct pollfd *from, struct pollfd *to);
 static void move(struct flow *flow, const struct pollfd *from, const struct pollfd *to);
 
-int relay_run(int in_fd, int out_fd, int agent_fd)
+int reconnect_relay_run(int in_fd, int out_fd, int agent_fd)
 {
     static struct flow down, up;
     struct pollfd      wait[4];

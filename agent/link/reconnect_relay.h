@@ -5,7 +5,7 @@
 #define MUSTER_AGENT_RECONNECT_RELAY_H
 
 /* Pass on in both directions until either end closes. 0, or 1 when the launcher's end
- * was the one. What was on its way then is not lost: both ends keep it (replay.h). */
-int relay_run(int in_fd, int out_fd, int agent_fd);
+ * was the one. What was on its way then is not lost: both ends keep it (resend_queue.h). */
+int reconnect_relay_run(int in_fd, int out_fd, int agent_fd);
 
 #endif

@@ -21,30 +21,30 @@
 #include "xevent.h"
 
 #define CALLERS_MAX 4    /* at a time; each is a second agent of the same launcher */
-#define BACKLOG     16   /* others may knock too, and are not heard */
-#define REQUEST_MAX 4096 /* bytes of an ATTACH frame */
+#define BACKLOG     16   /* others may connect, too, and are not heard */
+#define REQUEST_MAX 4096 /* bytes of an RECONNECT frame */
 #define REST_S      0.1  /* when nobody can be let in, for want of a descriptor */
-#define REQUEST_S   5.0  /* for it to come: the caller has it when it knocks */
+#define REQUEST_S   5.0  /* for it to come: the caller has it when it connects */
 
 struct caller {
-    struct door     *door; /* NULL: the place is free */
+    struct reconnect_socket     *of; /* NULL: the place is free */
     int              fd;
     struct event    *event;
     struct evbuffer *in;
 };
 
-struct door {
+struct reconnect_socket {
     int           fd;
-    struct event *knock, *rest;
+    struct event *listening, *rest;
     char         *token;
     uint32_t      generation;
     struct caller caller[CALLERS_MAX];
-    door_f       *attach;
+    reconnect_f  *reconnect;
     void         *arg;
 };
 
 static socklen_t address_of(const char *name, struct sockaddr_un *address);
-static void      knock_cb(evutil_socket_t fd, short what, void *arg);
+static void      connection_cb(evutil_socket_t fd, short what, void *arg);
 static bool      is_ours(int fd);
 static void      rested_cb(evutil_socket_t fd, short what, void *arg);
 static void      caller_cb(evutil_socket_t fd, short what, void *arg);
@@ -54,12 +54,12 @@ static bool      same_token(const char *ours, const char *theirs);
 static void      turn_away(struct caller *caller, const struct error *why);
 static void      caller_clear(struct caller *caller);
 
-struct door *door_open(struct event_base *base, const char *name, const char *token,
-                       uint32_t generation, door_f *attach, void *arg, struct error *err)
+struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name, const char *token,
+                       uint32_t generation, reconnect_f *reconnect, void *arg, struct error *err)
 {
     struct sockaddr_un address;
     socklen_t          size = address_of(name, &address);
-    struct door       *door;
+    struct reconnect_socket *self;
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, BACKLOG) < 0) {
@@ -68,37 +68,37 @@ struct door *door_open(struct event_base *base, const char *name, const char *to
             close(fd);
         return NULL;
     }
-    door = xcalloc(1, sizeof *door);
-    door->fd = fd;
-    door->token = xstrdup(token);
-    door->generation = generation;
-    door->attach = attach;
-    door->arg = arg;
-    door->knock = event_new(base, fd, EV_READ | EV_PERSIST, knock_cb, door);
-    door->rest = evtimer_new(base, rested_cb, door);
-    if (door->knock == NULL || door->rest == NULL)
+    self = xcalloc(1, sizeof *self);
+    self->fd = fd;
+    self->token = xstrdup(token);
+    self->generation = generation;
+    self->reconnect = reconnect;
+    self->arg = arg;
+    self->listening = event_new(base, fd, EV_READ | EV_PERSIST, connection_cb, self);
+    self->rest = evtimer_new(base, rested_cb, self);
+    if (self->listening == NULL || self->rest == NULL)
         xalloc_die();
-    xevent_add(door->knock, NULL);
-    return door;
+    xevent_add(self->listening, NULL);
+    return self;
 }
 
-void door_close(struct door *door)
+void reconnect_socket_close(struct reconnect_socket *self)
 {
     size_t i;
 
-    if (door == NULL)
+    if (self == NULL)
         return;
     for (i = 0; i < CALLERS_MAX; i++)
-        caller_clear(&door->caller[i]);
-    event_free(door->knock);
-    event_free(door->rest);
-    close(door->fd);
-    free(door->token);
-    free(door);
+        caller_clear(&self->caller[i]);
+    event_free(self->listening);
+    event_free(self->rest);
+    close(self->fd);
+    free(self->token);
+    free(self);
 }
 
 /* Not to wait where somebody listens who takes nobody in. */
-int door_knock(const char *name, struct error *err)
+int reconnect_socket_connect(const char *name, struct error *err)
 {
     struct sockaddr_un address;
     socklen_t          size = address_of(name, &address);
@@ -118,15 +118,15 @@ int door_knock(const char *name, struct error *err)
     return -1;
 }
 
-int door_request(const json_t *body, const char **name, const char **token, uint64_t *received,
+int reconnect_socket_request(const json_t *body, const char **name, const char **token, uint64_t *received,
                  struct error *err)
 {
     json_int_t position;
 
-    if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "door", name, "token", token, "received",
+    if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "socket", name, "token", token, "received",
                     &position) < 0 ||
-        (*name)[0] == '\0' || strlen(*name) > DOOR_NAME_MAX || position < 0)
-        return err_set(err, "ATTACH frame: no \"door\", \"token\" or \"received\", or one that "
+        (*name)[0] == '\0' || strlen(*name) > RECONNECT_SOCKET_NAME_MAX || position < 0)
+        return err_set(err, "RECONNECT frame: no \"socket\", \"token\" or \"received\", or one that "
                             "cannot be");
     *received = (uint64_t)position;
     return 0;
@@ -135,34 +135,34 @@ int door_request(const json_t *body, const char **name, const char **token, uint
 /* Its name begins with NUL: it is no file. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
-    size_t size = strnlen(name, DOOR_NAME_MAX);
+    size_t size = strnlen(name, RECONNECT_SOCKET_NAME_MAX);
 
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
     memcpy(address->sun_path + 1, name, size);
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 }
 
-static void knock_cb(evutil_socket_t fd, short what, void *arg)
+static void connection_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct door         *door = arg;
+    struct reconnect_socket *self = arg;
     const struct timeval limit = clock_interval(REQUEST_S), rest = clock_interval(REST_S);
-    struct caller       *caller = door->caller, *end = caller + CALLERS_MAX;
+    struct caller       *caller = self->caller, *end = caller + CALLERS_MAX;
     int                  new = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)what;
-    while (caller < end && caller->door != NULL)
+    while (caller < end && caller->of != NULL)
         caller++;
     if (new < 0) {
-        event_del(door->knock); /* it would be ready again at once */
-        xevent_add(door->rest, &rest);
+        event_del(self->listening); /* it would be ready again at once */
+        xevent_add(self->rest, &rest);
         return;
     }
     if (caller == end || !is_ours(new)) {
         close(new);
         return;
     }
-    *caller = (struct caller){ .door = door, .fd = new, .in = evbuffer_new() };
-    caller->event = event_new(event_get_base(door->knock), new, EV_READ | EV_PERSIST, caller_cb,
+    *caller = (struct caller){ .of = self, .fd = new, .in = evbuffer_new() };
+    caller->event = event_new(event_get_base(self->listening), new, EV_READ | EV_PERSIST, caller_cb,
                               caller);
     if (caller->in == NULL || caller->event == NULL)
         xalloc_die();
@@ -179,10 +179,10 @@ static bool is_ours(int fd)
 
 static void rested_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct door *door = arg;
+    struct reconnect_socket *self = arg;
 
     (void)fd, (void)what;
-    xevent_add(door->knock, NULL);
+    xevent_add(self->listening, NULL);
 }
 
 static void caller_cb(evutil_socket_t fd, short what, void *arg)
@@ -199,7 +199,7 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     if (rc == 0 && evbuffer_get_length(caller->in) < REQUEST_MAX)
         return;
     if (rc == 0)
-        err_set(&err, "too long for an ATTACH frame");
+        err_set(&err, "too long for an RECONNECT frame");
     if (rc > 0)
         rc = hear(caller, &frame, &err);
     if (rc > 0)
@@ -212,24 +212,24 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
 /* 1: it was the launcher. -1 with why it is not. */
 static int hear(struct caller *caller, const struct frame *frame, struct error *err)
 {
-    const struct door *door = caller->door;
+    const struct reconnect_socket *self = caller->of;
     const char        *name, *token;
     uint64_t           received;
     json_t            *body;
     int                rc = -1;
 
-    if (frame->type != FRAME_ATTACH ||
+    if (frame->type != FRAME_RECONNECT ||
         evbuffer_get_length(caller->in) != FRAME_HEADER_BYTES + frame->size)
-        return err_set(err, "not one ATTACH frame and nothing else");
+        return err_set(err, "not one RECONNECT frame and nothing else");
     body = frame_json(frame, err);
-    if (body == NULL || door_request(body, &name, &token, &received, err) < 0)
+    if (body == NULL || reconnect_socket_request(body, &name, &token, &received, err) < 0)
         goto out;
-    if (!same_token(door->token, token))
+    if (!same_token(self->token, token))
         err_set(err, "that is not this run's token");
-    else if (frame->generation != door->generation)
+    else if (frame->generation != self->generation)
         err_set(err, "generation %u was asked for, but %u runs here", frame->generation,
-                door->generation);
-    else if (door->attach(caller->fd, received, door->arg, err) == 0)
+                self->generation);
+    else if (self->reconnect(caller->fd, received, self->arg, err) == 0)
         rc = 1;
 out:
     json_decref(body);
@@ -257,19 +257,19 @@ static void turn_away(struct caller *caller, const struct error *why)
 
     if (out == NULL)
         xalloc_die();
-    frame_put_json(out, FRAME_ERROR, caller->door->generation, 0,
-                   json_pack("{s:s, s:o}", "stage", "attach", "text", text));
+    frame_put_json(out, FRAME_ERROR, caller->of->generation, 0,
+                   json_pack("{s:s, s:o}", "stage", "reconnect", "text", text));
     (void)!evbuffer_write(out, caller->fd);
     evbuffer_free(out);
 }
 
 static void caller_clear(struct caller *caller)
 {
-    if (caller->door == NULL)
+    if (caller->of == NULL)
         return;
     event_free(caller->event);
     evbuffer_free(caller->in);
     if (caller->fd >= 0)
         close(caller->fd);
-    caller->door = NULL;
+    caller->of = NULL;
 }

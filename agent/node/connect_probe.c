@@ -28,51 +28,51 @@ static const char *reason(int error);
 static void        late_cb(evutil_socket_t fd, short what, void *arg);
 static void        call_end(struct call *call, const char *why);
 
-struct calls *calls_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
-                        void (*done)(struct calls *calls, void *arg), void *arg)
+struct connect_probe *connect_probe_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
+                        void (*done)(struct connect_probe *probe, void *arg), void *arg)
 {
-    struct calls *calls = xcalloc(1, sizeof *calls);
+    struct connect_probe *probe = xcalloc(1, sizeof *probe);
 
-    *calls = (struct calls){ .base = base, .done = done, .arg = arg };
-    memcpy(calls->token, token, sizeof calls->token);
-    calls->late = evtimer_new(base, late_cb, calls);
-    if (calls->late == NULL)
+    *probe = (struct connect_probe){ .base = base, .done = done, .arg = arg };
+    memcpy(probe->token, token, sizeof probe->token);
+    probe->late = evtimer_new(base, late_cb, probe);
+    if (probe->late == NULL)
         xalloc_die();
-    return calls;
+    return probe;
 }
 
-void calls_add(struct calls *calls, const char *address, int port, int node)
+void connect_probe_add(struct connect_probe *probe, const char *address, int port, int node)
 {
-    calls->call = xreallocarray(calls->call, calls->count + 1, sizeof *calls->call);
-    calls->call[calls->count++] = (struct call){ .address = xstrdup(address), .port = port,
-                                                 .node = node, .calls = calls, .fd = -1 };
+    probe->call = xreallocarray(probe->call, probe->count + 1, sizeof *probe->call);
+    probe->call[probe->count++] = (struct call){ .address = xstrdup(address), .port = port,
+                                                 .node = node, .probe = probe, .fd = -1 };
 }
 
-void calls_begin(struct calls *calls, int timeout_ms)
+void connect_probe_begin(struct connect_probe *probe, int timeout_ms)
 {
     struct timeval limit = clock_interval(timeout_ms / 1000.0);
     size_t         i;
 
-    for (i = 0; i < calls->count; i++)
-        call_begin(&calls->call[i]);
-    xevent_add(calls->late, &limit);
-    if (calls->open == 0)
-        calls->done(calls, calls->arg);
+    for (i = 0; i < probe->count; i++)
+        call_begin(&probe->call[i]);
+    xevent_add(probe->late, &limit);
+    if (probe->open == 0)
+        probe->done(probe, probe->arg);
 }
 
-void calls_free(struct calls *calls)
+void connect_probe_free(struct connect_probe *probe)
 {
     size_t i;
 
-    if (calls == NULL)
+    if (probe == NULL)
         return;
-    for (i = 0; i < calls->count; i++) {
-        call_end(&calls->call[i], NULL);
-        free(calls->call[i].address);
+    for (i = 0; i < probe->count; i++) {
+        call_end(&probe->call[i], NULL);
+        free(probe->call[i].address);
     }
-    event_free(calls->late);
-    free(calls->call);
-    free(calls);
+    event_free(probe->late);
+    free(probe->call);
+    free(probe);
 }
 
 static void call_begin(struct call *call)
@@ -82,11 +82,11 @@ static void call_begin(struct call *call)
         snprintf(call->why, sizeof call->why, "%s", reason(errno));
         return;
     }
-    call->event = event_new(call->calls->base, call->fd, EV_WRITE, connected_cb, call);
+    call->event = event_new(call->probe->base, call->fd, EV_WRITE, connected_cb, call);
     if (call->event == NULL)
         xalloc_die();
     xevent_add(call->event, NULL);
-    call->calls->open++;
+    call->probe->open++;
 }
 
 static int call_open(const struct call *call)
@@ -134,7 +134,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
     else
         inet_ntop(AF_INET, &((struct sockaddr_in *)&own)->sin_addr, text, sizeof text);
     facts_interface_of(text, call->interface, sizeof call->interface);
-    event_assign(call->event, call->calls->base, fd, EV_READ | EV_PERSIST, token_cb, call);
+    event_assign(call->event, call->probe->base, fd, EV_READ | EV_PERSIST, token_cb, call);
     xevent_add(call->event, NULL);
 }
 
@@ -150,7 +150,7 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
     if (got > 0 && call->have < sizeof call->got)
         return;
     if (call->have == sizeof call->got &&
-        memcmp(call->got, call->calls->token, sizeof call->got) == 0)
+        memcmp(call->got, call->probe->token, sizeof call->got) == 0)
         call_over(call, NULL);
     else
         call_over(call, got < 0 ? reason(errno) : "somebody else answers there");
@@ -159,11 +159,11 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
 /* The last one to end is the end of all. */
 static void call_over(struct call *call, const char *why)
 {
-    struct calls *calls = call->calls;
+    struct connect_probe *probe = call->probe;
 
     call_end(call, why);
-    if (calls->open == 0)
-        calls->done(calls, calls->arg);
+    if (probe->open == 0)
+        probe->done(probe, probe->arg);
 }
 
 /* What a blackhole route says is EINVAL. */
@@ -174,13 +174,13 @@ static const char *reason(int error)
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct calls *calls = arg;
+    struct connect_probe *probe = arg;
     size_t        i;
 
     (void)fd, (void)what;
-    for (i = 0; i < calls->count; i++)
-        call_end(&calls->call[i], "timed out");
-    calls->done(calls, calls->arg);
+    for (i = 0; i < probe->count; i++)
+        call_end(&probe->call[i], "timed out");
+    probe->done(probe, probe->arg);
 }
 
 /* why NULL: it was reached, or nobody wants to know any more. */
@@ -193,5 +193,5 @@ static void call_end(struct call *call, const char *why)
     call->fd = -1;
     call->reached = why == NULL;
     snprintf(call->why, sizeof call->why, "%s", why != NULL ? why : "");
-    call->calls->open--;
+    call->probe->open--;
 }

@@ -21,29 +21,29 @@ struct call {
     char          interface[32]; /* it left by this one */
     char          why[96];       /* it was not reached */
 
-    struct calls *calls;
+    struct connect_probe *probe;
     int           fd; /* -1: over */
     struct event *event;
     unsigned char got[CALL_TOKEN_BYTES];
     size_t        have;
 };
 
-struct calls {
+struct connect_probe {
     struct call       *call; /* as they were added */
     size_t             count, open;
     unsigned char      token[CALL_TOKEN_BYTES];
     struct event_base *base;
     struct event      *late;
-    void             (*done)(struct calls *calls, void *arg);
+    void             (*done)(struct connect_probe *probe, void *arg);
     void              *arg;
 };
 
-/* done comes once, when all are over; it may calls_free(). */
-struct calls *calls_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
-                        void (*done)(struct calls *calls, void *arg), void *arg);
-void calls_add(struct calls *calls, const char *address, int port, int node);
-/* After the last calls_add. done may come at once. */
-void calls_begin(struct calls *calls, int timeout_ms);
-void calls_free(struct calls *calls);
+/* done comes once, when all are over; it may connect_probe_free(). */
+struct connect_probe *connect_probe_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
+                        void (*done)(struct connect_probe *probe, void *arg), void *arg);
+void connect_probe_add(struct connect_probe *probe, const char *address, int port, int node);
+/* After the last connect_probe_add. done may come at once. */
+void connect_probe_begin(struct connect_probe *probe, int timeout_ms);
+void connect_probe_free(struct connect_probe *probe);
 
 #endif

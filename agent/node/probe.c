@@ -29,7 +29,7 @@ struct probe {
     struct event      *caller;    /* somebody calls */
     struct event      *rest;      /* nobody could be let in, for want of a descriptor */
     struct event      *late;      /* listening is over */
-    struct calls      *calls;     /* NULL: none are under way */
+    struct connect_probe *tries;     /* NULL: none are under way */
     struct held_port   held;
 };
 
@@ -39,10 +39,10 @@ static void rested_cb(evutil_socket_t fd, short what, void *arg);
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void listen_end(struct probe *probe);
 static int  connect_begin(struct probe *probe, const json_t *body, struct error *err);
-static void reached_cb(struct calls *calls, void *arg);
+static void reached_cb(struct connect_probe *tries, void *arg);
 static int  peers_begin(struct probe *probe, const json_t *body, struct error *err);
-static void peers_cb(struct calls *calls, void *arg);
-static void calls_end(struct probe *probe);
+static void peers_cb(struct connect_probe *tries, void *arg);
+static void connect_probe_end(struct probe *probe);
 static int  add_peer(struct probe *probe, const json_t *peer, struct error *err);
 static int  port_begin(struct probe *probe, const json_t *body, struct error *err);
 static int  read_token(struct probe *probe, const json_t *body, struct error *err);
@@ -85,7 +85,7 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
 void probe_end(struct probe *probe)
 {
     listen_end(probe);
-    calls_end(probe);
+    connect_probe_end(probe);
 }
 
 int probe_release_port(struct probe *probe)
@@ -186,24 +186,24 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     for (i = 0; i < count; i++)
         if (!json_is_string(json_array_get(list, i)))
             return err_set(err, "PROBE frame: an address that is no text");
-    probe->calls = calls_new(probe->base, probe->token, reached_cb, probe);
+    probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
     for (i = 0; i < count; i++)
-        calls_add(probe->calls, json_string_value(json_array_get(list, i)), (int)port, 0);
-    calls_begin(probe->calls, (int)timeout_ms);
+        connect_probe_add(probe->tries, json_string_value(json_array_get(list, i)), (int)port, 0);
+    connect_probe_begin(probe->tries, (int)timeout_ms);
     return 0;
 }
 
 /* In the order asked: the launcher prefers the first that all nodes reach. */
-static void reached_cb(struct calls *calls, void *arg)
+static void reached_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;
     json_t       *reached = json_array();
     size_t        i;
 
-    for (i = 0; i < calls->count; i++)
-        if (calls->call[i].reached)
-            json_array_append_new(reached, json_pack("{s:s, s:s}", "addr", calls->call[i].address,
-                                                     "if", calls->call[i].interface));
+    for (i = 0; i < tries->count; i++)
+        if (tries->call[i].reached)
+            json_array_append_new(reached, json_pack("{s:s, s:s}", "addr", tries->call[i].address,
+                                                     "if", tries->call[i].interface));
     probe_end(probe);
     probe->answer(json_pack("{s:s, s:o}", "op", "connect", "reached", reached), probe->arg);
 }
@@ -219,33 +219,33 @@ static int peers_begin(struct probe *probe, const json_t *body, struct error *er
     if (!json_is_array(list) || json_array_size(list) > PROBE_ADDRESSES_MAX || timeout_ms < 1 ||
         timeout_ms > PROBE_TIMEOUT_MAX_MS)
         return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is wrong");
-    calls_end(probe);
-    probe->calls = calls_new(probe->base, probe->token, peers_cb, probe);
+    connect_probe_end(probe);
+    probe->tries = connect_probe_new(probe->base, probe->token, peers_cb, probe);
     json_array_foreach(list, i, peer)
         if (add_peer(probe, peer, err) < 0)
             return -1;
-    calls_begin(probe->calls, (int)timeout_ms);
+    connect_probe_begin(probe->tries, (int)timeout_ms);
     return 0;
 }
 
-static void peers_cb(struct calls *calls, void *arg)
+static void peers_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;
     json_t       *unreached = json_array();
     size_t        i;
 
-    for (i = 0; i < calls->count; i++)
-        if (!calls->call[i].reached)
-            json_array_append_new(unreached, json_pack("{s:i, s:s}", "node", calls->call[i].node,
-                                                       "why", calls->call[i].why));
-    calls_end(probe);
+    for (i = 0; i < tries->count; i++)
+        if (!tries->call[i].reached)
+            json_array_append_new(unreached, json_pack("{s:i, s:s}", "node", tries->call[i].node,
+                                                       "why", tries->call[i].why));
+    connect_probe_end(probe);
     probe->answer(json_pack("{s:s, s:o}", "op", "peers", "unreached", unreached), probe->arg);
 }
 
-static void calls_end(struct probe *probe)
+static void connect_probe_end(struct probe *probe)
 {
-    calls_free(probe->calls);
-    probe->calls = NULL;
+    connect_probe_free(probe->tries);
+    probe->tries = NULL;
 }
 
 static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
@@ -256,7 +256,7 @@ static int add_peer(struct probe *probe, const json_t *peer, struct error *err)
 
     if (address == NULL || port < 1 || port > 65535 || node < 0 || node > INT_MAX)
         return err_set(err, "PROBE frame: a peer without \"addr\", \"port\" or \"node\"");
-    calls_add(probe->calls, address, (int)port, (int)node);
+    connect_probe_add(probe->tries, address, (int)port, (int)node);
     return 0;
 }
 

@@ -17,17 +17,17 @@
 #include "fd.h"
 #include "guard/cgroup.h"
 
-/* Of the agent itself: the link, the door, signals, and what is open for a moment. */
+/* Of the agent itself: the link, the reconnect socket, signals, and what is open for a moment. */
 #define DESCRIPTORS_OWN 32
 
-static int  check_descriptors(const struct nodeplan *plan, struct failure *failure);
-static int  check_user(const struct nodeplan *plan, struct failure *failure);
-static int  check_group(const struct nodeplan *plan, struct failure *failure);
-static long tasks_of(const struct nodeplan *plan);
+static int  check_descriptors(const struct node_plan *plan, struct failure *failure);
+static int  check_user(const struct node_plan *plan, struct failure *failure);
+static int  check_group(const struct node_plan *plan, struct failure *failure);
+static long tasks_of(const struct node_plan *plan);
 static long count_tasks(uid_t uid);
 static bool read_number(const char *directory, const char *name, long *number);
 
-void room_raise(void)
+void limits_raise(void)
 {
     struct rlimit limit;
 
@@ -37,7 +37,7 @@ void room_raise(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int room_check(const struct nodeplan *plan, struct failure *failure)
+int limits_check(const struct node_plan *plan, struct failure *failure)
 {
     return check_descriptors(plan, failure) < 0 || check_user(plan, failure) < 0 ||
                    check_group(plan, failure) < 0
@@ -45,7 +45,7 @@ int room_check(const struct nodeplan *plan, struct failure *failure)
 }
 
 /* Of each rank: its output, its errors, its PMI, its file and what tells of that. */
-static int check_descriptors(const struct nodeplan *plan, struct failure *failure)
+static int check_descriptors(const struct node_plan *plan, struct failure *failure)
 {
     int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
     rlim_t        need = DESCRIPTORS_OWN + (rlim_t)plan->ranks * (rlim_t)each;
@@ -59,7 +59,7 @@ static int check_descriptors(const struct nodeplan *plan, struct failure *failur
 }
 
 /* ulimit -u, which counts threads and does not hold for root. */
-static int check_user(const struct nodeplan *plan, struct failure *failure)
+static int check_user(const struct node_plan *plan, struct failure *failure)
 {
     struct rlimit limit;
     long          tasks;
@@ -76,7 +76,7 @@ static int check_user(const struct nodeplan *plan, struct failure *failure)
 
 /* The pids controller: the limit of a container, TasksMax of a systemd session or of a
  * slice above it. */
-static int check_group(const struct nodeplan *plan, struct failure *failure)
+static int check_group(const struct node_plan *plan, struct failure *failure)
 {
     const size_t top = strlen("/sys/fs/cgroup");
     char         path[512];
@@ -94,7 +94,7 @@ static int check_group(const struct nodeplan *plan, struct failure *failure)
 }
 
 /* Processes, and a thread for the file of each. */
-static long tasks_of(const struct nodeplan *plan)
+static long tasks_of(const struct node_plan *plan)
 {
     return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
 }

@@ -12,10 +12,10 @@
 
 /* Take all the descriptors that the hard limit gives. The ranks keep the limit that
  * they would have had, where the guard is forked before. */
-void room_raise(void);
+void limits_raise(void);
 
 /* -1 with failure when this agent could not start the plan's ranks. That they fit in
  * now is no promise: others may come. */
-int room_check(const struct nodeplan *plan, struct failure *failure);
+int limits_check(const struct node_plan *plan, struct failure *failure);
 
 #endif

@@ -20,13 +20,13 @@ struct reader {
     size_t             *listed; /* bytes of all lists so far */
 };
 
-static int           read_numbers(struct reader *in, struct nodeplan *plan);
-static int           read_paths(struct reader *in, struct nodeplan *plan);
-static int           read_objects(struct reader *in, struct nodeplan *plan);
-static int           read_reconnect(struct reader *in, struct nodeplan *plan);
-static int           read_ranks(struct reader *in, struct nodeplan *plan);
-static int           read_rank(struct reader *in, const struct nodeplan *plan,
-                               struct nodeplan_rank *rank);
+static int           read_numbers(struct reader *in, struct node_plan *plan);
+static int           read_paths(struct reader *in, struct node_plan *plan);
+static int           read_objects(struct reader *in, struct node_plan *plan);
+static int           read_reconnect(struct reader *in, struct node_plan *plan);
+static int           read_ranks(struct reader *in, struct node_plan *plan);
+static int           read_rank(struct reader *in, const struct node_plan *plan,
+                               struct node_plan_rank *rank);
 static struct reader inside(const struct reader *in, const json_t *body);
 static int           get_int(struct reader *in, const char *key, int64_t min, int64_t max,
                              int *number);
@@ -38,22 +38,22 @@ static int           get_list(struct reader *in, const char *key, bool is_env,
 static int           get_blob(struct reader *in, const char *key,
                               const struct blob **blob);
 
-int nodeplan_read(struct nodeplan *plan, const json_t *body, const struct blobs *blobs,
+int node_plan_read(struct node_plan *plan, const json_t *body, const struct blobs *blobs,
                   struct error *err)
 {
     size_t        listed = 0;
     struct reader in = { body, blobs, err, &listed };
 
-    *plan = (struct nodeplan){ 0 };
+    *plan = (struct node_plan){ 0 };
     if (read_numbers(&in, plan) < 0 || read_paths(&in, plan) < 0 ||
         read_objects(&in, plan) < 0 || read_ranks(&in, plan) < 0) {
-        nodeplan_clear(plan);
+        node_plan_clear(plan);
         return -1;
     }
     return 0;
 }
 
-void nodeplan_clear(struct nodeplan *plan)
+void node_plan_clear(struct node_plan *plan)
 {
     int i;
 
@@ -74,12 +74,12 @@ void nodeplan_clear(struct nodeplan *plan)
     free(plan->log_stamp);
     free(plan->venv_script);
     free(plan->pid_file);
-    free(plan->door);
+    free(plan->socket);
     free(plan->token);
-    *plan = (struct nodeplan){ 0 };
+    *plan = (struct node_plan){ 0 };
 }
 
-static int read_numbers(struct reader *in, struct nodeplan *plan)
+static int read_numbers(struct reader *in, struct node_plan *plan)
 {
     char *mode = NULL;
     int   credit = 0;
@@ -108,7 +108,7 @@ static int read_numbers(struct reader *in, struct nodeplan *plan)
     return 0;
 }
 
-static int read_paths(struct reader *in, struct nodeplan *plan)
+static int read_paths(struct reader *in, struct node_plan *plan)
 {
     if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
@@ -120,7 +120,7 @@ static int read_paths(struct reader *in, struct nodeplan *plan)
     return get_list(in, "env_default", true, &plan->env_default);
 }
 
-static int read_objects(struct reader *in, struct nodeplan *plan)
+static int read_objects(struct reader *in, struct node_plan *plan)
 {
     struct reader pmi = inside(in, json_object_get(in->body, "pmi"));
     struct reader bind = inside(in, json_object_get(in->body, "bind"));
@@ -144,18 +144,18 @@ static int read_objects(struct reader *in, struct nodeplan *plan)
     return 0;
 }
 
-static int read_reconnect(struct reader *in, struct nodeplan *plan)
+static int read_reconnect(struct reader *in, struct node_plan *plan)
 {
-    if (get_text(in, "door", &plan->door) < 0 || get_text(in, "token", &plan->token) < 0 ||
+    if (get_text(in, "socket", &plan->socket) < 0 || get_text(in, "token", &plan->token) < 0 ||
         get_seconds(in, "window_s", &plan->reconnect_s) < 0)
         return -1;
-    if (plan->door[0] == '\0' || strlen(plan->door) > DOOR_NAME_MAX || strlen(plan->token) < 32)
-        return err_set(in->err, "PLAN frame: a \"door\" of 1 to %d bytes and a \"token\" of 32 "
-                                "are wanted", DOOR_NAME_MAX);
+    if (plan->socket[0] == '\0' || strlen(plan->socket) > RECONNECT_SOCKET_NAME_MAX || strlen(plan->token) < 32)
+        return err_set(in->err, "PLAN frame: a \"socket\" of 1 to %d bytes and a \"token\" of 32 "
+                                "are wanted", RECONNECT_SOCKET_NAME_MAX);
     return 0;
 }
 
-static int read_ranks(struct reader *in, struct nodeplan *plan)
+static int read_ranks(struct reader *in, struct node_plan *plan)
 {
     const json_t *list = json_object_get(in->body, "ranks");
     size_t        count = json_array_size(list), i;
@@ -178,7 +178,7 @@ static int read_ranks(struct reader *in, struct nodeplan *plan)
     return 0;
 }
 
-static int read_rank(struct reader *in, const struct nodeplan *plan, struct nodeplan_rank *rank)
+static int read_rank(struct reader *in, const struct node_plan *plan, struct node_plan_rank *rank)
 {
     int number = 0;
 
@@ -218,9 +218,9 @@ static int get_seconds(struct reader *in, const char *key, double *seconds)
     const json_t *value = json_object_get(in->body, key);
 
     *seconds = json_number_value(value);
-    if (!json_is_number(value) || !(*seconds >= 0 && *seconds <= NODEPLAN_SECONDS_MAX))
+    if (!json_is_number(value) || !(*seconds >= 0 && *seconds <= NODE_PLAN_SECONDS_MAX))
         return err_set(in->err, "PLAN frame: \"%s\" is missing, or no number of seconds up to %g",
-                       key, NODEPLAN_SECONDS_MAX);
+                       key, NODE_PLAN_SECONDS_MAX);
     return 0;
 }
 
@@ -257,9 +257,9 @@ static int get_list(struct reader *in, const char *key, bool is_env, struct strl
         return -1;
     if (blob == NULL)
         return err_set(in->err, "PLAN frame: \"%s\" is missing", key);
-    if (blob->size > NODEPLAN_LISTS_MAX - *in->listed)
+    if (blob->size > NODE_PLAN_LISTS_MAX - *in->listed)
         return err_set(in->err, "PLAN frame: more than %u MiB of arguments and environment",
-                       NODEPLAN_LISTS_MAX >> 20);
+                       NODE_PLAN_LISTS_MAX >> 20);
     *in->listed += blob->size;
     if (strlist_unpack(list, blob->bytes, blob->size) < 0)
         return err_set(in->err, "PLAN frame: the blob of \"%s\" is cut off", key);

@@ -16,17 +16,17 @@
 #include "strlist.h"
 
 /* No deadline is longer than a day; it keeps nanoseconds far from overflow. */
-#define NODEPLAN_SECONDS_MAX 86400.0
+#define NODE_PLAN_SECONDS_MAX 86400.0
 /* All argument and environment lists together; many ranks may name one blob. */
-#define NODEPLAN_LISTS_MAX (512u << 20)
+#define NODE_PLAN_LISTS_MAX (512u << 20)
 
-struct nodeplan_rank {
+struct node_plan_rank {
     uint32_t      rank; /* global */
     int           local_rank, slot;
     struct strlist argv, env;
 };
 
-struct nodeplan {
+struct node_plan {
     char    *run_id;
     bool     is_exec; /* one command a node instead of a job */
     bool     no_pidns; /* the ranks shall see all processes, as they do with is_exec */
@@ -43,15 +43,15 @@ struct nodeplan {
     bool     log_console;
     char    *venv_script, *pid_file; /* NULL: none */
     bool     omp_default;
-    char    *door, *token; /* how to come back in (door.h); NULL: not at all */
+    char    *socket, *token; /* how to come back in (reconnect_socket.h); NULL: not at all */
     double   reconnect_s;  /* ... and within which time */
-    struct nodeplan_rank *rank;
+    struct node_plan_rank *rank;
     int      ranks;
 };
 
 /* -1 with what is missing or wrong; plan is then empty. */
-int  nodeplan_read(struct nodeplan *plan, const json_t *body, const struct blobs *blobs,
+int  node_plan_read(struct node_plan *plan, const json_t *body, const struct blobs *blobs,
                    struct error *err);
-void nodeplan_clear(struct nodeplan *plan);
+void node_plan_clear(struct node_plan *plan);
 
 #endif

@@ -24,7 +24,7 @@
 
 static void        overlay(struct strlist *env, const struct strlist *over,
                            bool only_absent);
-static void        set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+static void        set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                            struct strlist *env);
 static void        env_drop(struct strlist *env, const char *name);
 static const char *find_hint(const char *name, char *hint, size_t size);
@@ -43,7 +43,7 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
     return -1;
 }
 
-int prepare_cwd(const struct nodeplan *plan, struct failure *failure)
+int prepare_cwd(const struct node_plan *plan, struct failure *failure)
 {
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
@@ -66,7 +66,7 @@ int prepare_script(const char *script, struct failure *failure)
                        "cannot read the script %s: %s", script, strerror(why));
 }
 
-void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank,
                  const struct strlist *base, int threads, struct strlist *env)
 {
     strlist_append(env, base);
@@ -115,7 +115,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
     return NULL;
 }
 
-int prepare_binding(const struct nodeplan *plan, const struct strlist *base,
+int prepare_binding(const struct node_plan *plan, const struct strlist *base,
                     struct binding *binding, int *threads, struct failure *failure)
 {
     struct error why;
@@ -182,7 +182,7 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
 
 /* What another process manager left in our environment must not reach the
  * ranks: MPICH would believe it. */
-static void set_pmi(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
     static const char *const foreign[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",

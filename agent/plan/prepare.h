@@ -28,7 +28,7 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
     __attribute__((format(printf, 4, 5)));
 
 /* Enter the working directory, if there is one. */
-int prepare_cwd(const struct nodeplan *plan, struct failure *failure);
+int prepare_cwd(const struct node_plan *plan, struct failure *failure);
 
 /* Only Python itself would notice, when the other ranks are at work already. */
 int prepare_script(const char *script, struct failure *failure);
@@ -36,7 +36,7 @@ int prepare_script(const char *script, struct failure *failure);
 /* The environment of one rank, later over earlier: base, env_default where
  * absent, env, the rank's own; then what muster decides itself. threads:
  * OMP_NUM_THREADS where nobody has set it, 0 leaves it alone. */
-void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
+void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank,
                  const struct strlist *base, int threads, struct strlist *env);
 
 /* The file that argv[0] means, along the PATH of env. Caller frees; NULL with
@@ -44,7 +44,7 @@ void prepare_env(const struct nodeplan *plan, const struct nodeplan_rank *rank,
 char *prepare_program(const char *name, const struct strlist *env, struct failure *failure);
 
 /* Deal out cores when the plan binds. *threads: what each rank may use. */
-int prepare_binding(const struct nodeplan *plan, const struct strlist *base,
+int prepare_binding(const struct node_plan *plan, const struct strlist *base,
                     struct binding *binding, int *threads, struct failure *failure);
 
 /* Create the file that holds our pid. One that was left by a dead agent is

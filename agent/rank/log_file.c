@@ -23,7 +23,7 @@
 
 #define PIECE (128 * 1024) /* written at a time */
 
-struct logfile {
+struct log_file {
     char           *dir, *path;
     pthread_t       thread;
     pthread_mutex_t lock;
@@ -53,18 +53,18 @@ struct logfile {
 static void  woken_cb(evutil_socket_t fd, short what, void *arg);
 static void  patience_cb(evutil_socket_t fd, short what, void *arg);
 static void *keep_file(void *arg);
-static int   create(const struct logfile *log, struct error *err);
+static int   create(const struct log_file *log, struct error *err);
 static int   make_dir(const char *dir, struct error *err);
-static void  write_all(struct logfile *log, int fd);
-static void  wake(struct logfile *log);
-static void  let_go(struct logfile *log);
+static void  write_all(struct log_file *log, int fd);
+static void  wake(struct log_file *log);
+static void  let_go(struct log_file *log);
 
-struct logfile *logfile_new(struct event_base *base, const char *dir, const char *stamp,
+struct log_file *log_file_new(struct event_base *base, const char *dir, const char *stamp,
                             uint32_t rank, void (*changed)(void *arg), void *arg,
                             struct error *err)
 {
-    struct logfile      *log = xcalloc(1, sizeof *log);
-    const struct timeval limit = { .tv_sec = LOGFILE_CREATE_S };
+    struct log_file      *log = xcalloc(1, sizeof *log);
+    const struct timeval limit = { .tv_sec = LOG_FILE_CREATE_S };
     int                  rc;
 
     log->dir = xstrdup(dir);
@@ -92,7 +92,7 @@ struct logfile *logfile_new(struct event_base *base, const char *dir, const char
 
 /* --- the event loop's side ------------------------------------------------- */
 
-int logfile_created(struct logfile *log, struct error *err)
+int log_file_created(struct log_file *log, struct error *err)
 {
     int rc;
 
@@ -102,17 +102,17 @@ int logfile_created(struct logfile *log, struct error *err)
     return rc;
 }
 
-void logfile_add(struct logfile *log, struct evbuffer *bytes)
+void log_file_add(struct log_file *log, struct evbuffer *bytes)
 {
-    const struct timeval limit = { .tv_sec = LOGFILE_STANDS_S };
+    const struct timeval limit = { .tv_sec = LOG_FILE_STANDS_S };
     size_t               size = evbuffer_get_length(bytes);
 
     pthread_mutex_lock(&log->lock);
-    if (log->stands && evbuffer_get_length(log->waiting) >= LOGFILE_WAITING_MAX)
+    if (log->stands && evbuffer_get_length(log->waiting) >= LOG_FILE_WAITING_MAX)
         log->lost += size;
     else if (evbuffer_add(log->waiting, evbuffer_pullup(bytes, -1), size) < 0)
         xalloc_die();
-    log->is_full = !log->stands && evbuffer_get_length(log->waiting) >= LOGFILE_WAITING_MAX;
+    log->is_full = !log->stands && evbuffer_get_length(log->waiting) >= LOG_FILE_WAITING_MAX;
     log->is_awaited = log->is_full || log->stands;
     log->written_before = log->written;
     pthread_cond_signal(&log->work);
@@ -121,12 +121,12 @@ void logfile_add(struct logfile *log, struct evbuffer *bytes)
         xevent_add(log->patience, &limit);
 }
 
-bool logfile_is_full(const struct logfile *log)
+bool log_file_is_full(const struct log_file *log)
 {
     return log->is_full;
 }
 
-void logfile_end(struct logfile *log, bool is_wanted)
+void log_file_end(struct log_file *log, bool is_wanted)
 {
     pthread_mutex_lock(&log->lock);
     log->is_ending = true;
@@ -135,7 +135,7 @@ void logfile_end(struct logfile *log, bool is_wanted)
     pthread_mutex_unlock(&log->lock);
 }
 
-bool logfile_is_over(struct logfile *log)
+bool log_file_is_over(struct log_file *log)
 {
     bool is_over;
 
@@ -145,7 +145,7 @@ bool logfile_is_over(struct logfile *log)
     return is_over;
 }
 
-uint64_t logfile_lost(struct logfile *log)
+uint64_t log_file_lost(struct log_file *log)
 {
     uint64_t lost;
 
@@ -155,7 +155,7 @@ uint64_t logfile_lost(struct logfile *log)
     return lost;
 }
 
-int logfile_error(struct logfile *log)
+int log_file_error(struct log_file *log)
 {
     int error;
 
@@ -165,7 +165,7 @@ int logfile_error(struct logfile *log)
     return error;
 }
 
-const char *logfile_unsure(struct logfile *log)
+const char *log_file_unsure(struct log_file *log)
 {
     bool is_unsure;
 
@@ -175,7 +175,7 @@ const char *logfile_unsure(struct logfile *log)
     return is_unsure ? log->path : NULL;
 }
 
-bool logfile_free(struct logfile *log)
+bool log_file_free(struct log_file *log)
 {
     bool is_over;
 
@@ -194,7 +194,7 @@ bool logfile_free(struct logfile *log)
 /* There is room, it was created or is over. */
 static void woken_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct logfile *log = arg;
+    struct log_file *log = arg;
     uint64_t        count;
 
     (void)what;
@@ -206,15 +206,15 @@ static void woken_cb(evutil_socket_t fd, short what, void *arg)
 
 static void patience_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct timeval limit = { .tv_sec = LOGFILE_STANDS_S };
-    struct logfile      *log = arg;
+    const struct timeval limit = { .tv_sec = LOG_FILE_STANDS_S };
+    struct log_file      *log = arg;
 
     (void)fd, (void)what;
     pthread_mutex_lock(&log->lock);
     if (!log->is_created && !log->has_failed) {
         log->has_failed = true;
         err_set(&log->why, "cannot create the log file %s: nothing has come of it for %d s; is"
-                " a server gone?", log->path, LOGFILE_CREATE_S);
+                " a server gone?", log->path, LOG_FILE_CREATE_S);
     }
     log->stands = log->written == log->written_before;
     log->is_full = !log->stands;
@@ -230,7 +230,7 @@ static void patience_cb(evutil_socket_t fd, short what, void *arg)
 
 static void *keep_file(void *arg)
 {
-    struct logfile *log = arg;
+    struct log_file *log = arg;
     struct error    err;
     int             fd = create(log, &err), error;
 
@@ -254,7 +254,7 @@ static void *keep_file(void *arg)
     return NULL;
 }
 
-static int create(const struct logfile *log, struct error *err)
+static int create(const struct log_file *log, struct error *err)
 {
     int fd;
 
@@ -283,7 +283,7 @@ static int make_dir(const char *dir, struct error *err)
 }
 
 /* Until the end, and all that waits then. With the lock, but for the writing. */
-static void write_all(struct logfile *log, int fd)
+static void write_all(struct log_file *log, int fd)
 {
     size_t done;
     int    error;
@@ -303,12 +303,12 @@ static void write_all(struct logfile *log, int fd)
         log->lost += log->writing - done;
         log->writing = 0;
         log->written++;
-        if (log->is_awaited && evbuffer_get_length(log->waiting) < LOGFILE_WAITING_MAX / 2)
+        if (log->is_awaited && evbuffer_get_length(log->waiting) < LOG_FILE_WAITING_MAX / 2)
             wake(log);
     }
 }
 
-static void wake(struct logfile *log)
+static void wake(struct log_file *log)
 {
     const uint64_t one = 1;
 
@@ -318,7 +318,7 @@ static void wake(struct logfile *log)
 
 /* ---- */
 
-static void let_go(struct logfile *log)
+static void let_go(struct log_file *log)
 {
     event_free(log->woken);
     event_free(log->patience);

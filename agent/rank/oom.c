@@ -17,7 +17,7 @@ static int64_t count_kills(const struct memory *memory);
 static int64_t cgroup_limit(const struct memory *memory);
 static bool    find_number(const char *path, const char *key, int64_t *number);
 
-void memory_begin(struct memory *memory)
+void oom_begin(struct memory *memory)
 {
     *memory = (struct memory){ 0 };
     if (cgroup_own("", memory->cgroup, sizeof memory->cgroup) &&
@@ -31,7 +31,7 @@ void memory_begin(struct memory *memory)
     memory->kills = count_kills(memory);
 }
 
-bool memory_evidence(struct memory *memory, char *text, size_t size)
+bool oom_evidence(struct memory *memory, char *text, size_t size)
 {
     int64_t now = count_kills(memory), limit = cgroup_limit(memory), before = memory->kills;
 

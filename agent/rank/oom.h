@@ -18,9 +18,9 @@ struct memory {
     int64_t kills;       /* the count when the run began, -1: unknown */
 };
 
-void memory_begin(struct memory *memory);
+void oom_begin(struct memory *memory);
 
 /* "oom_kill 0→1, limit 64 MiB". False when there is no evidence. */
-bool memory_evidence(struct memory *memory, char *text, size_t size);
+bool oom_evidence(struct memory *memory, char *text, size_t size);
 
 #endif

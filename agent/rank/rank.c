@@ -43,9 +43,9 @@ void rank_init(struct rank *rank, struct agent *agent, int index)
 
 int rank_open_log(struct rank *rank, struct error *err)
 {
-    const struct nodeplan *plan = &rank->agent->plan;
+    const struct node_plan *plan = &rank->agent->plan;
 
-    rank->log = logfile_new(rank->agent->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
+    rank->log = log_file_new(rank->agent->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
                             log_changed, rank, err);
     return rank->log != NULL ? 0 : -1;
 }
@@ -103,7 +103,7 @@ bool rank_clear(struct rank *rank)
         event_free(rank->late);
     strlist_clear(&rank->env);
     free(rank->path);
-    return logfile_free(rank->log);
+    return log_file_free(rank->log);
 }
 
 void rank_started(struct rank *rank, const struct guard_message *message)
@@ -267,7 +267,7 @@ static json_t *report(struct rank *rank)
     if (unfinished)
         json_object_set_new(body, "pmi", json_string("unfinished"));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && agent->stopped_ns == 0 &&
-        memory_evidence(&agent->memory, oom, sizeof oom))
+        oom_evidence(&agent->memory, oom, sizeof oom))
         json_object_set_new(body, "oom", json_string(oom));
     if (!rank_is_silent(rank))
         json_object_set_new(body, "late", json_true());

@@ -35,13 +35,13 @@ enum rank_state {
 
 struct rank {
     struct agent *agent;
-    const struct nodeplan_rank *plan;
+    const struct node_plan_rank *plan;
     int               index;
     enum rank_state   state;
     pid_t             pid;  /* once started */
     char             *path; /* the program */
     struct strlist    env;
-    struct logfile   *log; /* NULL: none */
+    struct log_file   *log; /* NULL: none */
     struct stream     out, err;
     struct bufferevent *pmi; /* NULL: none, or hung up */
     struct event     *late;
@@ -56,7 +56,7 @@ int rank_open_log(struct rank *rank, struct error *err);
 
 /* Make pipes and PMI socket and ask the guard. -1 with err. */
 int  rank_start(struct rank *rank, struct error *err);
-/* False when its log file stands still: see logfile_free(). */
+/* False when its log file stands still: see log_file_free(). */
 bool rank_clear(struct rank *rank);
 
 /* The guard's news. */

@@ -180,7 +180,7 @@ static void keep(struct stream *stream, struct evbuffer *fresh)
     bool   is_full = evbuffer_get_length(stream->waiting) >= STREAM_WAITING_MAX;
 
     if (stream->log != NULL)
-        logfile_add(stream->log, fresh);
+        log_file_add(stream->log, fresh);
     if (!stream->to_frames)
         return;
     if (stream->skipping && (is_full || !find_newline(fresh, &line))) {
@@ -232,7 +232,7 @@ static bool find_newline(struct evbuffer *buffer, size_t *after)
 static void update_reading(struct stream *stream)
 {
     size_t most = stream->paused ? STREAM_WAITING_MAX / 2 : STREAM_WAITING_MAX;
-    bool   must_pause = stream->log != NULL ? logfile_is_full(stream->log)
+    bool   must_pause = stream->log != NULL ? log_file_is_full(stream->log)
                                             : evbuffer_get_length(stream->waiting) >= most;
 
     if (stream->fd < 0 || must_pause == stream->paused)

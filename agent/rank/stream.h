@@ -37,7 +37,7 @@ struct stream {
     bool              paused;   /* not read, since too much is waiting, here or for the file */
     bool              skipping; /* the file gets all, the frames do not */
     bool              end_sent;
-    struct logfile   *log;       /* NULL: no file; borrowed */
+    struct log_file   *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: only into the file */
     uint64_t          read_bytes;
     uint64_t          lost_bytes;     /* left out of the frames */

@@ -52,7 +52,7 @@ int agent_run(const char *nonce)
         waitpid(agent.guard.pid, NULL, 0);
     close_all(&agent);
     if (agent.relay_fd >= 0)
-        return relay_run(STDIN_FILENO, STDOUT_FILENO, agent.relay_fd);
+        return reconnect_relay_run(STDIN_FILENO, STDOUT_FILENO, agent.relay_fd);
     return in_order ? 0 : 1;
 }
 
@@ -120,7 +120,7 @@ static void open_all(struct agent *agent, const char *nonce)
     dprintf(STDOUT_FILENO, "%s\n", nonce); /* no frame, and the pipe is still empty */
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
-    replay_count_from_here(&agent->link.replay);
+    resend_queue_count_from_here(&agent->link.resend);
     agent_set_heartbeat(agent, HEARTBEAT_FIRST_S);
     link_flush(&agent->link);
 }
@@ -140,15 +140,15 @@ static void close_all(struct agent *agent)
     venv_free(agent->venv);
     probe_free(agent->probe);
     clean_free(agent->clean);
-    receive_free(agent->receive);
+    bcast_receive_free(agent->receiver);
     stacks_free(agent->stacks);
     pmi_free(agent->pmi);
     bind_clear(&agent->binding);
     blobs_clear(&agent->blobs);
-    nodeplan_clear(&agent->plan);
+    node_plan_clear(&agent->plan);
     strlist_clear(&agent->environment);
-    door_close(agent->door);
-    nameplate_take_down(agent->nameplate);
+    reconnect_socket_close(agent->socket);
+    name_lock_release(agent->name_lock);
     if (!is_alone)
         link_hang_up(&agent->link);
     link_close(&agent->link);
@@ -186,8 +186,8 @@ static void lost_cb(const struct error *err, void *arg)
         stream_discard(&agent->rank[i].out);
         stream_discard(&agent->rank[i].err);
     }
-    door_close(agent->door);
-    agent->door = NULL;
+    reconnect_socket_close(agent->socket);
+    agent->socket = NULL;
     event_del(agent->heartbeat);
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     agent_maybe_done(agent);
@@ -236,7 +236,7 @@ static void heartbeat_cb(evutil_socket_t fd, short what, void *arg)
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
-    replay_put_ack(&agent->link.replay, agent->generation);
+    resend_queue_put_ack(&agent->link.resend, agent->generation);
     put_u64(now, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);

@@ -5,7 +5,7 @@
  *     news.c     what the guard says, and what follows
  *     ending.c   from "stop" to DONE, also when the guard is gone
  *     pump.c     output of all ranks onto the link
- *     attach.c   the launcher is lost, and comes back
+ *     reconnect.c the launcher is lost, and comes back
  *     bcast.c    files come
  *     rank.c     one rank
  *
@@ -60,7 +60,7 @@ struct agent {
     struct probe      *probe;
     struct venv       *venv;
     struct blobs       blobs;
-    struct nodeplan    plan;
+    struct node_plan    plan;
     struct strlist     environment; /* that of this process, then the venv's */
     struct binding     binding;
     struct memory      memory;
@@ -84,14 +84,14 @@ struct agent {
     struct idle        idle;
     struct stacks     *stacks;     /* being taken; NULL: not */
     struct clean      *clean;      /* `muster clean` has asked; NULL: not */
-    struct receive    *receive;    /* `muster bcast` brings files; NULL: not */
+    struct bcast_receive    *receiver;    /* `muster bcast` brings files; NULL: not */
     struct stop        stop;       /* ours, when the guard is gone */
     struct event      *again, *linger;
     struct event      *log_limit; /* NULL: more than log files is left, or there are none */
     bool               logs_given_up;
-    struct door       *door;   /* NULL: the launcher cannot come back */
+    struct reconnect_socket       *socket; /* NULL: the launcher cannot come back */
     struct event      *window; /* how long it may take to */
-    struct event      *nameplate; /* nameplate.h; NULL: none */
+    struct event      *name_lock; /* name_lock.h; NULL: none */
     int                relay_fd; /* we are a second agent, and this is the first; -1: no */
 };
 
@@ -129,11 +129,11 @@ void agent_empty(struct agent *agent, int left, int killed);
 void agent_guard_lost(struct agent *agent);
 void agent_maybe_done(struct agent *agent);
 
-/* attach.c: let the launcher come back in when its connection is lost. agent_cut is an
- * operation of the link, arg is the agent; agent_take_attach is for the second agent. */
-void    agent_open_door(struct agent *agent);
+/* reconnect.c: let the launcher come back in when its connection is lost. agent_cut is an
+ * operation of the link, arg is the agent; agent_take_reconnect is for the second agent. */
+void    agent_open_reconnect(struct agent *agent);
 bool    agent_cut(void *arg);
-frame_f agent_take_attach;
+frame_f agent_take_reconnect;
 
 /* bcast.c */
 frame_f agent_take_tree, agent_take_entries, agent_take_file, agent_take_data;

@@ -1,4 +1,4 @@
-/* bcast_frames.c - the frames of `muster bcast`: see receive.h
+/* bcast_frames.c - the frames of `muster bcast`: see bcast_receive.h
  *
  * All that comes is worked on before the next frame is looked at; CREDIT then says so, and
  * bounds what is on its way.
@@ -25,7 +25,7 @@ static void send_raw(struct agent *agent, enum frame_type type, const void *body
 int agent_take_tree(struct agent *agent, const struct frame *frame, const json_t *body,
                     struct error *err)
 {
-    static const struct receive_ops ops = { failed_cb };
+    static const struct bcast_receive_ops ops = { failed_cb };
     struct failure failure;
     struct error   why;
     char          *root = root_of(agent, body);
@@ -34,9 +34,9 @@ int agent_take_tree(struct agent *agent, const struct frame *frame, const json_t
     if (root == NULL)
         return err_set(err, "TREE frame without \"root\", the number of a blob with an absolute path");
     blobs_clear(&agent->blobs);
-    if (agent->receive == NULL)
-        agent->receive = receive_new(&ops, agent);
-    if (receive_root(agent->receive, root, &why) < 0) {
+    if (agent->receiver == NULL)
+        agent->receiver = bcast_receive_new(&ops, agent);
+    if (bcast_receive_root(agent->receiver, root, &why) < 0) {
         failure_set(&failure, PREPARE_CANNOT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
     }
@@ -67,9 +67,9 @@ int agent_take_entries(struct agent *agent, const struct frame *frame, const jso
     int           rc;
 
     (void)body;
-    if (agent->receive == NULL)
+    if (agent->receiver == NULL)
         return err_set(err, "ENTRIES frame before TREE");
-    rc = receive_entries(agent->receive, frame->body, frame->size, &wanted, &why);
+    rc = bcast_receive_entries(agent->receiver, frame->body, frame->size, &wanted, &why);
     if (rc == 0)
         send_raw(agent, FRAME_WANTED, wanted.bytes, wanted.size);
     answer(agent, frame, rc, &why);
@@ -83,9 +83,9 @@ int agent_take_file(struct agent *agent, const struct frame *frame, const json_t
     struct error why;
 
     (void)body;
-    if (agent->receive == NULL)
+    if (agent->receiver == NULL)
         return err_set(err, "FILE frame before TREE");
-    answer(agent, frame, receive_file(agent->receive, frame->body, frame->size, &why), &why);
+    answer(agent, frame, bcast_receive_file(agent->receiver, frame->body, frame->size, &why), &why);
     return 0;
 }
 
@@ -95,9 +95,9 @@ int agent_take_data(struct agent *agent, const struct frame *frame, const json_t
     struct error why;
 
     (void)body;
-    if (agent->receive == NULL)
+    if (agent->receiver == NULL)
         return err_set(err, "DATA frame before TREE");
-    answer(agent, frame, receive_data(agent->receive, frame->body, frame->size, &why), &why);
+    answer(agent, frame, bcast_receive_data(agent->receiver, frame->body, frame->size, &why), &why);
     return 0;
 }
 

@@ -173,12 +173,12 @@ static bool logs_are_over(struct agent *agent)
     int  i;
 
     for (i = 0; i < agent->ranks; i++) {
-        struct logfile *log = agent->rank[i].log;
+        struct log_file *log = agent->rank[i].log;
 
         if (log == NULL)
             continue;
-        logfile_end(log, agent->has_begun);
-        are_over = logfile_is_over(log) && are_over;
+        log_file_end(log, agent->has_begun);
+        are_over = log_file_is_over(log) && are_over;
     }
     return are_over;
 }
@@ -286,16 +286,16 @@ static json_t *done_body(struct agent *agent)
 
     for (j = 0; j < agent->ranks; j++) {
         const struct stream *out = &agent->rank[j].out, *errors = &agent->rank[j].err;
-        struct logfile      *log = agent->rank[j].log;
+        struct log_file      *log = agent->rank[j].log;
         const char          *path;
 
         lost += (json_int_t)(out->lost_bytes + errors->lost_bytes);
         unread += (json_int_t)(out->unread_bytes + errors->unread_bytes);
         if (log != NULL) {
-            log_lost += (json_int_t)logfile_lost(log);
-            log_error = log_error != 0 ? log_error : logfile_error(log);
+            log_lost += (json_int_t)log_file_lost(log);
+            log_error = log_error != 0 ? log_error : log_file_error(log);
         }
-        if (log != NULL && (path = logfile_unsure(log)) != NULL)
+        if (log != NULL && (path = log_file_unsure(log)) != NULL)
             json_array_append_new(unsure, json_text(path, strlen(path)));
     }
     if (agent->left > 0) {

@@ -45,7 +45,7 @@ static const struct {
     [FRAME_STACKS] = { take_stacks, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { take_clean, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },
-    [FRAME_ATTACH] = { agent_take_attach, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_RECONNECT] = { agent_take_reconnect, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_TREE] = { agent_take_tree, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ENTRIES] = { agent_take_entries, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_FILE] = { agent_take_file, false, AGENT_WAITING, AGENT_WAITING },
@@ -86,8 +86,8 @@ int agent_frame(const struct frame *frame, void *arg, struct error *err)
         return -1;
     rc = frames[frame->type].take(agent, frame, body, err);
     json_decref(body);
-    if (replay_owes_ack(&agent->link.replay))
-        replay_put_ack(&agent->link.replay, agent->generation);
+    if (resend_queue_owes_ack(&agent->link.resend))
+        resend_queue_put_ack(&agent->link.resend, agent->generation);
     if (rc == 0)
         agent_pump(agent);
     return rc;
@@ -166,7 +166,7 @@ static int take_plan(struct agent *agent, const struct frame *frame, const json_
     int            i;
 
     (void)frame;
-    if (nodeplan_read(&agent->plan, body, &agent->blobs, err) < 0)
+    if (node_plan_read(&agent->plan, body, &agent->blobs, err) < 0)
         return -1;
     blobs_clear(&agent->blobs);
     probe_end(agent->probe);
@@ -180,8 +180,8 @@ static int take_plan(struct agent *agent, const struct frame *frame, const json_
         agent->pmi = pmi_new(agent->plan.kvsname, agent->plan.mapping, agent->plan.world_size,
                              agent->ranks, &ops, agent);
     agent_enter(agent, AGENT_PREPARING);
-    if (agent->plan.door != NULL)
-        agent_open_door(agent);
+    if (agent->plan.socket != NULL)
+        agent_open_reconnect(agent);
     if (begin_guard(agent, &failure) < 0 || check_name(agent, &failure) < 0 ||
         prepare_cwd(&agent->plan, &failure) < 0)
         agent_fail(agent, "plan", &failure);
@@ -198,8 +198,8 @@ static int check_name(struct agent *agent, struct failure *failure)
 {
     char *other;
 
-    agent->nameplate = nameplate_put(agent->base, agent->plan.run_id);
-    if (agent->nameplate == NULL || (other = nameplate_other(agent->plan.run_id)) == NULL)
+    agent->name_lock = name_lock_take(agent->base, agent->plan.run_id);
+    if (agent->name_lock == NULL || (other = name_lock_holder(agent->plan.run_id)) == NULL)
         return 0;
     failure_set(failure, PREPARE_CANNOT_CREATE,
                 "muster stop ends it, where it was launched; or take another --name",
@@ -215,7 +215,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 
     if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
-    room_raise();
+    limits_raise();
     agent_watch_guard(agent);
     return 0;
 }
@@ -256,7 +256,7 @@ void agent_log_changed(struct agent *agent)
     if (rc < 0) {
         agent_fail(agent, "plan", &failure);
     } else if (rc > 0) {
-        agent_send(agent, FRAME_READY, 0, ready_body(agent));
+        agent_send(agent, FRAME_READY, 0, ready_report_body(agent));
         agent_enter(agent, AGENT_READY);
     }
     agent_pump(agent);
@@ -267,7 +267,7 @@ static int prepare_all(struct agent *agent, struct failure *failure)
     struct error why;
     int          i, threads;
 
-    if (room_check(&agent->plan, failure) < 0)
+    if (limits_check(&agent->plan, failure) < 0)
         return -1;
     if (agent->plan.script != NULL && prepare_script(agent->plan.script, failure) < 0)
         return -1;
@@ -298,7 +298,7 @@ static int logs_created(struct agent *agent, struct error *err)
     int i, rc, all = 1;
 
     for (i = 0; i < agent->ranks && agent->plan.log_dir != NULL; i++) {
-        rc = logfile_created(agent->rank[i].log, err);
+        rc = log_file_created(agent->rank[i].log, err);
         if (rc < 0)
             return -1;
         all = all && rc;
@@ -311,7 +311,7 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
 {
     (void)frame, (void)body, (void)err;
     agent->has_begun = true;
-    memory_begin(&agent->memory);
+    oom_begin(&agent->memory);
     idle_begin(&agent->idle);
     agent->master_port = probe_release_port(agent->probe);
     agent_enter(agent, AGENT_RUNNING);
@@ -384,7 +384,7 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
 
     (void)frame;
     if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
-        json_number_value(grace_s) > NODEPLAN_SECONDS_MAX)
+        json_number_value(grace_s) > NODE_PLAN_SECONDS_MAX)
         return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
     if (agent->state == AGENT_RUNNING)
         agent_look_at_port(agent);
@@ -440,5 +440,5 @@ static int take_ack(struct agent *agent, const struct frame *frame, const json_t
                     struct error *err)
 {
     (void)body;
-    return replay_take_ack(&agent->link.replay, frame, err);
+    return resend_queue_take_ack(&agent->link.resend, frame, err);
 }

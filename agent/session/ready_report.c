@@ -29,18 +29,18 @@
 #define SHM_SCARCE (64 << 20)
 
 static json_t *left_here(const struct agent *agent);
-static bool    is_left(const struct agent *agent, const struct stray *stray);
+static bool    is_left(const struct agent *agent, const struct orphan *orphan);
 static bool    shares_network(pid_t pid);
 static json_t *holders_of_ours(const struct agent *agent);
-static bool    gpus_of(const struct nodeplan_rank *rank, bool *wanted);
+static bool    gpus_of(const struct node_plan_rank *rank, bool *wanted);
 
-json_t *ready_body(const struct agent *agent)
+json_t *ready_report_body(const struct agent *agent)
 {
     json_t *body = json_object();
     char    words[64];
     int64_t free_bytes;
 
-    contain_words(&agent->guard.contain, words, sizeof words);
+    containment_words(&agent->guard.contain, words, sizeof words);
     json_object_set_new(body, "containment", json_string(words));
     if (agent->plan.is_exec)
         return body;
@@ -57,29 +57,29 @@ json_t *ready_body(const struct agent *agent)
 /* Of other runs of this user, with no agent that could still end it. */
 static json_t *left_here(const struct agent *agent)
 {
-    struct strays strays = { 0 };
+    struct orphans orphans = { 0 };
     json_t       *left = json_array();
     size_t        i;
 
-    strays_look(&strays);
-    for (i = 0; i < strays.count && json_array_size(left) < LEFT_MAX; i++) {
-        struct stray *stray = &strays.item[i];
+    orphans_look(&orphans);
+    for (i = 0; i < orphans.count && json_array_size(left) < LEFT_MAX; i++) {
+        struct orphan *orphan = &orphans.item[i];
 
-        if (!is_left(agent, stray))
+        if (!is_left(agent, orphan))
             continue;
-        json_object_set_new(stray->about, "run", json_text(stray->run, strlen(stray->run)));
-        json_array_append(left, stray->about);
+        json_object_set_new(orphan->about, "run", json_text(orphan->run, strlen(orphan->run)));
+        json_array_append(left, orphan->about);
     }
-    strays_clear(&strays);
+    orphans_clear(&orphans);
     return left;
 }
 
-static bool is_left(const struct agent *agent, const struct stray *stray)
+static bool is_left(const struct agent *agent, const struct orphan *orphan)
 {
-    return stray->what == STRAY_RANK && !stray->has_agent &&
-           strcmp(stray->run, agent->plan.run_id) != 0 &&
-           json_integer_value(json_object_get(stray->about, "age_s")) >= LEFT_OLD_S &&
-           shares_network(stray->process.pid);
+    return orphan->what == ORPHAN_RANK && !orphan->has_agent &&
+           strcmp(orphan->run, agent->plan.run_id) != 0 &&
+           json_integer_value(json_object_get(orphan->about, "age_s")) >= LEFT_OLD_S &&
+           shares_network(orphan->process.pid);
 }
 
 /* What a container runs is its own affair: it has a network of its own. */
@@ -105,7 +105,7 @@ static json_t *holders_of_ours(const struct agent *agent)
 }
 
 /* False when they are not given by number (UUIDs, MIG). */
-static bool gpus_of(const struct nodeplan_rank *rank, bool *wanted)
+static bool gpus_of(const struct node_plan_rank *rank, bool *wanted)
 {
     const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");
     char       *end;

@@ -10,6 +10,6 @@
 struct agent;
 
 /* The caller releases it. */
-json_t *ready_body(const struct agent *agent);
+json_t *ready_report_body(const struct agent *agent);
 
 #endif

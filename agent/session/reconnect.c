@@ -1,4 +1,4 @@
-/* reconnect.c - the launcher's connection is lost, and made again: see door.h
+/* reconnect.c - the launcher's connection is lost, and made again: see reconnect_socket.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -9,17 +9,17 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-static int  attach_cb(int fd, uint64_t received, void *arg, struct error *err);
+static int  reconnect_cb(int fd, uint64_t received, void *arg, struct error *err);
 static void window_cb(evutil_socket_t fd, short what, void *arg);
 
-void agent_open_door(struct agent *agent)
+void agent_open_reconnect(struct agent *agent)
 {
     struct error err;
 
-    agent->link.replay.keeps = true; /* the launcher does, and waits for our ACKs */
-    agent->door = door_open(agent->base, agent->plan.door, agent->plan.token, agent->generation,
-                            attach_cb, agent, &err);
-    if (agent->door == NULL)
+    agent->link.resend.keeps = true; /* the launcher does, and waits for our ACKs */
+    agent->socket = reconnect_socket_open(agent->base, agent->plan.socket, agent->plan.token, agent->generation,
+                            reconnect_cb, agent, &err);
+    if (agent->socket == NULL)
         return; /* then the end of the connection is the end of the run here */
     agent->window = evtimer_new(agent->base, window_cb, agent);
     if (agent->window == NULL)
@@ -34,7 +34,7 @@ bool agent_cut(void *arg)
     struct agent        *agent = arg;
     const struct timeval window = clock_interval(agent->plan.reconnect_s);
 
-    if (agent->door == NULL)
+    if (agent->socket == NULL)
         return false;
     xevent_add(agent->window, &window);
     return true;
@@ -49,24 +49,24 @@ static void window_cb(evutil_socket_t fd, short what, void *arg)
 }
 
 /* The launcher is back. The old connection may still look alive: it is not. */
-static int attach_cb(int fd, uint64_t received, void *arg, struct error *err)
+static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
 {
     struct agent    *agent = arg;
-    struct replay   *replay = &agent->link.replay;
+    struct resend_queue   *queue = &agent->link.resend;
     struct evbuffer *out;
     size_t           again;
 
-    if (replay_rewind(replay, received, &again, err) < 0)
+    if (resend_queue_rewind(queue, received, &again, err) < 0)
         return -1;
     out = evbuffer_new();
     if (out == NULL)
         xalloc_die();
     frame_put_json(out, FRAME_RESUMED, agent->generation, 0,
-                   json_pack("{s:I, s:I}", "received", (json_int_t)replay->taken, "again",
+                   json_pack("{s:I, s:I}", "received", (json_int_t)queue->taken, "again",
                              (json_int_t)again));
     evbuffer_write(out, fd); /* the first bytes into an empty socket: they fit */
     evbuffer_free(out);
-    replay->told = replay->taken;
+    queue->told = queue->taken;
     event_del(agent->window);
     link_attach(&agent->link, fd);
     return 0;
@@ -74,7 +74,7 @@ static int attach_cb(int fd, uint64_t received, void *arg, struct error *err)
 
 /* There is an agent already, which has lost its connection: the launcher shall have
  * this one. Nothing else is done here from now on. */
-int agent_take_attach(struct agent *agent, const struct frame *frame, const json_t *body,
+int agent_take_reconnect(struct agent *agent, const struct frame *frame, const json_t *body,
                       struct error *err)
 {
     struct failure   failure = { .code = EXIT_LOST };
@@ -82,11 +82,11 @@ int agent_take_attach(struct agent *agent, const struct frame *frame, const json
     const char      *name, *token;
     uint64_t         received;
 
-    if (door_request(body, &name, &token, &received, err) < 0)
+    if (reconnect_socket_request(body, &name, &token, &received, err) < 0)
         return -1;
-    agent->relay_fd = door_knock(name, &failure.why);
+    agent->relay_fd = reconnect_socket_connect(name, &failure.why);
     if (agent->relay_fd < 0) {
-        agent_fail(agent, "attach", &failure);
+        agent_fail(agent, "reconnect", &failure);
         return 0;
     }
     out = evbuffer_new();

@@ -11,21 +11,21 @@
 #include "history/follow.h"
 #include "log.h"
 
-static struct kept *choose(const struct kept_list *list, const char *word,
+static struct past_run *choose(const struct history *list, const char *word,
                            struct error *err);
-static bool         is_detached(const struct kept *run);
-static int          show(const struct kept *run, int tail);
+static bool         is_detached(const struct past_run *run);
+static int          show(const struct past_run *run, int tail);
 
-int kept_attach(const struct options *options)
+int command_attach(const struct options *options)
 {
-    struct kept_list list;
-    struct kept     *run;
+    struct history list;
+    struct past_run     *run;
     struct error     err;
     int              status = EXIT_USAGE;
 
-    if (kept_read(&list, &err) < 0) {
+    if (history_read(&list, &err) < 0) {
         log_error("%s", err.text);
-        kept_clear(&list);
+        history_clear(&list);
         return EXIT_CREATE;
     }
     run = choose(&list, options->run, &err);
@@ -34,42 +34,42 @@ int kept_attach(const struct options *options)
     else
         log_error("%s", err.text);
     if (run == NULL && options->run == NULL && list.count > 0)
-        kept_print(&list, stderr);
-    kept_clear(&list);
+        history_print(&list, stderr);
+    history_clear(&list);
     return status;
 }
 
-static struct kept *choose(const struct kept_list *list, const char *word, struct error *err)
+static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
-    struct kept *run;
+    struct past_run *run;
     size_t       i;
 
     if (word == NULL) {
         for (i = 0; i < list->count; i++)
-            if (list->run[i].state == KEPT_GOING && is_detached(&list->run[i]))
+            if (list->run[i].state == PAST_RUN_GOING && is_detached(&list->run[i]))
                 return &list->run[i];
         err_set(err, "no run goes on that was started with --detach; %s kept in %s%s",
                 list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
         return NULL;
     }
-    run = kept_find(list, word, err);
+    run = history_find(list, word, err);
     if (run == NULL)
         return NULL;
     if (!is_detached(run))
         err_set(err, "%s was not started with --detach: its output is where muster's was", run->id);
-    else if (run->state == KEPT_ELSEWHERE)
-        err_set(err, "%s is a run of %s: muster attach there", run->id, kept_host(run));
+    else if (run->state == PAST_RUN_ELSEWHERE)
+        err_set(err, "%s is a run of %s: muster attach there", run->id, past_run_host(run));
     else
         return run;
     return NULL;
 }
 
-static bool is_detached(const struct kept *run)
+static bool is_detached(const struct past_run *run)
 {
-    return json_is_true(kept_launcher(run, "detached"));
+    return json_is_true(past_run_launcher(run, "detached"));
 }
 
-static int show(const struct kept *run, int tail)
+static int show(const struct past_run *run, int tail)
 {
     struct follow_terms terms = { .dir_fd = run->dir_fd, .tail = tail, .out_fd = STDOUT_FILENO,
                                  .started_fd = -1 };
@@ -85,7 +85,7 @@ static int show(const struct kept *run, int tail)
     default:
         break;
     }
-    result = kept_result(run->dir_fd);
+    result = past_run_result(run->dir_fd);
     if (result != NULL)
         status = (int)json_integer_value(json_object_get(result, "exit_status"));
     else

@@ -56,7 +56,7 @@ static bool take_credit(struct bcast *bcast, struct copy *copy,
 static bool take_failed(struct run *run, struct node *node, const json_t *body);
 static void drop_file(struct copy *copy);
 
-const struct errand errand_bcast = {
+const struct node_job bcast_job = {
     .prepare = bcast_prepare,
     .begin = bcast_begin,
     .frame = bcast_take,

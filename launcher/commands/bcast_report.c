@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "log.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define ROWS_MAX      256 /* of the table */
@@ -62,7 +62,7 @@ void bcast_failed(struct run *run, const struct node *node, size_t item, const c
 /* A node may send a lot of it. */
 static char *safe(const char *text)
 {
-    return visible_text(text, strnlen(text, TEXT_MAX));
+    return sanitize_text(text, strnlen(text, TEXT_MAX));
 }
 
 int bcast_report(const struct run *run, int status)

@@ -58,7 +58,7 @@ static char   *age_of(const json_t *item);
 static bool    is_listed(const json_t *processes, const json_t *pid);
 static char   *gpus_of(const json_t *holder);
 
-const struct errand errand_clean = {
+const struct node_job clean_job = {
     .prepare = clean_prepare,
     .begin = clean_ask,
     .frame = clean_take,

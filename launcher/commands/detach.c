@@ -19,7 +19,7 @@
 #include "log.h"
 #include "run/launch.h"
 
-static int  move_output(const struct rundir *dir, const char *name, int to,
+static int  move_output(const struct run_dir *dir, const char *name, int to,
                         struct error *err);
 static int  stay(const struct plan *plan, pid_t launcher, int fd);
 static bool launcher_has_directory(int fd);
@@ -46,7 +46,7 @@ int detach_run(const struct options *options, struct plan *plan)
     return status;
 }
 
-int detach_leave(const struct detach *detach, const struct rundir *dir, struct error *err)
+int detach_leave(const struct detach *detach, const struct run_dir *dir, struct error *err)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -62,7 +62,7 @@ int detach_leave(const struct detach *detach, const struct rundir *dir, struct e
     return 0;
 }
 
-static int move_output(const struct rundir *dir, const char *name, int to, struct error *err)
+static int move_output(const struct run_dir *dir, const char *name, int to, struct error *err)
 {
     int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
 
@@ -93,7 +93,7 @@ static int stay(const struct plan *plan, pid_t launcher, int fd)
 
     if (!launcher_has_directory(fd))
         return status_of(launcher);
-    terms.dir_fd = kept_open(plan->run_id, &err);
+    terms.dir_fd = past_run_open(plan->run_id, &err);
     if (terms.dir_fd < 0) {
         log_error("%s", err.text);
         return EXIT_CREATE;

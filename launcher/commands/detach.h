@@ -23,7 +23,7 @@ int detach_run(const struct options *options, struct plan *plan);
 
 /* The launcher: out of the terminal, into the files of its directory. -1 with err. Before
  * anything has taken standard output for what it was. */
-int detach_leave(const struct detach *detach, const struct rundir *dir, struct error *err);
+int detach_leave(const struct detach *detach, const struct run_dir *dir, struct error *err);
 
 /* The launcher: all ranks have started, nobody needs to wait any more. */
 void detach_started(struct detach *detach);

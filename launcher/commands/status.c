@@ -26,60 +26,60 @@
 #include "log.h"
 #include "xalloc.h"
 
-static int     status_of_all(const struct kept_list *list, const char *json);
-static int     status_of_one(const struct kept *run, const char *json);
-static json_t *json_of_ranks(const struct kept *run);
-static json_t *silence_of(const json_t *rank, bool is_going);
-static json_t *json_of_run(const struct kept *run);
-static char   *state_words(const struct kept *run);
-static json_t *command_of(const struct kept *run);
+static int     status_of_all(const struct history *list, const char *json);
+static int     status_of_one(const struct past_run *run, const char *json);
+static json_t *json_of_ranks(const struct past_run *run);
+static json_t *liveness_of(const json_t *rank, bool is_going);
+static json_t *json_of_run(const struct past_run *run);
+static char   *state_words(const struct past_run *run);
+static json_t *command_of(const struct past_run *run);
 static void    print_run(const json_t *run, FILE *out);
 static char   *since_of(const json_t *run);
 static void    print_ranks(const json_t *ranks, FILE *out);
 static void    add_heads(struct table *table, const char *const *heads);
 static char   *text_of(const json_t *object, const char *key);
-static char   *silence_words(const json_t *rank);
+static char   *liveness_words(const json_t *rank);
 
-int kept_status(const struct options *options)
+int command_status(const struct options *options)
 {
-    struct kept_list   list;
-    const struct kept *run;
+    struct history   list;
+    const struct past_run *run;
     struct error       err;
     int                status;
 
-    if (kept_read(&list, &err) < 0) {
+    if (history_read(&list, &err) < 0) {
         log_error("%s", err.text);
-        kept_clear(&list);
+        history_clear(&list);
         return EXIT_CREATE;
     }
     if (options->run == NULL) {
         status = status_of_all(&list, options->json);
-    } else if ((run = kept_find(&list, options->run, &err)) != NULL) {
+    } else if ((run = history_find(&list, options->run, &err)) != NULL) {
         status = status_of_one(run, options->json);
     } else {
         log_error("%s", err.text);
         status = EXIT_USAGE;
     }
-    kept_clear(&list);
+    history_clear(&list);
     return status;
 }
 
-static int status_of_all(const struct kept_list *list, const char *json)
+static int status_of_all(const struct history *list, const char *json)
 {
     json_t *runs;
     size_t  i;
 
     if (json == NULL || strcmp(json, "-") != 0)
-        kept_print(list, stdout);
+        history_print(list, stdout);
     if (json == NULL)
         return 0;
     runs = json_array();
     for (i = 0; i < list->count; i++)
         json_array_append_new(runs, json_of_run(&list->run[i]));
-    return json_give(json, json_pack("{s:o}", "runs", runs)) < 0 ? EXIT_CREATE : 0;
+    return json_file_write(json, json_pack("{s:o}", "runs", runs)) < 0 ? EXIT_CREATE : 0;
 }
 
-static int status_of_one(const struct kept *run, const char *json)
+static int status_of_one(const struct past_run *run, const char *json)
 {
     json_t *about = json_of_run(run);
 
@@ -87,16 +87,16 @@ static int status_of_one(const struct kept *run, const char *json)
     if (json == NULL || strcmp(json, "-") != 0)
         print_run(about, stdout);
     if (json != NULL)
-        return json_give(json, about) < 0 ? EXIT_CREATE : 0;
+        return json_file_write(json, about) < 0 ? EXIT_CREATE : 0;
     json_decref(about);
     return 0;
 }
 
 /* How they stand, stood when muster died, or ended. */
-static json_t *json_of_ranks(const struct kept *run)
+static json_t *json_of_ranks(const struct past_run *run)
 {
     json_t       *ranks = json_array();
-    json_t       *now = run->result == NULL ? rundir_read(run->dir_fd, "status.json") : NULL;
+    json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
     const char   *state_key = run->result != NULL ? "text" : "state";
     const json_t *rank;
     size_t        i;
@@ -108,13 +108,13 @@ static json_t *json_of_ranks(const struct kept *run)
                              "node", json_object_get(rank, "node"), "pid",
                              json_object_get(rank, "pid"), "state",
                              json_object_get(rank, state_key), "silent_s",
-                             silence_of(rank, run->state == KEPT_GOING && run->result == NULL)));
+                             liveness_of(rank, run->state == PAST_RUN_GOING && run->result == NULL)));
     json_decref(now);
     return ranks;
 }
 
 /* Seconds since its last byte, or since it started, as long as it runs. */
-static json_t *silence_of(const json_t *rank, bool is_going)
+static json_t *liveness_of(const json_t *rank, bool is_going)
 {
     json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
     json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
@@ -127,7 +127,7 @@ static json_t *silence_of(const json_t *rank, bool is_going)
 
 /* For people: made of the JSON. */
 
-void kept_print(const struct kept_list *list, FILE *out)
+void history_print(const struct history *list, FILE *out)
 {
     static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
     struct table table = { .columns = 6 };
@@ -154,19 +154,19 @@ void kept_print(const struct kept_list *list, FILE *out)
     table_clear(&table);
 }
 
-static json_t *json_of_run(const struct kept *run)
+static json_t *json_of_run(const struct past_run *run)
 {
-    const json_t *start = kept_launcher(run, "start");
+    const json_t *start = past_run_launcher(run, "start");
     char         *state = state_words(run);
-    bool          has_pid = run->state == KEPT_GOING && run->launcher > 0;
+    bool          has_pid = run->state == PAST_RUN_GOING && run->launcher > 0;
     json_t       *about = json_pack(
         "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
-        "exit_status", run->state == KEPT_ENDED
+        "exit_status", run->state == PAST_RUN_ENDED
                            ? json_incref(json_object_get(run->result, "exit_status"))
                            : json_null(),
-        "start", start, "host", kept_host(run), "pid",
+        "start", start, "host", past_run_host(run), "pid",
         has_pid ? json_integer(run->launcher) : json_null(), "detached",
-        kept_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
+        past_run_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
         "world_size", json_object_get(run->plan, "world_size"), "command", command_of(run));
 
     free(state);
@@ -176,31 +176,31 @@ static json_t *json_of_run(const struct kept *run)
 }
 
 /* What there is to know, in words; "starting" before the first heartbeat. */
-static char *state_words(const struct kept *run)
+static char *state_words(const struct past_run *run)
 {
     json_t     *now;
     const char *phase;
     char       *words;
 
     switch (run->state) {
-    case KEPT_ENDED:
+    case PAST_RUN_ENDED:
         return xasprintf("ended %lld", (long long)json_integer_value(
                                            json_object_get(run->result, "exit_status")));
-    case KEPT_DIED:
+    case PAST_RUN_DIED:
         return xstrdup("died");
-    case KEPT_ELSEWHERE:
-        return xasprintf("on %s", kept_host(run));
-    case KEPT_GOING:
+    case PAST_RUN_ELSEWHERE:
+        return xasprintf("on %s", past_run_host(run));
+    case PAST_RUN_GOING:
         break;
     }
-    now = rundir_read(run->dir_fd, "status.json");
+    now = run_dir_read(run->dir_fd, "status.json");
     phase = json_string_value(json_object_get(now, "state"));
     words = xstrdup(phase != NULL ? phase : "starting");
     json_decref(now);
     return words;
 }
 
-static json_t *command_of(const struct kept *run)
+static json_t *command_of(const struct past_run *run)
 {
     struct buffer text = { 0 };
     const json_t *word;
@@ -266,7 +266,7 @@ static void print_ranks(const json_t *ranks, FILE *out)
         row[1] = text_of(rank, "node");
         row[2] = text_of(rank, "pid");
         row[3] = text_of(rank, "state");
-        row[4] = silence_words(rank);
+        row[4] = liveness_words(rank);
     }
     table_print(&table, out);
     table_clear(&table);
@@ -290,7 +290,7 @@ static char *text_of(const json_t *object, const char *key)
     return table_text(json_is_string(value) ? json_string_value(value) : "-");
 }
 
-static char *silence_words(const json_t *rank)
+static char *liveness_words(const json_t *rank)
 {
     const json_t *silent = json_object_get(rank, "silent_s");
 

@@ -20,18 +20,18 @@
 #define LOOK_MS 50
 #define SURE_S  10.0 /* beyond what the launcher takes at most */
 
-static struct kept *choose(const struct kept_list *list, const char *word, struct error *err);
-static int          stop(const struct kept *run, struct error *err);
-static bool         is_over_in(const struct kept *run, double seconds);
+static struct past_run *choose(const struct history *list, const char *word, struct error *err);
+static int          stop(const struct past_run *run, struct error *err);
+static bool         is_over_in(const struct past_run *run, double seconds);
 
-int kept_stop(const struct options *options)
+int command_stop(const struct options *options)
 {
-    struct kept_list list;
-    struct kept     *run;
+    struct history list;
+    struct past_run     *run;
     struct error     err;
     int              status = EXIT_CREATE;
 
-    if (kept_read(&list, &err) < 0)
+    if (history_read(&list, &err) < 0)
         goto failed;
     status = EXIT_USAGE;
     run = choose(&list, options->run, &err);
@@ -41,37 +41,37 @@ int kept_stop(const struct options *options)
     if (stop(run, &err) < 0)
         goto failed;
     status = EXIT_WAITED;
-    if (is_over_in(run, launch_end_s(json_number_value(kept_launcher(run, "grace_s"))) + SURE_S)) {
+    if (is_over_in(run, launch_end_s(json_number_value(past_run_launcher(run, "grace_s"))) + SURE_S)) {
         printf("%s is over\n", run->id);
         status = 0;
     } else {
         log_error("%s still goes on; again to kill it: muster stop %s", run->id, run->id);
     }
-    kept_clear(&list);
+    history_clear(&list);
     return status;
 failed:
     log_error("%s", err.text);
     if (options->run == NULL && list.count > 0)
-        kept_print(&list, stderr);
-    kept_clear(&list);
+        history_print(&list, stderr);
+    history_clear(&list);
     return status;
 }
 
 /* Without a word there must be one only: it would be a pity about another. */
-static struct kept *choose(const struct kept_list *list, const char *word, struct error *err)
+static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
-    struct kept *run = NULL;
+    struct past_run *run = NULL;
     size_t       i, going = 0;
 
     if (word != NULL) {
-        run = kept_find(list, word, err);
-        if (run == NULL || run->state != KEPT_ELSEWHERE)
+        run = history_find(list, word, err);
+        if (run == NULL || run->state != PAST_RUN_ELSEWHERE)
             return run;
-        err_set(err, "%s is a run of %s: muster stop there", run->id, kept_host(run));
+        err_set(err, "%s is a run of %s: muster stop there", run->id, past_run_host(run));
         return NULL;
     }
     for (i = 0; i < list->count; i++) {
-        if (list->run[i].state != KEPT_GOING)
+        if (list->run[i].state != PAST_RUN_GOING)
             continue;
         run = &list->run[i];
         going++;
@@ -85,9 +85,9 @@ static struct kept *choose(const struct kept_list *list, const char *word, struc
 }
 
 /* The descriptor holds one process; if the lock is still that pid's, it is the launcher. */
-static int stop(const struct kept *run, struct error *err)
+static int stop(const struct past_run *run, struct error *err)
 {
-    pid_t launcher = rundir_launcher(run->dir_fd);
+    pid_t launcher = run_dir_launcher(run->dir_fd);
     int   fd, rc = 0;
 
     if (launcher == 0)
@@ -99,7 +99,7 @@ static int stop(const struct kept *run, struct error *err)
         rc = kill(launcher, SIGTERM);
     else if (fd < 0)
         rc = -1;
-    else if (rundir_launcher(run->dir_fd) == launcher)
+    else if (run_dir_launcher(run->dir_fd) == launcher)
         rc = (int)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0);
     if (rc < 0)
         rc = errno == ESRCH ? 0 : err_set(err, "%s: process %d: %s", run->id, launcher, strerror(errno));
@@ -108,12 +108,12 @@ static int stop(const struct kept *run, struct error *err)
     return rc;
 }
 
-static bool is_over_in(const struct kept *run, double seconds)
+static bool is_over_in(const struct past_run *run, double seconds)
 {
     const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
     int64_t               since_ns = clock_now_ns();
 
-    while (rundir_launcher(run->dir_fd) != 0) {
+    while (run_dir_launcher(run->dir_fd) != 0) {
         if ((double)(clock_now_ns() - since_ns) / NS_PER_S > seconds)
             return false;
         nanosleep(&pause, NULL);

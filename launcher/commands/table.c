@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define GAP          2    /* blanks between two columns */
@@ -56,7 +56,7 @@ char *table_text(const char *text)
 {
     struct buffer made = { 0 };
 
-    visible_add(&made, text, strnlen(text, CELL_BYTES), CELL_COLUMNS);
+    sanitize_add(&made, text, strnlen(text, CELL_BYTES), CELL_COLUMNS);
     buffer_add(&made, "", 1);
     return made.bytes;
 }

@@ -203,7 +203,7 @@ static void started_cb(evutil_socket_t fd, short what, void *arg)
 /* What was written before the lock went is there now. */
 static void take_turn(struct follow *follow)
 {
-    bool is_over = rundir_launcher(follow->terms->dir_fd) == 0;
+    bool is_over = run_dir_launcher(follow->terms->dir_fd) == 0;
     bool is_all = read_file(follow, true);
 
     is_all = read_file(follow, false) && is_all;

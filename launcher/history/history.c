@@ -17,19 +17,19 @@
 #include "runid.h"
 #include "xalloc.h"
 
-static int  fit_of(const struct kept *run, const char *word);
-static bool is_over(const struct kept *run);
+static int  fit_of(const struct past_run *run, const char *word);
+static bool is_over(const struct past_run *run);
 static int  is_run(const struct dirent *entry);
-static void add_run(struct kept_list *list, int runs_fd, const char *id);
-static void look_at(struct kept *run);
+static void add_run(struct history *list, int runs_fd, const char *id);
+static void look_at(struct past_run *run);
 
-int kept_read(struct kept_list *list, struct error *err)
+int history_read(struct history *list, struct error *err)
 {
-    char           *runs = rundir_all();
+    char           *runs = run_dir_all();
     struct dirent **entry = NULL;
     int             i, count, runs_fd, rc = 0;
 
-    *list = (struct kept_list){ .dir = runs };
+    *list = (struct history){ .dir = runs };
     if (runs == NULL)
         return err_set(err, "runs are kept below HOME or XDG_STATE_HOME, and neither is set");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -46,7 +46,7 @@ int kept_read(struct kept_list *list, struct error *err)
     return rc;
 }
 
-void kept_clear(struct kept_list *list)
+void history_clear(struct history *list)
 {
     size_t i;
 
@@ -58,12 +58,12 @@ void kept_clear(struct kept_list *list)
     }
     free(list->run);
     free(list->dir);
-    *list = (struct kept_list){ 0 };
+    *list = (struct history){ 0 };
 }
 
-struct kept *kept_find(const struct kept_list *list, const char *word, struct error *err)
+struct past_run *history_find(const struct history *list, const char *word, struct error *err)
 {
-    struct kept *found = NULL, *other = NULL;
+    struct past_run *found = NULL, *other = NULL;
     size_t       i;
     int          best = 1, fit;
 
@@ -86,7 +86,7 @@ struct kept *kept_find(const struct kept_list *list, const char *word, struct er
 }
 
 /* 0: word does not name it. More than any other: its id or name, and it goes on. */
-static int fit_of(const struct kept *run, const char *word)
+static int fit_of(const struct past_run *run, const char *word)
 {
     bool is_whole = strcmp(run->id, word) == 0 || (run->id[RUNID_BARE] != '\0' &&
                                                    strcmp(run->id + RUNID_BARE + 1, word) == 0);
@@ -94,26 +94,26 @@ static int fit_of(const struct kept *run, const char *word)
     return strstr(run->id, word) == NULL ? 0 : 1 + 2 * is_whole + !is_over(run);
 }
 
-static bool is_over(const struct kept *run)
+static bool is_over(const struct past_run *run)
 {
-    return run->state == KEPT_ENDED || run->state == KEPT_DIED;
+    return run->state == PAST_RUN_ENDED || run->state == PAST_RUN_DIED;
 }
 
-const json_t *kept_launcher(const struct kept *run, const char *key)
+const json_t *past_run_launcher(const struct past_run *run, const char *key)
 {
     return json_object_get(json_object_get(run->plan, "launcher"), key);
 }
 
-const char *kept_host(const struct kept *run)
+const char *past_run_host(const struct past_run *run)
 {
-    const char *host = json_string_value(kept_launcher(run, "host"));
+    const char *host = json_string_value(past_run_launcher(run, "host"));
 
     return host != NULL ? host : "another machine";
 }
 
-int kept_open(const char *id, struct error *err)
+int past_run_open(const char *id, struct error *err)
 {
-    char *runs = rundir_all(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
+    char *runs = run_dir_all(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
     int   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd < 0)
@@ -123,9 +123,9 @@ int kept_open(const char *id, struct error *err)
     return fd;
 }
 
-json_t *kept_result(int dir_fd)
+json_t *past_run_result(int dir_fd)
 {
-    json_t       *result = rundir_read(dir_fd, "result.json");
+    json_t       *result = run_dir_read(dir_fd, "result.json");
     const json_t *status = json_object_get(result, "exit_status");
 
     if (json_is_integer(status) && json_integer_value(status) >= 0 &&
@@ -141,9 +141,9 @@ static int is_run(const struct dirent *entry)
 }
 
 /* One that goes away meanwhile is none, nor is what another user has put there. */
-static void add_run(struct kept_list *list, int runs_fd, const char *id)
+static void add_run(struct history *list, int runs_fd, const char *id)
 {
-    struct kept run = { .dir_fd = -1 };
+    struct past_run run = { .dir_fd = -1 };
     struct stat about;
 
     run.dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -160,20 +160,20 @@ static void add_run(struct kept_list *list, int runs_fd, const char *id)
 }
 
 /* Its lock first: the result is written before that goes. */
-static void look_at(struct kept *run)
+static void look_at(struct past_run *run)
 {
-    char        here[RUNDIR_HOST_SIZE];
+    char        here[RUN_DIR_HOST_SIZE];
     const char *there;
 
-    run->launcher = rundir_launcher(run->dir_fd);
-    run->result = kept_result(run->dir_fd);
-    run->plan = rundir_read(run->dir_fd, "plan.json");
-    rundir_host(here);
-    there = json_string_value(kept_launcher(run, "host"));
+    run->launcher = run_dir_launcher(run->dir_fd);
+    run->result = past_run_result(run->dir_fd);
+    run->plan = run_dir_read(run->dir_fd, "plan.json");
+    run_dir_host(here);
+    there = json_string_value(past_run_launcher(run, "host"));
     if (there != NULL && strcmp(there, here) != 0)
-        run->state = run->result != NULL ? KEPT_ENDED : KEPT_ELSEWHERE;
+        run->state = run->result != NULL ? PAST_RUN_ENDED : PAST_RUN_ELSEWHERE;
     else if (run->launcher != 0)
-        run->state = KEPT_GOING;
+        run->state = PAST_RUN_GOING;
     else
-        run->state = run->result != NULL ? KEPT_ENDED : KEPT_DIED;
+        run->state = run->result != NULL ? PAST_RUN_ENDED : PAST_RUN_DIED;
 }

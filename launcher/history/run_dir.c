@@ -22,20 +22,20 @@
 #define LOG_END_S     5    /* for the last lines of the log, if they do not get on */
 #define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
 
-static void log_begin(struct rundir *dir);
+static void log_begin(struct run_dir *dir);
 static void log_line(const char *line, size_t size, void *arg);
 static void log_done(size_t node, size_t bytes, void *arg);
 static void log_failed(bool is_stderr, int error, void *arg);
 static bool home_is_there(const char *runs);
 static int  make_path(const char *path, struct error *err);
-static int  write_plan(const struct rundir *dir, const struct plan *plan,
+static int  write_plan(const struct run_dir *dir, const struct plan *plan,
                        const struct options *options, struct error *err);
-static void reserve_result(const struct rundir *dir, const struct plan *plan);
+static void reserve_result(const struct run_dir *dir, const struct plan *plan);
 static int  write_json(int dir_fd, const char *name, const json_t *body,
                        struct error *err);
 static int  write_all(int fd, const char *text, size_t size);
 
-char *rundir_all(void)
+char *run_dir_all(void)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
@@ -46,14 +46,14 @@ char *rundir_all(void)
     return NULL;
 }
 
-int rundir_open(struct rundir *dir, const struct plan *plan, const struct options *options,
+int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
                 struct error *err)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    char        *runs = rundir_all();
+    char        *runs = run_dir_all();
     int          rc = -1;
 
-    *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
+    *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
     if (runs == NULL)
         return err_set(err, "no directory for what is kept of runs: HOME is not set");
     dir->path = xasprintf("%s/%s", runs, plan->run_id);
@@ -75,16 +75,16 @@ int rundir_open(struct rundir *dir, const struct plan *plan, const struct option
     if (rc == 0) {
         reserve_result(dir, plan);
         log_begin(dir);
-        rundir_remove_old(runs, plan->run_id);
+        run_dir_remove_old(runs, plan->run_id);
     }
 out:
     free(runs);
     if (rc < 0)
-        rundir_close(dir);
+        run_dir_close(dir);
     return rc;
 }
 
-int rundir_result(const struct rundir *dir, const json_t *result, struct error *err)
+int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err)
 {
     if (dir->path == NULL)
         return 0;
@@ -94,7 +94,7 @@ int rundir_result(const struct rundir *dir, const json_t *result, struct error *
     return 0;
 }
 
-int rundir_stacks(const struct rundir *dir, const char *text, size_t size, struct error *err)
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
 {
     int fd = openat(dir->fd, "stacks.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     int rc = 0;
@@ -106,7 +106,7 @@ int rundir_stacks(const struct rundir *dir, const char *text, size_t size, struc
     return rc;
 }
 
-void rundir_close(struct rundir *dir)
+void run_dir_close(struct run_dir *dir)
 {
     if (dir->path == NULL)
         return;
@@ -119,11 +119,11 @@ void rundir_close(struct rundir *dir)
     if (dir->fd >= 0)
         close(dir->fd);
     free(dir->path);
-    *dir = (struct rundir){ .fd = -1, .log_fd = -1 };
+    *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
 }
 
 /* A full disk there must not disturb the run, nor a home that hangs hold it up. */
-static void log_begin(struct rundir *dir)
+static void log_begin(struct run_dir *dir)
 {
     static const struct writer_ops ops = { log_done, log_failed };
     const int                      fd[2] = { dir->log_fd, dir->log_fd };
@@ -174,14 +174,14 @@ static int make_path(const char *path, struct error *err)
 }
 
 /* The plan, and who carries it out: muster stop and attach need to know. */
-static int write_plan(const struct rundir *dir, const struct plan *plan,
+static int write_plan(const struct run_dir *dir, const struct plan *plan,
                       const struct options *options, struct error *err)
 {
     json_t *body = plan_json(plan, false);
-    char    host[RUNDIR_HOST_SIZE];
+    char    host[RUN_DIR_HOST_SIZE];
     int     rc;
 
-    rundir_host(host);
+    run_dir_host(host);
     json_object_set_new(body, "launcher",
                         json_pack("{s:o, s:I, s:b, s:f}", "host", json_text(host, strlen(host)),
                                   "start", (json_int_t)time(NULL), "detached",
@@ -193,10 +193,10 @@ static int write_plan(const struct rundir *dir, const struct plan *plan,
 
 /* When a run's own output has filled the disk there must still be room to say how it ended:
  * the plan again, and so much about each rank. */
-static void reserve_result(const struct rundir *dir, const struct plan *plan)
+static void reserve_result(const struct run_dir *dir, const struct plan *plan)
 {
     struct stat about;
-    int fd = openat(dir->fd, "result.json" RUNDIR_NEW, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = openat(dir->fd, "result.json" RUN_DIR_NEW, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return;
@@ -212,19 +212,19 @@ static int write_json(int dir_fd, const char *name, const json_t *body, struct e
 
     if (text == NULL)
         xalloc_die();
-    if (rundir_write(dir_fd, name, text, strlen(text)) < 0)
+    if (run_dir_write(dir_fd, name, text, strlen(text)) < 0)
         rc = err_set(err, "%s: %s", name, strerror(errno));
     free(text);
     return rc;
 }
 
 /* Whoever looks sees the old one or the new one. */
-int rundir_write(int dir_fd, const char *name, const char *text, size_t size)
+int run_dir_write(int dir_fd, const char *name, const char *text, size_t size)
 {
-    char new_name[RUNDIR_NAME_SIZE];
+    char new_name[RUN_DIR_NAME_SIZE];
     int  fd, rc, error;
 
-    snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
+    snprintf(new_name, sizeof new_name, "%s" RUN_DIR_NEW, name);
     fd = openat(dir_fd, new_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
@@ -254,7 +254,7 @@ static int write_all(int fd, const char *text, size_t size)
     return 0;
 }
 
-json_t *rundir_read(int dir_fd, const char *name)
+json_t *run_dir_read(int dir_fd, const char *name)
 {
     int         fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat about;
@@ -268,14 +268,14 @@ json_t *rundir_read(int dir_fd, const char *name)
     return body;
 }
 
-void rundir_host(char name[RUNDIR_HOST_SIZE])
+void run_dir_host(char name[RUN_DIR_HOST_SIZE])
 {
-    if (gethostname(name, RUNDIR_HOST_SIZE) < 0)
+    if (gethostname(name, RUN_DIR_HOST_SIZE) < 0)
         name[0] = '\0';
-    name[RUNDIR_HOST_SIZE - 1] = '\0';
+    name[RUN_DIR_HOST_SIZE - 1] = '\0';
 }
 
-pid_t rundir_launcher(int dir_fd)
+pid_t run_dir_launcher(int dir_fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     int   fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -22,11 +22,11 @@ static void remove_run(int runs_fd, const char *name);
 static bool is_over(int dir_fd);
 static void remove_file(int dir_fd, const char *name);
 
-void rundir_remove_old(const char *runs, const char *but)
+void run_dir_remove_old(const char *runs, const char *but)
 {
     struct dirent **entry = NULL;
     int             i, count = scandir(runs, &entry, is_run, alphasort);
-    int             surplus = count - RUNDIR_KEPT;
+    int             surplus = count - RUN_DIR_KEPT;
     int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     for (i = 0; i < count; i++) {
@@ -66,22 +66,22 @@ static void remove_run(int runs_fd, const char *name)
  * says that its run is over. */
 static bool is_over(int dir_fd)
 {
-    json_t     *plan = rundir_read(dir_fd, "plan.json");
+    json_t     *plan = run_dir_read(dir_fd, "plan.json");
     const char *there = json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
-    char        here[RUNDIR_HOST_SIZE];
+    char        here[RUN_DIR_HOST_SIZE];
     bool        is_ours;
 
-    rundir_host(here);
+    run_dir_host(here);
     is_ours = there == NULL || strcmp(there, here) == 0;
     json_decref(plan);
-    return rundir_launcher(dir_fd) == 0 && (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
+    return run_dir_launcher(dir_fd) == 0 && (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
 }
 
 static void remove_file(int dir_fd, const char *name)
 {
-    char new_name[RUNDIR_NAME_SIZE];
+    char new_name[RUN_DIR_NAME_SIZE];
 
     unlinkat(dir_fd, name, 0);
-    snprintf(new_name, sizeof new_name, "%s" RUNDIR_NEW, name);
+    snprintf(new_name, sizeof new_name, "%s" RUN_DIR_NEW, name);
     unlinkat(dir_fd, new_name, 0);
 }

@@ -11,16 +11,16 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-struct leaving {
+struct draining {
     struct conn    *conn;
-    struct leaving *next;
+    struct draining *next;
 };
 
 /* Of the process, as its children are. */
-static struct leaving *all;
+static struct draining *all;
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void let_go(struct leaving *one);
+static void let_go(struct draining *one);
 
 static void conn_stage(const char *stage, void *arg)
 {
@@ -51,21 +51,21 @@ static const struct conn_ops conn_ops = {
     .closed = conn_closed,
 };
 
-void leaving_add(struct conn *conn)
+void draining_add(struct conn *conn)
 {
-    struct leaving *one;
+    struct draining *one;
 
     if (!conn_close_input(conn)) {
         conn_free(conn);
         return;
     }
     one = xmalloc(sizeof *one);
-    *one = (struct leaving){ .conn = conn, .next = all };
+    *one = (struct draining){ .conn = conn, .next = all };
     all = one;
     conn_hand_over(conn, &conn_ops, one);
 }
 
-void leaving_await(struct event_base *base, double limit_s)
+void draining_await(struct event_base *base, double limit_s)
 {
     const struct timeval limit = clock_interval(limit_s);
     bool                 is_late = false;
@@ -86,9 +86,9 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     *(bool *)arg = true;
 }
 
-static void let_go(struct leaving *one)
+static void let_go(struct draining *one)
 {
-    struct leaving **at = &all;
+    struct draining **at = &all;
 
     while (*at != one)
         at = &(*at)->next;

@@ -14,10 +14,10 @@
 
 /* Take conn over: close its input and free it when the far end is gone. No callback comes
  * any more. Freed at once where there is no far end. */
-void leaving_add(struct conn *conn);
+void draining_add(struct conn *conn);
 
 /* Turn the loop until all are gone, or somebody breaks it, or for limit_s; then they are freed
  * all the same. */
-void leaving_await(struct event_base *base, double limit_s);
+void draining_await(struct event_base *base, double limit_s);
 
 #endif

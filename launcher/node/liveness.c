@@ -13,14 +13,14 @@
 
 /* Of --dead-after: then another connection is made beside the silent one. Early, since over
  * a bad line that may take most of what is left. */
-#define REDIAL_PART (1.0 / 3)
+#define RECONNECT_PART (1.0 / 3)
 #define BAD_LINE_LEASES 2
 
 static double lease_of(const struct run *run, struct node *node, bool is_heard);
 static void   give_up(struct node *node, double silent_s);
 static void   suspect(struct node *node, double silent_s, bool is_silent);
 
-void silence_check(struct run *run, struct node *node, int64_t now_ns)
+void liveness_check(struct run *run, struct node *node, int64_t now_ns)
 {
     double dead_after_s = run->options->dead_after_s, beat_s = run->options->heartbeat_s;
     double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
@@ -31,8 +31,8 @@ void silence_check(struct run *run, struct node *node, int64_t now_ns)
     }
     if (node->cut_ns != 0)
         return; /* it is known, and being worked on */
-    if (silent_s >= dead_after_s * REDIAL_PART && silent_s >= 2 * beat_s)
-        node_try_redial(node);
+    if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * beat_s)
+        node_try_reconnect(node);
     suspect(node, silent_s, silent_s >= 3 * beat_s);
 }
 
@@ -42,15 +42,15 @@ static double lease_of(const struct run *run, struct node *node, bool is_heard)
     struct conn_line line;
 
     if (node->conn == NULL || !conn_line(node->conn, &line))
-        return silence_lease_s(run->options->dead_after_s, NULL, 0);
+        return liveness_lease_s(run->options->dead_after_s, NULL, 0);
     if (is_heard)
         node->resent = line.resent;
-    return silence_lease_s(run->options->dead_after_s, &line, node->resent);
+    return liveness_lease_s(run->options->dead_after_s, &line, node->resent);
 }
 
 /* Half of --dead-after is several of our heartbeats, each of them sent until it is
  * acknowledged. A machine that is off, or cut off, acknowledges none. */
-double silence_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before)
+double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before)
 {
     if (line != NULL && line->resent != resent_before && line->acked_s < dead_after_s / 2)
         return dead_after_s * BAD_LINE_LEASES;

@@ -13,12 +13,12 @@ struct node;
 
 /* Once a heartbeat, for each node that has answered: say that it is suspect, or heard
  * again; make another connection; give it up. */
-void silence_check(struct run *run, struct node *node, int64_t now_ns);
+void liveness_check(struct run *run, struct node *node, int64_t now_ns);
 
 /* For how long a node may be silent, in seconds: --dead-after, or twice that over a bad
  * line, on which losses in a row make TCP pause longer and longer: its machine still
  * acknowledges what we send, and packets had to be sent again since it was last heard
  * (line->resent was resent_before then). line is NULL when nobody can tell. */
-double silence_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before);
+double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before);
 
 #endif

@@ -32,7 +32,7 @@ static const char *const state_names[] = {
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void fail_with(struct node *node, const struct conn_failure *why);
-static bool can_redial(const struct node *node);
+static bool can_reconnect(const struct node *node);
 static void conn_input(struct evbuffer *in, void *arg);
 static bool can_be_asked(const struct node *node);
 
@@ -44,7 +44,7 @@ void node_init(struct node *node, size_t index, const struct plan_node *plan,
     roundtrips_init(&node->trips);
     node->ranks_left = plan->ranks;
     node->stage = "waiting";
-    replay_init(&node->replay);
+    resend_queue_init(&node->resend);
     node->late = event_new(base, -1, 0, late_cb, node);
 }
 
@@ -52,8 +52,8 @@ void node_clear(struct node *node)
 {
     if (node->conn != NULL)
         conn_free(node->conn);
-    redial_free(node->redial);
-    replay_clear(&node->replay);
+    reconnect_free(node->reconnect);
+    resend_queue_clear(&node->resend);
     if (node->late != NULL)
         event_free(node->late);
     json_decref(node->hello);
@@ -70,8 +70,8 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
     node->state = state;
     node->awaited = NULL;
     if (state > NODE_RUNNING) {
-        redial_free(node->redial);
-        node->redial = NULL;
+        reconnect_free(node->reconnect);
+        node->reconnect = NULL;
     }
     event_del(node->late);
     if (deadline_s > 0)
@@ -126,10 +126,10 @@ void node_release(struct node *node)
 void node_drop(struct node *node)
 {
     if (node->conn != NULL)
-        leaving_add(node->conn);
+        draining_add(node->conn);
     node->conn = NULL;
-    redial_free(node->redial);
-    node->redial = NULL;
+    reconnect_free(node->reconnect);
+    node->reconnect = NULL;
     node->state = NODE_ENDED;
     event_del(node->late);
 }
@@ -217,12 +217,12 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     }
     /* A second agent only mirrors the end of the first, or dies alone; the first one, asked by
      * another, may have let go of this connection. */
-    if (can_redial(node) &&
-        (failure.is_cut || node->is_relayed || redial_may_have_moved(node->redial))) {
+    if (can_reconnect(node) &&
+        (failure.is_cut || node->is_relayed || reconnect_may_have_moved(node->reconnect))) {
         node->cut_ns = clock_now_ns();
         snprintf(node->cut_why, sizeof node->cut_why, "%s", failure.text);
         log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, node->cut_why);
-        redial_start(node);
+        reconnect_start(node);
         return;
     }
     node->lost_agent = node->state == NODE_RUNNING && !failure.is_cut;
@@ -250,16 +250,16 @@ const struct conn_ops node_conn_ops = {
 /* ---- cut and made again ---- */
 
 /* While PLAN may still be on its way, nobody would be found. */
-void node_try_redial(struct node *node)
+void node_try_reconnect(struct node *node)
 {
-    if (can_redial(node) && node->state >= NODE_READY)
-        redial_start(node);
+    if (can_reconnect(node) && node->state >= NODE_READY)
+        reconnect_start(node);
 }
 
 /* From PLAN on its agent knows us again. */
-static bool can_redial(const struct node *node)
+static bool can_reconnect(const struct node *node)
 {
-    return node->key.door[0] != '\0' && node->state >= NODE_PREPARING &&
+    return node->key.socket[0] != '\0' && node->state >= NODE_PREPARING &&
            node->state <= NODE_RUNNING;
 }
 
@@ -267,8 +267,8 @@ void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, stru
 {
     int64_t since_ns = node->cut_ns != 0 ? node->cut_ns : node->heard_ns;
 
-    redial_free(node->redial);
-    node->redial = NULL;
+    reconnect_free(node->reconnect);
+    node->reconnect = NULL;
     conn_free(node->conn);
     node->conn = conn;
     conn_hand_over(conn, &node_conn_ops, node);
@@ -290,18 +290,18 @@ static void conn_input(struct evbuffer *in, void *arg)
     int          got = 1;
 
     node->heard_ns = clock_now_ns();
-    if (redial_has_asked(node->redial))
+    if (reconnect_has_asked(node->reconnect))
         return; /* all this comes again, behind RESUMED */
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
         if (frame.type != FRAME_HELLO)
-            replay_take(&node->replay, frame.size);
+            resend_queue_take(&node->resend, frame.size);
         node_take_frame(node, &frame);
         if (node->conn != NULL) /* else in is gone with it */
             frame_drop(in, &frame);
     }
     if (got < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    else if (replay_owes_ack(&node->replay) || node->state == NODE_DONE)
+    else if (resend_queue_owes_ack(&node->resend) || node->state == NODE_DONE)
         node_send_ack(node);
 }
 
@@ -310,7 +310,7 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
     node->lost_agent = can_be_asked(node);
     if (node->cut_ns != 0)
         node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
-                  redial_why(node->redial));
+                  reconnect_why(node->reconnect));
     else
         node_fail(node, stage, EXIT_LOST, hint, "%s", why);
 }
@@ -318,5 +318,5 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
 /* What its agent has left there: where no connection could be made again, no other can. */
 static bool can_be_asked(const struct node *node)
 {
-    return node->hello != NULL && (node->redial == NULL || redial_answers(node->redial));
+    return node->hello != NULL && (node->reconnect == NULL || reconnect_answers(node->reconnect));
 }

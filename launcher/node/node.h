@@ -64,9 +64,9 @@ struct node {
     enum node_state         state;
     const char             *stage;   /* conn.h's word, while connecting */
     struct conn            *conn;    /* NULL also while it is cut */
-    struct replay           replay;
-    struct redial_key       key;
-    struct redial          *redial;  /* NULL: none is under way */
+    struct resend_queue           resend;
+    struct reconnect_key       key;
+    struct reconnect          *reconnect;  /* NULL: none is under way */
     int64_t                 cut_ns;  /* since when conn is cut; 0: it is not */
     char                    cut_why[1024]; /* as conn_failure has it */
     json_t                 *hello;   /* body of HELLO */
@@ -120,11 +120,11 @@ void node_give_up(struct node *node, const struct conn_failure *why, double dead
 
 /* It has been silent for long: make another connection beside the one there is, if
  * that can be. */
-void node_try_redial(struct node *node);
+void node_try_reconnect(struct node *node);
 /* Its agent does not answer: NODE_FAILED, with why; where it was cut, with why it cannot be
  * had back. */
 void node_lose(struct node *node, const char *stage, const char *hint, const char *why);
-/* redial.c: another connection takes the place of the one there was, if it is still there;
+/* reconnect.c: another connection takes the place of the one there was, if it is still there;
  * in is what has come on it already, and sent_again bytes come for a second time. */
 void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);
 

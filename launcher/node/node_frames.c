@@ -33,7 +33,7 @@ void node_send_unsent(struct node *node)
     out = evbuffer_new();
     if (out == NULL)
         xalloc_die();
-    replay_send(&node->replay, out);
+    resend_queue_send(&node->resend, out);
     conn_write(node->conn, out);
     evbuffer_free(out);
 }
@@ -41,12 +41,12 @@ void node_send_unsent(struct node *node)
 void node_send_plan(struct node *node, struct evbuffer *frames)
 {
     send_frames(node, frames);
-    node->replay.keeps = node->key.door[0] != '\0';
+    node->resend.keeps = node->key.socket[0] != '\0';
 }
 
 void node_send_ack(struct node *node)
 {
-    replay_put_ack(&node->replay, node->generation);
+    resend_queue_put_ack(&node->resend, node->generation);
     node_send_unsent(node);
 }
 
@@ -75,7 +75,7 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
 /* Kept while there is no connection, or sent at once. */
 static void send_frames(struct node *node, struct evbuffer *frames)
 {
-    evbuffer_add_buffer(node->replay.bytes, frames);
+    evbuffer_add_buffer(node->resend.bytes, frames);
     node_send_unsent(node);
 }
 
@@ -192,7 +192,7 @@ static void answer_ping(struct node *node, const struct frame *frame)
 /* Bytes for it in our memory: it has not acknowledged them, or not even read. */
 static size_t held_for(const struct node *node)
 {
-    size_t kept = replay_kept(&node->replay);
+    size_t kept = resend_queue_kept(&node->resend);
     size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
 
     return kept > unwritten ? kept : unwritten;
@@ -225,15 +225,15 @@ static void take_hello(struct node *node, const json_t *body)
 
 static void take_ack(struct node *node, const struct frame *frame)
 {
-    uint64_t     before = node->replay.begin;
+    uint64_t     before = node->resend.begin;
     struct error err;
 
-    if (replay_take_ack(&node->replay, frame, &err) < 0) {
+    if (resend_queue_take_ack(&node->resend, frame, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    } else if (node->replay.begin != before && !redial_may_have_moved(node->redial)) {
+    } else if (node->resend.begin != before && !reconnect_may_have_moved(node->reconnect)) {
         /* The old connection is alive, in both directions: what we send may wait much
          * longer for TCP to try again than what comes. */
-        redial_free(node->redial);
-        node->redial = NULL;
+        reconnect_free(node->reconnect);
+        node->reconnect = NULL;
     }
 }

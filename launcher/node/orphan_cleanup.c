@@ -19,14 +19,14 @@
 #define MOMENT_S  0.1
 #define NAMED_MAX 4 /* processes named of a node; an agent may send any number */
 
-enum sweep_state { SWEEP_BEGUN, SWEEP_ASKED, SWEEP_ANSWERED };
+enum cleanup_state { CLEANUP_BEGUN, CLEANUP_ASKED, CLEANUP_ANSWERED };
 
-struct sweep {
+struct orphan_cleanup {
     struct node            *node;
     const char             *run_id;
-    const struct sweep_ops *ops;
+    const struct orphan_cleanup_ops *ops;
     void                   *arg;
-    enum sweep_state        state;
+    enum cleanup_state        state;
     struct conn            *conn;
     struct event           *timer; /* to begin in a fresh turn of the loop; then the limit */
     int                     ended, left;
@@ -34,46 +34,46 @@ struct sweep {
 };
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg);
-static void take(struct sweep *sweep, const struct frame *frame);
-static json_t *request(const struct sweep *sweep);
-static void send_frame(struct sweep *sweep, enum frame_type type, json_t *body);
-static void take_found(struct sweep *sweep, const json_t *body);
+static void take(struct orphan_cleanup *cleanup, const struct frame *frame);
+static json_t *request(const struct orphan_cleanup *cleanup);
+static void send_frame(struct orphan_cleanup *cleanup, enum frame_type type, json_t *body);
+static void take_found(struct orphan_cleanup *cleanup, const json_t *body);
 static void name_some(const json_t *processes, bool gone, char *text, size_t size);
-static void end(struct sweep *sweep);
+static void end(struct orphan_cleanup *cleanup);
 
-struct sweep *sweep_start(struct node *node, const char *run_id, const struct sweep_ops *ops,
+struct orphan_cleanup *orphan_cleanup_start(struct node *node, const char *run_id, const struct orphan_cleanup_ops *ops,
                           void *arg)
 {
     const struct timeval now = { 0 };
-    struct sweep        *sweep = xcalloc(1, sizeof *sweep);
+    struct orphan_cleanup        *cleanup = xcalloc(1, sizeof *cleanup);
 
-    *sweep = (struct sweep){ .node = node, .run_id = run_id, .ops = ops, .arg = arg,
+    *cleanup = (struct orphan_cleanup){ .node = node, .run_id = run_id, .ops = ops, .arg = arg,
                              .ended = -1, .left = -1 };
-    snprintf(sweep->text, sizeof sweep->text, "not looked for: no answer within %g s", SWEEP_S);
-    sweep->timer = evtimer_new(node->base, timer_cb, sweep);
-    if (sweep->timer == NULL)
+    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: no answer within %g s", ORPHAN_CLEANUP_S);
+    cleanup->timer = evtimer_new(node->base, timer_cb, cleanup);
+    if (cleanup->timer == NULL)
         xalloc_die();
-    xevent_add(sweep->timer, &now);
-    return sweep;
+    xevent_add(cleanup->timer, &now);
+    return cleanup;
 }
 
-void sweep_free(struct sweep *sweep)
+void orphan_cleanup_free(struct orphan_cleanup *cleanup)
 {
-    if (sweep == NULL)
+    if (cleanup == NULL)
         return;
-    if (sweep->conn != NULL)
-        conn_free(sweep->conn);
-    event_free(sweep->timer);
-    free(sweep);
+    if (cleanup->conn != NULL)
+        conn_free(cleanup->conn);
+    event_free(cleanup->timer);
+    free(cleanup);
 }
 
 /* ---- the connection ---- */
 
 static void conn_stage(const char *stage, void *arg)
 {
-    struct sweep *sweep = arg;
+    struct orphan_cleanup *cleanup = arg;
 
-    log_debug("%s: sweeping: %s", sweep->node->plan->host, stage);
+    log_debug("%s: sweeping: %s", cleanup->node->plan->host, stage);
 }
 
 static void conn_open(void *arg)
@@ -83,29 +83,29 @@ static void conn_open(void *arg)
 
 static void conn_input(struct evbuffer *in, void *arg)
 {
-    struct sweep *sweep = arg;
+    struct orphan_cleanup *cleanup = arg;
     struct frame  frame;
     struct error  err;
     int           got;
 
     while ((got = frame_peek(in, &frame, &err)) > 0) {
-        take(sweep, &frame);
+        take(cleanup, &frame);
         frame_drop(in, &frame);
     }
     if (got == 0)
         return;
-    snprintf(sweep->text, sizeof sweep->text, "not looked for: protocol: %s", err.text);
-    end(sweep);
+    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: protocol: %s", err.text);
+    end(cleanup);
 }
 
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
-    struct sweep *sweep = arg;
+    struct orphan_cleanup *cleanup = arg;
 
-    if (sweep->state != SWEEP_ANSWERED)
-        snprintf(sweep->text, sizeof sweep->text, "not looked for: %s: %s",
+    if (cleanup->state != CLEANUP_ANSWERED)
+        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s: %s",
                  why != NULL ? why->stage : "agent", why != NULL ? why->text : "it left at once");
-    end(sweep);
+    end(cleanup);
 }
 
 static const struct conn_ops conn_ops = {
@@ -117,93 +117,93 @@ static const struct conn_ops conn_ops = {
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct timeval limit = clock_interval(SWEEP_S);
-    struct sweep        *sweep = arg;
-    struct node         *node = sweep->node;
+    const struct timeval limit = clock_interval(ORPHAN_CLEANUP_S);
+    struct orphan_cleanup        *cleanup = arg;
+    struct node         *node = cleanup->node;
 
     (void)fd, (void)what;
-    if (sweep->conn != NULL) {
-        end(sweep);
+    if (cleanup->conn != NULL) {
+        end(cleanup);
         return;
     }
     log_info("%s: looking for what the run has left there", node->plan->host);
-    xevent_add(sweep->timer, &limit);
-    sweep->conn = node->ops->dial(node, &conn_ops, sweep, node->arg);
-    conn_start(sweep->conn);
+    xevent_add(cleanup->timer, &limit);
+    cleanup->conn = node->ops->dial(node, &conn_ops, cleanup, node->arg);
+    conn_start(cleanup->conn);
 }
 
 /* ---- what is said ---- */
 
-static void take(struct sweep *sweep, const struct frame *frame)
+static void take(struct orphan_cleanup *cleanup, const struct frame *frame)
 {
     json_t      *body;
     const char  *text;
     struct error err;
 
-    if (frame->type == FRAME_HELLO && sweep->state == SWEEP_BEGUN) {
-        sweep->state = SWEEP_ASKED;
-        send_frame(sweep, FRAME_CLEAN, request(sweep));
-    } else if (frame->type == FRAME_CLEANED && sweep->state == SWEEP_ASKED) {
-        sweep->state = SWEEP_ANSWERED;
+    if (frame->type == FRAME_HELLO && cleanup->state == CLEANUP_BEGUN) {
+        cleanup->state = CLEANUP_ASKED;
+        send_frame(cleanup, FRAME_CLEAN, request(cleanup));
+    } else if (frame->type == FRAME_CLEANED && cleanup->state == CLEANUP_ASKED) {
+        cleanup->state = CLEANUP_ANSWERED;
         body = frame_json(frame, &err);
-        take_found(sweep, body);
+        take_found(cleanup, body);
         json_decref(body);
-        send_frame(sweep, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
-    } else if (frame->type == FRAME_ERROR && sweep->state == SWEEP_ASKED) {
-        sweep->state = SWEEP_ANSWERED;
+        send_frame(cleanup, FRAME_STOP, json_pack("{s:f}", "grace_s", 0.0));
+    } else if (frame->type == FRAME_ERROR && cleanup->state == CLEANUP_ASKED) {
+        cleanup->state = CLEANUP_ANSWERED;
         body = frame_json(frame, &err);
         text = json_string_value(json_object_get(body, "text"));
-        snprintf(sweep->text, sizeof sweep->text, "not looked for: %s", text != NULL ? text : "?");
+        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s", text != NULL ? text : "?");
         json_decref(body);
     }
 }
 
-static json_t *request(const struct sweep *sweep)
+static json_t *request(const struct orphan_cleanup *cleanup)
 {
-    const json_t *hello = sweep->node->hello;
+    const json_t *hello = cleanup->node->hello;
 
     return json_pack("{s:b, s:b, s:f, s:s, s:{s:O*, s:O*}}", "kill", true, "orphans", true,
-                     "grace_s", MOMENT_S, "run", sweep->run_id, "agent",
+                     "grace_s", MOMENT_S, "run", cleanup->run_id, "agent",
                      "pid", json_object_get(hello, "pid"),
                      "start", json_object_get(hello, "start"));
 }
 
-static void send_frame(struct sweep *sweep, enum frame_type type, json_t *body)
+static void send_frame(struct orphan_cleanup *cleanup, enum frame_type type, json_t *body)
 {
     struct evbuffer *out = evbuffer_new();
 
     if (out == NULL)
         xalloc_die();
-    frame_put_json(out, type, sweep->node->generation, 0, body);
-    conn_write(sweep->conn, out);
+    frame_put_json(out, type, cleanup->node->generation, 0, body);
+    conn_write(cleanup->conn, out);
     evbuffer_free(out);
 }
 
-static void take_found(struct sweep *sweep, const json_t *body)
+static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
 {
     const json_t *processes = json_object_get(body, "processes"), *process;
     char          names[1000];
     size_t        i;
 
     if (!json_is_array(processes)) {
-        snprintf(sweep->text, sizeof sweep->text, "not looked for: the answer makes no sense");
+        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: the answer makes no sense");
         return;
     }
-    sweep->ended = sweep->left = 0;
+    cleanup->ended = cleanup->left = 0;
     json_array_foreach(processes, i, process)
         if (json_is_true(json_object_get(process, "gone")))
-            sweep->ended++;
+            cleanup->ended++;
         else
-            sweep->left++;
-    name_some(processes, sweep->left == 0, names, sizeof names);
-    if (sweep->left > 0)
-        snprintf(sweep->text, sizeof sweep->text,
-                 "%d of the run's processes have not ended: %s", sweep->left, names);
-    else if (sweep->ended > 0)
-        snprintf(sweep->text, sizeof sweep->text, "%d of the run's processes had to be ended: %s",
-                 sweep->ended, names);
+            cleanup->left++;
+    name_some(processes, cleanup->left == 0, names, sizeof names);
+    if (cleanup->left > 0)
+        snprintf(cleanup->text, sizeof cleanup->text,
+                 "%d of the run's processes have not ended: %s", cleanup->left, names);
+    else if (cleanup->ended > 0)
+        snprintf(cleanup->text, sizeof cleanup->text, "%d of the run's processes had to be ended: %s",
+                 cleanup->ended, names);
     else
-        snprintf(sweep->text, sizeof sweep->text, "nothing of the run was left");
+        snprintf(cleanup->text, sizeof cleanup->text, "nothing of the run was left");
 }
 
 /* "pid 12 (sleep 60), pid 13 (python3 x.py) ..." */
@@ -230,8 +230,8 @@ static void name_some(const json_t *processes, bool gone, char *text, size_t siz
     }
 }
 
-/* The last call into ops: it frees sweep. */
-static void end(struct sweep *sweep)
+/* The last call into ops: it frees cleanup. */
+static void end(struct orphan_cleanup *cleanup)
 {
-    sweep->ops->over(sweep->node, sweep->ended, sweep->left, sweep->text, sweep->arg);
+    cleanup->ops->over(cleanup->node, cleanup->ended, cleanup->left, cleanup->text, cleanup->arg);
 }

@@ -6,8 +6,8 @@
  * user and start what no agent looks after any more, ends it and an agent that is
  * stopped, and says so.
  *
- * It goes on beside the stopping of the other nodes, and holds the run up for SWEEP_S at
- * most. A node to which no other connection could be made either is not swept.
+ * It goes on beside the stopping of the other nodes, and holds the run up for ORPHAN_CLEANUP_S at
+ * most. A node to which no other connection could be made either is not cleaned.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ORPHAN_CLEANUP_H
@@ -15,19 +15,19 @@
 
 #include "node/node.h"
 
-#define SWEEP_S 10.0
+#define ORPHAN_CLEANUP_S 10.0
 
-struct sweep;
+struct orphan_cleanup;
 
-struct sweep_ops {
+struct orphan_cleanup_ops {
     /* It is over, once; free it now. ended, left: processes, -1 where nothing could be
      * learned; text says it for people. */
     void (*over)(struct node *node, int ended, int left, const char *text, void *arg);
 };
 
 /* Sweep a node that is NODE_FAILED, of what that run has left there. */
-struct sweep *sweep_start(struct node *node, const char *run_id, const struct sweep_ops *ops,
+struct orphan_cleanup *orphan_cleanup_start(struct node *node, const char *run_id, const struct orphan_cleanup_ops *ops,
                           void *arg);
-void          sweep_free(struct sweep *sweep);
+void          orphan_cleanup_free(struct orphan_cleanup *cleanup);
 
 #endif

@@ -22,46 +22,46 @@
 #define PAUSE_FIRST_S 0.3
 #define PAUSE_MOST_S  1.0
 /* From open to RESUMED: two small frames each way, but over whatever line it is. Who has
- * taken ATTACH is lost when we give up. */
+ * taken RECONNECT is lost when we give up. */
 #define ANSWER_S 15.0
 
-struct redial {
+struct reconnect {
     struct node   *node;
     struct conn   *conn;  /* NULL in a pause */
     struct event  *timer; /* the pause, or the answer's deadline */
     double         pause_s;
-    bool           has_asked; /* ATTACH was sent */
+    bool           has_asked; /* RECONNECT was sent */
     bool           may_have_moved; /* ... in this attempt or another */
     bool           answers;   /* the last attempt came so far, at least */
     char           why[1100]; /* how the last attempt ended, with its stage */
 };
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg);
-static void dial(struct redial *r);
-static void give_up(struct redial *r);
-static bool take(struct redial *r, const struct frame *frame, struct evbuffer *in);
-static void ask(struct redial *r);
-static void refused(struct redial *r, const json_t *body);
-static void resumed(struct redial *r, const struct frame *frame, const json_t *body,
+static void dial(struct reconnect *r);
+static void give_up(struct reconnect *r);
+static bool take(struct reconnect *r, const struct frame *frame, struct evbuffer *in);
+static void ask(struct reconnect *r);
+static void refused(struct reconnect *r, const json_t *body);
+static void resumed(struct reconnect *r, const struct frame *frame, const json_t *body,
                     struct evbuffer *in);
 
-void redial_key_make(struct redial_key *key, const char *run_id, int node_rank)
+void reconnect_key_make(struct reconnect_key *key, const char *run_id, int node_rank)
 {
     char name[FRAME_NONCE_CHARS + 1];
 
-    key->door[0] = '\0';
+    key->socket[0] = '\0';
     if (nonce_make(name) == 0 && nonce_make(key->token) == 0)
-        snprintf(key->door, sizeof key->door, "muster-%s-%d-%.16s", run_id, node_rank, name);
+        snprintf(key->socket, sizeof key->socket, "muster-%s-%d-%.16s", run_id, node_rank, name);
 }
 
-void redial_start(struct node *node)
+void reconnect_start(struct node *node)
 {
     const struct timeval now = { 0 };
-    struct redial       *r;
+    struct reconnect       *r;
 
-    if (node->redial != NULL)
+    if (node->reconnect != NULL)
         return;
-    r = node->redial = xcalloc(1, sizeof *r);
+    r = node->reconnect = xcalloc(1, sizeof *r);
     r->node = node;
     r->pause_s = PAUSE_FIRST_S;
     snprintf(r->why, sizeof r->why, "no answer yet");
@@ -71,39 +71,39 @@ void redial_start(struct node *node)
     xevent_add(r->timer, &now); /* from a fresh turn of the loop */
 }
 
-void redial_free(struct redial *r)
+void reconnect_free(struct reconnect *r)
 {
     if (r == NULL)
         return;
     if (r->conn != NULL)
-        leaving_add(r->conn); /* there may be a second agent, which nobody needs any more */
+        draining_add(r->conn); /* there may be a second agent, which nobody needs any more */
     event_free(r->timer);
     free(r);
 }
 
-bool redial_has_asked(const struct redial *r)
+bool reconnect_has_asked(const struct reconnect *r)
 {
     return r != NULL && r->has_asked;
 }
 
-bool redial_may_have_moved(const struct redial *r)
+bool reconnect_may_have_moved(const struct reconnect *r)
 {
     return r != NULL && r->may_have_moved;
 }
 
-const char *redial_why(const struct redial *r)
+const char *reconnect_why(const struct reconnect *r)
 {
     return r->why;
 }
 
-bool redial_answers(const struct redial *r)
+bool reconnect_answers(const struct reconnect *r)
 {
     return r->answers;
 }
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct redial *r = arg;
+    struct reconnect *r = arg;
 
     (void)fd;
     (void)what;
@@ -119,14 +119,14 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
 
 static void conn_stage(const char *stage, void *arg)
 {
-    struct redial *r = arg;
+    struct reconnect *r = arg;
 
     log_debug("%s: reconnecting: %s", r->node->plan->host, stage);
 }
 
 static void conn_open(void *arg)
 {
-    struct redial       *r = arg;
+    struct reconnect       *r = arg;
     const struct timeval limit = clock_interval(ANSWER_S);
 
     xevent_add(r->timer, &limit);
@@ -134,7 +134,7 @@ static void conn_open(void *arg)
 
 static void conn_input(struct evbuffer *in, void *arg)
 {
-    struct redial *r = arg;
+    struct reconnect *r = arg;
     struct frame   frame;
     struct error   err;
     int            got;
@@ -150,7 +150,7 @@ static void conn_input(struct evbuffer *in, void *arg)
 
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
-    struct redial *r = arg;
+    struct reconnect *r = arg;
 
     if (why != NULL)
         snprintf(r->why, sizeof r->why, "%s: %s", why->stage, why->text);
@@ -168,14 +168,14 @@ static const struct conn_ops conn_ops = {
     .closed = conn_closed,
 };
 
-static void dial(struct redial *r)
+static void dial(struct reconnect *r)
 {
     r->conn = r->node->ops->dial(r->node, &conn_ops, r, r->node->arg);
     conn_start(r->conn);
 }
 
 /* This attempt: the next one after a pause. */
-static void give_up(struct redial *r)
+static void give_up(struct reconnect *r)
 {
     struct timeval pause = clock_interval(r->pause_s);
 
@@ -188,8 +188,8 @@ static void give_up(struct redial *r)
 
 /* ---- what comes ---- */
 
-/* False when that was the end of the redial, well or not. */
-static bool take(struct redial *r, const struct frame *frame, struct evbuffer *in)
+/* False when that was the end of the reconnect, well or not. */
+static bool take(struct reconnect *r, const struct frame *frame, struct evbuffer *in)
 {
     struct error err;
     json_t      *body;
@@ -216,7 +216,7 @@ static bool take(struct redial *r, const struct frame *frame, struct evbuffer *i
 
 /* The node can be reached. From here on the old connection, if there still is one, brings
  * nothing more (node.c), unless this attempt fails. */
-static void ask(struct redial *r)
+static void ask(struct reconnect *r)
 {
     struct evbuffer *out = evbuffer_new();
     struct node     *node = r->node;
@@ -224,15 +224,15 @@ static void ask(struct redial *r)
     if (out == NULL)
         xalloc_die();
     r->has_asked = r->may_have_moved = r->answers = true;
-    frame_put_json(out, FRAME_ATTACH, node->generation, 0,
-                   json_pack("{s:s, s:s, s:I}", "door", node->key.door, "token", node->key.token,
-                             "received", (json_int_t)node->replay.taken));
+    frame_put_json(out, FRAME_RECONNECT, node->generation, 0,
+                   json_pack("{s:s, s:s, s:I}", "socket", node->key.socket, "token", node->key.token,
+                             "received", (json_int_t)node->resend.taken));
     conn_write(r->conn, out);
     evbuffer_free(out);
 }
 
 /* ERROR, from either agent: there is nobody to go on with. */
-static void refused(struct redial *r, const json_t *body)
+static void refused(struct reconnect *r, const json_t *body)
 {
     const char *text = json_string_value(json_object_get(body, "text"));
 
@@ -241,7 +241,7 @@ static void refused(struct redial *r, const json_t *body)
     node_lose(r->node, "running", NULL, r->why);
 }
 
-static void resumed(struct redial *r, const struct frame *frame, const json_t *body,
+static void resumed(struct reconnect *r, const struct frame *frame, const json_t *body,
                     struct evbuffer *in)
 {
     struct node *node = r->node;
@@ -256,7 +256,7 @@ static void resumed(struct redial *r, const struct frame *frame, const json_t *b
                   "\"again\", or numbers that cannot be");
         return;
     }
-    if (replay_rewind(&node->replay, (uint64_t)received, &ours, &err) < 0) {
+    if (resend_queue_rewind(&node->resend, (uint64_t)received, &ours, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: %s", err.text);
         return;
     }

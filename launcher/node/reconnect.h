@@ -2,13 +2,13 @@
  *
  * The agent keeps its ranks for a while (--reconnect when it saw its stream end, else
  * --dead-after). Meanwhile we log in again, as often as it takes. What answers there is
- * a second agent: told by ATTACH, it passes bytes on to the first one, which says
- * RESUMED, and both ends go on where the other one is (replay.h).
+ * a second agent: told by RECONNECT, it passes bytes on to the first one, which says
+ * RESUMED, and both ends go on where the other one is (resend_queue.h).
  *
  * A node that is only silent is dialled too, beside its connection: whichever works
- * first wins. From ATTACH to RESUMED nothing is taken from the old connection, since the
+ * first wins. From RECONNECT to RESUMED nothing is taken from the old connection, since the
  * agent sends again what we had not got by then; but it stays open: its end, should it come
- * before ATTACH, would tell the agent to wait for us no longer than --reconnect.
+ * before RECONNECT, would tell the agent to wait for us no longer than --reconnect.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RECONNECT_H
@@ -20,31 +20,31 @@
 #include "runid.h"
 
 struct node;
-struct redial;
+struct reconnect;
 
 /* What PLAN tells the agent, so that it knows us again. */
-struct redial_key {
-    char door[RUNID_MAX + 40]; /* name of its Unix socket; "": there is no way back */
+struct reconnect_key {
+    char socket[RUNID_MAX + 40]; /* name of its Unix socket; "": there is no way back */
     char token[FRAME_NONCE_CHARS + 1]; /* a secret */
 };
 
 /* Of node node_rank of that run. Without randomness there is no way back. */
-void redial_key_make(struct redial_key *key, const char *run_id, int node_rank);
+void reconnect_key_make(struct reconnect_key *key, const char *run_id, int node_rank);
 
 /* Begin, unless it has begun. node->ops->dial makes the connections. */
-void redial_start(struct node *node);
+void reconnect_start(struct node *node);
 /* NULL is fine. */
-void redial_free(struct redial *redial);
+void reconnect_free(struct reconnect *reconnect);
 
-/* ATTACH is under way; NULL is fine. */
-bool redial_has_asked(const struct redial *redial);
+/* RECONNECT is under way; NULL is fine. */
+bool reconnect_has_asked(const struct reconnect *reconnect);
 /* The same, or it was once, and that attempt failed: the agent may have let go of the old
  * connection, whatever still comes on it. */
-bool redial_may_have_moved(const struct redial *redial);
+bool reconnect_may_have_moved(const struct reconnect *reconnect);
 
 /* How the last attempt ended. */
-const char *redial_why(const struct redial *redial);
+const char *reconnect_why(const struct reconnect *reconnect);
 /* Does the machine answer, though the run's agent does not? */
-bool redial_answers(const struct redial *redial);
+bool reconnect_answers(const struct reconnect *reconnect);
 
 #endif

@@ -68,9 +68,9 @@ static int read_letters(struct settings *settings, char ***words, struct error *
         return read_long(settings, words, 1, err);
     if (row != NULL && length > 1)
         return err_set(err, "unknown option %s (did you mean -%s?)", word, word);
-    if (length > 1 && foreign_option(word + 1, length) != NULL) /* -map-by */
+    if (length > 1 && other_launchers_hint(word + 1, length) != NULL) /* -map-by */
         return err_set(err, "unknown option %s: it is %s", word,
-                       foreign_option(word + 1, length));
+                       other_launchers_hint(word + 1, length));
     for (at = word + 1; *at != '\0'; at++) {
         row = option_by_letter(*at);
         if (row == NULL)
@@ -110,7 +110,7 @@ static int read_long(struct settings *settings, char ***words, size_t skip, stru
 
 static int unknown_letter(const char *word, const char *at, struct error *err)
 {
-    const char *instead = foreign_option(at, 1);
+    const char *instead = other_launchers_hint(at, 1);
 
     if (instead != NULL)
         return err_set(err, "unknown option -%c: it is %s", *at, instead);

@@ -285,7 +285,7 @@ const struct option_row *option_by_letter(char letter)
 
 void option_suggest(const char *name, size_t length, char *text, size_t size)
 {
-    const char *nearest = NULL, *instead = foreign_option(name, length);
+    const char *nearest = NULL, *instead = other_launchers_hint(name, length);
     size_t      i, distance, least = length / 3 + 2;
 
     text[0] = '\0';

@@ -11,7 +11,7 @@
 static const struct {
     const char *name; /* '-' is '_' as well */
     const char *instead;
-} foreign[] = {
+} others[] = {
     { "nproc-per-node", "torchrun's; write --num_gpus=N" },
     { "nnodes", "torchrun's; write --num_nodes=N, or nothing for all hosts" },
     { "standalone", "torchrun's; leave it out: without a hostfile only this machine is used" },
@@ -71,13 +71,13 @@ static const struct {
 
 static bool is_name(const char *name, size_t length, const char *known);
 
-const char *foreign_option(const char *name, size_t length)
+const char *other_launchers_hint(const char *name, size_t length)
 {
     size_t i;
 
-    for (i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
-        if (is_name(name, length, foreign[i].name))
-            return foreign[i].instead;
+    for (i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (is_name(name, length, others[i].name))
+            return others[i].instead;
     return NULL;
 }
 

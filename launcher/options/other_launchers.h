@@ -11,6 +11,6 @@
 
 /* "torchrun's; write --num_gpus=N" for nproc_per_node or nproc-per-node, without dashes in
  * front; NULL when nobody that we know has such an option. Of one letter: "-x". */
-const char *foreign_option(const char *name, size_t length);
+const char *other_launchers_hint(const char *name, size_t length);
 
 #endif

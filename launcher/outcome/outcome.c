@@ -32,7 +32,7 @@ void outcome_init(struct outcome *outcome, const struct plan *plan)
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
     outcome->node = xcalloc(plan->nodes, sizeof *outcome->node);
     outcome->node_failed_ns = xcalloc(plan->nodes, sizeof *outcome->node_failed_ns);
-    outcome->swept = xcalloc(plan->nodes, sizeof *outcome->swept);
+    outcome->cleaned = xcalloc(plan->nodes, sizeof *outcome->cleaned);
     outcome->pace = xcalloc(plan->nodes, sizeof *outcome->pace);
     for (rank = 0; rank < ranks; rank++)
         outcome->node_of[rank] = OUTCOME_NOT_OURS;
@@ -54,13 +54,13 @@ void outcome_clear(struct outcome *outcome)
     }
     for (n = 0; n < outcome->plan->nodes; n++) {
         free(outcome->node[n]);
-        free(outcome->swept[n].text);
+        free(outcome->cleaned[n].text);
     }
     free(outcome->rank);
     free(outcome->node_of);
     free(outcome->node);
     free(outcome->node_failed_ns);
-    free(outcome->swept);
+    free(outcome->cleaned);
     free(outcome->pace);
     free(outcome->cause_text);
     json_decref(outcome->unreached);
@@ -130,11 +130,11 @@ void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundt
     };
 }
 
-void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int left,
                         const char *text)
 {
-    free(outcome->swept[node].text);
-    outcome->swept[node] = (struct node_swept){ ended, left, xstrdup(text) };
+    free(outcome->cleaned[node].text);
+    outcome->cleaned[node] = (struct node_cleaned){ ended, left, xstrdup(text) };
 }
 
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)

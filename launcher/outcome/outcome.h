@@ -45,7 +45,7 @@ struct node_pace {
 enum outcome_first { FIRST_NONE, FIRST_RANK, FIRST_NODE, FIRST_CAUSE };
 
 /* What was found on a node whose agent was gone. */
-struct node_swept {
+struct node_cleaned {
     int   ended, left; /* processes; -1: not known */
     char *text;        /* NULL: it was not looked for */
 };
@@ -56,7 +56,7 @@ struct outcome {
     size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
     struct conn_failure **node;     /* per node: NULL or why it failed */
     int64_t           *node_failed_ns; /* when, beside each of node[] */
-    struct node_swept *swept;       /* per node */
+    struct node_cleaned *cleaned;       /* per node */
     struct node_pace  *pace;           /* beside each of node[] */
     int                first_rank;  /* -1: no rank failed */
     int64_t            start_ns, end_ns;
@@ -67,7 +67,7 @@ struct outcome {
     uint64_t           lost_bytes;
     char               output_why[256]; /* output cannot be written, and where that was first; "": it
                                            can. Not always is it known what was lost */
-    json_t            *unreached;   /* gaps_json(); NULL: nobody has asked */
+    json_t            *unreached;   /* unreachable_pairs_json(); NULL: nobody has asked */
     bool               largest_status, is_exec;
     bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
 };
@@ -85,7 +85,7 @@ void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns);
 void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips);
-void outcome_node_swept(struct outcome *outcome, size_t node, int ended, int left,
+void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int left,
                         const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -14,7 +14,7 @@
 static json_t *json_of_first(const struct outcome *outcome);
 static json_t *json_of_rank(const struct outcome *outcome, int rank);
 static json_t *json_of_node(const struct outcome *outcome, size_t node);
-static json_t *json_of_swept(const struct node_swept *swept);
+static json_t *json_of_cleaned(const struct node_cleaned *cleaned);
 static json_t *json_of_pace(const struct outcome *outcome, size_t node);
 static json_t *unix_time(bool is_known, int64_t at_ns);
 static json_t *text_or_null(const char *text);
@@ -100,18 +100,18 @@ static json_t *json_of_node(const struct outcome *outcome, size_t node)
                      text_or_null(why->stage), "text", text_or_null(why->text), "hint",
                      why->hint[0] != '\0' ? text_or_null(why->hint) : json_null(),
                      "exit_code", why->exit_code,
-                     "at", unix_time(true, outcome->node_failed_ns[node]), "swept",
-                     json_of_swept(&outcome->swept[node]));
+                     "at", unix_time(true, outcome->node_failed_ns[node]), "cleaned",
+                     json_of_cleaned(&outcome->cleaned[node]));
 }
 
-static json_t *json_of_swept(const struct node_swept *swept)
+static json_t *json_of_cleaned(const struct node_cleaned *cleaned)
 {
-    if (swept->text == NULL)
+    if (cleaned->text == NULL)
         return json_null();
     return json_pack("{s:o, s:o, s:o}", "ended",
-                     swept->ended >= 0 ? json_integer(swept->ended) : json_null(), "left",
-                     swept->left >= 0 ? json_integer(swept->left) : json_null(), "text",
-                     text_or_null(swept->text));
+                     cleaned->ended >= 0 ? json_integer(cleaned->ended) : json_null(), "left",
+                     cleaned->left >= 0 ? json_integer(cleaned->left) : json_null(), "text",
+                     text_or_null(cleaned->text));
 }
 
 static json_t *json_of_pace(const struct outcome *outcome, size_t node)

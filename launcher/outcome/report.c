@@ -22,8 +22,8 @@
 #include "hostrange.h"
 #include "outcome/group.h"
 #include "output/output.h"
+#include "sanitize.h"
 #include "strlist.h"
-#include "visible.h"
 #include "xalloc.h"
 
 #define WORDS_MAX  1200 /* bytes of how a rank ended */
@@ -32,7 +32,7 @@
 static void        report_lost(const struct outcome *outcome, FILE *out);
 static void        report_nodes(const struct outcome *outcome, FILE *out);
 static void        group_nodes(const struct outcome *outcome, struct groups *rows,
-                               struct groups *hints, struct groups *sweeps);
+                               struct groups *hints, struct groups *cleanups);
 static bool        any_started(const struct outcome *outcome);
 static void        print_rows(const struct outcome *outcome, const struct groups *rows,
                               FILE *out);
@@ -61,7 +61,7 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
     enum outcome_first first = outcome_first(outcome, &node);
 
     if (first == FIRST_CAUSE) {
-        char *text = visible_text(outcome->cause_text, strlen(outcome->cause_text));
+        char *text = sanitize_text(outcome->cause_text, strlen(outcome->cause_text));
 
         fprintf(out, "muster: %s\n", text);
         free(text);
@@ -84,7 +84,7 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
 
 static void report_lost(const struct outcome *outcome, FILE *out)
 {
-    char *why = visible_text(outcome->output_why, strlen(outcome->output_why));
+    char *why = sanitize_text(outcome->output_why, strlen(outcome->output_why));
 
     if (outcome->lost_bytes > 0)
         fprintf(out, "muster: %llu bytes of output were lost%s%s\n",
@@ -98,10 +98,10 @@ static void report_lost(const struct outcome *outcome, FILE *out)
 
 static void report_nodes(const struct outcome *outcome, FILE *out)
 {
-    struct groups rows = { 0 }, hints = { 0 }, sweeps = { 0 };
+    struct groups rows = { 0 }, hints = { 0 }, cleanups = { 0 };
     size_t        i, failed = 0;
 
-    group_nodes(outcome, &rows, &hints, &sweeps);
+    group_nodes(outcome, &rows, &hints, &cleanups);
     for (i = 0; i < rows.count; i++)
         failed += rows.group[i].count;
     if (failed > 0) {
@@ -111,17 +111,17 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
                     ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
-    print_notes(outcome, "swept", &sweeps, out);
+    print_notes(outcome, "cleaned up", &cleanups, out);
     print_notes(outcome, "hint", &hints, out);
     groups_clear(&rows);
     groups_clear(&hints);
-    groups_clear(&sweeps);
+    groups_clear(&cleanups);
 }
 
-/* Rows of the table: nodes that failed alike; hints and what was swept likewise. The keys
+/* Rows of the table: nodes that failed alike; hints and what was cleaned likewise. The keys
  * are safe to print, and of a row stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
-                        struct groups *hints, struct groups *sweeps)
+                        struct groups *hints, struct groups *cleanups)
 {
     size_t n;
 
@@ -131,19 +131,19 @@ static void group_nodes(const struct outcome *outcome, struct groups *rows,
 
         if (why == NULL)
             continue;
-        text = visible_text(why->text, strlen(why->text));
+        text = sanitize_text(why->text, strlen(why->text));
         row = xasprintf("%s\n%s", why->stage, text);
         groups_add(rows, row, (int)n);
         free(row);
         free(text);
         if (why->hint[0] != '\0') {
-            text = visible_text(why->hint, strlen(why->hint));
+            text = sanitize_text(why->hint, strlen(why->hint));
             groups_add(hints, text, (int)n);
             free(text);
         }
-        if (outcome->swept[n].text != NULL) {
-            text = visible_text(outcome->swept[n].text, strlen(outcome->swept[n].text));
-            groups_add(sweeps, text, (int)n);
+        if (outcome->cleaned[n].text != NULL) {
+            text = sanitize_text(outcome->cleaned[n].text, strlen(outcome->cleaned[n].text));
+            groups_add(cleanups, text, (int)n);
             free(text);
         }
     }
@@ -418,7 +418,7 @@ static char *words_of(const struct rank_end *end)
     char words[WORDS_MAX];
 
     rank_end_words(end, words, sizeof words);
-    return visible_text(words, strlen(words));
+    return sanitize_text(words, strlen(words));
 }
 
 /* That was a warning once, and the run may have gone on for days. */

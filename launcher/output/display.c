@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "linebuf.h"
-#include "visible.h"
+#include "sanitize.h"
 
 #define ERASE_LINE "\r\033[K"
 
@@ -123,7 +123,7 @@ static void show_lines(struct display *display, const struct prefix *prefix,
             continue;
         erase(display, out);
         add_prefix(out, prefix);
-        visible_add(out, segment.text, segment.size, VISIBLE_ALL);
+        sanitize_add(out, segment.text, segment.size, SANITIZE_ALL);
         buffer_add(out, "\n", 1);
         empty_if_full(display, out);
     }
@@ -160,7 +160,7 @@ static void show_transient(struct display *display, const struct prefix *prefix,
     erase(display, out);
     add_prefix(&line, prefix);
     buffer_add(&line, text, size);
-    visible_add(out, line.bytes, line.size, display->columns > 1 ? display->columns - 1 : 1);
+    sanitize_add(out, line.bytes, line.size, display->columns > 1 ? display->columns - 1 : 1);
     buffer_clear(&line);
     display->is_transient = true;
 }

@@ -15,7 +15,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-struct credit {
+struct mailbox {
     const struct output_ops *ops;
     void                    *arg;
     struct event            *wake_event;
@@ -28,109 +28,109 @@ struct credit {
     bool            is_woken;
 };
 
-static void wake(struct credit *credit);
+static void wake(struct mailbox *mailbox);
 static void wake_cb(evutil_socket_t fd, short what, void *arg);
 
-struct credit *credit_new(struct event_base *base, const struct output_ops *ops, void *arg)
+struct mailbox *mailbox_new(struct event_base *base, const struct output_ops *ops, void *arg)
 {
-    struct credit *credit = xcalloc(1, sizeof *credit);
+    struct mailbox *mailbox = xcalloc(1, sizeof *mailbox);
 
-    credit->ops = ops;
-    credit->arg = arg;
-    pthread_mutex_init(&credit->lock, NULL);
-    credit->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (credit->wake_fd < 0)
+    mailbox->ops = ops;
+    mailbox->arg = arg;
+    pthread_mutex_init(&mailbox->lock, NULL);
+    mailbox->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (mailbox->wake_fd < 0)
         xalloc_die();
-    credit->wake_event = event_new(base, credit->wake_fd, EV_READ | EV_PERSIST, wake_cb,
-                                   credit);
-    if (credit->wake_event == NULL)
+    mailbox->wake_event = event_new(base, mailbox->wake_fd, EV_READ | EV_PERSIST, wake_cb,
+                                   mailbox);
+    if (mailbox->wake_event == NULL)
         xalloc_die();
-    xevent_add(credit->wake_event, NULL);
-    return credit;
+    xevent_add(mailbox->wake_event, NULL);
+    return mailbox;
 }
 
-void credit_free(struct credit *credit)
+void mailbox_free(struct mailbox *mailbox)
 {
-    if (credit == NULL)
+    if (mailbox == NULL)
         return;
-    event_free(credit->wake_event);
-    close(credit->wake_fd);
-    pthread_mutex_destroy(&credit->lock);
-    free(credit->given);
-    free(credit);
+    event_free(mailbox->wake_event);
+    close(mailbox->wake_fd);
+    pthread_mutex_destroy(&mailbox->lock);
+    free(mailbox->given);
+    free(mailbox);
 }
 
-void credit_add_node(struct credit *credit, size_t node)
+void mailbox_add_node(struct mailbox *mailbox, size_t node)
 {
-    pthread_mutex_lock(&credit->lock);
-    if (node >= credit->nodes) {
-        credit->given = xreallocarray(credit->given, node + 1, sizeof *credit->given);
-        memset(credit->given + credit->nodes, 0,
-               (node + 1 - credit->nodes) * sizeof *credit->given);
-        credit->nodes = node + 1;
+    pthread_mutex_lock(&mailbox->lock);
+    if (node >= mailbox->nodes) {
+        mailbox->given = xreallocarray(mailbox->given, node + 1, sizeof *mailbox->given);
+        memset(mailbox->given + mailbox->nodes, 0,
+               (node + 1 - mailbox->nodes) * sizeof *mailbox->given);
+        mailbox->nodes = node + 1;
     }
-    pthread_mutex_unlock(&credit->lock);
+    pthread_mutex_unlock(&mailbox->lock);
 }
 
-void credit_give(struct credit *credit, size_t node, size_t bytes)
+void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes)
 {
     if (bytes == 0)
         return;
-    pthread_mutex_lock(&credit->lock);
-    credit->given[node] += bytes;
-    wake(credit);
-    pthread_mutex_unlock(&credit->lock);
+    pthread_mutex_lock(&mailbox->lock);
+    mailbox->given[node] += bytes;
+    wake(mailbox);
+    pthread_mutex_unlock(&mailbox->lock);
 }
 
-void credit_fail(struct credit *credit, bool is_stderr, int error)
+void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error)
 {
-    pthread_mutex_lock(&credit->lock);
-    credit->error[is_stderr] = error;
-    wake(credit);
-    pthread_mutex_unlock(&credit->lock);
+    pthread_mutex_lock(&mailbox->lock);
+    mailbox->error[is_stderr] = error;
+    wake(mailbox);
+    pthread_mutex_unlock(&mailbox->lock);
 }
 
-void credit_settle(struct credit *credit)
+void mailbox_settle(struct mailbox *mailbox)
 {
     int i, error[2];
 
-    pthread_mutex_lock(&credit->lock);
-    memcpy(error, credit->error, sizeof error);
-    memset(credit->error, 0, sizeof credit->error);
-    pthread_mutex_unlock(&credit->lock);
+    pthread_mutex_lock(&mailbox->lock);
+    memcpy(error, mailbox->error, sizeof error);
+    memset(mailbox->error, 0, sizeof mailbox->error);
+    pthread_mutex_unlock(&mailbox->lock);
     for (i = 0; i < 2; i++)
         if (error[i] != 0)
-            credit->ops->failed(i, error[i], credit->arg);
+            mailbox->ops->failed(i, error[i], mailbox->arg);
 }
 
-static void wake(struct credit *credit)
+static void wake(struct mailbox *mailbox)
 {
     uint64_t one = 1;
 
-    if (!credit->is_woken)
-        (void)!write(credit->wake_fd, &one, sizeof one);
-    credit->is_woken = true;
+    if (!mailbox->is_woken)
+        (void)!write(mailbox->wake_fd, &one, sizeof one);
+    mailbox->is_woken = true;
 }
 
 /* The callbacks run without the lock: they may send, and so come back to us. */
 static void wake_cb(evutil_socket_t fd, short what, void *arg)
 {
-    struct credit *credit = arg;
+    struct mailbox *mailbox = arg;
     uint64_t       count;
     size_t         node, nodes, *given;
 
     (void)what;
     (void)!read(fd, &count, sizeof count);
-    pthread_mutex_lock(&credit->lock);
-    nodes = credit->nodes;
-    given = credit->given;
-    credit->given = xcalloc(nodes, sizeof *given);
-    credit->is_woken = false;
-    pthread_mutex_unlock(&credit->lock);
+    pthread_mutex_lock(&mailbox->lock);
+    nodes = mailbox->nodes;
+    given = mailbox->given;
+    mailbox->given = xcalloc(nodes, sizeof *given);
+    mailbox->is_woken = false;
+    pthread_mutex_unlock(&mailbox->lock);
 
     for (node = 0; node < nodes; node++)
         if (given[node] > 0)
-            credit->ops->consumed(node, given[node], credit->arg);
+            mailbox->ops->consumed(node, given[node], mailbox->arg);
     free(given);
-    credit_settle(credit);
+    mailbox_settle(mailbox);
 }

@@ -15,20 +15,20 @@
 
 #include "output/output.h"
 
-struct credit;
+struct mailbox;
 
 /* Tells ops->consumed and ops->failed, with arg. */
-struct credit *credit_new(struct event_base *base, const struct output_ops *ops, void *arg);
-void           credit_free(struct credit *credit);
+struct mailbox *mailbox_new(struct event_base *base, const struct output_ops *ops, void *arg);
+void           mailbox_free(struct mailbox *mailbox);
 
 /* Before anything is noted of that node. */
-void credit_add_node(struct credit *credit, size_t node);
+void mailbox_add_node(struct mailbox *mailbox, size_t node);
 
-void credit_give(struct credit *credit, size_t node, size_t bytes);
-void credit_fail(struct credit *credit, bool is_stderr, int error);
+void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
+void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
 
 /* Tell at once what has failed; for the end, when the threads are gone and nobody waits for
  * credit. */
-void credit_settle(struct credit *credit);
+void mailbox_settle(struct mailbox *mailbox);
 
 #endif

@@ -47,7 +47,7 @@ struct rank_output {
 
 struct output {
     struct output_settings settings;
-    struct credit         *credit;
+    struct mailbox         *mailbox;
     struct writer         *writer[2]; /* [is_stderr]; the same one if that is one file */
     struct rank_output   **rank;
     int                    ranks;
@@ -88,7 +88,7 @@ struct output *output_new(struct event_base *base, const struct output_settings 
     struct output *output = xcalloc(1, sizeof *output);
 
     output->settings = *settings;
-    output->credit = credit_new(base, ops, arg);
+    output->mailbox = mailbox_new(base, ops, arg);
     output->is_folding = settings->fold;
     output->plain.stream[1].source.is_stderr = true;
     output->unfinished_timer = evtimer_new(base, unfinished_cb, output);
@@ -123,14 +123,14 @@ static void done_cb(size_t node, size_t bytes, void *arg)
 {
     struct output *output = arg;
 
-    credit_give(output->credit, node, bytes);
+    mailbox_give(output->mailbox, node, bytes);
 }
 
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
     struct output *output = arg;
 
-    credit_fail(output->credit, is_stderr, error);
+    mailbox_fail(output->mailbox, is_stderr, error);
 }
 
 static bool is_same_file(int one, int other)
@@ -153,7 +153,7 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
             output->rank[i] = NULL;
         output->ranks = rank + 1;
     }
-    credit_add_node(output->credit, node);
+    mailbox_add_node(output->mailbox, node);
 
     added->host = xstrdup(host);
     added->label = xstrdup(label);
@@ -181,7 +181,7 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
         return;
     tail_add(&from->tail, is_stderr, bytes, size);
     if (!from->shown)
-        credit_give(output->credit, from->node, size);
+        mailbox_give(output->mailbox, from->node, size);
     else if (output->is_folding)
         fold_bytes(output, from, is_stderr, bytes, size);
     else
@@ -270,7 +270,7 @@ uint64_t output_finish(struct output *output, double patience_s)
     if (output->writer[1] != output->writer[0])
         output->lost += writer_finish(output->writer[1], patience_s);
     output->is_finished = true;
-    credit_settle(output->credit);
+    mailbox_settle(output->mailbox);
     return output->lost;
 }
 
@@ -288,7 +288,7 @@ void output_free(struct output *output)
         rank_free(output->rank[rank]);
     rank_clear(&output->plain);
     event_free(output->unfinished_timer);
-    credit_free(output->credit);
+    mailbox_free(output->mailbox);
     free(output->rank);
     free(output);
 }
@@ -321,7 +321,7 @@ static void fold_bytes(struct output *output, struct rank_output *rank, bool is_
 {
     buffer_add(&rank->stream[is_stderr].folded, bytes, size);
     output->folded += size;
-    credit_give(output->credit, rank->node, size);
+    mailbox_give(output->mailbox, rank->node, size);
     if (output->folded > OUTPUT_FOLD_MAX)
         unfold(output);
 }
@@ -424,7 +424,7 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
     if (is_skipped)
         rank->stream[is_stderr].skipped += run->size;
     if (is_skipped || run->size == 0) {
-        credit_give(output->credit, rank->node, charge);
+        mailbox_give(output->mailbox, rank->node, charge);
         buffer_clear(run);
         return;
     }
@@ -433,7 +433,7 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
 }
 
 /* True when the reader is too far behind and a file has what he misses; once behind,
- * he is let catch up by half, so that there are few gaps. */
+ * he is let catch up by half, so that there are few pairs. */
 static bool must_skip(const struct output *output, const struct rank_output *rank,
                       bool is_stderr)
 {

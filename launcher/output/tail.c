@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "linebuf.h"
-#include "visible.h"
+#include "sanitize.h"
 
 static void start_walk(const struct tail *tail, struct segments *walk);
 
@@ -57,7 +57,7 @@ void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
             skip--;
             continue;
         }
-        text = visible_text(segment.text, segment.size);
+        text = sanitize_text(segment.text, segment.size);
         strlist_add(lines, text);
         free(text);
     }

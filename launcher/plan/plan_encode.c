@@ -14,7 +14,7 @@
 #include "xalloc.h"
 
 /* Where the blobs of one node go, and what went before. */
-struct brief {
+struct encoder {
     struct evbuffer *out;
     uint32_t         generation;
     uint32_t         next_id;
@@ -24,23 +24,23 @@ struct brief {
     uint32_t         last_argv_id;
 };
 
-static void    set_common(struct brief *brief, json_t *body, const struct plan *plan, size_t node,
+static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
                           const struct options *options);
-static void    set_log(struct brief *brief, json_t *body, const struct plan *plan,
+static void    set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                        const struct options *options);
-static void    set_pid_file(struct brief *brief, json_t *body);
+static void    set_pid_file(struct encoder *encoder, json_t *body);
 static json_t *pmi_of(const struct plan *plan);
-static json_t *add_ranks(struct brief *brief, const struct plan *plan, size_t node);
-static json_t *add_argv(struct brief *brief, const struct strlist *argv);
-static json_t *add_list(struct brief *brief, const struct strlist *list);
-static json_t *add_text(struct brief *brief, const char *text);
-static json_t *add_blob(struct brief *brief, const char *bytes, size_t size);
-static void    send_blob(struct brief *brief, uint32_t id, const char *bytes, size_t size);
+static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node);
+static json_t *add_argv(struct encoder *encoder, const struct strlist *argv);
+static json_t *add_list(struct encoder *encoder, const struct strlist *list);
+static json_t *add_text(struct encoder *encoder, const char *text);
+static json_t *add_blob(struct encoder *encoder, const char *bytes, size_t size);
+static void    send_blob(struct encoder *encoder, uint32_t id, const char *bytes, size_t size);
 
-int brief_make(const struct plan *plan, size_t node, const struct options *options,
-               const struct brief_terms *terms, struct evbuffer *out, struct error *err)
+int plan_encode(const struct plan *plan, size_t node, const struct options *options,
+               const struct plan_terms *terms, struct evbuffer *out, struct error *err)
 {
-    struct brief brief = { .out = out, .generation = terms->generation, .next_id = 1 };
+    struct encoder encoder = { .out = out, .generation = terms->generation, .next_id = 1 };
     bool         is_exec = plan->command == COMMAND_EXEC;
     json_t      *body;
 
@@ -50,55 +50,55 @@ int brief_make(const struct plan *plan, size_t node, const struct options *optio
                      "node_count", plan->node_count, "grace_s", options->grace_s,
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
                      "credit", (json_int_t)terms->credit, "omp_default", !is_exec);
-    set_common(&brief, body, plan, node, options);
+    set_common(&encoder, body, plan, node, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns)
         json_object_set_new(body, "no_pidns", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
-    if (terms->key->door[0] != '\0')
+    if (terms->key->socket[0] != '\0')
         json_object_set_new(body, "reconnect",
-                            json_pack("{s:s, s:s, s:f}", "door", terms->key->door, "token",
+                            json_pack("{s:s, s:s, s:f}", "socket", terms->key->socket, "token",
                                       terms->key->token, "window_s", terms->window_s));
-    json_object_set_new(body, "ranks", add_ranks(&brief, plan, node));
-    free(brief.last_argv);
-    if (brief.total > BRIEF_BLOBS_MAX) {
+    json_object_set_new(body, "ranks", add_ranks(&encoder, plan, node));
+    free(encoder.last_argv);
+    if (encoder.total > PLAN_BLOBS_MAX) {
         json_decref(body);
         return err_set(err, "%s: arguments and environment of its %d ranks are %zu bytes, more "
                             "than the %u allowed",
-                       plan->node[node].host, plan->node[node].ranks, brief.total, BRIEF_BLOBS_MAX);
+                       plan->node[node].host, plan->node[node].ranks, encoder.total, PLAN_BLOBS_MAX);
     }
     frame_put_json(out, FRAME_PLAN, terms->generation, 0, body);
     return 0;
 }
 
-static void set_common(struct brief *brief, json_t *body, const struct plan *plan, size_t node,
+static void set_common(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
                        const struct options *options)
 {
     const struct plan_node *where = &plan->node[node];
     struct strlist          env_default = { 0 };
 
     if (where->cwd != NULL)
-        json_object_set_new(body, "cwd", add_text(brief, where->cwd));
-    json_object_set_new(body, "env", add_list(brief, &where->env));
+        json_object_set_new(body, "cwd", add_text(encoder, where->cwd));
+    json_object_set_new(body, "env", add_list(encoder, &where->env));
     plan_node_env_default(plan, node, &env_default);
-    json_object_set_new(body, "env_default", add_list(brief, &env_default));
+    json_object_set_new(body, "env_default", add_list(encoder, &env_default));
     strlist_clear(&env_default);
     if (plan->script != NULL)
-        json_object_set_new(body, "script", add_text(brief, plan->script));
+        json_object_set_new(body, "script", add_text(encoder, plan->script));
     if (options->venv_script != NULL)
-        json_object_set_new(body, "venv_script", add_text(brief, options->venv_script));
+        json_object_set_new(body, "venv_script", add_text(encoder, options->venv_script));
     if (options->bind_cores)
         json_object_set_new(body, "bind",
                             json_pack("{s:s}", "list", options->bind_core_list != NULL
                                                            ? options->bind_core_list : ""));
     if (options->save_pid)
-        set_pid_file(brief, body);
-    set_log(brief, body, plan, options);
+        set_pid_file(encoder, body);
+    set_log(encoder, body, plan, options);
 }
 
-static void set_log(struct brief *brief, json_t *body, const struct plan *plan,
+static void set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                     const struct options *options)
 {
     const char *dir = options->each_rank_log != NULL ? options->each_rank_log : options->log_dir;
@@ -106,17 +106,17 @@ static void set_log(struct brief *brief, json_t *body, const struct plan *plan,
 
     if (dir == NULL)
         return;
-    log = json_pack("{s:o, s:s, s:b}", "dir", add_text(brief, dir), "stamp", plan->stamp,
+    log = json_pack("{s:o, s:s, s:b}", "dir", add_text(encoder, dir), "stamp", plan->stamp,
                     "console", options->each_rank_log == NULL);
     json_object_set_new(body, "log", log);
 }
 
 /* DeepSpeed writes its pid to /tmp/<pid of the runner>.deepspeed on each node. */
-static void set_pid_file(struct brief *brief, json_t *body)
+static void set_pid_file(struct encoder *encoder, json_t *body)
 {
     char *path = xasprintf("/tmp/%ld.deepspeed", (long)getpid());
 
-    json_object_set_new(body, "pid_file", add_text(brief, path));
+    json_object_set_new(body, "pid_file", add_text(encoder, path));
     free(path);
 }
 
@@ -131,7 +131,7 @@ static json_t *pmi_of(const struct plan *plan)
     return pmi;
 }
 
-static json_t *add_ranks(struct brief *brief, const struct plan *plan, size_t node)
+static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node)
 {
     const struct plan_node *where = &plan->node[node];
     json_t                 *ranks = json_array();
@@ -144,67 +144,67 @@ static json_t *add_ranks(struct brief *brief, const struct plan *plan, size_t no
                                                "rank", where->rank[i].rank,
                                                "local_rank", where->rank[i].local_rank,
                                                "slot", where->rank[i].slot,
-                                               "argv", add_argv(brief, &where->rank[i].argv),
-                                               "env", add_list(brief, &env)));
+                                               "argv", add_argv(encoder, &where->rank[i].argv),
+                                               "env", add_list(encoder, &env)));
         strlist_clear(&env);
     }
     return ranks;
 }
 
-static json_t *add_argv(struct brief *brief, const struct strlist *argv)
+static json_t *add_argv(struct encoder *encoder, const struct strlist *argv)
 {
     size_t size;
     char  *bytes = strlist_pack(argv, &size);
 
-    if (brief->last_argv != NULL && size == brief->last_argv_size &&
-        memcmp(bytes, brief->last_argv, size) == 0) {
+    if (encoder->last_argv != NULL && size == encoder->last_argv_size &&
+        memcmp(bytes, encoder->last_argv, size) == 0) {
         free(bytes);
-        return json_integer(brief->last_argv_id);
+        return json_integer(encoder->last_argv_id);
     }
-    free(brief->last_argv);
-    brief->last_argv = bytes;
-    brief->last_argv_size = size;
-    brief->last_argv_id = brief->next_id;
-    return add_blob(brief, bytes, size);
+    free(encoder->last_argv);
+    encoder->last_argv = bytes;
+    encoder->last_argv_size = size;
+    encoder->last_argv_id = encoder->next_id;
+    return add_blob(encoder, bytes, size);
 }
 
-static json_t *add_list(struct brief *brief, const struct strlist *list)
+static json_t *add_list(struct encoder *encoder, const struct strlist *list)
 {
     size_t  size;
     char   *bytes = strlist_pack(list, &size);
-    json_t *id = add_blob(brief, bytes, size);
+    json_t *id = add_blob(encoder, bytes, size);
 
     free(bytes);
     return id;
 }
 
-static json_t *add_text(struct brief *brief, const char *text)
+static json_t *add_text(struct encoder *encoder, const char *text)
 {
-    return add_blob(brief, text, strlen(text));
+    return add_blob(encoder, text, strlen(text));
 }
 
-static json_t *add_blob(struct brief *brief, const char *bytes, size_t size)
+static json_t *add_blob(struct encoder *encoder, const char *bytes, size_t size)
 {
-    uint32_t id = brief->next_id++;
+    uint32_t id = encoder->next_id++;
 
-    brief->total += size;
-    send_blob(brief, id, bytes, size);
+    encoder->total += size;
+    send_blob(encoder, id, bytes, size);
     return json_integer(id);
 }
 
-static void send_blob(struct brief *brief, uint32_t id, const char *bytes, size_t size)
+static void send_blob(struct encoder *encoder, uint32_t id, const char *bytes, size_t size)
 {
     const size_t   most = FRAME_BODY_MAX - 4;
     unsigned char *body = xmalloc(4 + (size < most ? size : most));
     size_t         part;
-    struct frame   frame = { .type = FRAME_BLOB, .generation = brief->generation, .body = body };
+    struct frame   frame = { .type = FRAME_BLOB, .generation = encoder->generation, .body = body };
 
     put_u32(body, id);
     do { /* an empty blob is a blob too */
         part = size < most ? size : most;
         memcpy(body + 4, bytes, part);
         frame.size = 4 + part;
-        frame_put(brief->out, &frame);
+        frame_put(encoder->out, &frame);
         bytes += part;
         size -= part;
     } while (size > 0);

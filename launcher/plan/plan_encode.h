@@ -16,17 +16,17 @@
 #include "options/options.h"
 #include "plan/plan.h"
 
-#define BRIEF_BLOBS_MAX (64u * 1024 * 1024) /* bytes for a node, as PROTOCOL says */
+#define PLAN_BLOBS_MAX (64u * 1024 * 1024) /* bytes for a node, as PROTOCOL says */
 
-struct brief_terms {
+struct plan_terms {
     uint32_t                 generation;
     uint32_t                 credit; /* OUTPUT bytes the agent may send at first */
-    const struct redial_key *key;
+    const struct reconnect_key *key;
     double                   window_s; /* so long may we take to come back */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */
-int brief_make(const struct plan *plan, size_t node, const struct options *options,
-               const struct brief_terms *terms, struct evbuffer *out, struct error *err);
+int plan_encode(const struct plan *plan, size_t node, const struct options *options,
+               const struct plan_terms *terms, struct evbuffer *out, struct error *err);
 
 #endif

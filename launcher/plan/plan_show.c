@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "log.h"
 #include "plan/plan.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define WIDTH 90
@@ -150,7 +150,7 @@ static void print_env(const struct strlist *env, const struct strlist *known, co
             fputc('\n', out);
             column = 0;
         }
-        text = visible_text(env->item[i], length);
+        text = sanitize_text(env->item[i], length);
         column += fprintf(out, "%s%s", column == 0 ? indent : " ", text);
         free(text);
     }
@@ -171,7 +171,7 @@ static bool is_in(const struct strlist *list, const char *entry)
 /* As a shell would take it; what a terminal must not get is shown, not sent. */
 static void print_word(const char *word, FILE *out)
 {
-    char       *text = visible_text(word, strlen(word));
+    char       *text = sanitize_text(word, strlen(word));
     const char *at;
 
     if (*text != '\0' && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -62,9 +62,9 @@ static int64_t     int_of(const json_t *body, const char *key, int64_t otherwise
 static const char *text_of(const json_t *body, const char *key);
 static char       *optional_text(const json_t *body, const char *key);
 
-const struct output_ops intake_output_ops = { output_consumed_cb, output_failed_cb };
+const struct output_ops agent_frames_output_ops = { output_consumed_cb, output_failed_cb };
 
-void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *arg)
+void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body, void *arg)
 {
     struct run *run = arg;
 
@@ -111,7 +111,7 @@ void intake_frame(struct node *node, const struct frame *frame, const json_t *bo
         take_done(run, node, frame, body);
         break;
     default:
-        if (run->errand == NULL || !run->errand->frame(run, node, frame, body))
+        if (run->job == NULL || !run->job->frame(run, node, frame, body))
             bad_frame(node, frame, "nobody has asked for it");
         break;
     }
@@ -171,9 +171,9 @@ static void take_started(struct run *run, struct node *node, const struct frame 
 {
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
                          node_local_ns(node, int_of(body, "at_ns", 0)));
-    live_rank_started(run, frame->rank);
+    run_status_rank_started(run, frame->rank);
     if (run->detach != NULL && all_have_started(&run->outcome)) {
-        live_beat(run); /* from here on muster status may be asked */
+        run_status_beat(run); /* from here on muster status may be asked */
         detach_started(run->detach);
     }
 }
@@ -423,7 +423,7 @@ static void take_output(struct run *run, struct node *node, const struct frame *
     }
     run->output_ns = clock_now_ns();
     output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
-    live_rank_said(run, frame->rank);
+    run_status_rank_said(run, frame->rank);
 }
 
 /* Bytes have left our memory: the agent may send as many again. In lots, so

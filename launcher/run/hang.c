@@ -17,7 +17,7 @@
 #include "clock.h"
 #include "log.h"
 #include "run/peers.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -128,7 +128,7 @@ static void add_stack(struct hang *hang, const struct node *node, uint32_t rank,
     free(head);
     for (; *text != '\0' && hang->text.size < TEXT_MAX; text += length + (text[length] == '\n')) {
         length = strcspn(text, "\n");
-        line = visible_text(text, length);
+        line = sanitize_text(text, length);
         buffer_add_text(&hang->text, line);
         buffer_add_text(&hang->text, "\n");
         free(line);
@@ -165,7 +165,7 @@ static void hang_end(struct hang *hang)
     hang->is_over = true;
     event_del(hang->late);
     hang->run->outcome.unreached = peers_json(hang->peers);
-    if (hang->run->kept.path != NULL)
+    if (hang->run->dir.path != NULL)
         keep(hang);
     run_end(hang->run);
 }
@@ -182,8 +182,8 @@ static void keep(const struct hang *hang)
         buffer_add_text(&all, "\n");
     }
     buffer_add(&all, hang->text.bytes, hang->text.size);
-    if (rundir_stacks(&hang->run->kept, all.bytes, all.size, &err) < 0)
-        log_warn("%s: %s", hang->run->kept.path, err.text);
+    if (run_dir_stacks(&hang->run->dir, all.bytes, all.size, &err) < 0)
+        log_warn("%s: %s", hang->run->dir.path, err.text);
     buffer_clear(&all);
 }
 
@@ -215,9 +215,9 @@ static void report_stacks(const struct hang *hang, FILE *out)
     }
     if (at < end)
         fprintf(out, LINE_WORDS "... and more\n");
-    if (hang->run->kept.path != NULL)
+    if (hang->run->dir.path != NULL)
         fprintf(out, "muster: where the ranks were is kept in %s/stacks.txt\n",
-                hang->run->kept.path);
+                hang->run->dir.path);
 }
 
 void hang_free(struct hang *hang)

@@ -180,13 +180,13 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
             continue;
         if (we_slept)
             node->heard_ns = now_ns;
-        silence_check(run, node, now_ns);
+        liveness_check(run, node, now_ns);
         if (!node_is_over(node))
             node_ping(node);
     }
     check_reader(run);
     hang_look(run);
-    live_beat(run);
+    run_status_beat(run);
 }
 
 /* At the end nobody waits for a reader who takes nothing. */

@@ -18,7 +18,7 @@
  *
  * `muster exec` has no common phases: each node is prepared and started as soon
  * as it has answered, and one node's failure does not touch the others. Nor have
- * muster clean and muster bcast, which start nothing: see struct errand in run.h.
+ * muster clean and muster bcast, which start nothing: see struct node_job in run.h.
  *
  * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
  * hang (once hang.c has asked where the ranks are), a signal, or output that cannot be
@@ -27,10 +27,10 @@
  * and clean up alone.
  *
  * A connection that breaks while a node runs is nobody's business but node.c's and
- * redial.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
+ * reconnect.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
  *
  * A node whose agent is gone or does not answer, though its machine does, is over only when
- * another agent has looked what it had left (sweep.h).
+ * another agent has looked what it had left (cleanup.h).
  *
  * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
  * other connections and agents, the next generation (generation.c).
@@ -69,12 +69,12 @@
 
 #define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
 #define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
-#define LEAVING_S        2.0  /* for login shells, after their input has been closed */
+#define DRAINING_S        2.0  /* for login shells, after their input has been closed */
 #define CHILDREN_S       1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
-static const struct errand *errand_of(enum command command);
+static const struct node_job *job_of(enum command command);
 static int      raise_descriptors(size_t nodes, struct error *err);
 static int      keep_begin(struct run *run, struct error *err);
 static int      open_loop(struct run *run, struct error *err);
@@ -91,7 +91,7 @@ static int      write_json(const struct run *run, int status);
 static void     keep_end(struct run *run, int status);
 static void     run_clear(struct run *run);
 static void     end_generation(struct run *run);
-static void     errand_end(struct run *run);
+static void     job_end(struct run *run);
 static void     keep_failed(struct run *run, int status);
 
 double run_patience_s(const struct run *run)
@@ -107,20 +107,20 @@ double launch_end_s(double grace_s)
 int launch_run(const struct options *options, struct plan *plan, struct detach *detach)
 {
     struct run   run = { .options = options, .plan = plan, .detach = detach,
-                         .errand = errand_of(plan->command) };
+                         .job = job_of(plan->command) };
     struct error err;
     bool        *shown;
     int          status;
 
-    if (view_parse_ranks(options->show_ranks, plan->world_size, &shown, &err) < 0) {
+    if (rank_labels_parse_shown(options->show_ranks, plan->world_size, &shown, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
-    if (run.errand != NULL && (status = run.errand->prepare(&run)) != 0)
+    if (run.job != NULL && (status = run.job->prepare(&run)) != 0)
         goto out;
     status = EXIT_CREATE;
-    if (raise_descriptors(plan->nodes, &err) < 0 || json_try(options->json, &err) < 0 ||
-        agentfile_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
+    if (raise_descriptors(plan->nodes, &err) < 0 || json_file_try(options->json, &err) < 0 ||
+        agent_file_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
         goto failed;
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
@@ -136,17 +136,17 @@ int launch_run(const struct options *options, struct plan *plan, struct detach *
 failed:
     log_error("%s", err.text);
     keep_failed(&run, status);
-    agentfile_clear(&run.agent);
+    agent_file_clear(&run.agent);
 out:
-    errand_end(&run);
+    job_end(&run);
     free(shown);
     return status;
 }
 
-static const struct errand *errand_of(enum command command)
+static const struct node_job *job_of(enum command command)
 {
-    return command == COMMAND_CLEAN   ? &errand_clean
-           : command == COMMAND_BCAST ? &errand_bcast
+    return command == COMMAND_CLEAN   ? &clean_job
+           : command == COMMAND_BCAST ? &bcast_job
                                       : NULL;
 }
 
@@ -177,15 +177,15 @@ static int keep_begin(struct run *run, struct error *err)
 
     if (run_is_exec(run))
         return 0;
-    if (rundir_open(&run->kept, run->plan, run->options, &why) < 0) {
+    if (run_dir_open(&run->dir, run->plan, run->options, &why) < 0) {
         if (run->detach != NULL)
             return err_set(err, "--detach needs a place for the output: %s", why.text);
         log_info("nothing of this run is kept: %s", why.text);
         return 0;
     }
-    log_info("this run is kept in %s", run->kept.path);
-    live_begin(run);
-    return run->detach != NULL ? detach_leave(run->detach, &run->kept, err) : 0;
+    log_info("this run is kept in %s", run->dir.path);
+    run_status_begin(run);
+    return run->detach != NULL ? detach_leave(run->detach, &run->dir, err) : 0;
 }
 
 /* What only fails when this machine is out of something. */
@@ -207,7 +207,7 @@ static bool run_generation(struct run *run)
 
     run_connect(run);
     event_base_dispatch(run->base);
-    leaving_await(run->base, run->interrupts < 3 ? LEAVING_S : 0);
+    draining_await(run->base, run->interrupts < 3 ? DRAINING_S : 0);
     again = generation_starts_again(run);
     close_output(run);
     return again;
@@ -263,8 +263,8 @@ static void open_output(struct run *run, const bool *shown)
         .may_skip = run->options->log_dir != NULL,
     };
 
-    run->output = output_new(run->base, &settings, &intake_output_ops, run);
-    view_add_ranks(run->output, run->plan, run->options, shown);
+    run->output = output_new(run->base, &settings, &agent_frames_output_ops, run);
+    rank_labels_add(run->output, run->plan, run->options, shown);
     log_sink(own_line, run->output);
 }
 
@@ -279,7 +279,7 @@ static void make_nodes(struct run *run)
 
     run->credit = credit_of_each(run->plan->nodes);
     run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
-    run->sweep = xcalloc(run->plan->nodes, sizeof *run->sweep);
+    run->cleanup = xcalloc(run->plan->nodes, sizeof *run->cleanup);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++) {
         node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
@@ -305,8 +305,8 @@ static int finish(struct run *run)
     hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
-    if (run->errand != NULL)
-        status = run->errand->report(run, status);
+    if (run->job != NULL)
+        status = run->job->report(run, status);
     if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
     keep_end(run, status);
@@ -315,8 +315,8 @@ static int finish(struct run *run)
 
 static int write_json(const struct run *run, int status)
 {
-    return json_give(run->options->json,
-                     run->errand != NULL ? run->errand->json(run, status)
+    return json_file_write(run->options->json,
+                     run->job != NULL ? run->job->json(run, status)
                                          : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
@@ -325,20 +325,20 @@ static void keep_end(struct run *run, int status)
     json_t      *result = outcome_json(&run->outcome, false);
     struct error err;
 
-    live_end(run);
+    run_status_end(run);
     json_object_set_new(result, "exit_status", json_integer(status));
-    if (rundir_result(&run->kept, result, &err) < 0)
-        log_warn("%s: %s", run->kept.path, err.text);
+    if (run_dir_result(&run->dir, result, &err) < 0)
+        log_warn("%s: %s", run->dir.path, err.text);
     json_decref(result);
 }
 
 static void run_clear(struct run *run)
 {
     end_generation(run);
-    errand_end(run);
-    rundir_close(&run->kept); /* from here on it looks over to others */
+    job_end(run);
+    run_dir_close(&run->dir); /* from here on it looks over to others */
     interrupt_clear(run);
-    agentfile_clear(&run->agent);
+    agent_file_clear(&run->agent);
     free(run->port_taken);
     event_base_free(run->base);
 }
@@ -348,7 +348,7 @@ static void end_generation(struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++) {
-        sweep_free(run->sweep[i]);
+        orphan_cleanup_free(run->cleanup[i]);
         node_clear(&run->node[i]);
     }
     if (run->interrupts < 3)
@@ -361,14 +361,14 @@ static void end_generation(struct run *run)
     outcome_clear(&run->outcome);
     free(run->node);
     free(run->credit_left);
-    free(run->sweep);
+    free(run->cleanup);
     run->hang = NULL;
 }
 
-static void errand_end(struct run *run)
+static void job_end(struct run *run)
 {
-    if (run->errand != NULL)
-        run->errand->free(run);
+    if (run->job != NULL)
+        run->job->free(run);
 }
 
 /* It has not even begun. */
@@ -376,8 +376,8 @@ static void keep_failed(struct run *run, int status)
 {
     json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
 
-    live_end(run);
-    rundir_result(&run->kept, result, NULL);
+    run_status_end(run);
+    run_dir_result(&run->dir, result, NULL);
     json_decref(result);
-    rundir_close(&run->kept);
+    run_dir_close(&run->dir);
 }

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "run/run.h"
 #include "run/unreachable_pairs.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -33,10 +33,10 @@ struct peers {
     struct run      *run;
     struct event    *late;
     struct peer     *peer;
-    struct gap_node *who; /* beside each peer */
+    struct reach_node *who; /* beside each peer */
     size_t           count, awaited;
     bool             is_calling, is_known;
-    struct gaps      gaps;
+    struct unreachable_pairs      pairs;
     struct strlist   lines;
     void           (*done)(void *arg);
     void            *arg;
@@ -51,7 +51,7 @@ static void        answered(struct peers *peers);
 static void        call_all(struct peers *peers);
 static void        await(struct peers *peers, struct peer *peer, json_t *body);
 static json_t     *calls_of(const struct peers *peers, size_t from);
-static int         take_gaps(struct peers *peers, size_t from, const json_t *body);
+static int         take_pairs(struct peers *peers, size_t from, const json_t *body);
 static void        finish(struct peers *peers);
 
 struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
@@ -68,7 +68,7 @@ struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
         xalloc_die();
     for (i = 0; i < run->plan->nodes; i++)
         add_peer(peers, &run->node[i]);
-    peers->gaps = (struct gaps){ .node = peers->who, .nodes = peers->count };
+    peers->pairs = (struct unreachable_pairs){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],
               json_pack("{s:s, s:s, s:i}", "op", "listen", "token", run->token, "timeout_ms",
@@ -83,7 +83,7 @@ void peers_free(struct peers *peers)
 {
     if (peers == NULL)
         return;
-    gaps_clear(&peers->gaps);
+    unreachable_pairs_clear(&peers->pairs);
     strlist_clear(&peers->lines);
     event_free(peers->late);
     free(peers->peer);
@@ -103,7 +103,7 @@ const struct strlist *peers_lines(const struct peers *peers)
 
 json_t *peers_json(const struct peers *peers)
 {
-    return gaps_json(&peers->gaps);
+    return unreachable_pairs_json(&peers->pairs);
 }
 
 /* ---- asking ---- */
@@ -115,7 +115,7 @@ static void add_peer(struct peers *peers, struct node *node)
 
     if (node->state != NODE_RUNNING || node->conn == NULL || node->ranks_left == 0 || addr == NULL)
         return;
-    peers->who[peers->count] = (struct gap_node){ .host = node->plan->host, .addr = addr };
+    peers->who[peers->count] = (struct reach_node){ .host = node->plan->host, .addr = addr };
     peers->peer[peers->count++] = (struct peer){ .node = node };
 }
 
@@ -182,7 +182,7 @@ void peers_take(struct peers *peers, struct node *node, const json_t *body)
         return;
     peers->peer[i].owes = false;
     peers->awaited--;
-    rc = peers->is_calling ? take_gaps(peers, i, body) : take_port(peers, &peers->peer[i], body);
+    rc = peers->is_calling ? take_pairs(peers, i, body) : take_port(peers, &peers->peer[i], body);
     if (rc < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PROBED frame: not what was asked for");
     if (peers->awaited == 0)
@@ -196,7 +196,7 @@ static int take_port(struct peers *peers, struct peer *peer, const json_t *body)
     char       *text;
 
     if (why != NULL) {
-        text = visible_text(why, strnlen(why, WHY_MAX));
+        text = sanitize_text(why, strnlen(why, WHY_MAX));
         strlist_addf(&peers->lines, "%s cannot be tried: %s", peer->node->plan->host, text);
         free(text);
         return 0;
@@ -248,14 +248,14 @@ static json_t *calls_of(const struct peers *peers, size_t from)
     size_t  to;
 
     for (to = 0; to < peers->count; to++)
-        if (peers->peer[to].port > 0 && gaps_tries(&peers->gaps, from, to))
+        if (peers->peer[to].port > 0 && unreachable_pairs_tries(&peers->pairs, from, to))
             json_array_append_new(list, json_pack("{s:i, s:s, s:i}", "node", (int)to, "addr",
                                                   peers->who[to].addr, "port",
                                                   peers->peer[to].port));
     return list;
 }
 
-static int take_gaps(struct peers *peers, size_t from, const json_t *body)
+static int take_pairs(struct peers *peers, size_t from, const json_t *body)
 {
     const json_t *list = json_object_get(body, "unreached"), *entry;
     size_t        i;
@@ -266,7 +266,7 @@ static int take_gaps(struct peers *peers, size_t from, const json_t *body)
         const char *why = json_string_value(json_object_get(entry, "why"));
         json_int_t  to = json_integer_value(json_object_get(entry, "node"));
 
-        if (why == NULL || to < 0 || gaps_add(&peers->gaps, from, (size_t)to, why) < 0)
+        if (why == NULL || to < 0 || unreachable_pairs_add(&peers->pairs, from, (size_t)to, why) < 0)
             return -1;
     }
     return 0;
@@ -277,6 +277,6 @@ static void finish(struct peers *peers)
     event_del(peers->late);
     peers->is_known = true;
     if (peers->count > 1)
-        gaps_tell(&peers->gaps, &peers->lines);
+        unreachable_pairs_tell(&peers->pairs, &peers->lines);
     peers->done(peers->arg); /* last: it may free peers */
 }

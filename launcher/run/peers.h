@@ -2,7 +2,7 @@
  *
  * A network may break between two nodes while muster reaches both, and then ranks wait
  * for each other in silence. Asked for, every agent listens for some seconds and calls
- * others (gap.h says whom). The run goes on meanwhile, and PEERS_S later all is over.
+ * others (pair.h says whom). The run goes on meanwhile, and PEERS_S later all is over.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PEERS_H
@@ -29,9 +29,9 @@ void peers_take(struct peers *peers, struct node *node, const json_t *body);
 
 bool peers_are_known(const struct peers *peers);
 
-/* Then: what gaps_tell() says, and those who did not answer. Nothing of a single node. */
+/* Then: what unreachable_pairs_tell() says, and those who did not answer. Nothing of a single node. */
 const struct strlist *peers_lines(const struct peers *peers);
-/* Then: gaps_json(). */
+/* Then: unreachable_pairs_json(). */
 json_t *peers_json(const struct peers *peers);
 
 #endif

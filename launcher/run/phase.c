@@ -16,7 +16,7 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define PREPARE_S        40.0 /* for READY; a venv script alone may take 20 s */
-#define REDIAL_STAGE_S   5.0  /* for each stage of a connection that is made again */
+#define RECONNECT_STAGE_S   5.0  /* for each stage of a connection that is made again */
 
 /* --reconnect=auto, by the time that the node's login took: the next one may take longer.
  * So long, too, does a node go on without a muster that was killed. */
@@ -30,7 +30,7 @@ static const char *const phase_names[] = { "connecting", "listening", "reaching"
 static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
                               const struct conn_ops *ops, void *arg);
 static void         leave(struct run *run, struct node *node);
-static void         sweep_over(struct node *node, int ended, int left, const char *text,
+static void         cleanup_over(struct node *node, int ended, int left, const char *text,
                                void *arg);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
@@ -62,7 +62,7 @@ static struct conn *node_dial(struct node *node, const struct conn_ops *ops, voi
                               void *arg)
 {
     struct run *run = arg;
-    double      stage_s = between(REDIAL_STAGE_S, LOGINS_WAITED * node->login_s,
+    double      stage_s = between(RECONNECT_STAGE_S, LOGINS_WAITED * node->login_s,
                                   run->options->connect_timeout_s);
 
     return make_conn(run, node, stage_s, ops, ops_arg);
@@ -114,15 +114,15 @@ static void node_changed(struct node *node, void *arg)
         handshake_ended(run);
         break;
     case NODE_ANSWERED:
-        if (run->errand != NULL && run->phase != PHASE_STOPPING)
-            run->errand->begin(run, node);
+        if (run->job != NULL && run->phase != PHASE_STOPPING)
+            run->job->begin(run, node);
         else if (run_is_exec(run) && run->phase != PHASE_STOPPING)
             prepare(run, node);
         else
             settle(run, node);
         break;
     case NODE_PROBED:
-        if (run->errand != NULL)
+        if (run->job != NULL)
             leave(run, node);
         settle(run, node);
         break;
@@ -155,13 +155,13 @@ static void node_stage(struct node *node, void *arg)
 /* A node that failed while it owed the phase an answer has thereby given it. */
 static void node_over(struct node *node, void *arg)
 {
-    static const struct sweep_ops sweep_ops = { sweep_over };
+    static const struct orphan_cleanup_ops orphan_cleanup_ops = { cleanup_over };
     struct run *run = arg;
     bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
                          node->heard_ns == 0;
 
     if (node->state == NODE_FAILED && node->lost_agent)
-        run->sweep[node->index] = sweep_start(node, run->plan->run_id, &sweep_ops, run);
+        run->cleanup[node->index] = orphan_cleanup_start(node, run->plan->run_id, &orphan_cleanup_ops, run);
     else
         run->over++;
     if (node->state == NODE_FAILED) {
@@ -179,14 +179,14 @@ static void node_over(struct node *node, void *arg)
 }
 
 /* The node counts as over from here on: not before what it had left is gone. */
-static void sweep_over(struct node *node, int ended, int left, const char *text, void *arg)
+static void cleanup_over(struct node *node, int ended, int left, const char *text, void *arg)
 {
     struct run *run = arg;
 
     log_info("%s: %s", node->plan->host, text);
-    outcome_node_swept(&run->outcome, node->index, ended, left, text);
-    sweep_free(run->sweep[node->index]);
-    run->sweep[node->index] = NULL;
+    outcome_node_cleaned(&run->outcome, node->index, ended, left, text);
+    orphan_cleanup_free(run->cleanup[node->index]);
+    run->cleanup[node->index] = NULL;
     if (++run->over == run->plan->nodes)
         event_base_loopbreak(run->base);
 }
@@ -380,14 +380,14 @@ static void owe(struct run *run, struct node *node)
 static void prepare(struct run *run, struct node *node)
 {
     struct evbuffer   *frames = evbuffer_new();
-    struct brief_terms terms = { .generation = node->generation, .credit = run->credit,
+    struct plan_terms terms = { .generation = node->generation, .credit = run->credit,
                                  .key = &node->key, .window_s = window_s(run, node) };
     struct error       err;
 
     run->credit_left[node->index] = run->credit;
     if (!is_forked(run, node) && terms.window_s > 0)
-        redial_key_make(&node->key, run->plan->run_id, node->plan->node_rank);
-    if (brief_make(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
+        reconnect_key_make(&node->key, run->plan->run_id, node->plan->node_rank);
+    if (plan_encode(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
         node_send_plan(node, frames);
@@ -468,7 +468,7 @@ void run_stop_nodes(struct run *run, double grace_s)
 const struct node_ops run_node_ops = {
     .changed = node_changed,
     .stage = node_stage,
-    .frame = intake_frame,
+    .frame = agent_frames_take,
     .over = node_over,
     .dial = node_dial,
 };

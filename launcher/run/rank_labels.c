@@ -17,7 +17,7 @@ static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank);
 static char *file_of(const struct plan *plan, const struct options *options, int rank);
 
-int view_parse_ranks(const char *text, int world_size, bool **shown, struct error *err)
+int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err)
 {
     bool   *made = xcalloc((size_t)world_size, sizeof *made);
     char   *copy = xstrdup(text != NULL ? text : ""), *rest = copy, *word;
@@ -59,7 +59,7 @@ static int parse_range(char *word, int world_size, int64_t *first, int64_t *last
     return parse_number(dash, *first, world_size - 1, last, err);
 }
 
-void view_add_ranks(struct output *output, const struct plan *plan,
+void rank_labels_add(struct output *output, const struct plan *plan,
                     const struct options *options, const bool *shown)
 {
     size_t n;

@@ -14,10 +14,10 @@
 
 /* "0,3-5" checked against the world and made into shown[world_size]; NULL text
  * shows all. -1 with what is wrong. Caller frees. */
-int view_parse_ranks(const char *text, int world_size, bool **shown, struct error *err);
+int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err);
 
-/* Tell output of every rank of the plan. shown from view_parse_ranks(). */
-void view_add_ranks(struct output *output, const struct plan *plan,
+/* Tell output of every rank of the plan. shown from rank_labels_parse_shown(). */
+void rank_labels_add(struct output *output, const struct plan *plan,
                     const struct options *options, const bool *shown);
 
 #endif

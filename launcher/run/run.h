@@ -44,7 +44,7 @@ struct run;
 /* What `muster clean` and `muster bcast` do: they start no ranks. Nodes do not wait for
  * each other: each is asked once it has answered, says what there is to say, enters
  * NODE_PROBED and is told to STOP. */
-struct errand {
+struct node_job {
     /* Before any node is connected. 0, or the exit status, and what is wrong was said. */
     int (*prepare)(struct run *run);
     void (*begin)(struct run *run, struct node *node);
@@ -57,18 +57,18 @@ struct errand {
     void (*free)(struct run *run);
 };
 
-extern const struct errand errand_clean; /* leftovers.c */
-extern const struct errand errand_bcast; /* bcast.c */
+extern const struct node_job clean_job; /* leftovers.c */
+extern const struct node_job bcast_job; /* bcast.c */
 
 struct run {
     const struct options *options;
     struct plan          *plan;
-    const struct errand  *errand; /* NULL: there are ranks */
+    const struct node_job  *job; /* NULL: there are ranks */
     struct event_base    *base;
-    struct agentfile      agent;
+    struct agent_file      agent;
     struct outcome        outcome;
-    struct rundir         kept;  /* path NULL: none */
-    struct live          *live;  /* NULL: nothing is kept */
+    struct run_dir         dir;   /* path NULL: none */
+    struct run_status          *status_file;  /* NULL: nothing is kept */
     struct detach        *detach; /* NULL: it keeps its terminal */
     struct output        *output;
     struct kvs           *kvs;
@@ -86,7 +86,7 @@ struct run {
     int64_t     *credit_left; /* by node: OUTPUT bytes it may still send */
     json_t     **left;        /* clean: by node, CLEANED; NULL: none yet */
     struct bcast *bcast;      /* bcast: all about it */
-    struct sweep **sweep;     /* by node: is going on; NULL: none */
+    struct orphan_cleanup **cleanup;     /* by node: is going on; NULL: none */
 
     int64_t       go_ns;      /* when the ranks were started */
     int64_t       stop_ns;    /* when STOPPING began */
@@ -105,7 +105,7 @@ struct run {
 /* Every node is for itself, and has no ranks of a world. */
 static inline bool run_is_exec(const struct run *run)
 {
-    return run->plan->command == COMMAND_EXEC || run->errand != NULL;
+    return run->plan->command == COMMAND_EXEC || run->job != NULL;
 }
 
 /* launch.c: a reader of our output who takes nothing at the end may hold us up so long. */
@@ -135,8 +135,8 @@ void run_check_clocks(const struct run *run);
 bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 
 /* intake.c: a frame of a node has come (node_ops.frame). */
-void intake_frame(struct node *node, const struct frame *frame, const json_t *body, void *run);
-extern const struct output_ops intake_output_ops; /* arg: the run */
+void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body, void *run);
+extern const struct output_ops agent_frames_output_ops; /* arg: the run */
 
 /* generation.c: the agent of node 0 says who has taken MASTER_PORT; everything has ended:
  * must all ranks be started again? Then make the plan that of the next generation. */
@@ -155,11 +155,11 @@ void hang_free(struct hang *hang);
 
 /* live.c: how it stands, for muster status. A rank has started, or said something; with
  * each beat what has changed is written. */
-void live_begin(struct run *run);
-void live_rank_started(struct run *run, uint32_t rank);
-void live_rank_said(struct run *run, uint32_t rank);
-void live_beat(struct run *run);
-void live_end(struct run *run);
+void run_status_begin(struct run *run);
+void run_status_rank_started(struct run *run, uint32_t rank);
+void run_status_rank_said(struct run *run, uint32_t rank);
+void run_status_beat(struct run *run);
+void run_status_end(struct run *run);
 
 /* interrupt.c: signals, heartbeats and time limits. */
 void interrupt_watch(struct run *run);

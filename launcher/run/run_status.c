@@ -26,7 +26,7 @@
 #define STATE_SIZE 160 /* of the words for a rank; longer ones are cut */
 #define END_S      5   /* for a thread that still writes when the run is over */
 
-struct live {
+struct run_status {
     struct live_rank {
         int64_t started_ns, said_ns;
     } *rank;
@@ -37,82 +37,82 @@ struct live {
     bool      is_there; /* the writer's while it writes */
 };
 
-static void    write_text(struct live *live);
+static void    write_text(struct run_status *status);
 static void   *write_cb(void *arg);
 static char   *make_text(const struct run *run);
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank);
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
-void live_begin(struct run *run)
+void run_status_begin(struct run *run)
 {
-    run->live = xcalloc(1, sizeof *run->live);
-    run->live->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->live->rank);
-    run->live->dir_fd = fcntl(run->kept.fd, F_DUPFD_CLOEXEC, 0);
+    run->status_file = xcalloc(1, sizeof *run->status_file);
+    run->status_file->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status_file->rank);
+    run->status_file->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
 }
 
-void live_rank_started(struct run *run, uint32_t rank)
+void run_status_rank_started(struct run *run, uint32_t rank)
 {
-    if (run->live != NULL)
-        run->live->rank[rank].started_ns = clock_now_ns();
+    if (run->status_file != NULL)
+        run->status_file->rank[rank].started_ns = clock_now_ns();
 }
 
-void live_rank_said(struct run *run, uint32_t rank)
+void run_status_rank_said(struct run *run, uint32_t rank)
 {
-    if (run->live != NULL)
-        run->live->rank[rank].said_ns = clock_now_ns();
+    if (run->status_file != NULL)
+        run->status_file->rank[rank].said_ns = clock_now_ns();
 }
 
-void live_beat(struct run *run)
+void run_status_beat(struct run *run)
 {
-    struct live *live = run->live;
+    struct run_status *status = run->status_file;
     char        *text;
 
-    if (live == NULL || (live->is_writing && pthread_tryjoin_np(live->writer, NULL) != 0))
+    if (status == NULL || (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0))
         return;
-    live->is_writing = false;
+    status->is_writing = false;
     text = make_text(run);
-    if (live->is_there && strcmp(text, live->text) == 0) {
+    if (status->is_there && strcmp(text, status->text) == 0) {
         free(text);
         return;
     }
-    free(live->text);
-    live->text = text;
-    write_text(live);
+    free(status->text);
+    status->text = text;
+    write_text(status);
 }
 
 /* A thread that hangs in the file system keeps what it works on. */
-void live_end(struct run *run)
+void run_status_end(struct run *run)
 {
-    struct live    *live = run->live;
+    struct run_status    *status = run->status_file;
     struct timespec until = { 0 };
 
-    run->live = NULL;
-    if (live == NULL)
+    run->status_file = NULL;
+    if (status == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += END_S;
-    if (live->is_writing && pthread_timedjoin_np(live->writer, NULL, &until) != 0)
+    if (status->is_writing && pthread_timedjoin_np(status->writer, NULL, &until) != 0)
         return;
-    close(live->dir_fd);
-    free(live->text);
-    free(live->rank);
-    free(live);
+    close(status->dir_fd);
+    free(status->text);
+    free(status->rank);
+    free(status);
 }
 
 /* Without a thread, or room on the disk, the next beat tries again. */
-static void write_text(struct live *live)
+static void write_text(struct run_status *status)
 {
-    live->is_there = false;
-    live->is_writing = thread_start(&live->writer, write_cb, live) == 0;
+    status->is_there = false;
+    status->is_writing = thread_start(&status->writer, write_cb, status) == 0;
 }
 
 static void *write_cb(void *arg)
 {
-    struct live *live = arg;
+    struct run_status *status = arg;
 
-    live->is_there = rundir_write(live->dir_fd, "status.json", live->text,
-                                  strlen(live->text)) == 0;
+    status->is_there = run_dir_write(status->dir_fd, "status.json", status->text,
+                                  strlen(status->text)) == 0;
     return NULL;
 }
 
@@ -137,7 +137,7 @@ static char *make_text(const struct run *run)
 
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
 {
-    const struct live_rank *live = &run->live->rank[rank];
+    const struct live_rank *status = &run->status_file->rank[rank];
     const struct rank_end  *end = &run->outcome.rank[rank];
     const char             *host = node->plan->host;
     char                    state[STATE_SIZE];
@@ -146,8 +146,8 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
     return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
                      json_text(host, strlen(host)), "pid", end->pid, "state",
                      json_text(state, strlen(state)), "started_ns",
-                     (json_int_t)(end->started ? live->started_ns : 0), "said_ns",
-                     (json_int_t)(end->started ? live->said_ns : 0));
+                     (json_int_t)(end->started ? status->started_ns : 0), "said_ns",
+                     (json_int_t)(end->started ? status->said_ns : 0));
 }
 
 /* Before it starts a rank is where its node is. */

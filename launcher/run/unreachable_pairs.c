@@ -9,118 +9,118 @@
 #include <string.h>
 
 #include "frame.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define WHY_MAX 100 /* bytes of what a node gives as its reason */
 
 static int         by_nodes(const void *one, const void *other);
-static struct gap *find(const struct gaps *gaps, size_t from, size_t to);
-static void        tell(const struct gaps *gaps, const struct gap *gap, bool both,
+static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from, size_t to);
+static void        tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
                         struct strlist *lines);
 
-void gaps_clear(struct gaps *gaps)
+void unreachable_pairs_clear(struct unreachable_pairs *pairs)
 {
     size_t i;
 
-    for (i = 0; i < gaps->count; i++)
-        free(gaps->gap[i].why);
-    free(gaps->gap);
-    *gaps = (struct gaps){ 0 };
+    for (i = 0; i < pairs->count; i++)
+        free(pairs->pair[i].why);
+    free(pairs->pair);
+    *pairs = (struct unreachable_pairs){ 0 };
 }
 
-bool gaps_tries(const struct gaps *gaps, size_t from, size_t to)
+bool unreachable_pairs_tries(const struct unreachable_pairs *pairs, size_t from, size_t to)
 {
-    if (from == to || from >= gaps->nodes || to >= gaps->nodes)
+    if (from == to || from >= pairs->nodes || to >= pairs->nodes)
         return false;
-    return gaps->nodes <= GAPS_ALL || to == 0 || to == (from + 1) % gaps->nodes ||
-           from == (to + 1) % gaps->nodes;
+    return pairs->nodes <= PAIRS_ALL || to == 0 || to == (from + 1) % pairs->nodes ||
+           from == (to + 1) % pairs->nodes;
 }
 
-int gaps_add(struct gaps *gaps, size_t from, size_t to, const char *why)
+int unreachable_pairs_add(struct unreachable_pairs *pairs, size_t from, size_t to, const char *why)
 {
-    if (!gaps_tries(gaps, from, to) || find(gaps, from, to) != NULL)
+    if (!unreachable_pairs_tries(pairs, from, to) || find(pairs, from, to) != NULL)
         return -1;
-    gaps->gap = xreallocarray(gaps->gap, gaps->count + 1, sizeof *gaps->gap);
-    gaps->gap[gaps->count++] = (struct gap){ .from = from, .to = to,
-                                             .why = visible_text(why, strnlen(why, WHY_MAX)) };
+    pairs->pair = xreallocarray(pairs->pair, pairs->count + 1, sizeof *pairs->pair);
+    pairs->pair[pairs->count++] = (struct unreachable_pair){ .from = from, .to = to,
+                                             .why = sanitize_text(why, strnlen(why, WHY_MAX)) };
     return 0;
 }
 
-void gaps_tell(struct gaps *gaps, struct strlist *lines)
+void unreachable_pairs_tell(struct unreachable_pairs *pairs, struct strlist *lines)
 {
     size_t i, shown = 0, more = 0;
 
-    if (gaps->count > 1)
-        qsort(gaps->gap, gaps->count, sizeof *gaps->gap, by_nodes);
-    for (i = 0; i < gaps->count; i++) {
-        struct gap *gap = &gaps->gap[i], *back = find(gaps, gap->to, gap->from);
+    if (pairs->count > 1)
+        qsort(pairs->pair, pairs->count, sizeof *pairs->pair, by_nodes);
+    for (i = 0; i < pairs->count; i++) {
+        struct unreachable_pair *pair = &pairs->pair[i], *back = find(pairs, pair->to, pair->from);
 
-        if (gap->told)
+        if (pair->told)
             continue;
         if (back != NULL)
             back->told = true;
-        if (shown++ < GAPS_SHOWN)
-            tell(gaps, gap, back != NULL, lines);
+        if (shown++ < PAIRS_SHOWN)
+            tell(pairs, pair, back != NULL, lines);
         else
             more++;
     }
     if (more > 0)
         strlist_addf(lines, "and %zu more pairs of nodes (--json has all)", more);
     if (lines->count == 0)
-        strlist_addf(lines, "the %zu nodes reach each other", gaps->nodes);
-    if (gaps->nodes > GAPS_ALL)
+        strlist_addf(lines, "the %zu nodes reach each other", pairs->nodes);
+    if (pairs->nodes > PAIRS_ALL)
         strlist_addf(lines, "not all pairs were tried: each node its neighbours and %s",
-                     gaps->node[0].host);
+                     pairs->node[0].host);
 }
 
 static int by_nodes(const void *one, const void *other)
 {
-    const struct gap *a = one, *b = other;
+    const struct unreachable_pair *a = one, *b = other;
 
     if (a->from != b->from)
         return a->from < b->from ? -1 : 1;
     return (a->to > b->to) - (a->to < b->to);
 }
 
-static struct gap *find(const struct gaps *gaps, size_t from, size_t to)
+static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from, size_t to)
 {
     size_t i;
 
-    for (i = 0; i < gaps->count; i++)
-        if (gaps->gap[i].from == from && gaps->gap[i].to == to)
-            return &gaps->gap[i];
+    for (i = 0; i < pairs->count; i++)
+        if (pairs->pair[i].from == from && pairs->pair[i].to == to)
+            return &pairs->pair[i];
     return NULL;
 }
 
 /* Of a pair one is told of, and what it met. */
-static void tell(const struct gaps *gaps, const struct gap *gap, bool both,
+static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
                  struct strlist *lines)
 {
-    const struct gap_node *from = &gaps->node[gap->from], *to = &gaps->node[gap->to];
+    const struct reach_node *from = &pairs->node[pair->from], *to = &pairs->node[pair->to];
 
     if (both)
         strlist_addf(lines, "%s and %s do not reach each other (%s -> %s: %s)", from->host,
-                     to->host, from->addr, to->addr, gap->why);
+                     to->host, from->addr, to->addr, pair->why);
     else
         strlist_addf(lines, "%s does not reach %s (%s -> %s: %s)", from->host, to->host,
-                     from->addr, to->addr, gap->why);
+                     from->addr, to->addr, pair->why);
 }
 
-json_t *gaps_json(const struct gaps *gaps)
+json_t *unreachable_pairs_json(const struct unreachable_pairs *pairs)
 {
     json_t *list = json_array();
     size_t  i;
 
-    for (i = 0; i < gaps->count; i++) {
-        const struct gap      *gap = &gaps->gap[i];
-        const struct gap_node *from = &gaps->node[gap->from], *to = &gaps->node[gap->to];
+    for (i = 0; i < pairs->count; i++) {
+        const struct unreachable_pair      *pair = &pairs->pair[i];
+        const struct reach_node *from = &pairs->node[pair->from], *to = &pairs->node[pair->to];
 
         json_array_append_new(list, json_pack("{s:o, s:o, s:s, s:s, s:o}",
                                               "from", json_text(from->host, strlen(from->host)),
                                               "to", json_text(to->host, strlen(to->host)),
                                               "from_addr", from->addr, "to_addr", to->addr,
-                                              "why", json_text(gap->why, strlen(gap->why))));
+                                              "why", json_text(pair->why, strlen(pair->why))));
     }
     return list;
 }

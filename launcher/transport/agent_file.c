@@ -22,28 +22,28 @@
 #define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: somebody named the wrong file */
 
 static char *find_agent(const char *path, struct error *err);
-static int   map_file(struct agentfile *agent, struct error *err);
-static int   hash_bytes(struct agentfile *agent, struct error *err);
+static int   map_file(struct agent_file *agent, struct error *err);
+static int   hash_bytes(struct agent_file *agent, struct error *err);
 
-int agentfile_open(struct agentfile *agent, const char *path, struct error *err)
+int agent_file_open(struct agent_file *agent, const char *path, struct error *err)
 {
-    *agent = (struct agentfile){ 0 };
+    *agent = (struct agent_file){ 0 };
     agent->path = find_agent(path, err);
     if (agent->path == NULL)
         return -1;
     if (map_file(agent, err) < 0 || hash_bytes(agent, err) < 0) {
-        agentfile_clear(agent);
+        agent_file_clear(agent);
         return -1;
     }
     return 0;
 }
 
-void agentfile_clear(struct agentfile *agent)
+void agent_file_clear(struct agent_file *agent)
 {
     if (agent->bytes != NULL)
         munmap(agent->bytes, agent->size);
     free(agent->path);
-    *agent = (struct agentfile){ 0 };
+    *agent = (struct agent_file){ 0 };
 }
 
 /* The build tree's agent comes first: a launcher that was just built must not
@@ -77,7 +77,7 @@ static char *find_agent(const char *path, struct error *err)
     return found;
 }
 
-static int map_file(struct agentfile *agent, struct error *err)
+static int map_file(struct agent_file *agent, struct error *err)
 {
     struct stat info;
     int         fd = open(agent->path, O_RDONLY | O_CLOEXEC), rc = -1;
@@ -106,7 +106,7 @@ out:
     return rc;
 }
 
-static int hash_bytes(struct agentfile *agent, struct error *err)
+static int hash_bytes(struct agent_file *agent, struct error *err)
 {
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned int  size, i;

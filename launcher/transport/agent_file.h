@@ -8,7 +8,7 @@
 
 #include "err.h"
 
-struct agentfile {
+struct agent_file {
     char *path;        /* absolute */
     void *bytes;       /* whole file, mapped read-only */
     size_t size;
@@ -17,7 +17,7 @@ struct agentfile {
 
 /* path NULL: $pkglibexecdir/muster-agent, or ../agent/muster-agent beside the
  * launcher's own executable in a build tree. -1 with err. */
-int  agentfile_open(struct agentfile *agent, const char *path, struct error *err);
-void agentfile_clear(struct agentfile *agent);
+int  agent_file_open(struct agent_file *agent, const char *path, struct error *err);
+void agent_file_clear(struct agent_file *agent);
 
 #endif

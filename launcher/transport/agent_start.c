@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "exit_code.h"
-#include "printable.h"
+#include "sanitize.h"
 #include "transport/nonce.h"
 #include "xalloc.h"
 
@@ -74,7 +74,7 @@ const char bootstrap_script[] =
 static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size);
 static int  take_answer(struct bootstrap *b, const char *answer, struct conn_failure *why);
 
-char *bootstrap_command(const struct agentfile *agent, bool again)
+char *bootstrap_command(const struct agent_file *agent, bool again)
 {
     const char *hash = agent->sha256;
 
@@ -85,7 +85,7 @@ char *bootstrap_command(const struct agentfile *agent, bool again)
                      hash, hash, hash, bootstrap_script);
 }
 
-int bootstrap_start(struct bootstrap *b, const struct agentfile *agent, bool again,
+int bootstrap_start(struct bootstrap *b, const struct agent_file *agent, bool again,
                     struct evbuffer *out)
 {
     *b = (struct bootstrap){ .agent = agent, .out = out };
@@ -161,7 +161,7 @@ void bootstrap_noise(const struct bootstrap *b, char *text, size_t size)
 {
     size_t count = evbuffer_get_length(b->tail);
 
-    printable_tail((const char *)evbuffer_pullup(b->tail, -1), count, text, size);
+    sanitize_tail((const char *)evbuffer_pullup(b->tail, -1), count, text, size);
 }
 
 static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size)
@@ -191,7 +191,7 @@ static int take_answer(struct bootstrap *b, const char *answer, struct conn_fail
     }
     if (strncmp(answer, failed, strlen(failed)) == 0) {
         answer += strlen(failed);
-        printable_tail(answer, strlen(answer), reason, sizeof reason);
+        sanitize_tail(answer, strlen(answer), reason, sizeof reason);
         conn_failure_set(why, EXIT_CREATE, "%s",
                          reason[0] != '\0' ? reason : "the node does not say why");
         return conn_failure_hint(why, "the agent needs a directory on this node that allows "

@@ -22,7 +22,7 @@
 
 /* The remote command for that agent; caller frees. again: the agent in the cache
  * is damaged, so do not become it. */
-char *bootstrap_command(const struct agentfile *agent, bool again);
+char *bootstrap_command(const struct agent_file *agent, bool again);
 
 /* The script in it. */
 extern const char bootstrap_script[];
@@ -35,7 +35,7 @@ enum bootstrap_result {
 };
 
 struct bootstrap {
-    const struct agentfile *agent; /* borrowed */
+    const struct agent_file *agent; /* borrowed */
     char             nonce[FRAME_NONCE_CHARS + 1];
     struct evbuffer *out;
     size_t           noise;  /* bytes skipped */
@@ -45,7 +45,7 @@ struct bootstrap {
 
 /* Queue the opening line in out (borrowed). again: the agent in the cache is
  * damaged, replace it. -1 when there is no randomness for a nonce. */
-int  bootstrap_start(struct bootstrap *b, const struct agentfile *agent, bool again,
+int  bootstrap_start(struct bootstrap *b, const struct agent_file *agent, bool again,
                      struct evbuffer *out);
 void bootstrap_clear(struct bootstrap *b);
 

@@ -58,13 +58,13 @@ struct conn_ops {
 
 struct conn;
 
-/* The agent's executable, read and hashed once for all nodes (agentfile.c). */
-struct agentfile;
+/* The agent's executable, read and hashed once for all nodes (agent_file.c). */
+struct agent_file;
 
 struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
-                          const struct agentfile *agent, const struct conn_ops *ops, void *arg);
+                          const struct agent_file *agent, const struct conn_ops *ops, void *arg);
 struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
-                           const struct agentfile *agent, const struct conn_ops *ops, void *arg);
+                           const struct agent_file *agent, const struct conn_ops *ops, void *arg);
 
 void conn_start(struct conn *conn);
 

@@ -76,7 +76,7 @@ static void end(struct conn_exec *c, int exit_code, const char *text);
 static void drop_event(struct event **event);
 
 struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
-                           const struct agentfile *agent, const struct conn_ops *ops, void *arg)
+                           const struct agent_file *agent, const struct conn_ops *ops, void *arg)
 {
     struct conn_exec *c = xcalloc(1, sizeof *c);
 

@@ -43,5 +43,5 @@ kill -STOP "$agent" $(guard_of "$agent")
 kill -KILL "$agent" $(guard_of "$agent")
 finish_run 30
 is "its agent is killed: exit status" "$rc" 69
-says 'swept: node1: not looked for: /proc shows no processes'
+says 'cleaned up: node1: not looked for: /proc shows no processes'
 finish

@@ -19,7 +19,7 @@ agent_is_stopped() {
     since=$(now_ms)
     finish_within "$1, $2: muster returns" 8
     says 'node1 +running +nothing heard for [4-6] s' \
-        "swept: node1: [0-9]+ of the run's processes had to be ended: pid $agent \(muster-agent "
+        "cleaned up: node1: [0-9]+ of the run's processes had to be ended: pid $agent \(muster-agent "
     ended 69
 }
 
@@ -62,7 +62,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     since=$(now_ms)
     finish_within "over SSH: muster returns" 9
     says 'node1 +running +nothing heard for [4-6] s' \
-        "swept: node1: [0-9]+ of the run's processes had to be ended"
+        "cleaned up: node1: [0-9]+ of the run's processes had to be ended"
     ended 69
 else
     skip "over SSH" "needs root and sshd"

@@ -31,7 +31,7 @@ kill -STOP "$guard"
 kill -KILL "$agent"
 since=$(now_ms)
 finish_within "without its agent: muster returns" 4
-says "swept: node1: [0-9]+ of the run's processes had to be ended: pid $guard \\(muster-agent "
+says "cleaned up: node1: [0-9]+ of the run's processes had to be ended: pid $guard \\(muster-agent "
 ended 69
 
 faulty_start 4 --grace 1 --dead-after 60 -H node1:2,node2:2 ./rank

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Row 18: SIGKILL to all of muster's processes on a node at once. A PID namespace takes everything
 # with it; without one the ranks themselves still go, since the kernel kills them with their parent,
-# and what they have started is swept by another agent before muster returns.
+# and what they have started is ended by another agent before muster returns.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/faults/lib.sh"
 
 machinery_ranks
 if machinery_dies pidns,userns 100 'echo $agent; guard_of $agent'; then
     ok "pidns: nothing is left" clean
-    says "swept: node1: nothing of the run was left"
+    says "cleaned up: node1: nothing of the run was left"
 fi
 
 sleeps() {
@@ -28,7 +28,7 @@ EOF
     control 4 -H node1:2,node2:2 ./rank
     machinery_dies cgroup,subreaper 10000 "$all_at_once"
     ok "cgroup: no daemon without name and environment is left" clean
-    says "swept: node1: 4 of the run's processes had to be ended"
+    says "cleaned up: node1: 4 of the run's processes had to be ended"
     machinery_ranks
 else
     skip "cgroup: no daemon without name and environment is left" "no control groups here"
@@ -36,9 +36,9 @@ fi
 machinery_dies subreaper 10000 "$all_at_once"
 ok "subreaper: nothing is left" clean
 # Two daemons, and the two sleeps of the ranks' shells.
-says "swept: node1: 4 of the run's processes had to be ended: pid [0-9]+ \((escape|sleep) .*, pid"
+says "cleaned up: node1: 4 of the run's processes had to be ended: pid [0-9]+ \((escape|sleep) .*, pid"
 ok "... --json has it" json_says end.json \
-    "[(n['swept']['ended'], n['swept']['left']) for n in d['node_failures']] == [(4, 0)]"
+    "[(n['cleaned']['ended'], n['cleaned']['left']) for n in d['node_failures']] == [(4, 0)]"
 ok "... the other node's ranks were told, and ended in order" json_says end.json \
     "all(r['signal'] == 15 and r['after_stop'] for r in d['results'] if r['node'] == 'node2')"
 
@@ -69,7 +69,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
         kill -KILL $victims
         finish_within "over SSH: muster returns" 10
         is "over SSH: exit status" "$rc" 69
-        says "swept: node1: 4 of the run's processes had to be ended"
+        says "cleaned up: node1: 4 of the run's processes had to be ended"
     done
     ok "... and nothing else" test -e "/proc/$sleep"
     kill -INT "$other"

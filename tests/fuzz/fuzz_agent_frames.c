@@ -34,9 +34,9 @@ static void abort_cb(int local, int code, void *arg)
 static int take_plan(const json_t *body, const struct blobs *blobs, struct error *err)
 {
     struct strlist  base = { 0 }, env = { 0 };
-    struct nodeplan plan;
+    struct node_plan plan;
     hwloc_bitmap_t  cores = hwloc_bitmap_alloc();
-    int             i, rc = nodeplan_read(&plan, body, blobs, err);
+    int             i, rc = node_plan_read(&plan, body, blobs, err);
 
     strlist_add(&base, "PATH=/bin");
     for (i = 0; i < plan.ranks && rc == 0; i++) {
@@ -47,23 +47,23 @@ static int take_plan(const json_t *body, const struct blobs *blobs, struct error
         bind_list(plan.bind_list, cores, err);
     hwloc_bitmap_free(cores);
     strlist_clear(&base);
-    nodeplan_clear(&plan);
+    node_plan_clear(&plan);
     return rc;
 }
 
-static int take_attach(const json_t *body, struct replay *replay, struct error *err)
+static int take_attach(const json_t *body, struct resend_queue *queue, struct error *err)
 {
     const char *name, *token;
     uint64_t    received;
     size_t      again;
 
-    if (door_request(body, &name, &token, &received, err) < 0)
+    if (reconnect_socket_request(body, &name, &token, &received, err) < 0)
         return -1;
-    return replay_rewind(replay, received, &again, err);
+    return resend_queue_rewind(queue, received, &again, err);
 }
 
 static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
-                struct replay *replay, struct error *err)
+                struct resend_queue *queue, struct error *err)
 {
     json_t *body;
     int     rc = 0;
@@ -71,7 +71,7 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
     if (frame->type == FRAME_BLOB)
         return blobs_take(blobs, frame->body, frame->size, err);
     if (frame->type == FRAME_ACK)
-        return replay_take_ack(replay, frame, err);
+        return resend_queue_take_ack(queue, frame, err);
     body = frame_json(frame, err);
     if (body == NULL)
         return -1;
@@ -79,8 +79,8 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
         rc = take_plan(body, blobs, err);
     else if (frame->type == FRAME_KVS)
         rc = pmi_union(pmi, body, err);
-    else if (frame->type == FRAME_ATTACH)
-        rc = take_attach(body, replay, err);
+    else if (frame->type == FRAME_RECONNECT)
+        rc = take_attach(body, queue, err);
     json_decref(body);
     return rc;
 }
@@ -91,19 +91,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct evbuffer *in = evbuffer_new();
     struct pmi      *pmi = pmi_new("kvs", NULL, 1, 1, &ops, NULL);
     struct blobs     blobs = { 0 };
-    struct replay    replay;
+    struct resend_queue    resend;
     struct frame     frame;
     struct error     err;
 
-    replay_init(&replay);
-    replay.keeps = true;
-    frame_put(replay.bytes, &(struct frame){ .type = FRAME_GO });
-    replay_send(&replay, in);
+    resend_queue_init(&queue);
+    queue.keeps = true;
+    frame_put(queue.bytes, &(struct frame){ .type = FRAME_GO });
+    resend_queue_send(&queue, in);
     evbuffer_drain(in, evbuffer_get_length(in));
     evbuffer_add(in, data, size);
-    while (frame_peek(in, &frame, &err) > 0 && take(&frame, &blobs, pmi, &replay, &err) >= 0)
+    while (frame_peek(in, &frame, &err) > 0 && take(&frame, &blobs, pmi, &queue, &err) >= 0)
         frame_drop(in, &frame);
-    replay_clear(&replay);
+    resend_queue_clear(&queue);
     blobs_clear(&blobs);
     pmi_free(pmi);
     evbuffer_free(in);

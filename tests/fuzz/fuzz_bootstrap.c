@@ -29,7 +29,7 @@ static enum bootstrap_result feed(struct bootstrap *b, struct evbuffer *in, stru
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char           bytes[] = "agent";
-    struct agentfile      agent = { .bytes = bytes, .size = sizeof bytes };
+    struct agent_file      agent = { .bytes = bytes, .size = sizeof bytes };
     struct evbuffer      *in = evbuffer_new(), *out = evbuffer_new();
     struct bootstrap      b;
     struct conn_failure   why = { .text = "" };

@@ -70,7 +70,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 static int frame_cb(const struct frame *frame, void *arg, struct error *err)
 {
     (void)arg;
-    return frame->type == FRAME_ACK ? replay_take_ack(&agent.link.replay, frame, err) : 0;
+    return frame->type == FRAME_ACK ? resend_queue_take_ack(&agent.link.resend, frame, err) : 0;
 }
 
 static void room_cb(void *arg)
@@ -96,7 +96,7 @@ static void agent_begin(void)
     agent.plan.token = (char *)TOKEN;
     agent.plan.reconnect_s = 1000;
     link_open(&agent.link, agent.base, pair[0], pair[0], &ops, &agent);
-    agent_open_door(&agent);
+    agent_open_reconnect(&agent);
     must(agent.door != NULL, "no door");
     launcher = pair[1];
     may_break = false;
@@ -114,7 +114,7 @@ static void agent_end(void)
     memset(callers, 0, sizeof callers);
     if (launcher >= 0)
         close(launcher);
-    door_close(agent.door);
+    reconnect_socket_close(agent.door);
     event_free(agent.window);
     close(agent.link.in_fd);
     link_close(&agent.link);
@@ -166,7 +166,7 @@ static void take_over(struct caller *caller)
     launcher = caller->fd;
     may_break = false;
     *caller = (struct caller){ 0 };
-    position = agent.link.replay.begin;
+    position = agent.link.resend.begin;
 }
 
 static void settle(int link_fd)
@@ -213,15 +213,15 @@ static void say_frame(int fd, const struct frame *frame)
     evbuffer_free(out);
 }
 
-/* ATTACH, right in everything unless a bit of how says otherwise. */
+/* RECONNECT, right in everything unless a bit of how says otherwise. */
 static void say_attach(struct caller *caller, struct input *input)
 {
     unsigned      how = take_byte(input);
-    int64_t       received = (int64_t)agent.link.replay.begin + (int)take_byte(input) - 1;
+    int64_t       received = (int64_t)agent.link.resend.begin + (int)take_byte(input) - 1;
     char         *text = xasprintf("{\"door\":\"%s\",\"token\":\"%s\",\"received\":%lld}",
                                    agent.plan.door, how & 1 ? NOT_TOKEN : TOKEN,
                                    (long long)received);
-    struct frame  frame = { .type = FRAME_ATTACH, .generation = how & 2 ? 2 : GENERATION,
+    struct frame  frame = { .type = FRAME_RECONNECT, .generation = how & 2 ? 2 : GENERATION,
                             .body = (void *)text, .size = strlen(text) };
 
     if (caller->fd > 0 && !caller->has_spoken && (how & 3) == 0)
@@ -233,14 +233,14 @@ static void say_attach(struct caller *caller, struct input *input)
 
 static void say_ack(struct input *input)
 {
-    const struct replay *replay = &agent.link.replay;
+    const struct resend_queue *queue = &agent.link.resend;
     unsigned             more = take_byte(input);
     unsigned char        body[8];
     struct frame         ack = { .type = FRAME_ACK, .generation = GENERATION, .body = body,
                                  .size = sizeof body };
 
-    put_u64(body, replay->begin + more);
-    may_break = may_break || more > replay->sent;
+    put_u64(body, queue->begin + more);
+    may_break = may_break || more > queue->sent;
     say_frame(launcher, &ack);
 }
 
@@ -265,7 +265,7 @@ static void play(struct input *input)
     switch (letter) {
     case 'K': /* somebody knocks */
         if (caller->fd == 0)
-            *caller = (struct caller){ .fd = door_knock(agent.plan.door, &err) };
+            *caller = (struct caller){ .fd = reconnect_socket_connect(agent.plan.door, &err) };
         must(caller->fd > 0, "cannot knock");
         break;
     case 'A':

@@ -48,7 +48,7 @@ struct fake {
     struct event    *turn;
     struct evbuffer *to_agent, *to_launcher;
     bool             is_open, is_hostile, is_turned, says_done, is_done;
-    bool             is_second; /* of a node that was lost: its agent shall sweep */
+    bool             is_second; /* of a node that was lost: its agent shall cleanup */
     size_t           sent; /* of the hostile bytes */
 };
 
@@ -250,7 +250,7 @@ static void fake_free(struct conn *conn)
 }
 
 struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
-                           const struct agentfile *agent, const struct conn_ops *ops, void *arg)
+                           const struct agent_file *agent, const struct conn_ops *ops, void *arg)
 {
     static const struct conn_kind kind = { .start = fake_start, .write = fake_write,
                                            .unwritten = fake_unwritten, .free = fake_free };
@@ -270,7 +270,7 @@ struct conn *conn_exec_new(struct event_base *base, const struct conn_target *ta
 }
 
 struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
-                          const struct agentfile *agent, const struct conn_ops *ops, void *arg)
+                          const struct agent_file *agent, const struct conn_ops *ops, void *arg)
 {
     return conn_exec_new(base, target, agent, ops, arg);
 }

@@ -48,7 +48,7 @@ static void check_accepted(const struct options *options)
     expect(options->num_ranks >= 0 && options->fanout >= 1);
     expect(options->heartbeat_s > 0 && options->dead_after_s > options->heartbeat_s);
     expect(options->grace_s >= 0 && options->timeout_s >= 0);
-    rc = view_parse_ranks(options->show_ranks, WORLD_SIZE, &shown, &err);
+    rc = rank_labels_parse_shown(options->show_ranks, WORLD_SIZE, &shown, &err);
     expect(rc == 0 ? shown != NULL : err.text[0] != '\0');
     free(shown);
 }

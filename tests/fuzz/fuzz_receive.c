@@ -76,13 +76,13 @@ static void failed_cb(uint32_t number, const char *what, const char *why, bool i
         abort();
 }
 
-static int take(struct receive *receive, int kind, const uint8_t *body, size_t size)
+static int take(struct bcast_receive *receive, int kind, const uint8_t *body, size_t size)
 {
     struct buffer wanted = { 0 };
     struct error  err;
-    int           rc = kind % 3 == 0   ? receive_entries(receive, body, size, &wanted, &err)
-                       : kind % 3 == 1 ? receive_file(receive, body, size, &err)
-                                       : receive_data(receive, body, size, &err);
+    int           rc = kind % 3 == 0   ? bcast_receive_entries(receive, body, size, &wanted, &err)
+                       : kind % 3 == 1 ? bcast_receive_file(receive, body, size, &err)
+                                       : bcast_receive_data(receive, body, size, &err);
 
     buffer_clear(&wanted);
     return rc;
@@ -90,15 +90,15 @@ static int take(struct receive *receive, int kind, const uint8_t *body, size_t s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct receive_ops ops = { failed_cb };
-    struct receive *receive = receive_new(&ops, NULL);
+    static const struct bcast_receive_ops ops = { failed_cb };
+    struct bcast_receive *receive = bcast_receive_new(&ops, NULL);
     struct error    err;
     uint8_t        *body;
     size_t          part;
     int             rc = 0;
 
     enter();
-    if (receive_root(receive, root, &err) < 0)
+    if (bcast_receive_root(receive, root, &err) < 0)
         abort();
     plant("l");
     plant("a");
@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data += 3 + part;
         size -= 3 + part;
     }
-    receive_free(receive);
+    bcast_receive_free(receive);
     check_outside();
     nftw(root, remove_cb, 16, FTW_DEPTH | FTW_PHYS);
     return 0;

@@ -80,10 +80,10 @@ static void fake_write(struct conn *conn, struct evbuffer *from)
 
     must(fake->is_there, "written to after its end");
     if (fake->is_dialled && !fake->has_attached) {
-        fake->has_attached = true; /* ATTACH is not counted */
+        fake->has_attached = true; /* RECONNECT is not counted */
     } else if (evbuffer_get_length(from) > 0) {
         if (!fake->is_in_stream)
-            fake->position = node.replay.begin;
+            fake->position = node.resend.begin;
         fake->is_in_stream = true;
         check_stream(fake, from);
     }
@@ -157,11 +157,11 @@ static void node_begin(void)
     static const struct plan_node planned = { .host = (char *)"node1", .ranks = 1 };
 
     node_init(&node, 0, &planned, base, &ops, NULL);
-    redial_key_make(&node.key, "run", 0);
+    reconnect_key_make(&node.key, "run", 0);
     node.conn = fake_make(&node_conn_ops, &node, false);
     fakes[0].is_open = fakes[0].is_in_stream = true;
     node.state = NODE_RUNNING;
-    node.replay.keeps = true;
+    node.resend.keeps = true;
     node_send_u32(&node, FRAME_CREDIT, 1000);
 }
 
@@ -208,7 +208,7 @@ static void say_resumed(struct fake *fake, struct input *input)
     json_int_t more = (json_int_t)take_byte(input), again = (json_int_t)take_byte(input) - 1;
 
     say_json(fake, FRAME_RESUMED, json_pack("{s:I, s:I}", "received",
-                                            (json_int_t)node.replay.begin + more - 1, "again",
+                                            (json_int_t)node.resend.begin + more - 1, "again",
                                             again));
 }
 
@@ -216,7 +216,7 @@ static void say_ack(struct fake *fake, struct input *input)
 {
     unsigned char body[8];
 
-    put_u64(body, node.replay.begin + take_byte(input) - 1);
+    put_u64(body, node.resend.begin + take_byte(input) - 1);
     say(fake, FRAME_ACK, node.generation, body, sizeof body);
 }
 
@@ -242,7 +242,7 @@ static void play(struct input *input)
             node_ping(&node);
         return;
     case 'Q': /* the node is silent for long */
-        node_try_redial(&node);
+        node_try_reconnect(&node);
         return;
     }
     if (fake != NULL)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "visible.h"
+#include "sanitize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -58,12 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    visible_add(&all, text, size - 1, VISIBLE_ALL);
+    sanitize_add(&all, text, size - 1, SANITIZE_ALL);
     check(&all);
-    visible_add(&again, all.bytes, all.size, VISIBLE_ALL);
+    sanitize_add(&again, all.bytes, all.size, SANITIZE_ALL);
     if (again.size != all.size || (all.size > 0 && memcmp(again.bytes, all.bytes, all.size) != 0))
         abort();
-    visible_add(&cut, text, size - 1, data[0]);
+    sanitize_add(&cut, text, size - 1, data[0]);
     check(&cut);
     buffer_clear(&all);
     buffer_clear(&cut);

@@ -220,12 +220,12 @@ wait_for 20 has_grown 10
 door=$(door_of "$(agents)")
 script_file knock <<'END'
 #!/usr/bin/env python3
-# knock DOOR TOKEN: what an agent says to an ATTACH.
+# knock DOOR TOKEN: what an agent says to an RECONNECT.
 import json, socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 s.settimeout(20)
 s.connect('\0' + sys.argv[1])
-body = json.dumps({'door': sys.argv[1], 'token': sys.argv[2], 'received': 0}).encode()
+body = json.dumps({'socket': sys.argv[1], 'token': sys.argv[2], 'received': 0}).encode()
 try:
     s.sendall(struct.pack('>IBBHII', len(body), 26, 0, 0, 1, 0) + body)
     print(s.recv(4096)[16:].decode())

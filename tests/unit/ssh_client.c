@@ -19,7 +19,7 @@
 
 struct sshd      server;
 bool             has_server;
-struct agentfile agent;
+struct agent_file agent;
 
 int client_group_setup(void **state)
 {
@@ -33,7 +33,7 @@ int client_group_setup(void **state)
 int client_group_teardown(void **state)
 {
     (void)state;
-    agentfile_clear(&agent);
+    agent_file_clear(&agent);
     if (has_server)
         sshd_stop(&server);
     return 0;
@@ -55,9 +55,9 @@ void use_agent(const char *script)
     struct error err;
     char        *path = xasprintf("%s/agent", server.dir);
 
-    agentfile_clear(&agent);
+    agent_file_clear(&agent);
     sshd_file(&server, "agent", 0700, "%s", script);
-    if (agentfile_open(&agent, path, &err) < 0)
+    if (agent_file_open(&agent, path, &err) < 0)
         fail_msg("%s", err.text);
     free(path);
 }

@@ -25,7 +25,7 @@
 
 extern struct sshd      server;
 extern bool             has_server;
-extern struct agentfile agent;
+extern struct agent_file agent;
 
 struct client {
     struct event_base *base;

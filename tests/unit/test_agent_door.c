@@ -27,7 +27,7 @@
 
 struct world {
     struct event_base *base;
-    struct door       *door;
+    struct reconnect_socket *socket;
     char               name[64];
     int                came; /* callers that were let in */
     uint64_t           received;
@@ -54,8 +54,8 @@ static int set_up(void **state)
 
     snprintf(world->name, sizeof world->name, "muster-test-%ld", (long)getpid());
     world->base = event_base_new();
-    world->door = door_open(world->base, world->name, TOKEN, 3, attach, world, &err);
-    assert_non_null(world->door);
+    world->socket = reconnect_socket_open(world->base, world->name, TOKEN, 3, attach, world, &err);
+    assert_non_null(world->socket);
     *state = world;
     return 0;
 }
@@ -64,19 +64,19 @@ static int tear_down(void **state)
 {
     struct world *world = *state;
 
-    door_close(world->door);
+    reconnect_socket_close(world->socket);
     event_base_free(world->base);
     free(world);
     return 0;
 }
 
-/* What the door says to these bytes: into answer, up to its end. Caller frees nothing. */
+/* What the socket says to these bytes: into answer, up to its end. Caller frees nothing. */
 static const char *say(struct world *world, const void *bytes, size_t size)
 {
     static char  answer[2048];
     struct error err;
     ssize_t      got;
-    int          fd = door_knock(world->name, &err), turns = 0;
+    int          fd = reconnect_socket_connect(world->name, &err), turns = 0;
 
     assert_true(fd >= 0);
     fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -97,7 +97,7 @@ static const char *ask_json(struct world *world, uint32_t generation, json_t *bo
     const char      *answer;
     size_t           size;
 
-    frame_put_json(out, FRAME_ATTACH, generation, 0, body);
+    frame_put_json(out, FRAME_RECONNECT, generation, 0, body);
     evbuffer_add(out, more, strlen(more));
     size = evbuffer_get_length(out);
     answer = say(world, evbuffer_pullup(out, -1), size);
@@ -149,7 +149,7 @@ static void test_survives_what_is_no_request(void **state)
     assert_non_null(strstr(say(world, junk, sizeof junk), "frame of"));
     memset(junk, 0, sizeof junk);
     junk[2] = 0x40; /* a body of 16 KiB, in a frame that may have 4 */
-    junk[4] = FRAME_ATTACH;
+    junk[4] = FRAME_RECONNECT;
     assert_non_null(strstr(say(world, junk, sizeof junk), "too long"));
     assert_int_equal(world->came, 0);
     assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
@@ -165,7 +165,7 @@ static void test_bounds_its_callers(void **state)
     char          byte;
 
     for (i = 0; i < 16; i++) {
-        fd[i] = door_knock(world->name, &err);
+        fd[i] = reconnect_socket_connect(world->name, &err);
         assert_true(fd[i] >= 0);
         event_base_loop(world->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
     }
@@ -184,7 +184,7 @@ static void test_rests_without_descriptors(void **state)
     struct world *world = *state;
     struct rlimit few, all;
     struct error  err;
-    int           fd = door_knock(world->name, &err), turns = 0;
+    int           fd = reconnect_socket_connect(world->name, &err), turns = 0;
     int64_t       end_ns = clock_now_ns() + NS_PER_S / 4;
 
     assert_true(fd >= 0);
@@ -205,9 +205,9 @@ static void test_says_when_nobody_is_there(void **state)
     struct world *world = *state;
     struct error  err;
 
-    assert_int_equal(door_knock("muster-test-nobody", &err), -1);
+    assert_int_equal(reconnect_socket_connect("muster-test-nobody", &err), -1);
     assert_non_null(strstr(err.text, "no longer there"));
-    assert_null(door_open(world->base, world->name, TOKEN, 3, attach, world, &err));
+    assert_null(reconnect_socket_open(world->base, world->name, TOKEN, 3, attach, world, &err));
     assert_non_null(strstr(err.text, "in use"));
 }
 

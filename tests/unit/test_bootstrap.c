@@ -23,7 +23,7 @@
 static void test_dialogue_in_pieces(void **state)
 {
     static char         bytes[] = "agent's bytes";
-    struct agentfile    pushed = { .bytes = bytes, .size = sizeof bytes, .sha256 = "abc" };
+    struct agent_file    pushed = { .bytes = bytes, .size = sizeof bytes, .sha256 = "abc" };
     struct conn_failure why;
     struct bootstrap    b;
     struct evbuffer    *in = evbuffer_new(), *out = evbuffer_new();

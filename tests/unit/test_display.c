@@ -16,7 +16,7 @@
 #include "output/display.h"
 #include "output/fold.h"
 #include "output/tail.h"
-#include "visible.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define ERASE "\r\033[K"
@@ -33,7 +33,7 @@ static void expect_text(struct buffer *out, const char *text)
 
 static void expect_visible(const char *text, size_t size, const char *shown)
 {
-    char *made = visible_text(text, size);
+    char *made = sanitize_text(text, size);
 
     assert_string_equal(made, shown);
     free(made);
@@ -62,7 +62,7 @@ static void test_visible(void **state)
         { "\033[?25l\033[>1m\033[=1m", "^[[?25l^[[>1m^[[=1m" },
         { "a\bb\177\r\n\001", "a^Hb^?^M^J^A" },
         { "\xc2\x9b" "31m\xc2\x85", "\\u009b31m\\u0085" },
-        /* not UTF-8: stray, cut short, overlong, surrogate, beyond the last */
+        /* not UTF-8: orphan, cut short, overlong, surrogate, beyond the last */
         { "\x9b" "2J", "\\x9b2J" },
         { "\xe2\x96", "\\xe2\\x96" },
         { "\xc0\xaf\xc1\xbf", "\\xc0\\xaf\\xc1\\xbf" },
@@ -83,7 +83,7 @@ static void test_visible(void **state)
     memcpy(long_colour, "\033[", 2);
     long_colour[sizeof long_colour - 1] = 'm';
     {
-        char *made = visible_text(long_colour, sizeof long_colour);
+        char *made = sanitize_text(long_colour, sizeof long_colour);
 
         assert_memory_equal(made, "^[[", 3);
         free(made);
@@ -112,7 +112,7 @@ static void test_visible_is_cut_to_columns(void **state)
     for (i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct buffer out = { 0 };
 
-        visible_add(&out, rows[i].text, strlen(rows[i].text), rows[i].columns);
+        sanitize_add(&out, rows[i].text, strlen(rows[i].text), rows[i].columns);
         expect_text(&out, rows[i].shown);
     }
 }

@@ -64,7 +64,7 @@ static void answer(struct fixture *f, size_t node, const char *text)
     json_decref(body);
 }
 
-static void orders_candidates(void **state)
+static void launcher_frames_candidates(void **state)
 {
     static const char *const expected[] = { "172.17.0.1", "10.0.0.1", "fd00::1", "127.0.0.1" };
     struct fixture          *f = *state;
@@ -150,7 +150,7 @@ static void refuses_malformed_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(orders_candidates, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(launcher_frames_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_the_first_that_all_reach, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_who_did_not_reach_what, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_user_gave, set_up, tear_down),

@@ -32,9 +32,9 @@ static void test_lease(void **state)
     size_t i;
 
     (void)state;
-    assert_true(silence_lease_s(DEAD_AFTER_S, NULL, 0) == DEAD_AFTER_S);
+    assert_true(liveness_lease_s(DEAD_AFTER_S, NULL, 0) == DEAD_AFTER_S);
     for (i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (silence_lease_s(DEAD_AFTER_S, &cases[i].line, cases[i].resent_before) !=
+        if (liveness_lease_s(DEAD_AFTER_S, &cases[i].line, cases[i].resent_before) !=
             cases[i].lease_s)
             fail_msg("%s: not %g s", cases[i].what, cases[i].lease_s);
 }

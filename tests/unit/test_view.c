@@ -30,7 +30,7 @@ static void reads_lists_and_ranges(void **state)
 
     (void)state;
     for (i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(view_parse_ranks(good[i].text, WORLD, &shown, NULL), 0);
+        assert_int_equal(rank_labels_parse_shown(good[i].text, WORLD, &shown, NULL), 0);
         for (rank = 0; rank < WORLD; rank++)
             assert_int_equal(shown[rank], good[i].shown[rank] == '1');
         free(shown);
@@ -46,7 +46,7 @@ static void refuses_nonsense(void **state)
 
     (void)state;
     for (i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(view_parse_ranks(bad[i], WORLD, &shown, &err), -1);
+        assert_int_equal(rank_labels_parse_shown(bad[i], WORLD, &shown, &err), -1);
         assert_non_null(strstr(err.text, "--show-ranks"));
     }
 }

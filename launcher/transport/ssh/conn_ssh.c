@@ -81,7 +81,7 @@ static const struct handshake_ops handshake_ops = {
 /* ---- the interface of conn.h ---- */
 
 struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
-                          const struct agentfile *agent, const struct conn_ops *ops, void *arg)
+                          const struct agent_file *agent, const struct conn_ops *ops, void *arg)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct conn_ssh      *c = xcalloc(1, sizeof *c);

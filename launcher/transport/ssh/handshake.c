@@ -50,7 +50,7 @@ enum stage {
 struct handshake {
     struct event_base          *base;
     struct conn_target          target; /* its strings are ours */
-    const struct agentfile     *agent;
+    const struct agent_file     *agent;
     const struct handshake_ops *ops;
     void                       *arg;
     enum stage                  stage;
@@ -107,7 +107,7 @@ static const struct {
 };
 
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                const struct agentfile *agent, const struct handshake_ops *ops,
+                                const struct agent_file *agent, const struct handshake_ops *ops,
                                 void *arg)
 {
     struct handshake *h = xcalloc(1, sizeof *h);

@@ -27,7 +27,7 @@ struct handshake_ops {
 
 /* target is copied, agent is borrowed. */
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                const struct agentfile *agent, const struct handshake_ops *ops,
+                                const struct agent_file *agent, const struct handshake_ops *ops,
                                 void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);

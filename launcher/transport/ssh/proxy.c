@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "printable.h"
+#include "sanitize.h"
 #include "transport/children.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -79,7 +79,7 @@ void proxy_complaint(struct proxy *proxy, char *text, size_t size)
         return;
     }
     said_cb(event_get_fd(proxy->ears), EV_READ, proxy); /* its last words */
-    printable_tail((char *)evbuffer_pullup(proxy->said, -1), evbuffer_get_length(proxy->said), text,
+    sanitize_tail((char *)evbuffer_pullup(proxy->said, -1), evbuffer_get_length(proxy->said), text,
                    size);
 }
 

@@ -11,7 +11,7 @@
 
 #include "exit_code.h"
 #include "log.h"
-#include "printable.h"
+#include "sanitize.h"
 #include "xalloc.h"
 
 #define PUSH_BYTES_PER_S (64 * 1024) /* a push may take as long as on such a link */
@@ -26,7 +26,7 @@ static void describe_shell(struct remote *r, char *text, size_t size);
 static void describe_end(const struct ssh_stream *stream, char *text, size_t size);
 
 void remote_init(struct remote *r, ssh_session session, const struct ssh_config *config,
-                 const struct agentfile *agent, const char *host)
+                 const struct agent_file *agent, const char *host)
 {
     *r = (struct remote){ .session = session, .config = config, .agent = agent, .host = host,
                           .timeout_s = REMOTE_TIMEOUT_S };
@@ -83,7 +83,7 @@ int remote_ended(struct remote *r, struct conn_failure *why)
     describe_end(s, end, sizeof end);
     why->is_cut = s->exit_status < 0 && s->exit_signal[0] == '\0';
     if (count > 0)
-        printable_tail((const char *)evbuffer_pullup(s->grumble, -1), count, said, sizeof said);
+        sanitize_tail((const char *)evbuffer_pullup(s->grumble, -1), count, said, sizeof said);
     return conn_failure_set(why, EXIT_LOST, "muster-agent %s%s%s", end,
                             said[0] != '\0' ? ": " : "", said);
 }
@@ -190,7 +190,7 @@ static void describe_shell(struct remote *r, char *text, size_t size)
     char   said[640] = "";
 
     if (count > 0)
-        printable_tail((const char *)evbuffer_pullup(r->stream.grumble, -1), count, said,
+        sanitize_tail((const char *)evbuffer_pullup(r->stream.grumble, -1), count, said,
                        sizeof said);
     bootstrap_end(&r->bootstrap, r->stream.in);
     if (said[0] == '\0')

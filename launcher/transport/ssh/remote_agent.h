@@ -23,7 +23,7 @@
 struct remote {
     ssh_session              session; /* NULL: not begun. This and the next four are borrowed */
     const struct ssh_config *config;
-    const struct agentfile  *agent;
+    const struct agent_file  *agent;
     const char              *host;    /* for the log */
     struct ssh_stream        stream;
     struct bootstrap         bootstrap;
@@ -34,7 +34,7 @@ struct remote {
 };
 
 void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
-                 const struct agentfile *agent, const char *host);
+                 const struct agent_file *agent, const char *host);
 /* Before ssh_free(session). */
 void remote_clear(struct remote *remote);
 

@@ -1,9 +1,9 @@
-/* visible.c - see visible.h
+/* sanitize.c - see sanitize.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "visible.h"
+#include "sanitize.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +16,8 @@
 #define TAB_STOP   8
 #define GLYPH_MAX  8 /* bytes that stand for one character: \u009b */
 #define COLOUR_OFF "\033[0m"
+#define CUT        "..." /* in front of a tail that was cut */
+#define LINE       " | " /* in a tail, for a line break */
 
 /* What stands for the next character of a text. */
 struct glyph {
@@ -30,8 +32,10 @@ static size_t colour(const char *text, size_t size, bool *is_on);
 static void   next_glyph(const char *text, size_t size, size_t column,
                          struct glyph *glyph);
 static size_t columns_of(uint32_t code);
+static bool   is_space(char c);
+static size_t shown_length(const char *bytes, size_t count);
 
-void visible_add(struct buffer *out, const char *text, size_t size, size_t columns)
+void sanitize_add(struct buffer *out, const char *text, size_t size, size_t columns)
 {
     size_t       at = 0, column = 0, taken;
     struct glyph glyph;
@@ -59,11 +63,11 @@ void visible_add(struct buffer *out, const char *text, size_t size, size_t colum
         buffer_add_text(out, COLOUR_OFF);
 }
 
-char *visible_text(const char *text, size_t size)
+char *sanitize_text(const char *text, size_t size)
 {
     struct buffer made = { 0 };
 
-    visible_add(&made, text, size, VISIBLE_ALL);
+    sanitize_add(&made, text, size, SANITIZE_ALL);
     buffer_add(&made, "", 1);
     return made.bytes;
 }
@@ -121,4 +125,63 @@ static void next_glyph(const char *text, size_t size, size_t column, struct glyp
 static size_t columns_of(uint32_t code)
 {
     return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
+}
+
+/* ---- the end of what a node says, on one line ---- */
+
+void sanitize_tail(const char *bytes, size_t count, char *text, size_t size)
+{
+    size_t at = 0, put = 0, length;
+    bool   has_break = false;
+
+    while (count > 0 && is_space(bytes[count - 1]))
+        count--;
+    /* A newline may take three places for one; what then does not fit is lost
+     * at the end, so leave some room. */
+    if (count > size / 2) {
+        at = count - size / 2;
+        while (at < count && ((unsigned char)bytes[at] & 0xc0) == 0x80)
+            at++;
+        memcpy(text, CUT, strlen(CUT));
+        put = strlen(CUT);
+    }
+    while (at < count && is_space(bytes[at]))
+        at++;
+    while (at < count && put + strlen(LINE) + 4 < size) {
+        if (bytes[at] == '\n' || bytes[at] == '\r') {
+            has_break = true;
+            at++;
+            continue;
+        }
+        if (has_break) {
+            memcpy(text + put, LINE, strlen(LINE));
+            put += strlen(LINE);
+            has_break = false;
+        }
+        length = shown_length(bytes + at, count - at);
+        if (length == 0) {
+            text[put++] = bytes[at] == '\t' ? ' ' : '?';
+            at++;
+            continue;
+        }
+        memcpy(text + put, bytes + at, length);
+        put += length;
+        at += length;
+    }
+    text[put] = '\0';
+}
+
+static bool is_space(char c)
+{
+    return c == '\n' || c == '\r' || c == ' ' || c == '\t';
+}
+
+/* Length of the UTF-8 character at bytes that a terminal merely shows; 0 for
+ * anything else, C1 controls (U+0080 to U+009F) included. */
+static size_t shown_length(const char *bytes, size_t count)
+{
+    uint32_t code;
+    size_t   length = utf8_decode(bytes, count, &code);
+
+    return length > 0 && code >= ' ' && (code < 0x7f || code >= 0xa0) ? length : 0;
 }
