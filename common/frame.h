@@ -54,7 +54,7 @@ enum frame_type {
     FRAME_STACKS,    /* L>A empty: where are they? */
     FRAME_STACKED,   /* A>L json: there */
     FRAME_ACK,       /* both  u64: so many bytes of your stream have come (resend_queue.h) */
-    FRAME_RECONNECT,    /* L>A json: go on with a run over this connection (redial.c, door.c) */
+    FRAME_RECONNECT, /* L>A json: go on with a run over this connection */
     FRAME_RESUMED,   /* A>L json: done; both go on where the other is */
     FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
     FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */

@@ -189,7 +189,7 @@ static void finish(struct clean *clean)
     clean->has_more = clean->has_more || orphans_are_full(&clean->orphans) ||
                       json_array_size(stale) == STALE_FILES_MAX;
     body = json_pack("{s:o, s:o, s:o, s:o}", "processes", processes, "shm", list_shm(clean),
-                     "stale", stale, "gpu_holders",
+                     "stale_files", stale, "gpu_holders",
                      clean->only_orphans ? json_array() : gpu_holders(NULL));
     clean->has_more = shorten(body) || clean->has_more;
     json_object_set_new(body, "more", json_boolean(clean->has_more));
@@ -199,7 +199,7 @@ static void finish(struct clean *clean)
 /* To what a frame holds: a name of control characters takes six times its size in JSON. */
 static bool shorten(json_t *body)
 {
-    static const char *const lists[] = { "processes", "shm", "stale", "gpu_holders" };
+    static const char *const lists[] = { "processes", "shm", "stale_files", "gpu_holders" };
     json_t *longest, *list;
     size_t  i, left;
     bool    is_cut = false;

@@ -1,10 +1,10 @@
 /* agent.h - the state of an agent, shared by the files that make it up
  *
  *     agent.c    the life of it: start, heartbeat, loss of the link, end
- *     orders.c   what the launcher says, and what follows
- *     news.c     what the guard says, and what follows
+ *     launcher_frames.c   what the launcher says, and what follows
+ *     guard_events.c     what the guard says, and what follows
  *     ending.c   from "stop" to DONE, also when the guard is gone
- *     pump.c     output of all ranks onto the link
+ *     output_pump.c     output of all ranks onto the link
  *     reconnect.c the launcher is lost, and comes back
  *     bcast.c    files come
  *     rank.c     one rank
@@ -109,7 +109,7 @@ void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
 void agent_set_heartbeat(struct agent *agent, double seconds);
 
-/* orders.c: a frame of the link; arg is the agent. */
+/* launcher_frames.c: a frame of the link; arg is the agent. */
 int  agent_frame(const struct frame *frame, void *arg, struct error *err);
 /* Start ranks, a few at a time. */
 void agent_start_ranks(struct agent *agent);
@@ -118,7 +118,7 @@ void agent_log_changed(struct agent *agent);
 /* The answer of a probe. */
 void agent_probed(json_t *body, void *arg);
 
-/* news.c: watch the guard that was just started; event callbacks, arg is the agent. */
+/* guard_events.c: watch the guard that was just started; event callbacks, arg is the agent. */
 void agent_watch_guard(struct agent *agent);
 
 /* ending.c */
@@ -138,7 +138,7 @@ frame_f agent_take_reconnect;
 /* bcast.c */
 frame_f agent_take_tree, agent_take_entries, agent_take_file, agent_take_data;
 
-/* pump.c */
+/* output_pump.c */
 void agent_pump(struct agent *agent);
 
 #endif

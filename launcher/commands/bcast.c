@@ -1,6 +1,6 @@
 /* bcast.c - `muster bcast`: files of this machine to all nodes
  *
- * Each node gets one tree (tree.h) after the other: where it is, then its entries, a frame
+ * Each node gets one tree (bcast_tree.h) after the other: where it is, then its entries, a frame
  * full of them at a time. The agent makes directories and links, and answers which files it
  * wants the contents of; those go before any further entries, so that what it wants is
  * never a long list. All that is sent takes credit, which comes back when the agent has

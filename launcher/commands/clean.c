@@ -31,7 +31,7 @@
 #define COLUMNS    8
 
 /* The arrays of CLEANED. The last one is not ours to end. */
-static const char *const kinds[] = { "processes", "shm", "litter", "gpu_holders" };
+static const char *const kinds[] = { "processes", "shm", "stale_files", "gpu_holders" };
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
 
@@ -223,7 +223,7 @@ static void list_node(const struct run *run, size_t node, struct table *table)
                           (double)json_integer_value(json_object_get(item, "size")) / MIB));
         free(name);
     }
-    json_array_foreach(json_object_get(left, "litter"), i, item)
+    json_array_foreach(json_object_get(left, "stale_files"), i, item)
         add_row(table, host, xstrdup(is_true(item, "gone") ? "removed" : "left"),
                 safe_of(item, "what"), item, safe_of(item, "path"));
     json_array_foreach(json_object_get(left, "gpu_holders"), i, item)

@@ -4,13 +4,13 @@
  *                     values
  *     log             every change of state, at the level of -v; locked by the launcher for
  *                     as long as it lives
- *     status.json     how it stands, while it goes on (live.c)
+ *     status.json     how it stands, while it goes on (run_status.c)
  *     stdout, stderr  with --detach: what a terminal would have got
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung
  *
  * For the question that comes the day after, and for muster attach, status and stop
- * (kept.h). The last RUN_DIR_KEPT runs stay, and all that go on; `muster exec` leaves none.
+ * (history.h). The last RUN_DIR_KEPT runs stay, and all that go on; `muster exec` leaves none.
  * Directories are 0700.
  * SPDX-License-Identifier: Apache-2.0
  */

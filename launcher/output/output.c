@@ -1,7 +1,7 @@
 /* output.c - see output.h
  *
  * All of this is the event loop's. What the writers' threads have to say comes back
- * by credit.c.
+ * by mailbox.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* run.h - one run while it goes on: what launch.c, phase.c, intake.c, interrupt.c and
+/* run.h - one run while it goes on: what launch.c, phase.c, agent_frames.c, interrupt.c and
  * those they call share, and nobody else
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,7 +57,7 @@ struct node_job {
     void (*free)(struct run *run);
 };
 
-extern const struct node_job clean_job; /* leftovers.c */
+extern const struct node_job clean_job; /* clean.c */
 extern const struct node_job bcast_job; /* bcast.c */
 
 struct run {
@@ -127,14 +127,14 @@ extern const struct node_ops run_node_ops; /* arg: the run */
 /* The phase as the log has it. */
 const char *run_phase_name(const struct run *run);
 
-/* startcheck.c: what speaks against a start; nodes fail by it, or it is warned
+/* start_check.c: what speaks against a start; nodes fail by it, or it is warned
  * about. When all have answered; when one is ready (false: it has failed); before
  * GO. */
 void run_check_nodes(struct run *run);
 void run_check_clocks(const struct run *run);
 bool run_check_ready(struct run *run, struct node *node, const json_t *ready);
 
-/* intake.c: a frame of a node has come (node_ops.frame). */
+/* agent_frames.c: a frame of a node has come (node_ops.frame). */
 void agent_frames_take(struct node *node, const struct frame *frame, const json_t *body, void *run);
 extern const struct output_ops agent_frames_output_ops; /* arg: the run */
 
@@ -153,7 +153,7 @@ void hang_take_probed(struct run *run, struct node *node, const json_t *body);
 void hang_report(const struct run *run, FILE *out);
 void hang_free(struct hang *hang);
 
-/* live.c: how it stands, for muster status. A rank has started, or said something; with
+/* run_status.c: how it stands, for muster status. A rank has started, or said something; with
  * each beat what has changed is written. */
 void run_status_begin(struct run *run);
 void run_status_rank_started(struct run *run, uint32_t rank);

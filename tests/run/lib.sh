@@ -8,6 +8,7 @@
 top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 top_builddir=${top_builddir:-$top_srcdir}
 here=$top_srcdir/tests/run
+script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
 
 test_name=$(basename "$0" .t)
 test_count=0
@@ -314,7 +315,7 @@ own_namespaces() {
         need namespaces
         cd / && rm -rf "$tmp"
     fi
-    enter_namespaces "$here/$(basename "$0")"
+    enter_namespaces "$script"
 }
 
 test_setup

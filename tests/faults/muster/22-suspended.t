@@ -1,0 +1,22 @@
+#!/bin/sh
+# Row 22: Ctrl-Z. muster refuses to stand still, since its nodes would take it for dead; the run
+# goes on.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
+
+ranks_wait
+control 4 -H node1:2,node2:2 ./rank
+faulty_start 4 --heartbeat 0.2 --dead-after 1 -H node1:2,node2:2 ./rank
+kill -TSTP "$pid"
+ok "it says why not" wait_for 5 grep -q 'cannot be suspended.*end the run after 1 s' err
+is "it was not stopped" "$(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" | tr S R)" R
+# Nor by a terminal that is not the background's (stty tostop).
+kill -TTOU "$pid"
+kill -TTIN "$pid"
+# Should it be stopped all the same, the nodes end the run after --dead-after: this is longer.
+time_passes 1.5
+: >go
+finish_run 20
+ended 0
+says_not 'suspect|lost'
+finish

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Row 4: the kernel kills a rank that needs more memory than its control group has. The report
+# brings the evidence.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
+
+need world
+world_memory 64
+
+rank_does <<'END'
+[ "$RANK" != 1 ] || exec python3 -c 'bytearray(128 << 20)'
+exec sleep 60
+END
+control 4 -H node1:2,node2:2 ./rank
+faulty -H node1:2,node2:2 ./rank
+ended 137
+says 'rank 1 on node1 failed first: killed by SIGKILL.*(OOM|out of memory)' 'oom_kill [0-9]+.+[0-9]+' \
+    'limit 64 MiB'
+ok "... in --json too" json_says end.json '"oom_kill" in d["results"][1]["oom"]'
+ok "only that rank was hit" json_says end.json \
+    'all(r["after_stop"] for r in d["results"] if r["rank"] != 1)'
+ok "the others were stopped within 1.5 s" json_says end.json \
+    'all(r["end"] - d["results"][1]["end"] < 1.5 for r in d["results"])'
+finish

@@ -1,0 +1,49 @@
+#!/bin/sh
+# What is kept of a run, and what is not: $XDG_STATE_HOME/muster/runs.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+runs=$HOME/.local/state/muster/runs
+run muster -H node1:2,node2:2 --env TOKEN=correct-horse -- sh -c '[ $RANK != 3 ] || exit 5'
+is "the run ends as it should" "$rc" 5
+kept=$(ls "$runs")
+is "one run is kept" "$(echo "$kept" | wc -l)" 1
+is "its files are" "$(ls "$runs/$kept" | tr '\n' ' ')" "log plan.json result.json "
+ok "the log has every state" sh -c "
+    grep -q 'node2: preparing -> ready' '$runs/$kept/log' &&
+    grep -q 'running -> stopping' '$runs/$kept/log'"
+is "the result names the culprit" "$(python3 -c "
+import json; r = json.load(open('$runs/$kept/result.json'))
+print(r['exit_status'], r['first_failure']['rank'], r['run_id'] == '$kept')")" "5 3 True"
+is "the plan has the name of a variable" "$(grep -c '"TOKEN"' "$runs/$kept/plan.json")" 2
+ok "... and nobody its value" not grep -rq correct-horse "$runs"
+is "nobody else can read it" "$(find "$runs" -perm /077 | wc -l)" 0
+run muster -vv -H node1:1 --env TOKEN=correct-horse true
+ok "-vv keeps no values either" not grep -rq correct-horse "$runs"
+
+run muster exec -H node1 -- true
+is "muster exec leaves none" "$(ls "$runs" | wc -l)" 2
+
+# Run ids begin with their date, so these are older than any.
+for i in $(seq 10 40); do
+    mkdir "$runs/20200101-0000$i-abcd"
+    touch "$runs/20200101-0000$i-abcd/log"
+done
+echo precious >"$runs/20200101-000010-abcd/notes"
+run muster -H node1:1 true
+is "the last 20 are kept, and one that holds somebody's own file" "$(ls "$runs" | wc -l)" 21
+ok "... which is untouched" grep -q precious "$runs/20200101-000010-abcd/notes"
+
+chmod 500 "$runs"
+XDG_STATE_HOME=/dev/null/nowhere
+export XDG_STATE_HOME
+run muster -v -H node1:1 true
+is "a run that cannot be kept is a run all the same" "$rc" 0
+ok "... and -v says so" grep -q "nothing of this run is kept" err
+chmod 700 "$runs"
+unset XDG_STATE_HOME
+run env HOME="$tmp/nowhere" muster -v -H node1:1 true
+is "a home that is not there: the same" "$rc" 0
+ok "... -v says so" grep -q "nothing of this run is kept: HOME is .*/nowhere" err
+ok "... and it is not made" test ! -e "$tmp/nowhere"
+finish

@@ -1,0 +1,47 @@
+#!/bin/sh
+# A stock PyTorch finds its peers over 2 nodes x 2: the scripts that DeepSpeed users write.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+need torch
+examples=$top_srcdir/contrib/examples
+# Debian 13 builds PyTorch without libuv, but leaves its use the default.
+four="-H node1:2,node2:2 --env OMP_NUM_THREADS=1 --env USE_LIBUV=0"
+export PYTHONDONTWRITEBYTECODE=1
+run_limit=120
+# shellcheck disable=SC2086
+{
+run muster $four "$examples/check_nodes.py"
+is "check_nodes.py: broadcast, send/recv, barrier, all_reduce" "$rc" 0
+run muster $four "$examples/train_ddp.py"
+is "train_ddp.py: 100 steps of DistributedDataParallel" "$rc" 0
+ok "... and rank 0 prints the loss" grep -qi 'loss' out
+ok "nothing is left" no_leftovers
+cat >loads.py <<'END'
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+data = TensorDataset(torch.arange(1000, dtype=torch.float32))
+loader = DataLoader(data, batch_size=10, num_workers=2, persistent_workers=True)
+for epoch in range(2):
+    total = sum(batch.sum().item() for (batch,) in loader)
+print("total", total)
+END
+run muster $four loads.py
+is "loader processes that share memory with their rank: 0" "$rc" 0
+ok "... every rank got all of it" test "$(grep -c 'total 499500.0' out)" = 4
+ok "... nothing is left" no_leftovers
+cat >dies.py <<'END'
+import os
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.barrier()
+if dist.get_rank() == 3:
+    raise ValueError("rank 3 has had enough")
+dist.barrier()
+END
+run muster --grace 5 $four dies.py
+is "a rank that raises ends the run: 1" "$rc" 1
+ok "... its error is shown at the end" sh -c "tail -n 25 err | grep -q 'rank 3 has had enough'"
+ok "... nothing is left" no_leftovers
+}
+finish
