@@ -17,12 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
 #include "session/agent.h"
 #include "xalloc.h"
 
-#define EXIT_USAGE 2
 
 static int  read_arguments(int argc, char **argv, const char **nonce);
 static bool is_nonce(const char *text);

@@ -1,4 +1,4 @@
-/* exit_code.h - muster's own exit codes; the manual lists them
+/* exit_code.h - muster's own exit codes, and its agent's; the manual lists them
  *
  * A rank's code always passes through unchanged, 128+N for a signal.
  * SPDX-License-Identifier: Apache-2.0

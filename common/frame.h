@@ -24,6 +24,7 @@
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
 #define FRAME_RANKS_MAX    1024        /* on one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
+#define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
 #define FRAME_NOISE_MAX    (256 * 1024) /* bytes of login-shell noise before the nonce */
 
 enum frame_type {

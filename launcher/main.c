@@ -18,6 +18,7 @@
 
 #include <openssl/crypto.h>
 
+#include "commands/commands.h"
 #include "commands/detach.h"
 #include "history/history.h"
 #include "json_file.h"
@@ -42,6 +43,7 @@ static int   run_command(const struct options *options);
 static int   run(const struct options *options);
 static int   find_hosts(const struct options *options, struct hostlist *hosts,
                         char **include, struct error *err);
+static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
 /* OpenSSL crashes where memory is out, and takes other functions for it only before its
@@ -187,7 +189,7 @@ static int run(const struct options *options)
     else if (options->detach)
         status = detach_run(options, &plan);
     else
-        status = launch_run(options, &plan, NULL);
+        status = launch_run(options, &plan, job_of(options->command), NULL);
     goto out;
 failed:
     log_error("%s", err.text);
@@ -216,6 +218,13 @@ static int find_hosts(const struct options *options, struct hostlist *hosts, cha
     else
         log_info("no hostfile (%s): running on this machine alone", options->hostfile);
     return local_hosts(options, environ, hosts, include, err);
+}
+
+static const struct node_job *job_of(enum command command)
+{
+    return command == COMMAND_CLEAN   ? &clean_job
+           : command == COMMAND_BCAST ? &bcast_job
+                                      : NULL;
 }
 
 /* --dry-run: the plan for people, or as JSON where --json says. */

@@ -125,7 +125,7 @@ int reconnect_socket_request(const json_t *body, const char **name, const char *
 
     if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "socket", name, "token", token, "received",
                     &position) < 0 ||
-        (*name)[0] == '\0' || strlen(*name) > RECONNECT_SOCKET_NAME_MAX || position < 0)
+        (*name)[0] == '\0' || strlen(*name) > FRAME_SOCKET_MAX || position < 0)
         return err_set(err, "RECONNECT frame: no \"socket\", \"token\" or \"received\", or one that "
                             "cannot be");
     *received = (uint64_t)position;
@@ -135,7 +135,7 @@ int reconnect_socket_request(const json_t *body, const char **name, const char *
 /* Its name begins with NUL: it is no file. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
-    size_t size = strnlen(name, RECONNECT_SOCKET_NAME_MAX);
+    size_t size = strnlen(name, FRAME_SOCKET_MAX);
 
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
     memcpy(address->sun_path + 1, name, size);

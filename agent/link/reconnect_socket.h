@@ -17,7 +17,6 @@
 
 #include "err.h"
 
-#define RECONNECT_SOCKET_NAME_MAX 96 /* sun_path holds 108 */
 
 struct reconnect_socket;
 

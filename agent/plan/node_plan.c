@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "frame.h"
-#include "link/reconnect_socket.h"
 #include "xalloc.h"
 
 /* What every reading function below needs. */
@@ -149,9 +148,9 @@ static int read_reconnect(struct reader *in, struct node_plan *plan)
     if (get_text(in, "socket", &plan->socket) < 0 || get_text(in, "token", &plan->token) < 0 ||
         get_seconds(in, "window_s", &plan->reconnect_s) < 0)
         return -1;
-    if (plan->socket[0] == '\0' || strlen(plan->socket) > RECONNECT_SOCKET_NAME_MAX || strlen(plan->token) < 32)
+    if (plan->socket[0] == '\0' || strlen(plan->socket) > FRAME_SOCKET_MAX || strlen(plan->token) < 32)
         return err_set(in->err, "PLAN frame: a \"socket\" of 1 to %d bytes and a \"token\" of 32 "
-                                "are wanted", RECONNECT_SOCKET_NAME_MAX);
+                                "are wanted", FRAME_SOCKET_MAX);
     return 0;
 }
 

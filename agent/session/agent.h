@@ -22,6 +22,7 @@
 
 #include "cleanup/clean.h"
 #include "copy/bcast_receive.h"
+#include "exit_code.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
 #include "link/link.h"
@@ -38,8 +39,6 @@
 #include "session/idle.h"
 #include "session/stacks.h"
 #include "strlist.h"
-
-#define EXIT_LOST 69 /* of the launcher, as in its manual: this node is lost */
 
 enum agent_state {
     AGENT_WAITING,   /* for PLAN */

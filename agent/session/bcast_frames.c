@@ -14,7 +14,6 @@
 #include "entry.h"
 #include "xalloc.h"
 
-#define EXIT_PROTOCOL 76
 
 static void failed_cb(uint32_t number, const char *what, const char *why, bool is_all, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);

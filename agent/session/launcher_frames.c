@@ -21,7 +21,6 @@
  * socket in both directions. */
 #define STARTING_MAX  16
 #define CREDIT_MAX    (UINT64_C(1) << 40)
-#define EXIT_INTERNAL 70
 
 static frame_f take_ping, take_pong, take_probe, take_blob, take_plan, take_go, take_credit,
     take_kvs, take_signal, take_stop, take_clean, take_stacks, take_ack;

@@ -3,12 +3,13 @@
  */
 #include "config.h"
 
-#include "history/history.h"
+#include "commands/commands.h"
 
 #include <unistd.h>
 
 #include "exit_code.h"
 #include "history/follow.h"
+#include "history/history.h"
 #include "log.h"
 
 static struct past_run *choose(const struct history *list, const char *word,

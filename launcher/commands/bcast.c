@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "commands/commands.h"
 #include "log.h"
 #include "xalloc.h"
 

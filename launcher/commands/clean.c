@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "run/run.h"
+#include "commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@
 #include "commands/table.h"
 #include "frame.h"
 #include "hostrange.h"
+#include "run/run.h"
 #include "xalloc.h"
 
 #define EXIT_LEFT  1    /* something of ours was found, and is there still */

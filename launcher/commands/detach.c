@@ -19,17 +19,19 @@
 #include "log.h"
 #include "run/launch.h"
 
+static int  launch(const struct options *options, struct plan *plan, int fd);
+static int  leave(const struct run_dir *dir, void *arg, struct error *err);
 static int  move_output(const struct run_dir *dir, const char *name, int to,
                         struct error *err);
+static void started(void *arg);
 static int  stay(const struct plan *plan, pid_t launcher, int fd);
 static bool launcher_has_directory(int fd);
 static int  status_of(pid_t launcher);
 
 int detach_run(const struct options *options, struct plan *plan)
 {
-    struct detach detach;
-    int           pair[2], status;
-    pid_t         launcher;
+    int   pair[2], status;
+    pid_t launcher;
 
     if (pipe2(pair, O_CLOEXEC) < 0 || (launcher = fork()) < 0) {
         log_error("--detach: %s", strerror(errno));
@@ -37,8 +39,7 @@ int detach_run(const struct options *options, struct plan *plan)
     }
     if (launcher == 0) {
         close(pair[0]);
-        detach.fd = pair[1];
-        return launch_run(options, plan, &detach);
+        return launch(options, plan, pair[1]);
     }
     close(pair[1]);
     status = stay(plan, launcher, pair[0]);
@@ -46,9 +47,23 @@ int detach_run(const struct options *options, struct plan *plan)
     return status;
 }
 
-int detach_leave(const struct detach *detach, const struct run_dir *dir, struct error *err)
+/* ---- the launcher ---- */
+
+/* fd: its word to the foreground, a byte when its output is in the files, and one when all
+ * ranks have started. */
+static int launch(const struct options *options, struct plan *plan, int fd)
 {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    struct launch_watcher watcher = { .kept = leave, .started = started, .arg = &fd };
+
+    return launch_run(options, plan, NULL, &watcher);
+}
+
+/* Out of the terminal, into the files of its directory. Before anything has taken standard
+ * output for what it was. */
+static int leave(const struct run_dir *dir, void *arg, struct error *err)
+{
+    const int *fd = arg;
+    int        null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (null < 0 || dup2(null, STDIN_FILENO) < 0)
         return err_set(err, "/dev/null: %s", strerror(errno));
@@ -58,7 +73,7 @@ int detach_leave(const struct detach *detach, const struct run_dir *dir, struct 
         return -1;
     setsid();
     signal(SIGHUP, SIG_IGN);
-    (void)!write(detach->fd, "", 1);
+    (void)!write(*fd, "", 1);
     return 0;
 }
 
@@ -72,16 +87,19 @@ static int move_output(const struct run_dir *dir, const char *name, int to, stru
     return 0;
 }
 
-void detach_started(struct detach *detach)
+/* Nobody needs to wait any more. */
+static void started(void *arg)
 {
-    if (detach->fd < 0)
+    int *fd = arg;
+
+    if (*fd < 0)
         return;
-    (void)!write(detach->fd, "", 1);
-    close(detach->fd);
-    detach->fd = -1;
+    (void)!write(*fd, "", 1);
+    close(*fd);
+    *fd = -1;
 }
 
-/* In the foreground. */
+/* ---- the foreground ---- */
 
 /* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
 static int stay(const struct plan *plan, pid_t launcher, int fd)

@@ -11,7 +11,7 @@
  */
 #include "config.h"
 
-#include "history/history.h"
+#include "commands/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "commands/table.h"
 #include "exit_code.h"
+#include "history/history.h"
 #include "history/run_dir.h"
 #include "json_file.h"
 #include "log.h"

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "history/history.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "exit_code.h"
+#include "history/history.h"
 #include "history/run_dir.h"
 #include "log.h"
 #include "run/launch.h"
@@ -22,6 +23,7 @@
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
 static int          stop(const struct past_run *run, struct error *err);
+static double       end_s(const struct past_run *run);
 static bool         is_over_in(const struct past_run *run, double seconds);
 
 int command_stop(const struct options *options)
@@ -41,7 +43,7 @@ int command_stop(const struct options *options)
     if (stop(run, &err) < 0)
         goto failed;
     status = EXIT_WAITED;
-    if (is_over_in(run, launch_end_s(json_number_value(past_run_launcher(run, "grace_s"))) + SURE_S)) {
+    if (is_over_in(run, end_s(run))) {
         printf("%s is over\n", run->id);
         status = 0;
     } else {
@@ -106,6 +108,14 @@ static int stop(const struct past_run *run, struct error *err)
     if (fd >= 0)
         close(fd);
     return rc;
+}
+
+/* How long its launcher may take at most. */
+static double end_s(const struct past_run *run)
+{
+    double grace_s = json_number_value(past_run_launcher(run, "grace_s"));
+
+    return grace_s + LAUNCH_STOP_S + LAUNCH_READER_S + SURE_S;
 }
 
 static bool is_over_in(const struct past_run *run, double seconds)

@@ -59,9 +59,4 @@ json_t *past_run_result(int dir_fd);
 /* Rows for people: one a run, or a line that there is none. */
 void history_print(const struct history *list, FILE *out);
 
-/* muster attach, status, stop; each returns its exit status. */
-int command_attach(const struct options *options);
-int command_status(const struct options *options);
-int command_stop(const struct options *options);
-
 #endif

@@ -9,23 +9,22 @@
 
 #include "clock.h"
 #include "log.h"
-#include "run/run.h"
+#include "node/node.h"
 
 /* Of --dead-after: then another connection is made beside the silent one. Early, since over
  * a bad line that may take most of what is left. */
 #define RECONNECT_PART (1.0 / 3)
 #define BAD_LINE_LEASES 2
 
-static double lease_of(const struct run *run, struct node *node, bool is_heard);
+static double lease_of(struct node *node, double dead_after_s, bool is_heard);
 static void   give_up(struct node *node, double silent_s);
 static void   suspect(struct node *node, double silent_s, bool is_silent);
 
-void liveness_check(struct run *run, struct node *node, int64_t now_ns)
+void liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns)
 {
-    double dead_after_s = run->options->dead_after_s, beat_s = run->options->heartbeat_s;
     double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
 
-    if (silent_s >= lease_of(run, node, silent_s < 2 * beat_s)) {
+    if (silent_s >= lease_of(node, dead_after_s, silent_s < 2 * beat_s)) {
         give_up(node, silent_s);
         return;
     }
@@ -37,15 +36,15 @@ void liveness_check(struct run *run, struct node *node, int64_t now_ns)
 }
 
 /* While it is heard, how much its line has lost so far is noted. */
-static double lease_of(const struct run *run, struct node *node, bool is_heard)
+static double lease_of(struct node *node, double dead_after_s, bool is_heard)
 {
     struct conn_line line;
 
     if (node->conn == NULL || !conn_line(node->conn, &line))
-        return liveness_lease_s(run->options->dead_after_s, NULL, 0);
+        return liveness_lease_s(dead_after_s, NULL, 0);
     if (is_heard)
         node->resent = line.resent;
-    return liveness_lease_s(run->options->dead_after_s, &line, node->resent);
+    return liveness_lease_s(dead_after_s, &line, node->resent);
 }
 
 /* Half of --dead-after is several of our heartbeats, each of them sent until it is

@@ -8,12 +8,11 @@
 
 #include "transport/conn.h"
 
-struct run;
 struct node;
 
-/* Once a heartbeat, for each node that has answered: say that it is suspect, or heard
- * again; make another connection; give it up. */
-void liveness_check(struct run *run, struct node *node, int64_t now_ns);
+/* Once a heartbeat (every beat_s seconds), for each node that has answered: say that it is
+ * suspect, or heard again; make another connection; give it up after dead_after_s. */
+void liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
 
 /* For how long a node may be silent, in seconds: --dead-after, or twice that over a bad
  * line, on which losses in a row make TCP pause longer and longer: its machine still

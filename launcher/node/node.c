@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exit_code.h"
 #include "log.h"
 #include "node/draining.h"
-#include "outcome/outcome.h"
 #include "xalloc.h"
 #include "xevent.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exit_code.h"
 #include "log.h"
-#include "outcome/outcome.h"
 #include "xalloc.h"
 
 static void   send_frames(struct node *node, struct evbuffer *frames);

@@ -57,10 +57,10 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "no_pidns", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
-    if (terms->key->socket[0] != '\0')
+    if (terms->socket[0] != '\0')
         json_object_set_new(body, "reconnect",
-                            json_pack("{s:s, s:s, s:f}", "socket", terms->key->socket, "token",
-                                      terms->key->token, "window_s", terms->window_s));
+                            json_pack("{s:s, s:s, s:f}", "socket", terms->socket, "token",
+                                      terms->token, "window_s", terms->window_s));
     json_object_set_new(body, "ranks", add_ranks(&encoder, plan, node));
     free(encoder.last_argv);
     if (encoder.total > PLAN_BLOBS_MAX) {

@@ -12,17 +12,17 @@
 
 #include <event2/buffer.h>
 
-#include "node/reconnect.h"
 #include "options/options.h"
 #include "plan/plan.h"
 
 #define PLAN_BLOBS_MAX (64u * 1024 * 1024) /* bytes for a node, as PROTOCOL says */
 
+/* What this start of it adds to the plan. */
 struct plan_terms {
-    uint32_t                 generation;
-    uint32_t                 credit; /* OUTPUT bytes the agent may send at first */
-    const struct reconnect_key *key;
-    double                   window_s; /* so long may we take to come back */
+    uint32_t    generation;
+    uint32_t    credit;         /* OUTPUT bytes the agent may send at first */
+    const char *socket, *token; /* where the agent lets us back in, by which secret; "": nowhere */
+    double      window_s;       /* so long may we take to come back */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */

@@ -172,9 +172,9 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)int_of(body, "pid", 0),
                          node_local_ns(node, int_of(body, "at_ns", 0)));
     run_status_rank_started(run, frame->rank);
-    if (run->detach != NULL && all_have_started(&run->outcome)) {
+    if (run->watcher != NULL && all_have_started(&run->outcome)) {
         run_status_beat(run); /* from here on muster status may be asked */
-        detach_started(run->detach);
+        run->watcher->started(run->watcher->arg);
     }
 }
 

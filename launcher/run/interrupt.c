@@ -13,6 +13,8 @@
 #include "node/liveness.h"
 #include "xevent.h"
 
+#define READER_HURRIED_S 1.0 /* for a reader who takes nothing, once the user insists */
+
 static bool   is_ignored(int number);
 static void   signal_cb(evutil_socket_t signal, short what, void *arg);
 static void   interrupted(struct run *run, int signal);
@@ -35,6 +37,11 @@ bool interrupt_slept(struct run *run)
         log_warn("muster itself did not run for %.0f s (stopped, or this machine suspended?);"
                  " its nodes end the run after %g s", late_s, run->options->dead_after_s);
     return late_s > run->options->heartbeat_s;
+}
+
+double interrupt_patience_s(const struct run *run)
+{
+    return run->interrupts >= 2 ? READER_HURRIED_S : LAUNCH_READER_S;
 }
 
 void interrupt_watch(struct run *run)
@@ -180,7 +187,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
             continue;
         if (we_slept)
             node->heard_ns = now_ns;
-        liveness_check(run, node, now_ns);
+        liveness_check(node, run->options->dead_after_s, run->options->heartbeat_s, now_ns);
         if (!node_is_over(node))
             node_ping(node);
     }
@@ -192,7 +199,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
 /* At the end nobody waits for a reader who takes nothing. */
 static void check_reader(struct run *run)
 {
-    double patience_s = run_patience_s(run), stopping_s = seconds_since(run->stop_ns);
+    double patience_s = interrupt_patience_s(run), stopping_s = seconds_since(run->stop_ns);
     bool   is_late = stopping_s >= run->options->grace_s + STOP_OUTPUT_S;
 
     if (run->phase == PHASE_STOPPING && stopping_s >= patience_s)

@@ -67,14 +67,11 @@
 #define CREDIT_LEAST (16u << 10)
 #define CREDIT_MOST  (4u << 20)
 
-#define FINISH_S         30.0 /* a reader that does not read may hold us up so long at the end */
-#define FINISH_HURRIED_S 1.0  /* ... and so long when the user has said twice to stop */
 #define DRAINING_S        2.0  /* for login shells, after their input has been closed */
 #define CHILDREN_S       1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
-static const struct node_job *job_of(enum command command);
 static int      raise_descriptors(size_t nodes, struct error *err);
 static int      keep_begin(struct run *run, struct error *err);
 static int      open_loop(struct run *run, struct error *err);
@@ -94,20 +91,10 @@ static void     end_generation(struct run *run);
 static void     job_end(struct run *run);
 static void     keep_failed(struct run *run, int status);
 
-double run_patience_s(const struct run *run)
+int launch_run(const struct options *options, struct plan *plan, const struct node_job *job,
+               const struct launch_watcher *watcher)
 {
-    return run->interrupts >= 2 ? FINISH_HURRIED_S : FINISH_S;
-}
-
-double launch_end_s(double grace_s)
-{
-    return grace_s + STOP_SURE_S + FINISH_S;
-}
-
-int launch_run(const struct options *options, struct plan *plan, struct detach *detach)
-{
-    struct run   run = { .options = options, .plan = plan, .detach = detach,
-                         .job = job_of(plan->command) };
+    struct run   run = { .options = options, .plan = plan, .job = job, .watcher = watcher };
     struct error err;
     bool        *shown;
     int          status;
@@ -143,13 +130,6 @@ out:
     return status;
 }
 
-static const struct node_job *job_of(enum command command)
-{
-    return command == COMMAND_CLEAN   ? &clean_job
-           : command == COMMAND_BCAST ? &bcast_job
-                                      : NULL;
-}
-
 /* One descriptor a node and more for local agents: raise the soft limit, and say
  * what is missing before anything is started. */
 static int raise_descriptors(size_t nodes, struct error *err)
@@ -178,14 +158,14 @@ static int keep_begin(struct run *run, struct error *err)
     if (run_is_exec(run))
         return 0;
     if (run_dir_open(&run->dir, run->plan, run->options, &why) < 0) {
-        if (run->detach != NULL)
+        if (run->watcher != NULL)
             return err_set(err, "--detach needs a place for the output: %s", why.text);
         log_info("nothing of this run is kept: %s", why.text);
         return 0;
     }
     log_info("this run is kept in %s", run->dir.path);
     run_status_begin(run);
-    return run->detach != NULL ? detach_leave(run->detach, &run->dir, err) : 0;
+    return run->watcher != NULL ? run->watcher->kept(&run->dir, run->watcher->arg, err) : 0;
 }
 
 /* What only fails when this machine is out of something. */
@@ -221,7 +201,7 @@ static void close_output(struct run *run)
     run->outcome.end_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
         outcome_node_pace(&run->outcome, i, &run->node[i].trips);
-    run->outcome.lost_bytes += output_finish(run->output, run_patience_s(run));
+    run->outcome.lost_bytes += output_finish(run->output, interrupt_patience_s(run));
     log_sink(NULL, NULL);
 }
 

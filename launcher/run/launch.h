@@ -4,16 +4,30 @@
 #ifndef MUSTER_LAUNCH_H
 #define MUSTER_LAUNCH_H
 
-#include "commands/detach.h"
+#include "err.h"
+#include "history/run_dir.h"
 #include "options/options.h"
 #include "plan/plan.h"
+#include "run/node_job.h"
 
-/* Run it all and print the report. Fills in the plan's master and interfaces
- * on the way. detach: whom to tell, with --detach; else NULL. Returns muster's exit status
- * (outcome.h). */
-int launch_run(const struct options *options, struct plan *plan, struct detach *detach);
+/* Somebody who waits for the ranks to start: --detach. The run then needs a directory. */
+struct launch_watcher {
+    /* The run has its directory, and nothing was printed yet. -1 with err: do not go on. */
+    int (*kept)(const struct run_dir *dir, void *arg, struct error *err);
+    /* All ranks have started. Once. */
+    void (*started)(void *arg);
+    void *arg;
+};
 
-/* How long a run that was told to end may take at most. */
-double launch_end_s(double grace_s);
+/* How long a run that was told to end may take at most, beyond its grace: the agents' word
+ * after KILL, then a reader who takes nothing of the last output. */
+#define LAUNCH_STOP_S   15.0
+#define LAUNCH_READER_S 30.0
+
+/* Run it all and print the report. Fills in the plan's master and interfaces on the way.
+ * job: what nodes do instead of running ranks; NULL: there are ranks. watcher may be NULL.
+ * Returns muster's exit status (outcome.h). */
+int launch_run(const struct options *options, struct plan *plan, const struct node_job *job,
+               const struct launch_watcher *watcher);
 
 #endif

@@ -381,7 +381,8 @@ static void prepare(struct run *run, struct node *node)
 {
     struct evbuffer   *frames = evbuffer_new();
     struct plan_terms terms = { .generation = node->generation, .credit = run->credit,
-                                 .key = &node->key, .window_s = window_s(run, node) };
+                                 .socket = node->key.socket, .token = node->key.token,
+                                .window_s = window_s(run, node) };
     struct error       err;
 
     run->credit_left[node->index] = run->credit;

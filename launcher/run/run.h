@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 
-#include "commands/detach.h"
 #include "history/run_dir.h"
 #include "node/node.h"
 #include "node/orphan_cleanup.h"
@@ -16,12 +15,13 @@
 #include "output/output.h"
 #include "plan/plan.h"
 #include "run/kvs.h"
+#include "run/launch.h"
 #include "run/master.h"
 #include "transport/agent_file.h"
 
 /* Beyond the grace, before an agent that ends its ranks is lost: it reports at KILL + 10 s
  * what survives that, and its word must reach us. */
-#define STOP_SURE_S 15.0
+#define STOP_SURE_S LAUNCH_STOP_S
 /* The same where processes that were killed write their core files: an agent waits 600 s. */
 #define STOP_CORE_S 620.0
 
@@ -39,27 +39,6 @@ enum phase {
     PHASE_STOPPING,
 };
 
-struct run;
-
-/* What `muster clean` and `muster bcast` do: they start no ranks. Nodes do not wait for
- * each other: each is asked once it has answered, says what there is to say, enters
- * NODE_PROBED and is told to STOP. */
-struct node_job {
-    /* Before any node is connected. 0, or the exit status, and what is wrong was said. */
-    int (*prepare)(struct run *run);
-    void (*begin)(struct run *run, struct node *node);
-    /* A frame has come; body as in node_ops. False: it has no place here. */
-    bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
-                  const json_t *body);
-    /* Print what came of it, and give the exit status, where status is that of the nodes. */
-    int (*report)(const struct run *run, int status);
-    json_t *(*json)(const struct run *run, int status);
-    void (*free)(struct run *run);
-};
-
-extern const struct node_job clean_job; /* clean.c */
-extern const struct node_job bcast_job; /* bcast.c */
-
 struct run {
     const struct options *options;
     struct plan          *plan;
@@ -69,7 +48,7 @@ struct run {
     struct outcome        outcome;
     struct run_dir         dir;   /* path NULL: none */
     struct run_status          *status_file;  /* NULL: nothing is kept */
-    struct detach        *detach; /* NULL: it keeps its terminal */
+    const struct launch_watcher *watcher; /* NULL: nobody waits for the start */
     struct output        *output;
     struct kvs           *kvs;
     struct master         master;
@@ -107,9 +86,6 @@ static inline bool run_is_exec(const struct run *run)
 {
     return run->plan->command == COMMAND_EXEC || run->job != NULL;
 }
-
-/* launch.c: a reader of our output who takes nothing at the end may hold us up so long. */
-double run_patience_s(const struct run *run);
 
 /* phase.c: connect nodes as far as the window allows; the rest follows from
  * their answers. */
@@ -166,5 +142,8 @@ void interrupt_watch(struct run *run);
 /* We ourselves did not run for a while (stopped, suspended); said where it matters. */
 bool interrupt_slept(struct run *run);
 void interrupt_clear(struct run *run);
+/* So long may a reader who takes nothing of our output hold us up at the end: less when the
+ * user has said twice to stop. */
+double interrupt_patience_s(const struct run *run);
 
 #endif

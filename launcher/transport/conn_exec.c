@@ -20,8 +20,8 @@
 
 #include "clock.h"
 #include "err.h"
+#include "exit_code.h"
 #include "frame.h"
-#include "outcome/outcome.h"
 #include "transport/agent_file.h"
 #include "transport/children.h"
 #include "transport/conn.h"

@@ -1,0 +1,32 @@
+/* node_job.h - work on nodes that starts no ranks: muster clean, muster bcast
+ *
+ * Nodes do not wait for each other. Each is asked once it has answered, says what there is to
+ * say, enters NODE_PROBED and is told to STOP.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_NODE_JOB_H
+#define MUSTER_NODE_JOB_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "frame.h"
+
+struct run;
+struct node;
+
+struct node_job {
+    /* Before any node is connected. 0, or the exit status, and what is wrong was said. */
+    int (*prepare)(struct run *run);
+    void (*begin)(struct run *run, struct node *node);
+    /* A frame has come; body as in node_ops. False: it has no place here. */
+    bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
+                  const json_t *body);
+    /* Print what came of it, and give the exit status, where status is that of the nodes. */
+    int (*report)(const struct run *run, int status);
+    json_t *(*json)(const struct run *run, int status);
+    void (*free)(struct run *run);
+};
+
+#endif
