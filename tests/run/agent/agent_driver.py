@@ -1,7 +1,7 @@
 # agent_driver.py - plays the launcher to a real muster-agent, over a socket pair
 #
-# What agent.t, agent_plan.t, agent_pmi.t and agent_end.t share. Each test_* function of theirs
-# is one TAP line; their last line is main(globals()).
+# What the scripts in this folder share. Each test_* function of theirs is one TAP line; their
+# last line is main(globals()).
 # SPDX-License-Identifier: Apache-2.0
 """Drive muster-agent as the launcher would."""
 
@@ -306,6 +306,29 @@ print("ready", flush=True)
 if len(sys.argv) > 2:
     time.sleep(1000)
 '''
+
+
+# A rank that is deaf to SIGTERM.
+IGNORE_TERM = ('import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n'
+               'print("set", flush=True)\ntime.sleep(1000)')
+
+
+def containments():
+    """Containments to test, and who can have them."""
+    yield 'as it comes', {}, None
+    yield 'subreaper', {'MUSTER_TEST_CONTAIN': 'subreaper'}, None
+    yield 'cgroup', {'MUSTER_TEST_CONTAIN': 'cgroup,subreaper'}, None
+    if os.getuid() == 0:
+        yield 'user namespace', {}, 65534
+
+
+def cgroup_agent():
+    """An agent that contains its ranks by a control group and nothing else."""
+    agent = Agent(env={'MUSTER_TEST_CONTAIN': 'cgroup'})
+    agent.plan(['true'])
+    if 'cgroup' not in agent.wait('READY').body['containment']:
+        raise Skip('no control groups for us here')
+    return agent
 
 
 def main(tests_of):

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+# agent_lease.t - a lost link, a lease that runs out and the end of the session end the ranks
+# SPDX-License-Identifier: Apache-2.0
+"""The link, the lease, the session."""
+
+import os
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True  # nothing into the source tree
+from agent_driver import (Agent, DEADLINE_S, IGNORE_TERM, main, new_tag, PYTHON, tagged,
+                          wait_until)
+
+
+def test_link_loss_ends_the_ranks():
+    tag = new_tag()
+    agent = Agent()
+    agent.run([PYTHON, '-c', IGNORE_TERM, tag], grace_s=0.5)
+    agent.wait_output(b'set')
+    agent.sock.close()
+    wait_until(lambda: tagged(tag) == [], 'rank dead', 5)
+    assert agent.process.wait(DEADLINE_S) == 1
+
+
+def test_lease_runs_out():
+    tag = new_tag()
+    agent = Agent()
+    agent.run([PYTHON, '-c', 'print("up", flush=True); import time; time.sleep(1000)', tag],
+              heartbeat_s=0.2, lease_s=1)
+    agent.wait_output(b'up')
+    began = time.monotonic()  # and from here on we are silent
+    wait_until(lambda: tagged(tag) == [], 'rank dead', 5)
+    assert time.monotonic() - began > 0.5
+    assert agent.process.wait(DEADLINE_S) == 1
+
+
+def test_heartbeats_keep_the_lease():
+    agent = Agent()
+    agent.run(['sh', '-c', 'sleep 2.5; echo alive'], heartbeat_s=0.2, lease_s=1)
+    agent.finish()
+    assert agent.out() == b'alive\n'
+
+
+def test_session_end_is_named():
+    agent = Agent()
+    agent.run(['sleep', '1000'])
+    agent.wait('STARTED')
+    os.kill(agent.pid, signal.SIGTERM)
+    error = agent.wait('ERROR').body
+    assert 'session end' in error['text'] and 'linger' in error['hint'], error
+    agent.finish()
+    assert agent.exit_of()['signal'] == signal.SIGTERM
+
+
+main(globals())

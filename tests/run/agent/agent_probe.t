@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# agent_probe.t - muster-agent looks at the network: who reaches whom, which port is free
+# SPDX-License-Identifier: Apache-2.0
+"""Probes and the port."""
+
+import os
+import socket
+import sys
+import time
+
+sys.dont_write_bytecode = True  # nothing into the source tree
+from agent_driver import Agent, DEADLINE_S, main, python
+
+
+def test_probe():
+    token = 'ab' * 16
+    one, two = Agent(), Agent()
+    one.send('PROBE', {'op': 'listen', 'token': token})
+    port = one.wait('PROBED').body['port']
+    ask = {'op': 'connect', 'token': token, 'port': port, 'timeout_ms': 2000,
+           'addresses': ['127.0.0.1', '::1', '127.0.0.2', '192.0.2.1']}
+    ask['timeout_ms'] = 300
+    two.send('PROBE', ask)
+    reached = two.wait('PROBED').body['reached']
+    assert {'addr': '127.0.0.1', 'if': 'lo'} in reached and '192.0.2.1' not in str(reached), reached
+    assert reached[0]['addr'] == '127.0.0.1'
+    two.send('PROBE', dict(ask, token='cd' * 16))
+    assert two.wait('PROBED').body['reached'] == []
+    one.plan(['true'])
+    one.wait('READY')
+    try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        raise AssertionError('still listening after PLAN')
+    except ConnectionRefusedError:
+        pass
+    for agent in (one, two):
+        agent.send('STOP', {'grace_s': 0})
+        agent.finish()
+
+
+def refuses(port):
+    try:
+        socket.create_connection(('127.0.0.1', port), 1).close()
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_peers_while_ranks_run():
+    token, agents, ports = 'ab' * 16, [Agent(), Agent()], []
+    for agent in agents:
+        agent.run(['sleep', '1000'])
+        agent.wait('STARTED')
+        agent.send('PROBE', {'op': 'listen', 'token': token, 'timeout_ms': 60000})
+        ports.append(agent.wait('PROBED').body['port'])
+    closed = socket.socket()
+    closed.bind(('127.0.0.1', 0))  # and does not listen
+    for agent, port in zip(agents, reversed(ports)):
+        agent.send('PROBE', {'op': 'peers', 'token': token, 'timeout_ms': 500, 'peers': [
+            {'node': 0, 'addr': '127.0.0.1', 'port': port},
+            {'node': 1, 'addr': '127.0.0.1', 'port': closed.getsockname()[1]},
+            {'node': 2, 'addr': '192.0.2.1', 'port': port},
+            {'node': 3, 'addr': 'no address', 'port': port}]})
+    for agent in agents:
+        answer = agent.wait('PROBED').body
+        whys = {entry['node']: entry['why'] for entry in answer['unreached']}
+        assert answer['op'] == 'peers' and sorted(whys) == [1, 2, 3], answer
+        assert whys[1] == 'Connection refused', whys
+    assert not refuses(ports[0])
+    agents[0].send('STOP', {'grace_s': 10})
+    agents[0].finish()
+    assert refuses(ports[0])
+    agents[1].send('PROBE', {'op': 'listen', 'token': token, 'timeout_ms': 1})
+    port = agents[1].wait('PROBED').body['port']
+    assert refuses(ports[1])
+    end = time.monotonic() + DEADLINE_S
+    while not refuses(port):
+        assert time.monotonic() < end, 'it listens for too long'
+    agents[1].send('STOP', {'grace_s': 0})
+    agents[1].finish()
+
+
+def test_probes_of_the_start_end_a_run():
+    agent = Agent()
+    agent.run(['sleep', '1000'])
+    agent.wait('STARTED')
+    agent.send('PROBE', {'op': 'port', 'port': 29500, 'fixed': False})
+    try:
+        while agent.take() is not None:
+            pass
+        raise AssertionError('no end')
+    except (EOFError, ConnectionError):
+        assert agent.process.wait(DEADLINE_S) == 1
+
+
+def test_port_is_held_until_go():
+    with socket.socket() as sock:
+        sock.bind(('0.0.0.0', 0))
+        port = sock.getsockname()[1]
+    code = f'import socket; s = socket.socket(); s.bind(("0.0.0.0", {port})); print("bound")'
+    agent = Agent()
+    agent.send('PROBE', {'op': 'port', 'port': port, 'fixed': True})
+    assert agent.wait('PROBED').body == {'op': 'port', 'port': port}
+    with socket.socket() as sock:
+        try:
+            sock.bind(('0.0.0.0', port))
+            raise AssertionError('not held')
+        except OSError:
+            pass
+    agent.run(python(code))
+    agent.finish()
+    assert agent.out() == b'bound\n' and agent.exit_of()['code'] == 0
+
+
+def test_busy_port():
+    with socket.socket() as sock:
+        sock.bind(('127.0.0.1', 0))
+        sock.listen()
+        port = sock.getsockname()[1]
+        agent = Agent()
+        agent.send('PROBE', {'op': 'port', 'port': port, 'fixed': True})
+        answer = agent.wait('PROBED').body
+        assert str(port) in answer['error'] and f'pid {os.getpid()} (' in answer['holder'], answer
+        agent.send('PROBE', {'op': 'port', 'port': port, 'fixed': False})
+        answer = agent.wait('PROBED').body
+        assert 'error' not in answer and answer['port'] != port
+        agent.send('STOP', {'grace_s': 0})
+        agent.finish()
+
+
+main(globals())
