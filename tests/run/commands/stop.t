@@ -1,0 +1,60 @@
+#!/bin/sh
+# muster stop ends a run, and muster tells of one that died.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/commands/detach.sh"
+
+# shellcheck disable=SC2086
+{
+detach $four sleep 1001
+first=$id
+if need_root >/dev/null && unshare --pid --fork true 2>/dev/null; then
+    run unshare --pid --fork muster stop
+    is "from another PID namespace it cannot be stopped: 70" "$rc" 70
+    ok "... but seen" status_says 'd["exit_status"] is None'
+else
+    skip "from another PID namespace it cannot be stopped: 70" "needs root and PID namespaces"
+fi
+detach $four sleep 1001
+run muster stop
+is "stop asks which of two: 2" "$rc" 2
+ok "... and shows them" grep -q "^$first  .* sleep 1001" err
+ok "... and stops none" status_says 'd["exit_status"] is None'
+run muster stop "$first"
+is "stop with a name: 0" "$rc" 0
+run muster stop
+is "stop of the only one: 0" "$rc" 0
+ok "both ended by SIGTERM" status_says 'd["exit_status"] == 143'
+ok "nothing is left" no_leftovers
+run muster stop "$id"
+is "a run that is over stays so: 0" "$rc" 0
+run muster attach
+is "nothing to attach to: 2" "$rc" 2
+ok "... and what there is" grep -q "^$id  .* ended 143" err
+detach --grace 60 -H node1:1 sh -c 'trap "" TERM; echo deaf; while :; do sleep 0.1; done'
+ok "the rank is deaf" wait_for 10 grep -q deaf "$kept/stdout"
+start muster stop
+ok "stop waits for the grace" wait_for 10 grep -q Terminated "$kept/stderr"
+MUSTER_TEST_TAG=$tag muster stop >stop2
+finish_run 20
+is "a second one kills" "$rc $(cat out)" "0 $id is over"
+start muster $four sleep 1002
+ok "a run in the foreground" wait_for 10 sh -c 'muster status | grep -Eq "running .* sleep 1002"'
+MUSTER_TEST_TAG=$tag muster stop >stop2
+finish_run 20
+is "... is stopped as well" "$rc" 143
+
+# ---- muster itself dies ----
+detach -q $four sleep 1003
+ok "its ranks are known" wait_for 10 status_says 'len(d["ranks"]) == 4'
+kill -KILL "$(launcher)"
+ok "its lock tells that it is dead" wait_for 5 status_says 'd["state"] == "died"'
+ok "no rank is said to be silent" status_says 'all(r["silent_s"] is None for r in d["ranks"])'
+run muster attach "$id"
+is "attach: 69" "$rc" 69
+ok "... and why" grep -q "$id: muster itself died" err
+run muster stop "$id"
+is "stop: nothing to do" "$rc" 0
+ok "its ranks end" wait_for 20 nothing_left
+}
+finish
