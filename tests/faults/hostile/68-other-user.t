@@ -13,7 +13,7 @@ world_control 2 wait
 export TOKEN=secret-of-the-run
 faulty_start 4 --env TOKEN ./rank
 # The oracle knows every listening socket of the world. An agent has one, without a file, for a
-# muster that has lost its connection; run/reconnect/reconnect.t knocks at it.
+# muster that has lost its connection; run/reconnect/reconnect_socket.t knocks at it.
 listens() {
     oracle_says "" | grep -v -e '^process' -e '^unix socket that listens: @muster-'
 }

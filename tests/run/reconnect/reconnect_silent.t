@@ -1,0 +1,47 @@
+#!/bin/sh
+# A connection that is there, but silent, is replaced, and its last words are not taken for new ones.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/reconnect/reconnect.sh"
+
+use_sshd 2
+
+ticks_until_go
+
+start muster exec --label none --heartbeat 0.5 --dead-after 8 -H node1 -- "$PWD/ticks"
+wait_for 20 has_grown 100
+hung=$(session_of node1)
+kill -STOP "$hung"
+ok "a session that hangs is given up" wait_for 20 says 1 'node1: reconnected after'
+: >go
+finish_run 20
+kill -KILL "$hung"
+is "... exit status 0" "$rc" 0
+ok "... the output is complete" output_is_complete
+ok "... nothing is left" wait_for 5 nothing_left
+
+# The agent stands still until it is asked to go on elsewhere; that connection breaks before it can
+# answer. It has then let go of the old one, though that brings its last words.
+rm -f go
+start muster exec -vv --label none --heartbeat 1 --dead-after 12 --reconnect 20 -H node1 -- \
+    "$PWD/ticks"
+wait_for 20 has_grown 100
+agent=$(agents)
+kill -STOP "$agent"
+wait_for 20 grep -q 'node1: reconnecting: open' err
+socket=$(socket_of "$agent")
+ok "the second agent has knocked" wait_for 5 is_waited_at "$socket"
+kill -STOP "$(cat "$nodes_dir/node1/pid")"
+break_connection node1 --newest
+wait_for 20 says 1 'node1: reconnecting: running: connection lost'
+kill -CONT "$agent"
+ok "the old connection brings what the agent had sent" wait_for 10 grep -q 'node1: heard again' err
+kill -CONT "$(cat "$nodes_dir/node1/pid")"
+ok "... and is given up all the same" wait_for 20 says 1 'node1: reconnected after'
+ok "... not only when it is silent again" says 1 'node1: suspect'
+: >go
+finish_run 20
+is "... exit status 0" "$rc" 0
+ok "... the output is complete" output_is_complete
+ok "... nothing is left" wait_for 5 nothing_left
+finish
