@@ -5,7 +5,8 @@
 # an empty HOME, and an environment with nothing of the user's in it.
 # SPDX-License-Identifier: Apache-2.0
 
-top_srcdir=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+[ -n "${top_srcdir:-}" ] || # the tree that the script is in
+    top_srcdir=$(cd "$(dirname "$0")" && until [ -e tests/run/lib.sh ]; do cd ..; done && pwd)
 top_builddir=${top_builddir:-$top_srcdir}
 here=$top_srcdir/tests/run
 script=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")

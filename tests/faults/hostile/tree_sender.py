@@ -1,0 +1,166 @@
+# tree_sender.py CASE - plays the launcher of a bcast to a real agent, and sends something bad
+#
+# It sends into ./there, which has a directory "real" and links "link" and "real/link" to the
+# outside. Exit status 0 if it was refused as it should be. CASE list: the names of the entries.
+# SPDX-License-Identifier: Apache-2.0
+import os, struct, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + '/../../run/agent')
+from agent_driver import Agent
+case, there = sys.argv[1], os.getcwd() + '/there'
+
+def entry(kind, path, mode=0o644, size=0, target=b'', nsec=0):
+    path, target = os.fsencode(path), os.fsencode(target)
+    return struct.pack('>B3xIQqIHH', ord(kind), mode, size, 5, nsec, len(path),
+                       len(target)) + path + target
+
+agent = Agent(generation=1)
+
+# An agent that has refused us may be gone before we have said all.
+def send(name, body):
+    try:
+        agent.send(name, body)
+    except ConnectionError:
+        pass
+
+def tree(root=there):
+    send('TREE', {'root': agent.send_blob(os.fsencode(root))})
+
+def entries(*list):
+    send('ENTRIES', b''.join(list))
+
+def file(path, number=0, body=b'evil', **more):
+    send('FILE', struct.pack('>I', number) + entry('f', path, size=len(body), **more))
+    if body:
+        send('DATA', body)
+
+def refused():
+    error = agent.wait('ERROR').body
+    assert error['code'] == 76 and 'refused' in error['text'], error
+    agent.finish()
+
+def failed(text):
+    failure = agent.wait('FAILED').body
+    assert text in failure['text'], failure
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+
+def dropped():
+    try:
+        while agent.take() is not None:
+            pass
+    except (EOFError, ConnectionError):
+        pass
+    assert agent.process.wait(30) != 0 or agent.all('ERROR') == []
+
+top = entry('d', 'real', 0o755)
+bad = {
+    'absolute': [entry('f', there + '/../outside/new')],
+    'dots': [entry('f', '../outside/new')],
+    'dots-below': [top, entry('f', 'real/../../outside/new')],
+    'dots-alone': [entry('d', '..')],
+    'dot': [entry('f', './new')],
+    'empty': [entry('f', '')],
+    'empty-part': [top, entry('f', 'real//new')],
+    'slash-at-end': [entry('d', 'real/')],
+    'nul': [entry('f', 'new\0evil')],
+    'long-name': [entry('f', 'n' * 256)],
+    'long-path': [entry('f', 'n/' * 2048 + 'n')],
+    'below-a-sent-link': [top, entry('l', 'real/new', target='..'), entry('f', 'real/new/f')],
+    'below-a-file': [entry('f', 'new'), entry('f', 'new/f')],
+    'below-nothing': [entry('f', 'new/f')],
+    'below-another': [top, entry('d', 'realm', 0o755), entry('f', 'real/f')],
+    'absolute-link': [top, entry('l', 'real/new', target='/etc')],
+    'leaving-link': [top, entry('l', 'real/new', target='../../outside')],
+    'winding-link': [top, entry('l', 'real/new', target='d/../../../outside')],
+    'lonely-link': [entry('l', 'new', target='outside')],
+    'device': [entry('c', 'new')],
+    'pipe': [entry('p', 'new')],
+    'mode': [entry('f', 'new', mode=0o104755)],
+    'time': [entry('f', 'new', nsec=2000000000)],
+    'cut': [entry('f', 'new')[:-1]],
+    'garbage': [os.urandom(4096).replace(b'f', b'x')],
+}
+if case == 'list':
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+    print(*bad)
+elif case in bad:
+    tree()
+    entries(*bad[case])
+    refused()
+elif case == 'file-elsewhere':       # promised one thing, sends another
+    tree()
+    entries(entry('f', 'new'))
+    agent.wait('WANTED')
+    file('../outside/f')
+    refused()
+elif case == 'file-absolute':
+    tree()
+    entries(entry('f', 'new'))
+    file(there + '/new')
+    refused()
+elif case == 'file-unspoken':
+    tree()
+    file('new')
+    refused()
+elif case == 'file-too-long':
+    tree()
+    entries(entry('f', 'new', size=4))
+    send('FILE', struct.pack('>I', 0) + entry('f', 'new', size=4))
+    send('DATA', b'evil!')
+    refused()
+elif case == 'file-in-file':
+    tree()
+    entries(entry('f', 'new', size=4))
+    send('FILE', struct.pack('>I', 0) + entry('f', 'new', size=4))
+    file('new')
+    refused()
+elif case == 'data-alone':
+    tree()
+    send('DATA', b'evil')
+    refused()
+elif case == 'no-tree':
+    entries(entry('f', 'new'))
+    dropped()
+elif case == 'relative-root':
+    tree('outside')
+    dropped()
+elif case == 'file-below-link':      # the link was there before
+    tree()
+    entries(entry('f', 'new'))
+    file('link/f')
+    failed('symbolic link')
+elif case == 'dir-is-link':
+    tree()
+    entries(entry('d', 'link'), entry('f', 'link/f'))
+    failed('symbolic link')
+elif case == 'link-on-the-way':
+    tree()
+    entries(top, entry('d', 'real/link'), entry('d', 'real/link/d'), entry('f', 'real/link/d/f'))
+    failed('symbolic link')
+elif case == 'swapped-before':       # somebody on the node helps
+    tree()
+    entries(top, entry('f', 'real/f', size=4))
+    agent.wait('WANTED')
+    os.rename('there/real', 'there/away')
+    os.symlink('../outside', 'there/real')
+    file('real/f', 1)
+    failed('symbolic link')
+elif case == 'swapped-meanwhile':    # then it comes into the directory that it was promised for
+    tree()
+    entries(top, entry('f', 'real/f', size=4))
+    send('FILE', struct.pack('>I', 1) + entry('f', 'real/f', size=4))
+    send('DATA', b'ev')
+    for _ in range(3):
+        agent.wait('CREDIT')
+    os.rename('there/real', 'there/away')
+    os.symlink('../outside', 'there/real')
+    send('DATA', b'il')
+    agent.wait('CREDIT')
+    with open('there/away/f', 'rb') as came:
+        assert came.read() == b'evil'
+    agent.send('STOP', {'grace_s': 0})
+    agent.finish()
+else:
+    sys.exit('no such case')
