@@ -18,6 +18,7 @@ test_finished=no
 test_pids=
 
 . "$here/nodes.sh"
+. "$top_srcdir/tests/run/time.sh"
 
 # ---- TAP ----
 
@@ -154,10 +155,12 @@ explain() {
 # ---- running muster ----
 
 # run COMMAND...: wait for it; its output is in out and err, its exit status in rc.
-# (also in status). It has $run_limit seconds, else rc is 124 or 137.
+# (also in status). It has $run_limit seconds, on a quiet machine, else rc is 124 or 137.
 run() {
     rc=0
-    MUSTER_TEST_TAG=$tag timeout --foreground -k 10 "${run_limit:-60}" "$@" \
+    slowness
+    MUSTER_TEST_TAG=$tag timeout --foreground -k 10 \
+        $((${run_limit:-60} * slowness_percent / 100)) "$@" \
         >out 2>err </dev/null || rc=$?
     echo "$rc" >status
 }
@@ -186,20 +189,16 @@ finish_run() {
     echo "$rc" >status
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds; fails at the deadline.
+# wait_for SECONDS COMMAND...: until it succeeds; fails at the deadline, which is later on a machine
+# that is busy (time.sh).
 wait_for() {
-    deadline=$(($(now_ms) + $1 * 1000))
+    wait_began=$(now_ms)
+    wait_ms=$(($1 * 1000))
     shift
     until "$@"; do
-        [ "$(now_ms)" -lt "$deadline" ] || return 1
+        is_in_time "$wait_ms" $(($(now_ms) - wait_began)) || return 1
         sleep 0.02
     done
-}
-
-# Milliseconds on a clock that nobody sets.
-now_ms() {
-    read -r uptime_s _ </proc/uptime
-    echo "${uptime_s%.*}${uptime_s#*.}0"
 }
 
 is_gone() {
@@ -211,10 +210,13 @@ lines() {
     [ "$(wc -l <"$1")" = "$2" ]
 }
 
-# json FILE EXPRESSION: a Python expression over the document, called d.
+# json FILE EXPRESSION: a Python expression over the document, called d. A limit for the seconds
+# between two of its times is to be multiplied by slow (time.sh).
 json() {
+    slowness
     python3 -c 'import json, sys
-print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1]))}))' "$1" "$2"
+print(eval(sys.argv[2], {"d": json.load(open(sys.argv[1])), "slow": int(sys.argv[3]) / 100}))' \
+        "$1" "$2" "$slowness_percent"
 }
 
 json_says() {

@@ -22,7 +22,9 @@ done
 if [ -n "$world" ] && need_sshd >/dev/null; then
     world_nodes 2
     echo "[ ! -e '$PWD/login-is-slow' ] || sleep 2" >"$nodes_dir/node1/home/.bashrc"
-    faulty_start 4 --grace 2 ./rank
+    # Without --reconnect the agent waits 5 s for the question why; the login takes 2 of them, on a
+    # quiet machine.
+    faulty_start 4 --grace 2 --reconnect "$(stretched 5)" ./rank
     : >login-is-slow
     since=$(now_ms)
     session=$(below "$(pgrep -P "$(cat "$nodes_dir/node1/pid")" | head -n 1)")

@@ -15,10 +15,10 @@ part() {
 isolate() {
     bridge link set dev port1 isolated "$1" && bridge link set dev port2 isolated "$1"
 }
-faulty_start 6 --heartbeat 0.3 --dead-after 1.5 ./rank
+faulty_start 6 --heartbeat "$(stretched 0.3)" --dead-after "$(stretched 1.5)" ./rank
 part add
 # Longer than the lease.
-time_passes 2.5
+time_passes "$(stretched 2.5)"
 : >go
 finish_run 20
 ended 0

@@ -15,10 +15,10 @@ control 4 ./rank
 on_node node2 tc qdisc add dev eth0 root tbf rate 1mbit burst 16kb latency 400ms 2>/dev/null ||
     skip_all "no tbf in this kernel"
 rm -f wrote-*
-faulty_start 4 --heartbeat 0.5 --dead-after 3 --log-dir "$PWD/logs" ./rank
+faulty_start 4 --heartbeat "$(stretched 0.5)" --dead-after "$(stretched 3)" --log-dir "$PWD/logs" ./rank
 ok "the ranks do not wait for the line" wait_for 20 test -e wrote-2
 # Twice the lease with a full line.
-time_passes 6
+time_passes "$(stretched 6)"
 ok "nobody is dead after twice the lease" not is_gone "$pid"
 says_not 'suspect|lost'
 on_node node2 tc qdisc del dev eth0 root

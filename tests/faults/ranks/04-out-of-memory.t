@@ -20,5 +20,5 @@ ok "... in --json too" json_says end.json '"oom_kill" in d["results"][1]["oom"]'
 ok "only that rank was hit" json_says end.json \
     'all(r["after_stop"] for r in d["results"] if r["rank"] != 1)'
 ok "the others were stopped within 1.5 s" json_says end.json \
-    'all(r["end"] - d["results"][1]["end"] < 1.5 for r in d["results"])'
+    'all(r["end"] - d["results"][1]["end"] < 1.5 * slow for r in d["results"])'
 finish

@@ -15,7 +15,7 @@ hang() {
 }
 
 lasted() {
-    json_says end.json "$1 <= d['first_failure']['at'] - d['results'][0]['start'] < $2"
+    json_says end.json "$1 <= d['first_failure']['at'] - d['results'][0]['start'] < $2 * slow"
 }
 
 # shellcheck disable=SC2086

@@ -9,8 +9,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, DEADLINE_S, IGNORE_TERM, main, new_tag, PYTHON, tagged,
-                          wait_until)
+from agent_driver import (Agent, DEADLINE_S, IGNORE_TERM, main, new_tag, PYTHON, slowness,
+                          tagged, wait_until)
 
 
 def test_link_loss_ends_the_ranks():
@@ -37,7 +37,8 @@ def test_lease_runs_out():
 
 def test_heartbeats_keep_the_lease():
     agent = Agent()
-    agent.run(['sh', '-c', 'sleep 2.5; echo alive'], heartbeat_s=0.2, lease_s=1)
+    slow = slowness()
+    agent.run(['sh', '-c', f'sleep {2.5 * slow}; echo alive'], heartbeat_s=0.2 * slow, lease_s=slow)
     agent.finish()
     assert agent.out() == b'alive\n'
 

@@ -1,0 +1,76 @@
+# time.sh - claims about time, on a machine that may be busy
+#
+# A limit is meant for a quiet machine, and holds there as it stands. If it is passed, the claim asks
+# how slow this machine is (slowness), and allows so many times as long. Slowness is the largest of:
+#
+#     how long a hundred fork and exec took when the script began, compared with a quiet machine
+#     how many programs have wanted each CPU, in the last minute and now
+#
+# and three times that if muster was built with sanitizers; never less than 1, nor more than 10.
+# SPDX-License-Identifier: Apache-2.0
+
+# Milliseconds on a clock that nobody sets.
+now_ms() {
+    read -r uptime_s _ </proc/uptime
+    echo "${uptime_s%.*}${uptime_s#*.}0"
+}
+
+# slowness: let $slowness_percent be at least what this machine is now. The most that a script has
+# seen counts for the rest of it.
+slowness() {
+    read -r slow_load _ _ slow_running _ </proc/loadavg
+    slower_than $((${slow_load%.*} * 100 + 1${slow_load#*.} - 100))
+    slower_than $((${slow_running%/*} * 100 - 100)) # without this shell
+}
+
+# slower_than PERCENT: of one CPU.
+slower_than() {
+    slow_now=$(($1 / slowness_cpus * slowness_build))
+    [ "$slow_now" -le 1000 ] || slow_now=1000
+    [ "$slow_now" -le "$slowness_percent" ] || slowness_percent=$slow_now
+}
+
+# is_in_time LIMIT_MS TOOK_MS: on a machine like this one now.
+is_in_time() {
+    [ "$2" -gt "$1" ] || return 0
+    slowness
+    [ "$2" -le $(($1 * slowness_percent / 100)) ]
+}
+
+# took_at_most WHAT SECONDS TOOK_MS: a claim.
+took_at_most() {
+    ok "$1" is_in_time "$(in_ms "$2")" "$3" ||
+        echo "# it took $3 ms, and this machine is $slowness_percent % as slow as a quiet one"
+}
+
+# stretched SECONDS: so much longer as this machine is slow now. For an option that limits what a
+# claim does not want to happen.
+stretched() {
+    slowness
+    echo "$1 $slowness_percent" | awk '{ print $1 * $2 / 100 }'
+}
+
+# in_ms SECONDS: with three digits behind the point at most.
+in_ms() {
+    case $1 in
+    *.*) fraction=${1#*.}000 && echo $((${1%.*} * 1000 + 1${fraction%"${fraction#???}"} - 1000)) ;;
+    *) echo $(($1 * 1000)) ;;
+    esac
+}
+
+# What a hundred take on a quiet machine is 100 ms; here a quarter of them.
+slowness_begin() {
+    slowness_cpus=1
+    slowness_build=1
+    slowness_percent=100
+    ! grep -q __asan_init "$top_builddir/launcher/muster" 2>/dev/null || slowness_build=3
+    slow_began=$(date +%s%N)
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+        /bin/true
+    done
+    slower_than $((($(date +%s%N) - slow_began) / 250000))
+    slower_than 100
+    slowness_cpus=$(getconf _NPROCESSORS_ONLN)
+}
+
+slowness_begin
