@@ -1,4 +1,4 @@
-/* test_output.c - output with its threads: order, credit, slow and dead readers
+/* test_output.c - output with its threads: order, credit, what is kept back
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,166 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "buffer.h"
-#include "clock.h"
 #include "linebuf.h"
-#include "output/output.h"
+#include "output_fixture.h"
 #include "strlist.h"
 #include "xalloc.h"
-
-#define LIMIT_MS 20000 /* for anything that has to happen */
-
-/* An output into two pipes, and what it told us. */
-struct fixture {
-    struct event_base     *base;
-    struct output_settings settings;
-    struct output         *output;
-    int                    out, err; /* to read from */
-    size_t                 consumed[4];
-    int                    failures[2], error[2];
-};
-
-static void consumed_cb(size_t node, size_t bytes, void *arg)
-{
-    struct fixture *f = arg;
-
-    assert_in_range(node, 0, 3);
-    f->consumed[node] += bytes;
-}
-
-static void failed_cb(bool is_stderr, int error, void *arg)
-{
-    struct fixture *f = arg;
-
-    f->failures[is_stderr]++;
-    f->error[is_stderr] = error;
-}
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof *f);
-    int             out[2], err[2];
-
-    signal(SIGPIPE, SIG_DFL); /* the writer must not need it ignored */
-    if (pipe(out) < 0 || pipe(err) < 0)
-        return -1;
-    f->base = event_base_new();
-    f->out = out[0];
-    f->err = err[0];
-    f->settings.out_fd = out[1];
-    f->settings.err_fd = err[1];
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    output_free(f->output);
-    event_base_free(f->base);
-    close(f->out);
-    close(f->err);
-    close(f->settings.out_fd);
-    close(f->settings.err_fd);
-    free(f);
-    return 0;
-}
-
-/* Four ranks on as many nodes; rank 3 is not shown. */
-static void start(struct fixture *f, const char *const labels[4])
-{
-    static const struct output_ops ops = { consumed_cb, failed_cb };
-    int                            rank;
-    char                           host[32], file[32];
-
-    f->output = output_new(f->base, &f->settings, &ops, f);
-    for (rank = 0; rank < 4; rank++) {
-        snprintf(host, sizeof host, "te%d", rank);
-        snprintf(file, sizeof file, "/log/%d", rank);
-        output_add_rank(f->output, rank, (size_t)rank, host, labels[rank], rank != 3,
-                        f->settings.may_skip ? file : NULL);
-    }
-}
-
-static const char *const hosts[4] = { "te0: ", "te1: ", "te2: ", "te3: " };
-static const char *const none[4] = { "", "", "", "" };
-
-static void say(struct fixture *f, int rank, enum frame_stream stream, const char *text)
-{
-    output_bytes(f->output, rank, stream, text, strlen(text));
-}
-
-/* Read what comes next, with a deadline, behind what was read before. */
-static void read_more(int fd, struct buffer *seen)
-{
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
-    ssize_t       n;
-
-    assert_int_equal(poll(&ready, 1, LIMIT_MS), 1);
-    n = read(fd, buffer_reserve(seen, 65537), 65536);
-    assert_true(n > 0);
-    seen->size += (size_t)n;
-    seen->bytes[seen->size] = '\0';
-}
-
-/* Read size bytes at least; the caller frees. */
-static char *read_bytes(int fd, size_t size)
-{
-    struct buffer seen = { 0 };
-
-    while (seen.size < size)
-        read_more(fd, &seen);
-    return seen.bytes;
-}
-
-static void expect_read(int fd, const char *text)
-{
-    char *seen = read_bytes(fd, strlen(text));
-
-    assert_string_equal(seen, text);
-    free(seen);
-}
-
-static void expect_nothing_more(int fd)
-{
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
-
-    assert_int_equal(poll(&ready, 1, 0), 0);
-}
-
-/* Run the event loop until node has had that much credit back. */
-static void await_consumed(struct fixture *f, size_t node, size_t bytes)
-{
-    int64_t until_ns = clock_now_ns() + LIMIT_MS * 1000000LL;
-
-    while (f->consumed[node] < bytes) {
-        assert_true(clock_now_ns() < until_ns);
-        event_base_loop(f->base, EVLOOP_ONCE);
-    }
-    assert_int_equal(f->consumed[node], bytes);
-}
-
-/* Run the event loop until something can be read. */
-static void await_readable(struct fixture *f, int fd)
-{
-    struct pollfd ready = { .fd = fd, .events = POLLIN };
-    int64_t       until_ns = clock_now_ns() + LIMIT_MS * 1000000LL;
-
-    while (poll(&ready, 1, 10) == 0) {
-        assert_true(clock_now_ns() < until_ns);
-        event_base_loop(f->base, EVLOOP_NONBLOCK);
-    }
-}
 
 static void test_whole_lines(void **state)
 {
@@ -404,174 +253,6 @@ static void test_skipping(void **state)
     assert_int_equal(output_finish(f->output, 10), 0);
 }
 
-static void await_failure(struct fixture *f, bool is_stderr)
-{
-    int64_t until_ns = clock_now_ns() + LIMIT_MS * 1000000LL;
-
-    while (f->failures[is_stderr] == 0) {
-        assert_true(clock_now_ns() < until_ns);
-        event_base_loop(f->base, EVLOOP_ONCE);
-    }
-}
-
-static void test_reader_gone(void **state)
-{
-    struct fixture *f = *state;
-
-    close(f->out);
-    f->out = open("/dev/null", O_RDONLY);
-    start(f, hosts);
-    say(f, 0, STREAM_STDOUT, "lost\n");
-    await_failure(f, false);
-    assert_int_equal(f->error[0], EPIPE);
-    /* ranks go on, the other stream too, and it is told once */
-    say(f, 0, STREAM_STDOUT, "lost too\n");
-    await_consumed(f, 0, 14);
-    say(f, 1, STREAM_STDERR, "fine\n");
-    expect_read(f->err, "te1: fine\n");
-    assert_true(output_finish(f->output, 10) >= 14);
-    event_base_loop(f->base, EVLOOP_NONBLOCK);
-    assert_int_equal(f->failures[0], 1);
-    assert_int_equal(f->failures[1], 0);
-}
-
-static void test_device_full(void **state)
-{
-    struct fixture *f = *state;
-
-    close(f->settings.out_fd);
-    f->settings.out_fd = open("/dev/full", O_WRONLY);
-    start(f, hosts);
-    say(f, 0, STREAM_STDOUT, "lost\n");
-    await_failure(f, false);
-    assert_int_equal(f->error[0], ENOSPC);
-    assert_true(output_finish(f->output, 10) >= 5);
-}
-
-/* What fails at the very end is told before the end. */
-static void test_late_failure(void **state)
-{
-    struct fixture *f = *state;
-
-    close(f->settings.out_fd);
-    f->settings.out_fd = open("/dev/full", O_WRONLY);
-    start(f, hosts);
-    say(f, 0, STREAM_STDOUT, "lost, and no line");
-    assert_true(output_finish(f->output, 10) >= 17);
-    assert_int_equal(f->error[0], ENOSPC);
-    assert_int_equal(f->failures[0], 1);
-    event_base_loop(f->base, EVLOOP_NONBLOCK);
-    assert_int_equal(f->failures[0], 1);
-}
-
-/* Whoever closes muster's stderr does not lose a rank's output by that. */
-static void test_own_lines_may_fail(void **state)
-{
-    struct fixture *f = *state;
-
-    close(f->err);
-    f->err = open("/dev/null", O_RDONLY);
-    start(f, hosts);
-    output_own(f->output, "muster: hm\n", 11);
-    say(f, 0, STREAM_STDOUT, "fine\n");
-    expect_read(f->out, "te0: fine\n");
-    assert_int_equal(output_finish(f->output, 10), 0);
-    event_base_loop(f->base, EVLOOP_NONBLOCK);
-    assert_int_equal(f->failures[1], 0);
-}
-
-static void test_patience_ends(void **state)
-{
-    struct fixture *f = *state;
-    char           *line = xmalloc(200001);
-    int64_t         start_ns;
-
-    memset(line, 'x', 200000);
-    line[200000] = '\0';
-    start(f, hosts);
-    say(f, 0, STREAM_STDOUT, line);
-    say(f, 0, STREAM_STDOUT, "\n");
-    start_ns = clock_now_ns();
-    assert_true(output_finish(f->output, 0.1) > 100000);
-    assert_true(clock_now_ns() - start_ns < 10 * NS_PER_S);
-    assert_int_equal(f->error[0], ETIMEDOUT);
-    free(line);
-}
-
-/* Lost behind muster's own words is lost, too. */
-static void test_lost_behind_own(void **state)
-{
-    struct fixture *f = *state;
-    char           *line = xmalloc(100000);
-    int64_t         until_ns = clock_now_ns() + LIMIT_MS * 1000000LL;
-    int             there = 0;
-
-    memset(line, 'x', 99999);
-    line[99999] = '\n';
-    start(f, hosts);
-    output_own(f->output, line + 30000, 70000);
-    await_readable(f, f->err); /* the thread is at that, and these come together: */
-    output_own(f->output, line, 100000);
-    say(f, 0, STREAM_STDERR, "lost\n");
-    free(line);
-    free(read_bytes(f->err, 65536));
-    while (there <= 70000 - 65536)
-        assert_true(ioctl(f->err, FIONREAD, &there) == 0 && clock_now_ns() < until_ns);
-    assert_int_equal(output_finish(f->output, 0.1), 5);
-    assert_int_equal(f->error[1], ETIMEDOUT);
-}
-
-/* Who takes nothing gets no more; the nodes get their credit, and the other reader all. */
-static void test_give_up(void **state)
-{
-    struct fixture *f = *state;
-    char           *line = xmalloc(200001);
-
-    memset(line, 'x', 199999);
-    strcpy(line + 199999, "\n");
-    start(f, none);
-    assert_true(output_stuck_s(f->output) == 0);
-    say(f, 0, STREAM_STDOUT, line);
-    await_readable(f, f->out);
-    assert_true(output_stuck_s(f->output) > 0);
-    output_give_up(f->output, LIMIT_MS);
-    event_base_loop(f->base, EVLOOP_NONBLOCK);
-    assert_int_equal(f->failures[0] + f->consumed[0], 0);
-    output_give_up(f->output, 0);
-    await_failure(f, false);
-    assert_int_equal(f->error[0], ETIMEDOUT);
-    await_consumed(f, 0, 200000);
-    assert_true(output_stuck_s(f->output) == 0);
-    say(f, 0, STREAM_STDOUT, "too late\n");
-    await_consumed(f, 0, 200009);
-    say(f, 1, STREAM_STDERR, "fine\n");
-    expect_read(f->err, "fine\n");
-    free(line);
-    line = read_bytes(f->out, 1);
-    assert_in_range(output_finish(f->output, 10) + strlen(line), 200009, 200009 + 65536);
-    free(line);
-}
-
-/* A descriptor that somebody made non-blocking is waited for, not failed. */
-static void test_nonblocking_descriptor(void **state)
-{
-    struct fixture *f = *state;
-    const size_t    size = 1000000;
-    char           *text = xmalloc(size + 1), *seen;
-
-    memset(text, 'x', size);
-    text[size] = '\0';
-    assert_int_equal(fcntl(f->settings.out_fd, F_SETFL, O_NONBLOCK), 0);
-    start(f, none);
-    say(f, 0, STREAM_STDOUT, text);
-    output_end(f->output, 0, STREAM_STDOUT);
-    seen = read_bytes(f->out, size);
-    assert_memory_equal(seen, text, size);
-    free(seen);
-    free(text);
-    assert_int_equal(output_finish(f->output, 10), 0);
-}
-
 static void test_terminal_shows_unfinished(void **state)
 {
     struct fixture *f = *state;
@@ -687,7 +368,7 @@ static void test_tail(void **state)
     assert_int_equal(lines.count, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, output_setup, output_teardown)
 
 int main(void)
 {
@@ -702,14 +383,6 @@ int main(void)
         TEST(test_own_lines_jump_the_queue),
         TEST(test_own_lines_are_bounded),
         TEST(test_skipping),
-        TEST(test_reader_gone),
-        TEST(test_device_full),
-        TEST(test_late_failure),
-        TEST(test_own_lines_may_fail),
-        TEST(test_patience_ends),
-        TEST(test_lost_behind_own),
-        TEST(test_give_up),
-        TEST(test_nonblocking_descriptor),
         TEST(test_terminal_shows_unfinished),
         TEST(test_unfinished_behind_much),
         TEST(test_fold),

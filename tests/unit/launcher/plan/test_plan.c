@@ -16,113 +16,7 @@
 #include <cmocka.h>
 
 #include "log.h"
-#include "plan/hostfile.h"
-#include "plan/plan.h"
-#include "plan/program.h"
-
-/* A folder with train.py, tool (executable), data (not) and bin/python3. */
-static char folder[] = "/tmp/test_plan.XXXXXX";
-static char path_variable[64];
-
-static struct options   options;
-static struct hostlist  hosts;
-static struct selection selection;
-static struct program   program;
-static struct plan      plan;
-static struct error     err;
-static int              exit_code;
-static char            *here[16];
-
-static void touch(const char *name, mode_t mode)
-{
-    FILE *file = fopen(name, "w");
-
-    assert_non_null(file);
-    fclose(file);
-    assert_int_equal(chmod(name, mode), 0);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    setenv("HOME", "/nonexistent", 1); /* no settings of the tester's own */
-    unsetenv("XDG_CONFIG_HOME");
-    if (mkdtemp(folder) == NULL || chdir(folder) < 0 || mkdir("bin", 0755) < 0 ||
-        mkdir("venv", 0755) < 0 || mkdir("venv/bin", 0755) < 0)
-        return -1;
-    touch("train.py", 0644);
-    touch("tool", 0755);
-    touch("data", 0644);
-    touch("bin/python3", 0755);
-    touch("bin/python9", 0755);
-    touch("bin/job", 0755);
-    touch("venv/bin/python", 0755);
-    snprintf(path_variable, sizeof path_variable, "PATH=relative:%s/bin", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    static const char *const names[] = { "train.py", "tool", "data", "bin/python3",
-                                         "bin/python9", "bin/job", "venv/bin/python",
-                                         "venv/bin", "venv", "bin" };
-    size_t i;
-
-    (void)state;
-    for (i = 0; i < sizeof names / sizeof names[0]; i++)
-        remove(names[i]);
-    return chdir("/") < 0 || rmdir(folder) < 0 ? -1 : 0;
-}
-
-static void clear(void)
-{
-    plan_clear(&plan);
-    program_clear(&program);
-    selection_clear(&selection);
-    hostlist_clear(&hosts);
-    options_clear(&options);
-    memset(here, 0, sizeof here);
-}
-
-static int start(void **state)
-{
-    static char name[] = "muster";
-    static char script[] = "train.py";
-    char       *argv[] = { name, script, NULL };
-
-    (void)state;
-    clear();
-    if (options_parse(&options, 2, argv, &exit_code, &err) != OPTIONS_RUN)
-        return -1;
-    here[0] = path_variable;
-    return 0;
-}
-
-static int finish(void **state)
-{
-    (void)state;
-    clear();
-    return 0;
-}
-
-static void set(const char *name, const char *value)
-{
-    if (options_set(&options, name, value, "test", &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static void set_script(const char *script)
-{
-    free(options.script);
-    options.script = strdup(script);
-}
-
-static int find(void)
-{
-    program_clear(&program);
-    err.text[0] = '\0';
-    return program_find(&options, here, options.cwd, &program, &exit_code, &err);
-}
+#include "plan_fixture.h"
 
 /* The plan of the options for a hostfile of that text. */
 static int make(const char *hostfile)
@@ -144,27 +38,6 @@ static void assert_made(const char *hostfile)
 {
     if (make(hostfile) < 0)
         fail_msg("%s", err.text);
-}
-
-static void assert_error(int rc, const char *reason)
-{
-    assert_int_equal(rc, -1);
-    if (strstr(err.text, reason) == NULL)
-        fail_msg("'%s' is not in: %s", reason, err.text);
-}
-
-/* "python3 -u train.py", with the folder taken off. */
-static void assert_words(const struct strlist *words, const char *expected)
-{
-    char   text[1024] = "";
-    size_t i, used = 0;
-
-    for (i = 0; i < words->count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
-                                 strncmp(words->item[i], folder, strlen(folder)) == 0
-                                     ? words->item[i] + strlen(folder) + 1
-                                     : words->item[i]);
-    assert_string_equal(text, expected);
 }
 
 static void assert_env(const struct strlist *env, const char *name, const char *value)
@@ -438,128 +311,6 @@ static void run_id(void **state)
     assert_string_not_equal(first, plan.run_id);
 }
 
-static void python_scripts(void **state)
-{
-    static char venv[64], conda[64];
-
-    (void)state;
-    strlist_add(&options.args, "--epochs");
-    assert_int_equal(find(), 0);
-    assert_true(program.is_python && program.wants_local_rank);
-    assert_words(&program.head, "bin/python3 -u train.py");
-    assert_words(&program.args, "--epochs");
-
-    snprintf(conda, sizeof conda, "CONDA_PREFIX=%s/venv", folder);
-    here[1] = conda;
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "venv/bin/python -u train.py");
-    snprintf(venv, sizeof venv, "VIRTUAL_ENV=%s/gone", folder);
-    here[1] = venv; /* an environment that was removed */
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "bin/python3 -u train.py");
-
-    here[1] = conda;
-    set("python", "python9");
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "bin/python9 -u train.py");
-    set("python", "/only/on/the/nodes/python");
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "/only/on/the/nodes/python -u train.py");
-    set("python", "bin/python9");
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "bin/python9 -u train.py");
-    set("python", "python77");
-    assert_error(find(), "python77: not found on PATH");
-    assert_int_equal(exit_code, 127);
-    set("python", "");
-
-    options.no_local_rank = true;
-    assert_int_equal(find(), 0);
-    assert_false(program.wants_local_rank);
-    options.no_local_rank = false;
-    options.module = true;
-    set_script("pkg.train"); /* found by Python, on the nodes */
-    assert_int_equal(find(), 0);
-    assert_true(program.wants_local_rank);
-    assert_words(&program.head, "venv/bin/python -u -m pkg.train");
-}
-
-static void executables(void **state)
-{
-    (void)state;
-    set_script("./tool");
-    assert_int_equal(find(), 0);
-    assert_false(program.is_python || program.wants_local_rank);
-    assert_words(&program.head, "./tool");
-    set_script("job"); /* on PATH: looked up again on each node */
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "job");
-    set_script("tool"); /* here, not on PATH */
-    assert_int_equal(find(), 0);
-    assert_words(&program.head, "./tool");
-
-    options.no_python = true; /* DeepSpeed's way, with --local_rank */
-    assert_int_equal(find(), 0);
-    assert_true(program.wants_local_rank);
-    options.no_local_rank = true;
-    assert_int_equal(find(), 0);
-    assert_false(program.wants_local_rank);
-    set_script("train.py");
-    assert_error(find(), "train.py: not executable");
-    assert_int_equal(exit_code, 126);
-}
-
-static void programs_that_are_not_there(void **state)
-{
-    (void)state;
-    set_script("nothing.py");
-    assert_error(find(), "nothing.py: not found");
-    assert_int_equal(exit_code, 127);
-    set_script("./nothing");
-    assert_error(find(), "./nothing: not found");
-    assert_int_equal(exit_code, 127);
-    set_script("nothing");
-    assert_error(find(), "nothing: not found in PATH or this directory");
-    set_script("data");
-    assert_error(find(), "data: not executable; chmod +x it, or name it *.py");
-    assert_int_equal(exit_code, 126);
-    set_script("bin");
-    assert_error(find(), "bin: is a directory");
-    assert_int_equal(exit_code, 126);
-    /* A working directory that is only on the nodes cannot be looked into. */
-    set("cwd", "/only/on/the/nodes");
-    set_script("nothing.py");
-    assert_int_equal(find(), 0);
-    set("cwd", folder);
-    assert_int_equal(find(), -1);
-}
-
-static void binding_and_kmp_affinity(void **state)
-{
-    (void)state;
-    here[1] = (char *)(uintptr_t) "KMP_AFFINITY=none";
-    assert_int_equal(find(), 0);
-    options.bind_cores = true;
-    assert_error(find(), "KMP_AFFINITY");
-    assert_int_equal(exit_code, 2);
-}
-
-static void check_runs_muster_train(void **state)
-{
-    (void)state;
-    options.command = COMMAND_CHECK;
-    free(options.script);
-    options.script = NULL;
-    strlist_add(&options.args, "-b");
-    touch("bin/muster-train", 0755);
-    assert_int_equal(find(), 0);
-    remove("bin/muster-train");
-    assert_int_equal(program.head.count, 2);
-    assert_non_null(strstr(program.head.item[0], "/muster-train"));
-    assert_string_equal(program.head.item[1], "check");
-    assert_words(&program.args, "-b");
-}
-
 /* The text of plan_print. */
 static char *printed(void)
 {
@@ -652,11 +403,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(which_host_is_here, start, finish),
         cmocka_unit_test_setup_teardown(pmi_mapping, start, finish),
         cmocka_unit_test_setup_teardown(run_id, start, finish),
-        cmocka_unit_test_setup_teardown(python_scripts, start, finish),
-        cmocka_unit_test_setup_teardown(executables, start, finish),
-        cmocka_unit_test_setup_teardown(programs_that_are_not_there, start, finish),
-        cmocka_unit_test_setup_teardown(binding_and_kmp_affinity, start, finish),
-        cmocka_unit_test_setup_teardown(check_runs_muster_train, start, finish),
         cmocka_unit_test_setup_teardown(print_keeps_secrets, start, finish),
         cmocka_unit_test_setup_teardown(json, start, finish),
     };
