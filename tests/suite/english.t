@@ -46,7 +46,7 @@ sweep|sweeps|sweeping|swept                    | clean up, cleaned up
 keepers?|grumbles?|[a-z_]*_news|news_[a-z]+    | guard, stderr_text, events
 (its|the|a|each) brief|brief_[a-z]+            | plan, plan_encode
 kept_[a-z_]+|replay(_[a-z]+)?|nodeplan[a-z_]*  | history, resend_queue, node_plan
-intake(_[a-z]+)?|struct beneath|beneath_[a-z]+ | agent_frames, safe_openat
+(intake|incoming)(_[a-z]+)?|struct beneath|beneath_[a-z]+ | agent_frames, safe_openat
 (silence|gap|view|visible|printable|foreign|orders)_[a-z]+ | liveness, unreachable_pairs, rank_labels, sanitize, other_launchers, launcher_frames
 END
 }
@@ -198,6 +198,11 @@ code() {
     find "$@" -name '*.[ch]' -o -name '*.cc' | sort
 }
 
+# Of tests, but this one.
+scripts() {
+    find tests -name '*.t' -o -name '*.sh' -o -name '*.py' | grep -vx tests/suite/english.t | sort
+}
+
 allowed | awk -F ' +[|] ' '{ print "^" $1 }' >"$tmp/allowances"
 cd "$top_srcdir" || exit 1
 
@@ -230,7 +235,7 @@ for room in $(find launcher agent common trainer -type d -not -name '.*' | sort)
 done
 
 # shellcheck disable=SC2046
-grep -nH '' $(code launcher agent common trainer tests) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
+grep -nH '' $(code launcher agent common trainer tests) $(scripts) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
     tests/*/README conf/* >"$tmp/all"
 clean "no old word" old_words <"$tmp/all"
 finish
