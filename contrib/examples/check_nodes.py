@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Do the nodes reach each other? What one runs before a long training.
+"""Check before a long training that the nodes reach each other.
 
     muster --hostfile=hostfile contrib/examples/check_nodes.py
 
-Broadcast, send and recv, barrier and all_reduce with torch.distributed, by nccl
-where every rank has a GPU, else by gloo. Every value is compared.
+Runs broadcast, send and recv, barrier and all_reduce with torch.distributed, over
+nccl if every rank has a GPU, else over gloo. Every value is compared.
 
 SPDX-License-Identifier: Apache-2.0
 """

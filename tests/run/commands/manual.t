@@ -25,6 +25,12 @@ is "--help fits 90 columns" "$(muster --help | awk 'length > 90')" ""
 sed -n 's/^#* *\([a-z][a-z0-9_-]*\) *=.*/\1/p' "$top_srcdir/conf/muster.conf" | tr '_' '-' | sort -u >example
 is "the example conf invents none" "$(comm -13 known example | tr '\n' ' ')" ""
 
+# num_accelerators is another name for num_gpus.
+sed -n -e 's/\\-/-/g' -e 's/^\([a-z][a-z_-]*\) = .*/\1/p' "$top_srcdir/doc/muster.conf.5" |
+    tr '_' '-' | grep -vxE 'num-accelerators|fanout|label|env' | sort -u >settings
+grep -vxE 'fanout|label|env' example >examples
+is "muster.conf.5 lists the settings of the example" "$(comm -3 examples settings | tr '\n' ' ')" ""
+
 if command -v bash >/dev/null; then
     # shellcheck disable=SC2016
     is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in check clean bcast status attach stop; do
