@@ -63,6 +63,9 @@ bool link_has_room(const struct link *link);
 /* Call ops->room when more can be written, even if nothing waits now. */
 void link_ask_room(struct link *link);
 
+/* Count the launcher as heard at that time, by clock_now_ns(). */
+void link_heard(struct link *link, int64_t at_ns);
+
 /* Give it up from this side: the lease has run out. */
 void link_lose(struct link *link, const char *why);
 

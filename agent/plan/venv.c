@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exit_code.h"
 #include "fd.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -272,6 +273,6 @@ static int fail(struct venv *venv, struct failure *failure, const char *format, 
     va_start(ap, format);
     vsnprintf(why.text, sizeof why.text, format, ap);
     va_end(ap);
-    return failure_set(failure, PREPARE_CANNOT_EXECUTE, "", "venv script %s: %s%s%.*s",
+    return failure_set(failure, EXIT_CANNOT_EXECUTE, "", "venv script %s: %s%s%.*s",
                        venv->script, why.text, size > 0 ? ": " : "", (int)size, said);
 }
