@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -19,6 +18,7 @@
 #include <linux/openat2.h>
 
 #include "entry.h"
+#include "node/test_switch.h"
 
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -57,7 +57,7 @@ static bool kernel_can(void)
 {
     static int      can = -1; /* not known yet */
     struct open_how how = { .flags = DIR_FLAGS, .resolve = RESOLVE_NO_SYMLINKS };
-    const char     *wish = getenv("MUSTER_TEST_BENEATH");
+    const char     *wish = test_switch(TEST_SWITCH_OPENAT);
     int             fd;
 
     if (can < 0 && wish != NULL && strcmp(wish, "walk") == 0)

@@ -2,7 +2,7 @@
  *
  * The kernel resolves the path where it can (openat2), and refuses each symbolic link on
  * it. Where it cannot (before Linux 5.6, or forbidden by a container) the path is walked
- * name by name, which comes to the same. MUSTER_TEST_BENEATH=walk takes the second way.
+ * name by name, which comes to the same.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SAFE_OPENAT_H

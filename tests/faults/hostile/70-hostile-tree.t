@@ -209,9 +209,11 @@ is "without the fault: 0" "$rc" 0
 ok "... and all of it is there" diff -r tree there/tree
 is "... and nobody complains" "$(cat err)" ""
 
+MUSTER_AGENT=$test_agent
+export MUSTER_AGENT
 for way in openat2 walk; do
-    MUSTER_TEST_BENEATH=$way
-    export MUSTER_TEST_BENEATH
+    MUSTER_TEST_OPENAT=$way
+    export MUSTER_TEST_OPENAT
 
     # The receiver's tree is hostile.
     for link in tree tree/d tree/d/e; do
@@ -246,7 +248,7 @@ for way in openat2 walk; do
         is "... and nothing half is left" "$(find there -name '.muster*')" ""
     done
 done
-unset MUSTER_TEST_BENEATH
+unset MUSTER_TEST_OPENAT MUSTER_AGENT
 
 # The receiver wants what there is not, takes what was not sent, or talks without end.
 cat >receiver.py <<'END_OF_PYTHON'
