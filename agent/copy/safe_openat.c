@@ -27,7 +27,7 @@ static bool kernel_can(void);
 static int  walk(int root, const char *path);
 static int  step(int dir, const char *name);
 
-int safe_find(int root, const char *path, struct beneath *place)
+int safe_find(int root, const char *path, struct safe_place *place)
 {
     const char *slash = strrchr(path, '/');
     char        dir[ENTRY_PATH_MAX + 1] = ".";
@@ -104,7 +104,7 @@ static int step(int dir, const char *name)
     return fd;
 }
 
-int safe_look(const struct beneath *place, struct stat *now)
+int safe_look(const struct safe_place *place, struct stat *now)
 {
     if (fstatat(place->dir_fd, place->name, now, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
@@ -123,7 +123,7 @@ void safe_temporary(char name[SAFE_TEMPORARY_BYTES])
     snprintf(name, SAFE_TEMPORARY_BYTES, ".muster-%016llx", (unsigned long long)noise);
 }
 
-int safe_replace(const struct beneath *place, const char *temporary)
+int safe_replace(const struct safe_place *place, const char *temporary)
 {
     struct stat now;
 

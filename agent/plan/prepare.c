@@ -186,14 +186,14 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
 static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
-    static const char *const foreign[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
+    static const char *const other_launchers[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
                                            "PMI_PORT", "PMI_ID" };
     size_t i;
 
     if (plan->kvsname == NULL)
         return;
-    for (i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        env_drop(env, foreign[i]);
+    for (i = 0; i < sizeof other_launchers / sizeof *other_launchers; i++)
+        env_drop(env, other_launchers[i]);
     env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
     env_setf(env, "PMI_RANK", "%u", rank->rank);
     env_setf(env, "PMI_SIZE", "%d", plan->world_size);

@@ -31,9 +31,9 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
                            const json_t *body, struct error *err)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
-    struct failure failure;
-    struct error   why;
-    char          *root = root_of(agent, body);
+    struct failure                        failure;
+    struct error                          why;
+    char                                 *root = root_of(agent, body);
 
     (void)frame;
     if (root == NULL)

@@ -26,7 +26,7 @@
 #define LOGS_STOP_S  10
 #define LOGS_STUCK_S 1
 
-static void order_stop(struct agent *agent, double grace_s);
+static void stop_guard(struct agent *agent, double grace_s);
 static void cancel_waiting(struct agent *agent);
 static bool all_is_told(const struct agent *agent);
 static void begin_linger(struct agent *agent);
@@ -43,7 +43,7 @@ void agent_stop(struct agent *agent, double grace_s)
     if (agent->takeover.is_on)
         takeover_stop(agent);
     else if (agent->guard.fd >= 0)
-        order_stop(agent, grace_s);
+        stop_guard(agent, grace_s);
     cancel_waiting(agent);
     requests_end_probe(agent);
     if (agent->guard.fd < 0)
@@ -64,11 +64,11 @@ void ending_rank_ended(struct agent *agent)
         return;
     if (agent->state < AGENT_ENDING)
         agent_enter(agent, AGENT_ENDING);
-    order_stop(agent, LEFTOVER_GRACE_S);
+    stop_guard(agent, LEFTOVER_GRACE_S);
 }
 
 /* Of several graces the one that is over first counts. */
-static void order_stop(struct agent *agent, double grace_s)
+static void stop_guard(struct agent *agent, double grace_s)
 {
     int64_t kill_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
 

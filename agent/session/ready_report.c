@@ -58,8 +58,8 @@ json_t *ready_report_body(const struct agent *agent)
 static json_t *left_here(const struct agent *agent)
 {
     struct orphans orphans = { 0 };
-    json_t       *left = json_array();
-    size_t        i;
+    json_t        *left = json_array();
+    size_t         i;
 
     orphans_look(&orphans);
     for (i = 0; i < orphans.count && json_array_size(left) < LEFT_MAX; i++) {

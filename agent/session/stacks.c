@@ -294,7 +294,7 @@ static void helper_exec(const char *path, const char *const *argv, int out, pid_
     char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
     char *const environment[] = { locale, places, NULL };
     sigset_t    none;
-    int      null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
+    int         null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
 
     for (i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);
