@@ -27,16 +27,16 @@
 #define MORE_BYTES  64 /* of the answer, for "more" */
 
 struct clean {
-    struct orphans  orphans;
+    struct orphans orphans;
     bool           kill;
     bool           only_orphans; /* only what no agent looks after any more */
-    bool           has_more; /* than the answer will tell of */
-    char          *run;     /* NULL: all that is stale */
+    bool           has_more;     /* than the answer will tell of */
+    char          *run;          /* NULL: all that is stale */
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
     struct event  *again;
-    void         (*done)(json_t *body, void *arg);
-    void          *arg;
+    void (*done)(json_t *body, void *arg);
+    void *arg;
 };
 
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
@@ -200,9 +200,9 @@ static void finish(struct clean *clean)
 static bool shorten(json_t *body)
 {
     static const char *const lists[] = { "processes", "shm", "stale_files", "gpu_holders" };
-    json_t *longest, *list;
-    size_t  i, left;
-    bool    is_cut = false;
+    json_t                  *longest, *list;
+    size_t                   i, left;
+    bool                     is_cut = false;
 
     while (json_dumpb(body, NULL, 0, JSON_COMPACT) > FRAME_BODY_MAX - MORE_BYTES) {
         longest = json_object_get(body, lists[0]);
@@ -230,7 +230,7 @@ static bool is_told(const struct clean *clean, const struct orphan *orphan)
 /* Nothing of ours to end, since its guard does that, but we say when it is done. */
 static bool is_awaited(const struct clean *clean, const struct orphan *orphan)
 {
-    return is_target(clean, orphan) || (clean->kill && clean->only_orphans && orphan->is_leaving &&
+    return is_target(clean, orphan) || (clean->kill && clean->only_orphans && orphan->is_draining &&
                                        !orphan->is_spared && is_of_run(clean, orphan));
 }
 

@@ -36,14 +36,14 @@ static struct orphan   *agent_of(const struct orphans *orphans, pid_t pid);
 static bool            is_same(const struct process *one, const struct process *other);
 static bool            is_healthy(const struct orphan *agent);
 static bool            is_stopped(const struct orphan *agent);
-static bool            has_door(const struct orphan *agent);
+static bool            has_reconnect_socket(const struct orphan *agent);
 static bool            descends_from(const struct processes *all, pid_t pid,
                                      pid_t ancestor);
 
 void orphans_look(struct orphans *orphans)
 {
     struct processes all;
-    struct orphan     one;
+    struct orphan    one;
     size_t           i;
     bool             ourselves;
 
@@ -99,7 +99,7 @@ void orphans_refresh(struct orphans *orphans)
 {
     struct processes      all;
     const struct process *now;
-    struct orphan         *one;
+    struct orphan        *one;
 
     processes_all(&all);
     for (one = orphans->item; one < orphans->item + orphans->count; one++) {
@@ -219,7 +219,7 @@ static bool is_known(const struct orphans *orphans, const struct process *proces
 static void judge(struct orphans *orphans, const struct processes *all)
 {
     struct orphan *begin = orphans->item, *end = begin + orphans->count, *one, *agent;
-    bool          has_sick, is_lost;
+    bool           has_sick, is_lost;
 
     for (one = begin; one < end; one++)
         if (one->what == ORPHAN_RANK && !one->is_gone)
@@ -227,7 +227,7 @@ static void judge(struct orphans *orphans, const struct processes *all)
     for (one = begin; one < end; one++) {
         if (one->is_gone)
             continue;
-        one->has_agent = one->is_leaving = has_sick = false;
+        one->has_agent = one->is_draining = has_sick = false;
         for (agent = begin; agent < end; agent++) {
             if (agent->what != ORPHAN_AGENT || agent->is_gone ||
                 !descends_from(all, one->process.pid, agent->process.pid))
@@ -238,7 +238,7 @@ static void judge(struct orphans *orphans, const struct processes *all)
             if (is_stopped(agent) && agent->process.parent <= 1)
                 continue; /* as good as gone */
             one->has_agent = true;
-            one->is_leaving = one->is_leaving || is_lost || agent->process.parent <= 1;
+            one->is_draining = one->is_draining || is_lost || agent->process.parent <= 1;
         }
         one->is_running = one->has_agent && !has_sick;
     }
@@ -250,7 +250,7 @@ static void name_agents(const struct orphans *orphans, const struct orphan *rank
                         const struct processes *all)
 {
     const struct process *above = &rank->process;
-    struct orphan         *agent = NULL;
+    struct orphan        *agent = NULL;
     int                   steps;
 
     for (steps = 0; agent == NULL && above != NULL && steps < ANCESTORS_MAX; steps++) {
@@ -287,7 +287,7 @@ static bool is_healthy(const struct orphan *agent)
     if (agent->process.parent > 1 || agent->is_spared)
         return true;
     fd_read_file("/proc/1/comm", name, sizeof name);
-    return strcmp(name, "muster\n") == 0 || has_door(agent);
+    return strcmp(name, "muster\n") == 0 || has_reconnect_socket(agent);
 }
 
 /* By a signal, or a debugger. */
@@ -300,7 +300,7 @@ static bool is_stopped(const struct orphan *agent)
  * once the launcher is back: see doc/PROTOCOL, section 6. Its reconnect socket stays open. Anybody can
  * listen under such a name, so it is looked for among what the agent itself has open; it is not
  * knocked at, since a busy agent may be slow to answer. */
-static bool has_door(const struct orphan *agent)
+static bool has_reconnect_socket(const struct orphan *agent)
 {
     char          line[512], start[ORPHAN_RUN_ID_MAX + 16];
     FILE         *sockets = agent->run[0] != '\0' ? fopen("/proc/net/unix", "re") : NULL;

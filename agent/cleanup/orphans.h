@@ -27,22 +27,22 @@ enum orphan_what {
 };
 
 struct orphan {
-    struct process  process;
+    struct process   process;
     enum orphan_what what;
-    char            run[ORPHAN_RUN_ID_MAX]; /* "": not known */
-    bool            has_agent;  /* it is one, or below one, though perhaps a sick one */
-    bool            is_running; /* of a run that goes on */
-    bool            is_leaving; /* its agent, or guard, has lost its parent and ends it */
-    bool            is_given_up; /* the agent that was given up, or was below it, and that is
-                                    stopped; if it is not, it is leaving */
-    bool            is_spared;  /* we descend from it, or may not know: never to be touched */
-    bool            is_signalled; /* by us */
-    bool            is_gone;
-    json_t         *about;
+    char             run[ORPHAN_RUN_ID_MAX]; /* "": not known */
+    bool             has_agent;   /* it is one, or below one, though perhaps a sick one */
+    bool             is_running;  /* of a run that goes on */
+    bool             is_draining; /* its agent, or guard, has lost its parent and ends it */
+    bool             is_given_up; /* the agent that was given up, or was below it, and that is
+                                     stopped; if it is not, it is leaving */
+    bool    is_spared;            /* we descend from it, or may not know: never to be touched */
+    bool    is_signalled;         /* by us */
+    bool    is_gone;
+    json_t *about;
 };
 
 struct orphans {
-    struct orphan  *item;
+    struct orphan *item;
     size_t         count;
     struct process given_up; /* an agent that its launcher cannot reach any more, by pid and
                                 start: set it before the first look. pid 0: none */

@@ -30,8 +30,8 @@ bool bcast_file_is_open(const struct bcast_file *file)
     return file->fd >= 0;
 }
 
-const char *bcast_file_begin(struct bcast_file *file, const struct beneath *place,
-                           const struct entry *entry)
+const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
+                             const struct entry *entry)
 {
     *file = (struct bcast_file){ .dir_fd = place->dir_fd, .mode = entry->mode & 0777,
                                .mtime = entry->mtime };
@@ -70,8 +70,8 @@ static int write_behind(struct bcast_file *file)
 /* The mode comes late: it may forbid us to write. */
 const char *bcast_file_finish(struct bcast_file *file)
 {
-    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };
-    const struct beneath  place = { .dir_fd = file->dir_fd, .name = file->name };
+    const struct timespec   times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };
+    const struct safe_place place = { .dir_fd = file->dir_fd, .name = file->name };
 
     if (futimens(file->fd, times) < 0 || fchmod(file->fd, file->mode) < 0)
         return give_up(file, "set time and mode");

@@ -31,8 +31,8 @@ void bcast_file_init(struct bcast_file *file);
 bool bcast_file_is_open(const struct bcast_file *file);
 
 /* Takes place->dir_fd over. NULL, or what could not be done. */
-const char *bcast_file_begin(struct bcast_file *file, const struct beneath *place,
-                           const struct entry *entry);
+const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
+                             const struct entry *entry);
 const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t size);
 const char *bcast_file_finish(struct bcast_file *file);
 

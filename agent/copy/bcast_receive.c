@@ -23,14 +23,14 @@
 
 struct bcast_receive {
     const struct bcast_receive_ops *ops;
-    void           *arg;
-    int             root_fd; /* -1: no tree yet */
-    uint32_t        next;    /* number of the next entry of this tree */
-    char            dir[ENTRY_PATH_MAX + 1];    /* the last directory that has come */
-    char            failed[ENTRY_PATH_MAX + 1]; /* one that cannot be made; "": none */
+    void                           *arg;
+    int                             root_fd; /* -1: no tree yet */
+    uint32_t                        next;    /* number of the next entry of this tree */
+    char                            dir[ENTRY_PATH_MAX + 1]; /* the last directory that has come */
+    char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
     struct bcast_file file;
-    uint32_t        number;  /* of that file */
-    uint64_t        left;    /* bytes of it that have not come; thrown away once it has failed */
+    uint32_t          number; /* of that file */
+    uint64_t          left;   /* bytes of it that have not come; thrown away once it has failed */
 };
 
 static int  make_dirs(const char *path);
@@ -38,13 +38,13 @@ static int  check_place(const struct bcast_receive *receiver, const struct entry
                         struct error *err);
 static void take_entry(struct bcast_receive *receiver, const struct entry *entry,
                        uint32_t number, struct buffer *wanted);
-static void take_dir(struct bcast_receive *receiver, const struct beneath *place,
+static void take_dir(struct bcast_receive *receiver, const struct safe_place *place,
                      const struct entry *entry, uint32_t number);
-static int  set_dir_mode(const struct beneath *place, uint32_t mode);
-static int  check_dir(const struct beneath *place);
-static void take_link(struct bcast_receive *receiver, const struct beneath *place,
+static int  set_dir_mode(const struct safe_place *place, uint32_t mode);
+static int  check_dir(const struct safe_place *place);
+static void take_link(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number);
-static bool is_wanted(struct bcast_receive *receiver, const struct beneath *place,
+static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number);
 static bool same_time(const struct timespec *here, const struct timespec *there);
 static void begin_file(struct bcast_receive *receiver, const struct entry *entry);
@@ -109,7 +109,7 @@ static int make_dirs(const char *path)
 }
 
 int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                    struct buffer *wanted, struct error *err)
+                          struct buffer *wanted, struct error *err)
 {
     struct entry_reader reader = { .at = body, .left = size };
     struct entry        entry;
@@ -130,7 +130,8 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
 /* Each directory comes before what is in it, and all that is in it comes before the next
  * one beside it. So whatever is not in the last directory or above is below something
  * that is none: a link or a file. */
-static int check_place(const struct bcast_receive *receiver, const struct entry *entry, struct error *err)
+static int check_place(const struct bcast_receive *receiver, const struct entry *entry,
+                       struct error *err)
 {
     const char *slash = strrchr(entry->path, '/');
     size_t      size = slash != NULL ? (size_t)(slash - entry->path) : 0;
@@ -144,7 +145,7 @@ static int check_place(const struct bcast_receive *receiver, const struct entry 
 static void take_entry(struct bcast_receive *receiver, const struct entry *entry, uint32_t number,
                        struct buffer *wanted)
 {
-    struct beneath place;
+    struct safe_place place;
 
     if (entry->type == ENTRY_DIR)
         snprintf(receiver->dir, sizeof receiver->dir, "%s", entry->path);
@@ -167,7 +168,7 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
 
 /* --- directories and links -------------------------------------------------- */
 
-static void take_dir(struct bcast_receive *receiver, const struct beneath *place,
+static void take_dir(struct bcast_receive *receiver, const struct safe_place *place,
                      const struct entry *entry, uint32_t number)
 {
     int rc = mkdirat(place->dir_fd, place->name, 0700);
@@ -184,7 +185,7 @@ static void take_dir(struct bcast_receive *receiver, const struct beneath *place
 
 /* One that we cannot write into is of no use; the group that it has from its own
  * directory stays. */
-static int set_dir_mode(const struct beneath *place, uint32_t mode)
+static int set_dir_mode(const struct safe_place *place, uint32_t mode)
 {
     struct stat now;
     int fd = openat(place->dir_fd, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -198,7 +199,7 @@ static int set_dir_mode(const struct beneath *place, uint32_t mode)
 }
 
 /* Is it the directory that is here already? */
-static int check_dir(const struct beneath *place)
+static int check_dir(const struct safe_place *place)
 {
     struct stat now;
 
@@ -210,7 +211,7 @@ static int check_dir(const struct beneath *place)
     return -1;
 }
 
-static void take_link(struct bcast_receive *receiver, const struct beneath *place,
+static void take_link(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number)
 {
     char    now[ENTRY_PATH_MAX + 2], temporary[SAFE_TEMPORARY_BYTES];
@@ -232,7 +233,7 @@ static void take_link(struct bcast_receive *receiver, const struct beneath *plac
 /* --- files ------------------------------------------------------------------ */
 
 /* Not when it is there already; nor when something is in its way, which is told of. */
-static bool is_wanted(struct bcast_receive *receiver, const struct beneath *place,
+static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number)
 {
     uint32_t    mode = entry->mode & 0777;
@@ -260,7 +261,7 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
 }
 
 int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                 struct error *err)
+                       struct error *err)
 {
     struct entry_reader reader = { .at = body + 4, .left = size > 4 ? size - 4 : 0 };
     struct entry        entry;
@@ -283,7 +284,7 @@ int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body
 }
 
 int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                 struct error *err)
+                       struct error *err)
 {
     const char *what = NULL;
 
@@ -306,8 +307,8 @@ int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body
 
 static void begin_file(struct bcast_receive *receiver, const struct entry *entry)
 {
-    struct beneath place;
-    const char    *what = "find the directory";
+    struct safe_place place;
+    const char       *what = "find the directory";
 
     if (safe_find(receiver->root_fd, entry->path, &place) == 0)
         what = bcast_file_begin(&receiver->file, &place, entry);
@@ -318,7 +319,8 @@ static void begin_file(struct bcast_receive *receiver, const struct entry *entry
 /* That it has failed before was said then. */
 static void finish_file(struct bcast_receive *receiver)
 {
-    const char *what = bcast_file_is_open(&receiver->file) ? bcast_file_finish(&receiver->file) : NULL;
+    const char *what =
+        bcast_file_is_open(&receiver->file) ? bcast_file_finish(&receiver->file) : NULL;
 
     if (what != NULL)
         fail(receiver, receiver->number, what, errno);

@@ -38,12 +38,12 @@ int bcast_receive_root(struct bcast_receive *receiver, const char *root, struct 
 /* The body of ENTRIES: make directories and links, and append to wanted the numbers of the
  * files that must come, as u32. */
 int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                    struct buffer *wanted, struct error *err);
+                          struct buffer *wanted, struct error *err);
 
 /* The bodies of FILE and DATA. */
 int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                 struct error *err);
+                       struct error *err);
 int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                 struct error *err);
+                       struct error *err);
 
 #endif

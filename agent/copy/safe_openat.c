@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -19,6 +18,7 @@
 #include <linux/openat2.h>
 
 #include "entry.h"
+#include "node/test_switch.h"
 
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -27,7 +27,7 @@ static bool kernel_can(void);
 static int  walk(int root, const char *path);
 static int  step(int dir, const char *name);
 
-int safe_find(int root, const char *path, struct beneath *place)
+int safe_find(int root, const char *path, struct safe_place *place)
 {
     const char *slash = strrchr(path, '/');
     char        dir[ENTRY_PATH_MAX + 1] = ".";
@@ -57,7 +57,7 @@ static bool kernel_can(void)
 {
     static int      can = -1; /* not known yet */
     struct open_how how = { .flags = DIR_FLAGS, .resolve = RESOLVE_NO_SYMLINKS };
-    const char     *wish = getenv("MUSTER_TEST_BENEATH");
+    const char     *wish = test_switch(TEST_SWITCH_OPENAT);
     int             fd;
 
     if (can < 0 && wish != NULL && strcmp(wish, "walk") == 0)
@@ -104,7 +104,7 @@ static int step(int dir, const char *name)
     return fd;
 }
 
-int safe_look(const struct beneath *place, struct stat *now)
+int safe_look(const struct safe_place *place, struct stat *now)
 {
     if (fstatat(place->dir_fd, place->name, now, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
@@ -123,7 +123,7 @@ void safe_temporary(char name[SAFE_TEMPORARY_BYTES])
     snprintf(name, SAFE_TEMPORARY_BYTES, ".muster-%016llx", (unsigned long long)noise);
 }
 
-int safe_replace(const struct beneath *place, const char *temporary)
+int safe_replace(const struct safe_place *place, const char *temporary)
 {
     struct stat now;
 

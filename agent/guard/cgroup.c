@@ -86,9 +86,9 @@ bool cgroup_remove(struct cgroup *cgroup)
 bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
 {
     static const char *const controllers[] = { "", "freezer" };
-    char   file[64], text[4096];
-    char  *path;
-    size_t i;
+    char                     file[64], text[4096];
+    char                    *path;
+    size_t                   i;
 
     snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
     for (i = 0; i < sizeof controllers / sizeof *controllers; i++) {

@@ -10,7 +10,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -21,6 +20,7 @@
 
 #include "fd.h"
 #include "node/process.h"
+#include "node/test_switch.h"
 
 /* Rounds of "stop what is new" before killing: more than any tree forks
  * while it is being frozen, and an end for one that forks for ever. */
@@ -128,7 +128,7 @@ int containment_count(const struct containment *contain, pid_t root)
 
 static bool layer_allowed(const char *name)
 {
-    const char *list = getenv(CONTAINMENT_TEST_ENV), *at;
+    const char *list = test_switch(TEST_SWITCH_CONTAIN), *at;
     size_t      length = strlen(name);
 
     if (list == NULL)

@@ -22,10 +22,6 @@
 
 #include "guard/cgroup.h"
 
-/* Layers as they are named in MUSTER_TEST_CONTAIN, by which tests switch off
- * what they do not list. */
-#define CONTAINMENT_TEST_ENV "MUSTER_TEST_CONTAIN"
-
 struct containment {
     bool          userns, pidns, subreaper;
     bool          inside; /* this process is PID 1 of the namespace */

@@ -140,8 +140,8 @@ static int send_message(struct guard *guard, const struct guard_message *message
         struct cmsghdr align;
         char           bytes[CMSG_SPACE(SPAWN_FDS * sizeof(int))];
     } control = { 0 };
-    struct iovec   from = { .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message };
-    struct msghdr  header = { .msg_iov = &from, .msg_iovlen = 1 };
+    struct iovec    from = { .iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message };
+    struct msghdr   header = { .msg_iov = &from, .msg_iovlen = 1 };
     struct cmsghdr *item;
     ssize_t         sent;
 

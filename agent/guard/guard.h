@@ -37,14 +37,14 @@ enum guard_type {
 };
 
 struct guard_message {
-    int32_t type, id;
-    int32_t value;       /* SIGNAL: its number; EXITED: status as of wait() */
-    int32_t pid;         /* as this node's other processes see it */
-    int32_t killed;      /* EMPTY: processes that outlived the last rank */
-    int32_t left;
-    int64_t at_ns;       /* STARTED, EXITED */
-    int64_t maxrss_kb;
-    double  seconds;
+    int32_t              type, id;
+    int32_t              value;  /* SIGNAL: its number; EXITED: status as of wait() */
+    int32_t              pid;    /* as this node's other processes see it */
+    int32_t              killed; /* EMPTY: processes that outlived the last rank */
+    int32_t              left;
+    int64_t              at_ns; /* STARTED, EXITED */
+    int64_t              maxrss_kb;
+    double               seconds;
     struct spawn_failure failure;
     struct containment   contain; /* READY */
 };
@@ -53,10 +53,10 @@ struct guard_message {
 
 /* The agent's end. */
 struct guard {
-    int     fd;
-    pid_t   pid;
-    int64_t heard_ns, watched_ns;
-    bool    was_silent; /* which is why it was killed */
+    int                fd;
+    pid_t              pid;
+    int64_t            heard_ns, watched_ns;
+    bool               was_silent; /* which is why it was killed */
     struct containment contain;
 };
 

@@ -43,7 +43,7 @@ struct child {
     struct spawn_failure failure;
 };
 
-struct keeper {
+struct guard_process {
     int                 agent_fd, signal_fd;
     bool                agent_gone;
     int64_t             agent_due_ns; /* it must be heard by then; 0: it may be silent */
@@ -57,59 +57,60 @@ struct keeper {
     struct pollfd      *poll;
 };
 
-static void  set_up(struct keeper *k, int fd, struct containment *contain,
+static void  set_up(struct guard_process *g, int fd, struct containment *contain,
                     const char *run_id);
-static void  wait_for_something(struct keeper *k, int timeout_ms);
-static void  hear_agent(struct keeper *k);
-static void  watch_agent(struct keeper *k);
-static void  obey(struct keeper *k, const struct guard_message *message, const int *fds);
-static void  child_start(struct keeper *k, int id, const int *fds);
+static void  wait_for_something(struct guard_process *g, int timeout_ms);
+static void  hear_agent(struct guard_process *g);
+static void  watch_agent(struct guard_process *g);
+static void  take_message(struct guard_process *g, const struct guard_message *message,
+                          const int *fds);
+static void  child_start(struct guard_process *g, int id, const int *fds);
 static pid_t fork_blocked(void);
-static bool  nothing_left(struct keeper *k);
-static void  let_go(const siginfo_t *stopped);
-static void  child_ended(struct keeper *k, pid_t pid);
-static void  child_exec_seen(struct keeper *k, struct child *child);
-static void  signal_ranks(struct keeper *k, int id, int signal_number);
-static void  answer_agent(struct keeper *k, double seconds);
-static void  finish(struct keeper *k, int left) __attribute__((noreturn));
-static void  tell(struct keeper *k, struct guard_message *message, pid_t pid);
+static bool  nothing_left(struct guard_process *g);
+static void  detach_tracee(const siginfo_t *stopped);
+static void  child_ended(struct guard_process *g, pid_t pid);
+static void  child_exec_seen(struct guard_process *g, struct child *child);
+static void  signal_ranks(struct guard_process *g, int id, int signal_number);
+static void  answer_agent(struct guard_process *g, double seconds);
+static void  finish(struct guard_process *g, int left) __attribute__((noreturn));
+static void  tell(struct guard_process *g, struct guard_message *message, pid_t pid);
 
 void guard_loop(int fd, struct containment *contain, const char *run_id)
 {
-    struct keeper k;
-    int           timeout_ms = 0; /* the agent may be gone already */
-    bool          empty;
+    struct guard_process g;
+    int                  timeout_ms = 0; /* the agent may be gone already */
+    bool                 empty;
 
-    set_up(&k, fd, contain, run_id);
+    set_up(&g, fd, contain, run_id);
     for (;;) {
-        wait_for_something(&k, timeout_ms);
-        if (k.poll[0].revents != 0)
-            hear_agent(&k);
+        wait_for_something(&g, timeout_ms);
+        if (g.poll[0].revents != 0)
+            hear_agent(&g);
         else
-            watch_agent(&k);
-        k.turn_ns = clock_now_ns();
-        empty = nothing_left(&k);
-        if (k.agent_gone)
-            stop_begin(&k.stop, 0);
-        if (k.stop.begun && empty)
-            finish(&k, 0);
-        timeout_ms = stop_step(&k.stop);
+            watch_agent(&g);
+        g.turn_ns = clock_now_ns();
+        empty = nothing_left(&g);
+        if (g.agent_gone)
+            stop_begin(&g.stop, 0);
+        if (g.stop.begun && empty)
+            finish(&g, 0);
+        timeout_ms = stop_step(&g.stop);
         if (timeout_ms == STOP_STUCK)
-            finish(&k, stop_left(&k.stop));
+            finish(&g, stop_left(&g.stop));
     }
 }
 
-static void set_up(struct keeper *k, int fd, struct containment *contain, const char *run_id)
+static void set_up(struct guard_process *g, int fd, struct containment *contain, const char *run_id)
 {
-    static const int     deaf_to[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE,
-                                       SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+    static const int            ignored[] = { SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGPIPE,
+                                              SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
     static const struct timeval unread = { .tv_sec = UNREAD_S };
-    struct guard_message ready = { .type = GUARD_READY };
-    sigset_t             child;
-    size_t               i;
-    int                  null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct guard_message        ready = { .type = GUARD_READY };
+    sigset_t                    child;
+    size_t                      i;
+    int                         null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    *k = (struct keeper){ .agent_fd = AGENT_FD, .contain = contain };
+    *g = (struct guard_process){ .agent_fd = AGENT_FD, .contain = contain };
     /* Nothing of the agent's may stay open here, least of all its end of the
      * launcher's stream. The agent says that we did not start. */
     for (i = 0; i <= 2; i++)
@@ -119,45 +120,45 @@ static void set_up(struct keeper *k, int fd, struct containment *contain, const 
         _exit(1);
     fd_close_from(AGENT_FD + 1);
     setsockopt(AGENT_FD, SOL_SOCKET, SO_SNDTIMEO, &unread, sizeof unread);
-    for (i = 0; i < sizeof deaf_to / sizeof *deaf_to; i++)
-        signal(deaf_to[i], SIG_IGN);
+    for (i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
-    k->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (k->signal_fd < 0)
+    g->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (g->signal_fd < 0)
         _exit(1); /* deaf to the end of ranks */
     /* In a namespace the guard may die with the agent, since everything dies
      * with the guard. Otherwise it has to live on and clear up. */
     if (contain->pidns)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     containment_reap_here(contain, run_id);
-    stop_init(&k->stop, contain, getpid());
-    k->poll = xcalloc(2, sizeof *k->poll);
+    stop_init(&g->stop, contain, getpid());
+    g->poll = xcalloc(2, sizeof *g->poll);
     ready.contain = *contain;
-    tell(k, &ready, 0);
+    tell(g, &ready, 0);
 }
 
-static void wait_for_something(struct keeper *k, int timeout_ms)
+static void wait_for_something(struct guard_process *g, int timeout_ms)
 {
     int i, count = 2;
 
     if (timeout_ms < 0 || timeout_ms > TURN_MS)
         timeout_ms = TURN_MS;
-    k->poll[0] = (struct pollfd){ .fd = k->agent_gone ? -1 : k->agent_fd, .events = POLLIN };
-    k->poll[1] = (struct pollfd){ .fd = k->signal_fd, .events = POLLIN };
-    for (i = 0; i < k->children; i++)
-        if (k->child[i].exec_fd >= 0)
-            k->poll[count++] = (struct pollfd){ .fd = k->child[i].exec_fd, .events = POLLIN };
-    while (poll(k->poll, (nfds_t)count, timeout_ms) < 0)
+    g->poll[0] = (struct pollfd){ .fd = g->agent_gone ? -1 : g->agent_fd, .events = POLLIN };
+    g->poll[1] = (struct pollfd){ .fd = g->signal_fd, .events = POLLIN };
+    for (i = 0; i < g->children; i++)
+        if (g->child[i].exec_fd >= 0)
+            g->poll[count++] = (struct pollfd){ .fd = g->child[i].exec_fd, .events = POLLIN };
+    while (poll(g->poll, (nfds_t)count, timeout_ms) < 0)
         if (errno != EINTR)
             xalloc_die(); /* ENOMEM: nothing else is possible here */
-    for (i = 0; i < k->children; i++)
-        if (k->child[i].exec_fd >= 0)
-            child_exec_seen(k, &k->child[i]);
+    for (i = 0; i < g->children; i++)
+        if (g->child[i].exec_fd >= 0)
+            child_exec_seen(g, &g->child[i]);
 }
 
-static void hear_agent(struct keeper *k)
+static void hear_agent(struct guard_process *g)
 {
     struct guard_message message;
     int                  fds[SPAWN_FDS] = { -1, -1, -1, -1 };
@@ -169,19 +170,19 @@ static void hear_agent(struct keeper *k)
     struct msghdr   header = { .msg_iov = &into, .msg_iovlen = 1,
                                .msg_control = control.bytes, .msg_controllen = sizeof control };
     struct cmsghdr *item;
-    ssize_t         got = recvmsg(k->agent_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t         got = recvmsg(g->agent_fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     size_t          i;
 
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got != (ssize_t)sizeof message) {
-        k->agent_gone = true;
+        g->agent_gone = true;
         return;
     }
     item = CMSG_FIRSTHDR(&header);
     if (item != NULL && item->cmsg_type == SCM_RIGHTS)
         memcpy(fds, CMSG_DATA(item), item->cmsg_len - CMSG_LEN(0));
-    obey(k, &message, fds);
+    take_message(g, &message, fds);
     for (i = 0; i < SPAWN_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -189,43 +190,44 @@ static void hear_agent(struct keeper *k)
 
 /* Nothing has come from the agent. If we did not run ourselves, it may not have run
  * either (the machine was suspended, both were frozen). */
-static void watch_agent(struct keeper *k)
+static void watch_agent(struct guard_process *g)
 {
-    int64_t now = clock_now_ns(), slept = now - k->turn_ns;
+    int64_t now = clock_now_ns(), slept = now - g->turn_ns;
 
-    if (k->agent_due_ns == 0)
+    if (g->agent_due_ns == 0)
         return;
     if (slept > 2 * TURN_MS * (NS_PER_S / 1000))
-        k->agent_due_ns += slept;
-    else if (now > k->agent_due_ns)
-        k->agent_gone = true;
+        g->agent_due_ns += slept;
+    else if (now > g->agent_due_ns)
+        g->agent_gone = true;
 }
 
-static void obey(struct keeper *k, const struct guard_message *message, const int *fds)
+static void take_message(struct guard_process *g, const struct guard_message *message,
+                         const int *fds)
 {
     switch (message->type) {
     case GUARD_SPAWN:
-        child_start(k, message->id, fds);
+        child_start(g, message->id, fds);
         break;
     case GUARD_SIGNAL:
-        signal_ranks(k, message->id, message->value);
+        signal_ranks(g, message->id, message->value);
         break;
     case GUARD_STOP:
-        if (nothing_left(k)) {
-            k->stop.begun = true; /* the usual end: nobody to look for */
+        if (nothing_left(g)) {
+            g->stop.begun = true; /* the usual end: nobody to look for */
             break;
         }
-        if (k->running == 0)
-            k->outlived = containment_count(k->contain, getpid());
-        stop_begin(&k->stop, message->seconds);
+        if (g->running == 0)
+            g->outlived = containment_count(g->contain, getpid());
+        stop_begin(&g->stop, message->seconds);
         break;
     case GUARD_ALIVE:
-        answer_agent(k, message->seconds);
+        answer_agent(g, message->seconds);
         break;
     }
 }
 
-static void child_start(struct keeper *k, int id, const int *fds)
+static void child_start(struct guard_process *g, int id, const int *fds)
 {
     struct spawn_failure failure = { SPAWN_PREPARE, 0 };
     struct child         child = { .id = id, .exec_fd = -1 };
@@ -237,7 +239,7 @@ static void child_start(struct keeper *k, int id, const int *fds)
         message.failure = (struct spawn_failure){ SPAWN_PREPARE, errno };
         message.value = 126 << 8;
         message.at_ns = clock_now_ns();
-        tell(k, &message, 0);
+        tell(g, &message, 0);
         if (pair[0] >= 0) {
             close(pair[0]);
             close(pair[1]);
@@ -250,7 +252,7 @@ static void child_start(struct keeper *k, int id, const int *fds)
         if (word < 0)
             failure.error = errno;
         else
-            failure = spawn_exec(fds, self, &k->contain->cgroup);
+            failure = spawn_exec(fds, self, &g->contain->cgroup);
         fd_write_all(word < 0 ? pair[1] : word, &failure, sizeof failure);
         _exit(126);
     }
@@ -258,10 +260,10 @@ static void child_start(struct keeper *k, int id, const int *fds)
     close(pair[1]);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     child.exec_fd = pair[0];
-    k->child = xreallocarray(k->child, (size_t)k->children + 1, sizeof *k->child);
-    k->child[k->children++] = child;
-    k->poll = xreallocarray(k->poll, (size_t)k->children + 2, sizeof *k->poll);
-    k->running++;
+    g->child = xreallocarray(g->child, (size_t)g->children + 1, sizeof *g->child);
+    g->child[g->children++] = child;
+    g->poll = xreallocarray(g->poll, (size_t)g->children + 2, sizeof *g->poll);
+    g->running++;
 }
 
 /* fork() with all signals blocked in the child, until spawn_exec() lets them in.
@@ -282,13 +284,13 @@ static pid_t fork_blocked(void)
 
 /* Reap whatever has ended. True when there is no child at all: with a
  * subreaper or as PID 1 that means that no descendant is left either. */
-static bool nothing_left(struct keeper *k)
+static bool nothing_left(struct guard_process *g)
 {
     struct signalfd_siginfo signalled;
     siginfo_t               info;
     int                     rc;
 
-    while (read(k->signal_fd, &signalled, sizeof signalled) > 0)
+    while (read(g->signal_fd, &signalled, sizeof signalled) > 0)
         ;
     for (;;) {
         info.si_pid = 0;
@@ -296,16 +298,16 @@ static bool nothing_left(struct keeper *k)
         if (rc < 0 || info.si_pid == 0)
             break;
         if (info.si_code == CLD_TRAPPED)
-            let_go(&info);
+            detach_tracee(&info);
         else
-            child_ended(k, info.si_pid);
+            child_ended(g, info.si_pid);
     }
-    return rc < 0 && errno == ECHILD && cgroup_is_empty(&k->contain->cgroup);
+    return rc < 0 && errno == ECHILD && cgroup_is_empty(&g->contain->cgroup);
 }
 
 /* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. It gets
  * the signal that stopped it, and no more attention. */
-static void let_go(const siginfo_t *stopped)
+static void detach_tracee(const siginfo_t *stopped)
 {
     int signal_number = stopped->si_status & 0x7f;
 
@@ -315,30 +317,30 @@ static void let_go(const siginfo_t *stopped)
 
 /* It is still a zombie here, so that its pid can be named in STARTED when it
  * ended before that was sent. */
-static void child_ended(struct keeper *k, pid_t pid)
+static void child_ended(struct guard_process *g, pid_t pid)
 {
     struct guard_message message = { .type = GUARD_EXITED };
-    struct child        *child = k->child, *end = k->child + k->children;
+    struct child        *child = g->child, *end = g->child + g->children;
     struct rusage        usage;
 
     while (child < end && (child->pid != pid || child->ended))
         child++;
     if (child < end && child->exec_fd >= 0)
-        child_exec_seen(k, child);
+        child_exec_seen(g, child);
     wait4(pid, &message.value, 0, &usage);
     if (child == end)
         return; /* an orphan that came to us */
     child->ended = true;
-    k->running--;
+    g->running--;
     message.id = child->id;
     message.at_ns = clock_now_ns();
     message.maxrss_kb = usage.ru_maxrss;
     message.failure = child->failure;
-    tell(k, &message, 0);
+    tell(g, &message, 0);
 }
 
 /* The pipe closes without a word when exec succeeded. */
-static void child_exec_seen(struct keeper *k, struct child *child)
+static void child_exec_seen(struct guard_process *g, struct child *child)
 {
     struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
     ssize_t              got = read(child->exec_fd, &child->failure, sizeof child->failure);
@@ -350,39 +352,39 @@ static void child_exec_seen(struct keeper *k, struct child *child)
     if (got == (ssize_t)sizeof child->failure)
         return; /* it goes with EXITED */
     message.at_ns = clock_now_ns();
-    tell(k, &message, child->pid);
+    tell(g, &message, child->pid);
 }
 
-static void signal_ranks(struct keeper *k, int id, int signal_number)
+static void signal_ranks(struct guard_process *g, int id, int signal_number)
 {
     int i;
 
-    for (i = 0; i < k->children; i++)
-        if (!k->child[i].ended && (id == GUARD_ALL || id == k->child[i].id))
-            kill(-k->child[i].pid, signal_number);
+    for (i = 0; i < g->children; i++)
+        if (!g->child[i].ended && (id == GUARD_ALL || id == g->child[i].id))
+            kill(-g->child[i].pid, signal_number);
 }
 
 /* Heard: it has until then to be heard again, and shall hear us. */
-static void answer_agent(struct keeper *k, double seconds)
+static void answer_agent(struct guard_process *g, double seconds)
 {
-    struct guard_message alive = { .type = GUARD_ALIVE, .value = k->stop.dumping };
+    struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
 
-    k->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
-    tell(k, &alive, 0);
+    g->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
+    tell(g, &alive, 0);
 }
 
-static void finish(struct keeper *k, int left)
+static void finish(struct guard_process *g, int left)
 {
-    struct guard_message message = { .type = GUARD_EMPTY, .killed = k->outlived, .left = left };
+    struct guard_message message = { .type = GUARD_EMPTY, .killed = g->outlived, .left = left };
 
-    tell(k, &message, 0);
-    cgroup_remove(&k->contain->cgroup);
+    tell(g, &message, 0);
+    cgroup_remove(&g->contain->cgroup);
     _exit(0);
 }
 
 /* Inside a namespace pid means nothing to the agent: sent as credentials, the
  * kernel turns it into the agent's number for the same process. */
-static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
+static void tell(struct guard_process *g, struct guard_message *message, pid_t pid)
 {
     union {
         struct cmsghdr align;
@@ -394,10 +396,10 @@ static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
     struct cmsghdr *item;
     ssize_t         sent;
 
-    if (k->agent_gone)
+    if (g->agent_gone)
         return;
     message->pid = (int32_t)pid;
-    if (pid > 0 && k->contain->pidns) {
+    if (pid > 0 && g->contain->pidns) {
         header.msg_control = control.bytes;
         header.msg_controllen = sizeof control.bytes;
         item = CMSG_FIRSTHDR(&header);
@@ -407,8 +409,8 @@ static void tell(struct keeper *k, struct guard_message *message, pid_t pid)
         memcpy(CMSG_DATA(item), &who, sizeof who);
     }
     do
-        sent = sendmsg(k->agent_fd, &header, MSG_NOSIGNAL);
+        sent = sendmsg(g->agent_fd, &header, MSG_NOSIGNAL);
     while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));
     if (sent < 0)
-        k->agent_gone = true;
+        g->agent_gone = true;
 }

@@ -25,13 +25,13 @@
 
 struct stop {
     const struct containment *contain;
-    pid_t   root;       /* the processes are below this one */
-    bool    begun;
-    int64_t kill_at_ns; /* when TERM becomes KILL */
-    int64_t killing_since_ns; /* 0: not yet */
-    int64_t again_at_ns;
-    int     pause_ms;
-    int     dumping; /* so many have kept KILL waiting long, to write their core files */
+    pid_t                     root; /* the processes are below this one */
+    bool                      begun;
+    int64_t                   kill_at_ns;       /* when TERM becomes KILL */
+    int64_t                   killing_since_ns; /* 0: not yet */
+    int64_t                   again_at_ns;
+    int                       pause_ms;
+    int dumping; /* so many have kept KILL waiting long, to write their core files */
 };
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root);

@@ -126,6 +126,11 @@ void link_ask_room(struct link *link)
         xevent_add(link->writable, NULL);
 }
 
+void link_heard(struct link *link, int64_t at_ns)
+{
+    link->heard_ns = at_ns;
+}
+
 void link_lose(struct link *link, const char *why)
 {
     struct error err;

@@ -38,16 +38,16 @@ struct link_ops {
 };
 
 struct link {
-    int              in_fd, out_fd;
-    struct event    *readable, *writable;
-    struct evbuffer *in;
+    int                    in_fd, out_fd;
+    struct event          *readable, *writable;
+    struct evbuffer       *in;
     struct resend_queue    resend;
-    struct evbuffer *wire;     /* the resend queue's: append here, then call link_flush() */
-    int64_t          heard_ns; /* when bytes last came */
-    bool             is_cut;   /* no connection now, but perhaps later */
-    bool             is_lost;
+    struct evbuffer       *wire;     /* the resend queue's: append here, then call link_flush() */
+    int64_t                heard_ns; /* when bytes last came */
+    bool                   is_cut;   /* no connection now, but perhaps later */
+    bool                   is_lost;
     const struct link_ops *ops;
-    void            *arg;
+    void                  *arg;
 };
 
 void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd,
@@ -62,6 +62,9 @@ bool link_has_room(const struct link *link);
 
 /* Call ops->room when more can be written, even if nothing waits now. */
 void link_ask_room(struct link *link);
+
+/* Count the launcher as heard at that time, by clock_now_ns(). */
+void link_heard(struct link *link, int64_t at_ns);
 
 /* Give it up from this side: the lease has run out. */
 void link_lose(struct link *link, const char *why);

@@ -27,10 +27,10 @@
 #define REQUEST_S   5.0  /* for it to come: the caller has it when it connects */
 
 struct caller {
-    struct reconnect_socket     *of; /* NULL: the place is free */
-    int              fd;
-    struct event    *event;
-    struct evbuffer *in;
+    struct reconnect_socket *of; /* NULL: the place is free */
+    int                      fd;
+    struct event            *event;
+    struct evbuffer         *in;
 };
 
 struct reconnect_socket {
@@ -54,13 +54,14 @@ static bool      same_token(const char *ours, const char *theirs);
 static void      turn_away(struct caller *caller, const struct error *why);
 static void      caller_clear(struct caller *caller);
 
-struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name, const char *token,
-                       uint32_t generation, reconnect_f *reconnect, void *arg, struct error *err)
+struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name,
+                                               const char *token, uint32_t generation,
+                                               reconnect_f *reconnect, void *arg, struct error *err)
 {
-    struct sockaddr_un address;
-    socklen_t          size = address_of(name, &address);
+    struct sockaddr_un       address;
+    socklen_t                size = address_of(name, &address);
     struct reconnect_socket *self;
-    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int                      fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) < 0 || listen(fd, BACKLOG) < 0) {
         err_set(err, "Unix socket @%s: %s", name, strerror(errno));
@@ -118,8 +119,8 @@ int reconnect_socket_connect(const char *name, struct error *err)
     return -1;
 }
 
-int reconnect_socket_request(const json_t *body, const char **name, const char **token, uint64_t *received,
-                 struct error *err)
+int reconnect_socket_request(const json_t *body, const char **name, const char **token,
+                             uint64_t *received, struct error *err)
 {
     json_int_t position;
 
@@ -145,9 +146,9 @@ static socklen_t address_of(const char *name, struct sockaddr_un *address)
 static void connection_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct reconnect_socket *self = arg;
-    const struct timeval limit = clock_interval(REQUEST_S), rest = clock_interval(REST_S);
-    struct caller       *caller = self->caller, *end = caller + CALLERS_MAX;
-    int                  new = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const struct timeval     limit = clock_interval(REQUEST_S), rest = clock_interval(REST_S);
+    struct caller           *caller = self->caller, *end = caller + CALLERS_MAX;
+    int new = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
     (void)what;
     while (caller < end && caller->of != NULL)
@@ -213,10 +214,10 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
 static int hear(struct caller *caller, const struct frame *frame, struct error *err)
 {
     const struct reconnect_socket *self = caller->of;
-    const char        *name, *token;
-    uint64_t           received;
-    json_t            *body;
-    int                rc = -1;
+    const char                    *name, *token;
+    uint64_t                       received;
+    json_t                        *body;
+    int                            rc = -1;
 
     if (frame->type != FRAME_RECONNECT ||
         evbuffer_get_length(caller->in) != FRAME_HEADER_BYTES + frame->size)

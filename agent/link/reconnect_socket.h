@@ -25,15 +25,17 @@ struct reconnect_socket;
 typedef int reconnect_f(int fd, uint64_t received, void *arg, struct error *err);
 
 /* NULL with err. token: 32 hex digits, copied. */
-struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name, const char *token,
-                       uint32_t generation, reconnect_f *reconnect, void *arg, struct error *err);
+struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name,
+                                               const char *token, uint32_t generation,
+                                               reconnect_f *reconnect, void *arg,
+                                               struct error *err);
 void         reconnect_socket_close(struct reconnect_socket *socket);
 
 /* The other side of it: a socket to the agent behind that socket, or -1 with err. */
 int reconnect_socket_connect(const char *name, struct error *err);
 
 /* The body of RECONNECT; the strings are borrowed. -1: something is missing or too long. */
-int reconnect_socket_request(const json_t *body, const char **name, const char **token, uint64_t *received,
-                 struct error *err);
+int reconnect_socket_request(const json_t *body, const char **name, const char **token,
+                             uint64_t *received, struct error *err);
 
 #endif

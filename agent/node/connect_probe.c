@@ -28,8 +28,10 @@ static const char *reason(int error);
 static void        late_cb(evutil_socket_t fd, short what, void *arg);
 static void        call_end(struct call *call, const char *why);
 
-struct connect_probe *connect_probe_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
-                        void (*done)(struct connect_probe *probe, void *arg), void *arg)
+struct connect_probe *connect_probe_new(struct event_base  *base,
+                                        const unsigned char token[CALL_TOKEN_BYTES],
+                                        void (*done)(struct connect_probe *probe, void *arg),
+                                        void *arg)
 {
     struct connect_probe *probe = xcalloc(1, sizeof *probe);
 
@@ -175,7 +177,7 @@ static const char *reason(int error)
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct connect_probe *probe = arg;
-    size_t        i;
+    size_t                i;
 
     (void)fd, (void)what;
     for (i = 0; i < probe->count; i++)

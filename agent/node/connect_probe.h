@@ -22,10 +22,10 @@ struct call {
     char          why[96];       /* it was not reached */
 
     struct connect_probe *probe;
-    int           fd; /* -1: over */
-    struct event *event;
-    unsigned char got[CALL_TOKEN_BYTES];
-    size_t        have;
+    int                   fd; /* -1: over */
+    struct event         *event;
+    unsigned char         got[CALL_TOKEN_BYTES];
+    size_t                have;
 };
 
 struct connect_probe {
@@ -39,8 +39,10 @@ struct connect_probe {
 };
 
 /* done comes once, when all are over; it may connect_probe_free(). */
-struct connect_probe *connect_probe_new(struct event_base *base, const unsigned char token[CALL_TOKEN_BYTES],
-                        void (*done)(struct connect_probe *probe, void *arg), void *arg);
+struct connect_probe *connect_probe_new(struct event_base  *base,
+                                        const unsigned char token[CALL_TOKEN_BYTES],
+                                        void (*done)(struct connect_probe *probe, void *arg),
+                                        void *arg);
 void connect_probe_add(struct connect_probe *probe, const char *address, int port, int node);
 /* After the last connect_probe_add. done may come at once. */
 void connect_probe_begin(struct connect_probe *probe, int timeout_ms);

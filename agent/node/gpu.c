@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "fd.h"
+#include "node/test_switch.h"
 #include "xalloc.h"
 
 struct pci_address {
@@ -108,7 +109,7 @@ static int list_bus(struct pci_address *found, int most)
 
 static DIR *open_dir(const char *path)
 {
-    const char *root = getenv(GPU_TEST_ROOT_ENV);
+    const char *root = test_switch(TEST_SWITCH_ROOT);
     char       *full = xasprintf("%s%s", root != NULL ? root : "", path);
     DIR        *dir = opendir(full);
 
@@ -134,7 +135,7 @@ static void read_pci(const char *address, const char *name, char *text, size_t s
 static void read_file(const char *folder, const char *address, const char *name, char *text,
                       size_t size)
 {
-    const char *root = getenv(GPU_TEST_ROOT_ENV);
+    const char *root = test_switch(TEST_SWITCH_ROOT);
     char       *path = xasprintf("%s%s/%s/%s", root != NULL ? root : "", folder, address, name);
 
     fd_read_file(path, text, size);

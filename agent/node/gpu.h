@@ -7,9 +7,6 @@
 #ifndef MUSTER_AGENT_GPU_H
 #define MUSTER_AGENT_GPU_H
 
-/* A directory that stands for / in tests. */
-#define GPU_TEST_ROOT_ENV "MUSTER_TEST_ROOT"
-
 #define GPU_MAX 256
 
 int gpu_count(void);

@@ -13,6 +13,7 @@
 
 #include "node/open_files.h"
 #include "node/process.h"
+#include "node/test_switch.h"
 #include "xalloc.h"
 
 #define DEVICE_PATTERN "/dev/nvidia[0-9]*"
@@ -62,7 +63,7 @@ json_t *gpu_holders(const bool *wanted)
 
 static void devices_list(struct devices *devices, const bool *wanted)
 {
-    const char    *test = getenv(GPU_TEST_GLOB_ENV);
+    const char    *test = test_switch(TEST_SWITCH_GPU_GLOB);
     char          *folder = xstrdup(test != NULL ? test : DEVICE_PATTERN);
     char          *pattern = strrchr(folder, '/');
     struct dirent *entry;

@@ -13,9 +13,6 @@
 
 #include "node/gpu.h"
 
-/* A pattern of files that stand for GPUs in tests. */
-#define GPU_TEST_GLOB_ENV "MUSTER_TEST_GPU_GLOB"
-
 #define GPU_HOLDERS_MAX 64 /* reported of one node */
 
 /* [{"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"...", "gpus":[0, 1]},

@@ -22,15 +22,15 @@
 
 struct probe {
     struct event_base *base;
-    void             (*answer)(json_t *body, void *arg);
-    void              *arg;
-    unsigned char      token[CALL_TOKEN_BYTES];
-    int                listen_fd;
-    struct event      *caller;    /* somebody calls */
-    struct event      *rest;      /* nobody could be let in, for want of a descriptor */
-    struct event      *late;      /* listening is over */
-    struct connect_probe *tries;     /* NULL: none are under way */
-    struct held_port   held;
+    void (*answer)(json_t *body, void *arg);
+    void                 *arg;
+    unsigned char         token[CALL_TOKEN_BYTES];
+    int                   listen_fd;
+    struct event         *caller; /* somebody calls */
+    struct event         *rest;   /* nobody could be let in, for want of a descriptor */
+    struct event         *late;   /* listening is over */
+    struct connect_probe *tries;  /* NULL: none are under way */
+    struct held_port      held;
 };
 
 static int  listen_begin(struct probe *probe, const json_t *body, struct error *err);

@@ -38,7 +38,7 @@ static int           get_blob(struct reader *in, const char *key,
                               const struct blob **blob);
 
 int node_plan_read(struct node_plan *plan, const json_t *body, const struct blobs *blobs,
-                  struct error *err)
+                   struct error *err)
 {
     size_t        listed = 0;
     struct reader in = { body, blobs, err, &listed };
@@ -148,7 +148,8 @@ static int read_reconnect(struct reader *in, struct node_plan *plan)
     if (get_text(in, "socket", &plan->socket) < 0 || get_text(in, "token", &plan->token) < 0 ||
         get_seconds(in, "window_s", &plan->reconnect_s) < 0)
         return -1;
-    if (plan->socket[0] == '\0' || strlen(plan->socket) > FRAME_SOCKET_MAX || strlen(plan->token) < 32)
+    if (plan->socket[0] == '\0' || strlen(plan->socket) > FRAME_SOCKET_MAX ||
+        strlen(plan->token) < 32)
         return err_set(in->err, "PLAN frame: a \"socket\" of 1 to %d bytes and a \"token\" of 32 "
                                 "are wanted", FRAME_SOCKET_MAX);
     return 0;

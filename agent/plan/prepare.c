@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exit_code.h"
 #include "fd.h"
 #include "guard/spawn.h"
 #include "node/facts.h"
@@ -47,7 +48,7 @@ int prepare_cwd(const struct node_plan *plan, struct failure *failure)
 {
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
-    return failure_set(failure, PREPARE_CANNOT_EXECUTE,
+    return failure_set(failure, EXIT_CANNOT_EXECUTE,
                        "the directory must be on every node; --cwd names another one",
                        "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
 }
@@ -61,7 +62,7 @@ int prepare_script(const char *script, struct failure *failure)
         why = EISDIR;
     if (why == 0)
         return 0;
-    return failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+    return failure_set(failure, why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
                        "the script must be at the same path on every node; muster bcast copies it",
                        "cannot read the script %s: %s", script, strerror(why));
 }
@@ -94,7 +95,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
         why = executable(name);
         if (why == 0)
             return xstrdup(name);
-        failure_set(failure, why == ENOENT ? PREPARE_NOT_FOUND : PREPARE_CANNOT_EXECUTE,
+        failure_set(failure, why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE,
                     find_hint(name, hint, sizeof hint), "cannot execute %s: %s", name,
                     strerror(why));
         return NULL;
@@ -109,7 +110,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
             why = EACCES;
         free(file);
     }
-    failure_set(failure, why == EACCES ? PREPARE_CANNOT_EXECUTE : PREPARE_NOT_FOUND,
+    failure_set(failure, why == EACCES ? EXIT_CANNOT_EXECUTE : EXIT_NOT_FOUND,
                 find_hint(name, hint, sizeof hint), "%s: %s along PATH=%s", name,
                 why == EACCES ? "not executable" : "not found", path);
     return NULL;
@@ -130,7 +131,7 @@ int prepare_binding(const struct node_plan *plan, const struct strlist *base,
     if (plan->bind_list == NULL)
         return 0;
     if (env_get(base, "KMP_AFFINITY") != NULL || env_get(&plan->env, "KMP_AFFINITY") != NULL)
-        return failure_set(failure, PREPARE_CANNOT_EXECUTE, "unset one of the two",
+        return failure_set(failure, EXIT_CANNOT_EXECUTE, "unset one of the two",
                            "KMP_AFFINITY is set, which would undo --bind_cores_to_rank");
     slot = xcalloc((size_t)plan->ranks, sizeof *slot);
     for (i = 0; i < plan->ranks; i++)
@@ -138,7 +139,7 @@ int prepare_binding(const struct node_plan *plan, const struct strlist *base,
     rc = bind_make(binding, plan->bind_list, slot, plan->ranks, &why);
     free(slot);
     if (rc < 0)
-        return failure_set(failure, PREPARE_CANNOT_EXECUTE, "run without --bind_cores_to_rank",
+        return failure_set(failure, EXIT_CANNOT_EXECUTE, "run without --bind_cores_to_rank",
                            "%s", why.text);
     *threads = binding->each;
     return 0;
@@ -160,7 +161,7 @@ int prepare_pid_file(const char *path, struct failure *failure)
         why = errno;
     if (why != 0 && fd >= 0)
         unlink(path); /* an empty one would be in the way of the next run */
-    return why == 0 ? 0 : failure_set(failure, PREPARE_CANNOT_CREATE, "",
+    return why == 0 ? 0 : failure_set(failure, EXIT_CREATE, "",
                                       "cannot create the pid file %s: %s", path, strerror(why));
 }
 
@@ -185,14 +186,14 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
 static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
-    static const char *const foreign[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
+    static const char *const other_launchers[] = { "PMI_FD", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
                                            "PMI_PORT", "PMI_ID" };
     size_t i;
 
     if (plan->kvsname == NULL)
         return;
-    for (i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        env_drop(env, foreign[i]);
+    for (i = 0; i < sizeof other_launchers / sizeof *other_launchers; i++)
+        env_drop(env, other_launchers[i]);
     env_setf(env, "PMI_FD", "%d", SPAWN_PMI_FD);
     env_setf(env, "PMI_RANK", "%u", rank->rank);
     env_setf(env, "PMI_SIZE", "%d", plan->world_size);

@@ -14,11 +14,8 @@
 #include "plan/node_plan.h"
 #include "strlist.h"
 
-/* Exit statuses, as of the manual. */
-enum { PREPARE_CANNOT_CREATE = 73, PREPARE_CANNOT_EXECUTE = 126, PREPARE_NOT_FOUND = 127 };
-
 struct failure {
-    int          code;
+    int          code; /* exit_code.h */
     struct error why;
     char         hint[256]; /* what to do, or "" */
 };

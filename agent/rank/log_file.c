@@ -60,10 +60,10 @@ static void  wake(struct log_file *log);
 static void  let_go(struct log_file *log);
 
 struct log_file *log_file_new(struct event_base *base, const char *dir, const char *stamp,
-                            uint32_t rank, void (*changed)(void *arg), void *arg,
-                            struct error *err)
+                              uint32_t rank, void (*changed)(void *arg), void *arg,
+                              struct error *err)
 {
-    struct log_file      *log = xcalloc(1, sizeof *log);
+    struct log_file     *log = xcalloc(1, sizeof *log);
     const struct timeval limit = { .tv_sec = LOG_FILE_CREATE_S };
     int                  rc;
 
@@ -195,7 +195,7 @@ bool log_file_free(struct log_file *log)
 static void woken_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct log_file *log = arg;
-    uint64_t        count;
+    uint64_t         count;
 
     (void)what;
     (void)!read(fd, &count, sizeof count);
@@ -207,7 +207,7 @@ static void woken_cb(evutil_socket_t fd, short what, void *arg)
 static void patience_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval limit = { .tv_sec = LOG_FILE_STANDS_S };
-    struct log_file      *log = arg;
+    struct log_file     *log = arg;
 
     (void)fd, (void)what;
     pthread_mutex_lock(&log->lock);
@@ -231,8 +231,8 @@ static void patience_cb(evutil_socket_t fd, short what, void *arg)
 static void *keep_file(void *arg)
 {
     struct log_file *log = arg;
-    struct error    err;
-    int             fd = create(log, &err), error;
+    struct error     err;
+    int              fd = create(log, &err), error;
 
     pthread_mutex_lock(&log->lock);
     if (fd < 0 && !log->has_failed)

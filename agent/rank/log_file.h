@@ -30,8 +30,8 @@ struct log_file;
  * its parent must be there). After the guard's fork. The event loop calls changed() when
  * any of what the functions below say may have changed. NULL with err: no thread. */
 struct log_file *log_file_new(struct event_base *base, const char *dir, const char *stamp,
-                            uint32_t rank, void (*changed)(void *arg), void *arg,
-                            struct error *err);
+                              uint32_t rank, void (*changed)(void *arg), void *arg,
+                              struct error *err);
 
 /* 1: it is there; 0: not yet; -1 with err: it cannot be had. */
 int log_file_created(struct log_file *log, struct error *err);

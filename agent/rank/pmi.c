@@ -18,17 +18,17 @@ struct pmi_rank {
 };
 
 struct pmi {
-    char  *kvsname;
-    int    world_size;
-    int    ranks;
-    int    waiting;     /* ranks in the barrier */
-    json_t *store;      /* all that is known */
-    json_t *fresh;      /* puts since the last barrier */
-    size_t  store_bytes; /* of keys and values */
-    size_t  put_bytes;   /* of all puts here, as PMI_ENTRY_BYTES counts them */
+    char                 *kvsname;
+    int                   world_size;
+    int                   ranks;
+    int                   waiting;     /* ranks in the barrier */
+    json_t               *store;       /* all that is known */
+    json_t               *fresh;       /* puts since the last barrier */
+    size_t                store_bytes; /* of keys and values */
+    size_t                put_bytes;   /* of all puts here, as PMI_ENTRY_BYTES counts them */
     const struct pmi_ops *ops;
-    void   *arg;
-    struct pmi_rank *rank;
+    void                 *arg;
+    struct pmi_rank      *rank;
 };
 
 /* A request, cut up in place. */

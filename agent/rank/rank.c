@@ -15,7 +15,7 @@
 
 #include "clock.h"
 #include "fd.h"
-#include "session/agent.h"
+#include "rank/ranks.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -24,62 +24,63 @@
 /* What it said last: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
 
+static void    tell(struct rank *rank, enum frame_type type, json_t *body);
+static int     open_stream(struct rank *rank, struct stream *stream, enum frame_stream which,
+                           struct error *err);
 static int     pmi_open(struct rank *rank, struct error *err);
 static void    pmi_hear_out(struct rank *rank);
 static void    pmi_readable_cb(struct bufferevent *event, void *arg);
 static void    pmi_event_cb(struct bufferevent *event, short what, void *arg);
 static void    pmi_close(struct rank *rank);
-static void    output_changed(void *arg);
 static void    log_changed(void *arg);
 static void    late_cb(evutil_socket_t fd, short what, void *arg);
 static json_t *report(struct rank *rank);
 static void    report_failure(struct rank *rank, json_t *body);
 
-void rank_init(struct rank *rank, struct agent *agent, int index)
+void rank_init(struct rank *rank, struct ranks *ranks, int index)
 {
-    *rank = (struct rank){ .agent = agent, .plan = &agent->plan.rank[index], .index = index };
+    *rank = (struct rank){ .ranks = ranks, .plan = &ranks->plan->rank[index], .index = index };
     rank->out.fd = rank->err.fd = -1;
+}
+
+int rank_prepare(struct rank *rank, const struct strlist *base, int threads,
+                 struct failure *failure)
+{
+    prepare_env(rank->ranks->plan, rank->plan, base, threads, &rank->env);
+    rank->path = prepare_program(rank->plan->argv.item[0], &rank->env, failure);
+    return rank->path != NULL ? 0 : -1;
 }
 
 int rank_open_log(struct rank *rank, struct error *err)
 {
-    const struct node_plan *plan = &rank->agent->plan;
+    const struct node_plan *plan = rank->ranks->plan;
 
-    rank->log = log_file_new(rank->agent->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
-                            log_changed, rank, err);
+    rank->log = log_file_new(rank->ranks->base, plan->log_dir, plan->log_stamp, rank->plan->rank,
+                             log_changed, rank, err);
     return rank->log != NULL ? 0 : -1;
 }
 
 int rank_start(struct rank *rank, struct error *err)
 {
-    struct agent *agent = rank->agent;
-    struct stream *const stream[2] = { &rank->out, &rank->err };
-    struct spawn  spawn = { .path = rank->path, .cwd = agent->plan.cwd,
+    struct ranks *ranks = rank->ranks;
+    struct spawn  spawn = { .path = rank->path, .cwd = ranks->plan->cwd,
                             .argv = &rank->plan->argv, .env = &rank->env };
     int           fds[SPAWN_FDS] = { -1, -1, -1, -1 }, i, rc = -1;
 
-    if (agent->binding.ranks > 0) {
-        spawn.cpus = agent->binding.mask[rank->index];
-        spawn.cpus_size = agent->binding.mask_size;
+    if (ranks->binding.ranks > 0) {
+        spawn.cpus = ranks->binding.mask[rank->index];
+        spawn.cpus_size = ranks->binding.mask_size;
     }
-    for (i = 0; i < 2; i++) {
-        fds[SPAWN_FD_STDOUT + i] = stream_open(stream[i], agent->base,
-                                               i == 0 ? STREAM_STDOUT : STREAM_STDERR,
-                                               2 * agent->ranks, err);
-        if (fds[SPAWN_FD_STDOUT + i] < 0)
-            goto out;
-        stream[i]->log = rank->log;
-        stream[i]->to_frames = agent->plan.log_dir == NULL || agent->plan.log_console;
-        stream[i]->changed = output_changed;
-        stream[i]->arg = agent;
-    }
-    if (agent->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0)
+    if ((fds[SPAWN_FD_STDOUT] = open_stream(rank, &rank->out, STREAM_STDOUT, err)) < 0 ||
+        (fds[SPAWN_FD_STDERR] = open_stream(rank, &rank->err, STREAM_STDERR, err)) < 0)
+        goto out;
+    if (ranks->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0)
         goto out;
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
     if (fds[SPAWN_FD_SPEC] < 0)
         goto out;
-    /* The end of a guard is told by agent_guard_lost(), which this is soon followed by. */
-    rc = guard_spawn(&agent->guard, rank->index, fds);
+    /* If the guard is gone, guard_receive() reports that soon. */
+    rc = guard_spawn(ranks->guard, rank->index, fds);
     if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
         rc = 0;
     if (rc < 0)
@@ -92,6 +93,22 @@ out:
             close(fds[i]);
     strlist_clear(&rank->env);
     return rc;
+}
+
+/* The end that the rank writes to. */
+static int open_stream(struct rank *rank, struct stream *stream, enum frame_stream which,
+                       struct error *err)
+{
+    struct ranks *ranks = rank->ranks;
+    int           fd = stream_open(stream, ranks->base, which, 2 * ranks->count, err);
+
+    if (fd < 0)
+        return -1;
+    stream->log = rank->log;
+    stream->to_frames = ranks->plan->log_dir == NULL || ranks->plan->log_console;
+    stream->changed = ranks->ops->output;
+    stream->arg = ranks->arg;
+    return fd;
 }
 
 bool rank_clear(struct rank *rank)
@@ -110,8 +127,8 @@ void rank_started(struct rank *rank, const struct guard_message *message)
 {
     rank->state = RANK_RUNNING;
     rank->pid = message->pid;
-    agent_send(rank->agent, FRAME_STARTED, rank->plan->rank,
-               json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
+    tell(rank, FRAME_STARTED,
+         json_pack("{s:i, s:I}", "pid", message->pid, "at_ns", (json_int_t)message->at_ns));
     stream_begin(&rank->out);
     stream_begin(&rank->err);
 }
@@ -125,7 +142,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
     stream_begin(&rank->out); /* when it was never executed, they only end */
     stream_begin(&rank->err);
     pmi_hear_out(rank);
-    rank->late = evtimer_new(rank->agent->base, late_cb, rank);
+    rank->late = evtimer_new(rank->ranks->base, late_cb, rank);
     if (rank->late == NULL)
         xalloc_die();
     xevent_add(rank->late, &limit);
@@ -145,8 +162,13 @@ void rank_maybe_report(struct rank *rank)
         return;
     rank->state = RANK_REPORTED;
     event_del(rank->late);
-    if (rank->agent->has_begun) /* else there is nothing to tell: it never was to start */
-        agent_send(rank->agent, FRAME_EXIT, rank->plan->rank, report(rank));
+    if (rank->ranks->has_begun) /* else there is nothing to tell: it never was to start */
+        tell(rank, FRAME_EXIT, report(rank));
+}
+
+static void tell(struct rank *rank, enum frame_type type, json_t *body)
+{
+    rank->ranks->ops->tell(type, rank->plan->rank, body, rank->ranks->arg);
 }
 
 bool rank_is_silent(const struct rank *rank)
@@ -173,7 +195,7 @@ static int pmi_open(struct rank *rank, struct error *err)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "cannot make a PMI socket: %s", strerror(errno));
     fd_set_nonblock(pair[0]);
-    rank->pmi = bufferevent_socket_new(rank->agent->base, pair[0], BEV_OPT_CLOSE_ON_FREE);
+    rank->pmi = bufferevent_socket_new(rank->ranks->base, pair[0], BEV_OPT_CLOSE_ON_FREE);
     if (rank->pmi == NULL)
         xalloc_die();
     bufferevent_setcb(rank->pmi, pmi_readable_cb, NULL, pmi_event_cb, rank);
@@ -203,7 +225,7 @@ static void pmi_readable_cb(struct bufferevent *event, void *arg)
     struct rank  *rank = arg;
     struct error  err;
 
-    if (pmi_input(rank->agent->pmi, rank->index, bufferevent_get_input(event),
+    if (pmi_input(rank->ranks->pmi, rank->index, bufferevent_get_input(event),
                   bufferevent_get_output(event), &err) < 0 ||
         evbuffer_get_length(bufferevent_get_output(event)) > PMI_UNREAD_MAX)
         pmi_close(rank);
@@ -222,18 +244,13 @@ static void pmi_close(struct rank *rank)
     rank->pmi = NULL;
 }
 
-static void output_changed(void *arg)
-{
-    agent_pump(arg);
-}
-
 static void log_changed(void *arg)
 {
     struct rank *rank = arg;
 
     stream_log_changed(&rank->out);
     stream_log_changed(&rank->err);
-    agent_log_changed(rank->agent);
+    rank->ranks->ops->log_changed(rank->ranks->arg);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -243,14 +260,14 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     rank->is_late = true;
     rank_maybe_report(rank);
-    agent_pump(rank->agent);
+    rank->ranks->ops->output(rank->ranks->arg);
 }
 
 static json_t *report(struct rank *rank)
 {
-    struct agent *agent = rank->agent;
+    struct ranks *ranks = rank->ranks;
     int           status = rank->end.value;
-    bool          unfinished = agent->pmi != NULL && pmi_is_unfinished(agent->pmi, rank->index);
+    bool          unfinished = ranks->pmi != NULL && pmi_is_unfinished(ranks->pmi, rank->index);
     char          oom[128];
     json_t       *body = json_pack("{s:I, s:I}", "at_ns", (json_int_t)rank->end.at_ns,
                                    "maxrss_kb", (json_int_t)rank->end.maxrss_kb);
@@ -266,14 +283,14 @@ static json_t *report(struct rank *rank)
     }
     if (unfinished)
         json_object_set_new(body, "pmi", json_string("unfinished"));
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && agent->stopped_ns == 0 &&
-        oom_evidence(&agent->memory, oom, sizeof oom))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && ranks->stopped_ns == 0 &&
+        oom_evidence(&ranks->memory, oom, sizeof oom))
         json_object_set_new(body, "oom", json_string(oom));
     if (!rank_is_silent(rank))
         json_object_set_new(body, "late", json_true());
     /* The guard's stamp and ours are of one clock, so this is exact: the launcher
      * cannot tell a cause from its effect by clocks of two machines. */
-    if (agent->stopped_ns != 0 && rank->end.at_ns >= agent->stopped_ns)
+    if (ranks->stopped_ns != 0 && rank->end.at_ns >= ranks->stopped_ns)
         json_object_set_new(body, "stopped", json_true());
     return body;
 }
@@ -281,7 +298,7 @@ static json_t *report(struct rank *rank)
 static void report_failure(struct rank *rank, json_t *body)
 {
     struct error why;
-    int          code = spawn_explain(&rank->end.failure, rank->path, rank->agent->plan.cwd, &why);
+    int          code = spawn_explain(&rank->end.failure, rank->path, rank->ranks->plan->cwd, &why);
 
     json_object_set_new(body, "code", json_integer(code));
     json_object_set_new(body, "error", json_text(why.text, strlen(why.text)));

@@ -1,9 +1,9 @@
 /* rank.h - one rank as the agent sees it
  *
- * Its process belongs to the guard; here are its two output streams, its PMI
- * socket, its log file, and what is known of its end. EXIT goes to the
- * launcher when the process has ended and both streams have, in whichever
- * order; or, marked late, RANK_LATE_MS after the process has.
+ * Its process belongs to the guard. This module has its two output streams, its PMI
+ * socket, its log file, and what is known of its end. EXIT goes to the launcher
+ * when the process and both streams have ended, in whichever order; or, marked
+ * late, RANK_LATE_MS after the end of the process.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_RANK_H
@@ -17,13 +17,14 @@
 
 #include "guard/guard.h"
 #include "plan/node_plan.h"
+#include "plan/prepare.h"
 #include "rank/stream.h"
 
 /* A process that the rank left behind may hold its output open, or the
- * launcher's reader may be slow: how the rank ended is news all the same. */
+ * launcher's reader may be slow: the launcher still learns how the rank ended. */
 #define RANK_LATE_MS 200
 
-struct agent;
+struct ranks;
 
 enum rank_state {
     RANK_WAITING,  /* for GO, or for its turn */
@@ -34,36 +35,41 @@ enum rank_state {
 };
 
 struct rank {
-    struct agent *agent;
+    struct ranks                *ranks; /* it is one of */
     const struct node_plan_rank *plan;
-    int               index;
-    enum rank_state   state;
-    pid_t             pid;  /* once started */
-    char             *path; /* the program */
-    struct strlist    env;
-    struct log_file   *log; /* NULL: none */
-    struct stream     out, err;
-    struct bufferevent *pmi; /* NULL: none, or hung up */
-    struct event     *late;
-    bool              is_late;
-    struct guard_message end; /* as the guard said it */
+    int                          index;
+    enum rank_state              state;
+    pid_t                        pid;  /* once started */
+    char                        *path; /* the program */
+    struct strlist               env;
+    struct log_file             *log; /* NULL: none */
+    struct stream                out, err;
+    struct bufferevent          *pmi; /* NULL: none, or closed */
+    struct event                *late;
+    bool                         is_late;
+    struct guard_message         end; /* as the guard reported it */
 };
 
-void rank_init(struct rank *rank, struct agent *agent, int index);
+void rank_init(struct rank *rank, struct ranks *ranks, int index);
+
+/* Find its program and make its environment, on top of base. threads: OMP_NUM_THREADS.
+ * -1 with failure. */
+int rank_prepare(struct rank *rank, const struct strlist *base, int threads,
+                 struct failure *failure);
 
 /* Begin to make its log file. -1 with err. */
 int rank_open_log(struct rank *rank, struct error *err);
 
 /* Make pipes and PMI socket and ask the guard. -1 with err. */
 int  rank_start(struct rank *rank, struct error *err);
-/* False when its log file stands still: see log_file_free(). */
+/* False when the thread of its log file hangs: see log_file_free(). */
 bool rank_clear(struct rank *rank);
 
-/* The guard's news. */
+/* Events of the guard. */
 void rank_started(struct rank *rank, const struct guard_message *message);
 void rank_ended(struct rank *rank, const struct guard_message *message);
-/* There will be no news of it: it was not started before the run was stopped
- * (SIGTERM), or is lost with the guard (SIGKILL). */
+/* The guard will not report its end: the run was stopped before it was started
+ * (SIGTERM), or it was lost with the guard (SIGKILL). */
 void rank_cancel(struct rank *rank, int signal);
 
 /* Send EXIT when it is due. */

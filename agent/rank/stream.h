@@ -31,19 +31,19 @@
 
 struct stream {
     enum frame_stream which;
-    int               fd;      /* our end of the pipe; -1: it has ended */
+    int               fd; /* our end of the pipe; -1: it has ended */
     struct event     *event;
     struct evbuffer  *waiting;
     bool              paused;   /* not read, since too much is waiting, here or for the file */
     bool              skipping; /* the file gets all, the frames do not */
     bool              end_sent;
-    struct log_file   *log;       /* NULL: no file; borrowed */
+    struct log_file  *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: only into the file */
     uint64_t          read_bytes;
-    uint64_t          lost_bytes;     /* left out of the frames */
-    uint64_t          unread_bytes;   /* at least: the pipe could not be read */
-    void            (*changed)(void *arg); /* bytes are waiting, or it has ended */
-    void             *arg;
+    uint64_t          lost_bytes;   /* left out of the frames */
+    uint64_t          unread_bytes; /* at least: the pipe could not be read */
+    void (*changed)(void *arg);     /* bytes are waiting, or it has ended */
+    void *arg;
 };
 
 /* Make the pipe. Returns the end that the rank writes to, or -1 with err.

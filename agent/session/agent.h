@@ -1,15 +1,44 @@
-/* agent.h - the state of an agent, shared by the files that make it up
+/* agent.h - the state of an agent: parts that one file each owns, states and verbs
  *
- *     agent.c    the life of it: start, heartbeat, loss of the link, end
- *     launcher_frames.c   what the launcher says, and what follows
- *     guard_events.c     what the guard says, and what follows
- *     ending.c   from "stop" to DONE, also when the guard is gone
- *     output_pump.c     output of all ranks onto the link
- *     reconnect.c the launcher is lost, and comes back
- *     bcast.c    files come
- *     rank.c     one rank
+ * A part is written by the file that is named beside it, by nobody else; all files
+ * may read it. What several files do to a part, they do by the verbs below.
  *
- * States only go down the list. A stop may come in any of them.
+ *     state      means                                 who enters it, and when
+ *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT)  the start
+ *     PREPARING  guard, venv script, files, checks     startup.c, on PLAN
+ *     READY      READY was sent, for GO                startup.c, all is prepared
+ *     RUNNING    ranks start, run, end                 launcher_frames.c, on GO
+ *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
+ *                ends what is left                     or agent_stop
+ *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
+ *
+ * States only go down the list; ENDING may follow any of them.
+ *
+ *     verb                  asked by              does
+ *     agent_fail            anyone: this node     sends ERROR, then agent_stop
+ *                           cannot continue
+ *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
+ *                           the link is lost      grace, waiting ranks are cancelled;
+ *                                                 again: the earlier KILL counts
+ *     agent_start_ranks     GO, the guard         starts some more ranks, if RUNNING
+ *     ranks_cancel          agent_stop            ranks that were not started end by TERM,
+ *                                                 after takeover all that run by KILL
+ *     ranks_abandon         ending_empty, if      the rest ends by KILL for the launcher,
+ *                           KILL was no use       its output is given up
+ *     ranks_give_up         2 s after the last    open pipes are not waited for
+ *                           process
+ *     ranks_discard         the link is lost      output is thrown away
+ *     reconnect_cut         the link              true: the launcher has window_s to come
+ *                                                 back; false: the link is lost
+ *     reconnect_refuse      the link is lost      the launcher can come back no more
+ *     link_lose             lease or window over  the link is lost, for good: agent_stop
+ *     takeover_begin        the guard has died    agent_fail; the agent ends the processes
+ *     ending_rank_ended     a rank has ended      the last one: ENDING, STOP to the guard
+ *     ending_empty          the guard, takeover,  no process is left (or `left` survive);
+ *                           stop without guard    2 s for pipes, some more for log files
+ *     ending_maybe_done     output, log files     DONE, once everything was sent; leaves the
+ *                                                 event loop, once the link is flushed
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_AGENT_H
@@ -22,122 +51,184 @@
 
 #include "cleanup/clean.h"
 #include "copy/bcast_receive.h"
-#include "exit_code.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
 #include "link/link.h"
 #include "link/reconnect_socket.h"
 #include "node/probe.h"
-#include "plan/bind.h"
 #include "plan/blob.h"
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 #include "plan/venv.h"
-#include "rank/oom.h"
-#include "rank/pmi.h"
-#include "rank/rank.h"
+#include "rank/ranks.h"
 #include "session/idle.h"
 #include "session/stacks.h"
 #include "strlist.h"
 
 enum agent_state {
-    AGENT_WAITING,   /* for PLAN */
-    AGENT_PREPARING, /* the venv script is being read */
-    AGENT_READY,     /* READY was sent */
-    AGENT_RUNNING,   /* GO has come */
-    AGENT_ENDING,    /* ranks have ended, or must: the guard clears up */
-    AGENT_DONE,      /* nothing is left here; DONE is on its way */
+    AGENT_WAITING,
+    AGENT_PREPARING,
+    AGENT_READY,
+    AGENT_RUNNING,
+    AGENT_ENDING,
+    AGENT_DONE,
+};
+
+/* From PLAN to READY. */
+struct startup {
+    struct strlist environment; /* that of this process, then the venv's */
+    struct venv   *venv;
+    struct event  *name_lock; /* name_lock.h; NULL: none */
+    bool           pid_file_made;
+};
+
+struct heartbeat {
+    struct event *event;
+    double        every_s, lease_s;
+    int64_t       beat_ns; /* when the last one was, by clock_boot_ns() */
+};
+
+/* The way back in for a launcher that has lost its connection. */
+struct reconnect {
+    struct reconnect_socket *socket; /* NULL: it cannot come back */
+    struct event            *window; /* while it may */
+    double                   window_s;
+    int                      relay_fd; /* we are a second agent, and this is the first; -1: no */
+};
+
+/* Output of the ranks onto the link. */
+struct output_pump {
+    uint64_t credit; /* bytes that the launcher takes */
+    int      turn;   /* whose output goes next */
+};
+
+/* What the launcher asks beside the run. */
+struct requests {
+    struct probe  *probe;
+    struct clean  *clean;  /* NULL: `muster clean` has not asked */
+    struct stacks *stacks; /* NULL: nobody has asked */
+};
+
+struct guard_events {
+    struct event *readable, *watch; /* NULL before PLAN */
+};
+
+/* The agent in the place of a guard that died. */
+struct takeover {
+    bool          is_on;
+    struct stop   stop;
+    struct event *again;
+};
+
+struct ending {
+    int64_t       kill_ns;      /* when the guard is to KILL what is left; 0: not yet known */
+    bool          is_empty;     /* no process is left, or none that can be killed */
+    int           left, killed; /* once is_empty */
+    struct event *linger;
+    struct event *log_limit; /* NULL: more than log files is left, or there are none */
+    bool          logs_given_up;
+};
+
+struct master_port {
+    int  number;      /* that we have held until GO; 0: none */
+    char holder[128]; /* who has it now and should not; "": nobody */
 };
 
 struct agent {
-    enum agent_state   state;
-    struct event_base *base;
-    struct link        link;
-    struct guard       guard; /* once PLAN has come; fd -1: none yet */
-    struct event      *guard_news, *guard_watch, *heartbeat, *on_term, *on_hup;
-    int64_t            beat_ns; /* when the last heartbeat was, by clock_boot_ns() */
-    struct probe      *probe;
-    struct venv       *venv;
-    struct blobs       blobs;
-    struct node_plan    plan;
-    struct strlist     environment; /* that of this process, then the venv's */
-    struct binding     binding;
-    struct memory      memory;
-    struct pmi        *pmi;
-    struct rank       *rank;
-    int                ranks;      /* that exist here; 0 before PLAN */
-    int                next_start; /* index of the next rank to start */
-    int                starting;   /* how many are between SPAWN and STARTED */
-    int                ended;
-    uint32_t           generation;
-    uint64_t           credit;
-    int                turn;       /* whose output goes next */
-    bool               has_begun;  /* GO has come */
-    int64_t            stopped_ns; /* when a stop began, whoever began it; 0: not */
-    int64_t            kill_ns;    /* when the guard is to KILL what is left; 0: not yet known */
-    bool               pid_file_made;
-    int                master_port;     /* that we have held until GO; 0: none */
-    char               port_taken[128]; /* who has it now and should not; "": nobody */
-    bool               guard_gone, is_empty;
-    int                left, killed; /* once is_empty */
-    struct idle        idle;
-    struct stacks     *stacks;     /* being taken; NULL: not */
-    struct clean      *clean;      /* `muster clean` has asked; NULL: not */
-    struct bcast_receive    *receiver;    /* `muster bcast` brings files; NULL: not */
-    struct stop        stop;       /* ours, when the guard is gone */
-    struct event      *again, *linger;
-    struct event      *log_limit; /* NULL: more than log files is left, or there are none */
-    bool               logs_given_up;
-    struct reconnect_socket       *socket; /* NULL: the launcher cannot come back */
-    struct event      *window; /* how long it may take to */
-    struct event      *name_lock; /* name_lock.h; NULL: none */
-    int                relay_fd; /* we are a second agent, and this is the first; -1: no */
+    enum agent_state      state;           /* agent.c: agent_enter() */
+    struct event_base    *base;            /* agent.c */
+    struct event         *on_term, *on_hup; /* agent.c */
+    uint32_t              generation;      /* launcher_frames.c */
+    struct blobs          blobs;           /* plan/blob.c */
+    struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
+    struct startup        startup;         /* startup.c */
+    struct link           link;            /* link/link.c */
+    struct heartbeat      heartbeat;       /* heartbeat.c */
+    struct reconnect      reconnect;       /* reconnect.c */
+    struct guard          guard;           /* guard/guard.c; fd -1: none yet */
+    struct guard_events   guard_events;    /* guard_events.c */
+    struct takeover       takeover;        /* takeover.c */
+    struct ranks          ranks;           /* rank/ranks.c */
+    struct output_pump    pump;            /* output_pump.c */
+    struct idle           idle;            /* idle.c */
+    struct master_port    master_port;     /* master_port.c */
+    struct ending         ending;          /* ending.c */
+    struct requests       requests;        /* requests.c */
+    struct bcast_receive *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
 };
 
 /* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
 typedef int frame_f(struct agent *agent, const struct frame *frame, const json_t *body,
                     struct error *err);
 
-/* Run until everything is over. Exit status of the process. */
+/* agent.c. Run until everything is over. Exit status of the process. */
 int  agent_run(const char *nonce);
-
-/* agent.c */
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
-/* This node cannot go on: say so and stop. */
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
-void agent_set_heartbeat(struct agent *agent, double seconds);
+void agent_start_ranks(struct agent *agent);
 
 /* launcher_frames.c: a frame of the link; arg is the agent. */
-int  agent_frame(const struct frame *frame, void *arg, struct error *err);
-/* Start ranks, a few at a time. */
-void agent_start_ranks(struct agent *agent);
-/* A rank's log file is there, or cannot be had, or is over. */
-void agent_log_changed(struct agent *agent);
-/* The answer of a probe. */
-void agent_probed(json_t *body, void *arg);
+int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
 
-/* guard_events.c: watch the guard that was just started; event callbacks, arg is the agent. */
-void agent_watch_guard(struct agent *agent);
+/* startup.c */
+void    startup_open(struct agent *agent);
+void    startup_close(struct agent *agent);
+void    startup_log_changed(void *arg); /* when all log files are there, READY is due */
+frame_f startup_take_plan;
+
+/* requests.c */
+void    requests_open(struct agent *agent);
+void    requests_close(struct agent *agent);
+void    requests_end_probe(struct agent *agent);
+frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
+
+/* heartbeat.c: begin before PLAN, set what PLAN says, stop when nobody listens any more. */
+void heartbeat_open(struct agent *agent);
+void heartbeat_set(struct agent *agent, double every_s, double lease_s);
+void heartbeat_stop(struct agent *agent);
+void heartbeat_close(struct agent *agent);
+
+/* reconnect.c. reconnect_cut is an operation of the link, arg is the agent; reconnect_take
+ * is for the second agent. */
+void    reconnect_open(struct agent *agent);
+bool    reconnect_cut(void *arg);
+void    reconnect_extend(struct agent *agent, double seconds); /* a window of that at least */
+void    reconnect_refuse(struct agent *agent);
+void    reconnect_close(struct agent *agent);
+frame_f reconnect_take;
+
+/* guard_events.c: of the guard that was just started. */
+void guard_events_open(struct agent *agent);
+void guard_events_stop_reading(struct agent *agent); /* it is watched on */
+void guard_events_stop(struct agent *agent);
+void guard_events_close(struct agent *agent);
+
+/* takeover.c */
+void takeover_begin(struct agent *agent);
+void takeover_stop(struct agent *agent); /* KILL, once it has begun */
+void takeover_close(struct agent *agent);
+
+/* master_port.c. Between our letting go of the port (GO) and rank 0's bind another process
+ * may take it: that is why rank 0 fails, or the others, who meet a stranger there. Look when
+ * rank 0 fails and when a stop begins, while the holder can still be seen. */
+void master_port_release(struct agent *agent);
+void master_port_look(struct agent *agent);
 
 /* ending.c */
 void agent_stop(struct agent *agent, double grace_s);
-void agent_look_at_port(struct agent *agent);
-void agent_rank_over(struct agent *agent); /* one more has ended */
-void agent_empty(struct agent *agent, int left, int killed);
-void agent_guard_lost(struct agent *agent);
-void agent_maybe_done(struct agent *agent);
+void ending_rank_ended(struct agent *agent);
+void ending_empty(struct agent *agent, int left, int killed);
+void ending_maybe_done(struct agent *agent);
+void ending_close(struct agent *agent);
 
-/* reconnect.c: let the launcher come back in when its connection is lost. agent_cut is an
- * operation of the link, arg is the agent; agent_take_reconnect is for the second agent. */
-void    agent_open_reconnect(struct agent *agent);
-bool    agent_cut(void *arg);
-frame_f agent_take_reconnect;
-
-/* bcast.c */
-frame_f agent_take_tree, agent_take_entries, agent_take_file, agent_take_data;
+/* bcast_frames.c */
+void    bcast_frames_close(struct agent *agent);
+frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
+    bcast_frames_take_data;
 
 /* output_pump.c */
-void agent_pump(struct agent *agent);
+void output_pump_credit(struct agent *agent, uint64_t bytes);
+void output_pump_run(struct agent *agent);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "entry.h"
+#include "exit_code.h"
 #include "xalloc.h"
 
 
@@ -21,22 +22,27 @@ static void answer(struct agent *agent, const struct frame *frame, int rc,
                    const struct error *why);
 static void send_raw(struct agent *agent, enum frame_type type, const void *body, size_t size);
 
-int agent_take_tree(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err)
+void bcast_frames_close(struct agent *agent)
+{
+    bcast_receive_free(agent->bcast);
+}
+
+int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
+                           const json_t *body, struct error *err)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
-    struct failure failure;
-    struct error   why;
-    char          *root = root_of(agent, body);
+    struct failure                        failure;
+    struct error                          why;
+    char                                 *root = root_of(agent, body);
 
     (void)frame;
     if (root == NULL)
         return err_set(err, "TREE frame without \"root\", the number of a blob with an absolute path");
     blobs_clear(&agent->blobs);
-    if (agent->receiver == NULL)
-        agent->receiver = bcast_receive_new(&ops, agent);
-    if (bcast_receive_root(agent->receiver, root, &why) < 0) {
-        failure_set(&failure, PREPARE_CANNOT_CREATE, "", "%s", why.text);
+    if (agent->bcast == NULL)
+        agent->bcast = bcast_receive_new(&ops, agent);
+    if (bcast_receive_root(agent->bcast, root, &why) < 0) {
+        failure_set(&failure, EXIT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
     }
     free(root);
@@ -58,17 +64,17 @@ static char *root_of(const struct agent *agent, const json_t *body)
     return xstrndup(blob->bytes, blob->size);
 }
 
-int agent_take_entries(struct agent *agent, const struct frame *frame, const json_t *body,
-                       struct error *err)
+int bcast_frames_take_entries(struct agent *agent, const struct frame *frame,
+                              const json_t *body, struct error *err)
 {
     struct buffer wanted = { 0 };
     struct error  why;
     int           rc;
 
     (void)body;
-    if (agent->receiver == NULL)
+    if (agent->bcast == NULL)
         return err_set(err, "ENTRIES frame before TREE");
-    rc = bcast_receive_entries(agent->receiver, frame->body, frame->size, &wanted, &why);
+    rc = bcast_receive_entries(agent->bcast, frame->body, frame->size, &wanted, &why);
     if (rc == 0)
         send_raw(agent, FRAME_WANTED, wanted.bytes, wanted.size);
     answer(agent, frame, rc, &why);
@@ -76,27 +82,27 @@ int agent_take_entries(struct agent *agent, const struct frame *frame, const jso
     return 0;
 }
 
-int agent_take_file(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err)
+int bcast_frames_take_file(struct agent *agent, const struct frame *frame,
+                           const json_t *body, struct error *err)
 {
     struct error why;
 
     (void)body;
-    if (agent->receiver == NULL)
+    if (agent->bcast == NULL)
         return err_set(err, "FILE frame before TREE");
-    answer(agent, frame, bcast_receive_file(agent->receiver, frame->body, frame->size, &why), &why);
+    answer(agent, frame, bcast_receive_file(agent->bcast, frame->body, frame->size, &why), &why);
     return 0;
 }
 
-int agent_take_data(struct agent *agent, const struct frame *frame, const json_t *body,
-                    struct error *err)
+int bcast_frames_take_data(struct agent *agent, const struct frame *frame,
+                           const json_t *body, struct error *err)
 {
     struct error why;
 
     (void)body;
-    if (agent->receiver == NULL)
+    if (agent->bcast == NULL)
         return err_set(err, "DATA frame before TREE");
-    answer(agent, frame, bcast_receive_data(agent->receiver, frame->body, frame->size, &why), &why);
+    answer(agent, frame, bcast_receive_data(agent->bcast, frame->body, frame->size, &why), &why);
     return 0;
 }
 

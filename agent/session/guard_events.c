@@ -17,24 +17,46 @@
 #define KILL_PATIENCE_S 10.0
 
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
-static void news_cb(evutil_socket_t fd, short what, void *arg);
+static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static void take(struct agent *agent, const struct guard_message *message);
 static void tell_dumping(struct agent *agent, int processes);
 
-void agent_watch_guard(struct agent *agent)
+void guard_events_open(struct agent *agent)
 {
     const struct timeval beat = clock_interval(GUARD_BEAT_S);
+    struct guard_events *events = &agent->guard_events;
 
-    agent->guard_news = event_new(agent->base, agent->guard.fd, EV_READ | EV_PERSIST, news_cb,
-                                  agent);
-    agent->guard_watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
-    if (agent->guard_news == NULL || agent->guard_watch == NULL)
+    events->readable = event_new(agent->base, agent->guard.fd, EV_READ | EV_PERSIST, readable_cb,
+                                 agent);
+    events->watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
+    if (events->readable == NULL || events->watch == NULL)
         xalloc_die();
-    event_priority_set(agent->guard_news, 1); /* behind signals to us: see session_end_cb */
-    event_priority_set(agent->guard_watch, 0);
-    xevent_add(agent->guard_news, NULL);
-    xevent_add(agent->guard_watch, &beat);
+    event_priority_set(events->readable, 1); /* behind signals to us: see session_end_cb */
+    event_priority_set(events->watch, 0);
+    xevent_add(events->readable, NULL);
+    xevent_add(events->watch, &beat);
     watch_cb(-1, EV_TIMEOUT, agent);
+}
+
+void guard_events_stop_reading(struct agent *agent)
+{
+    event_del(agent->guard_events.readable);
+}
+
+void guard_events_stop(struct agent *agent)
+{
+    if (agent->guard_events.readable == NULL)
+        return;
+    event_del(agent->guard_events.readable);
+    event_del(agent->guard_events.watch);
+}
+
+void guard_events_close(struct agent *agent)
+{
+    if (agent->guard_events.readable == NULL)
+        return;
+    event_free(agent->guard_events.readable);
+    event_free(agent->guard_events.watch);
 }
 
 /* The guard, or we in its place. */
@@ -43,16 +65,17 @@ static void watch_cb(evutil_socket_t fd, short what, void *arg)
     struct agent *agent = arg;
     double        lease_s = agent->plan.lease_s > LEASE_LEAST_S ? agent->plan.lease_s
                                                                 : LEASE_LEAST_S;
-    bool          kill_is_due = agent->kill_ns != 0 && clock_now_ns() > agent->kill_ns;
+    int64_t       kill_ns = agent->ending.kill_ns;
+    bool          kill_is_due = kill_ns != 0 && clock_now_ns() > kill_ns;
 
     (void)fd, (void)what;
-    if (!agent->guard_gone)
+    if (!agent->takeover.is_on)
         guard_watch(&agent->guard, lease_s, kill_is_due ? KILL_PATIENCE_S : lease_s);
     else
-        tell_dumping(agent, agent->stop.dumping);
+        tell_dumping(agent, agent->takeover.stop.dumping);
 }
 
-static void news_cb(evutil_socket_t fd, short what, void *arg)
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent        *agent = arg;
     struct guard_message message;
@@ -61,47 +84,39 @@ static void news_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     while ((rc = guard_receive(&agent->guard, &message)) > 0) {
         take(agent, &message);
-        if (agent->is_empty)
-            return; /* its last word */
+        if (agent->ending.is_empty)
+            return; /* it has ended */
     }
     if (rc < 0)
-        agent_guard_lost(agent);
+        takeover_begin(agent);
     else
-        agent_pump(agent);
+        output_pump_run(agent);
 }
 
 static void take(struct agent *agent, const struct guard_message *message)
 {
-    struct rank *rank = NULL;
+    struct rank *rank;
 
-    if (message->id >= 0 && message->id < agent->ranks)
-        rank = &agent->rank[message->id];
     switch (message->type) {
     case GUARD_STARTED:
-        if (rank == NULL)
-            break;
-        agent->starting--;
-        rank_started(rank, message);
-        agent_start_ranks(agent);
+        if (ranks_started(&agent->ranks, message) != NULL)
+            agent_start_ranks(agent);
         break;
     case GUARD_EXITED:
-        if (rank == NULL) {
-            venv_exited(agent->venv, message);
+        if ((rank = ranks_exited(&agent->ranks, message)) == NULL) {
+            venv_exited(agent->startup.venv, message);
             break;
         }
-        if (rank->state == RANK_STARTING)
-            agent->starting--;
-        rank_ended(rank, message);
         if (rank->index == 0 && message->value != 0)
-            agent_look_at_port(agent);
+            master_port_look(agent);
         agent_start_ranks(agent);
-        agent_rank_over(agent);
+        ending_rank_ended(agent);
         break;
     case GUARD_ALIVE:
         tell_dumping(agent, message->value);
         break;
     case GUARD_EMPTY:
-        agent_empty(agent, message->left, message->killed);
+        ending_empty(agent, message->left, message->killed);
         break;
     }
 }

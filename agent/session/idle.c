@@ -51,8 +51,8 @@ static uint64_t output_of(const struct agent *agent)
     uint64_t bytes = 0;
     int      i;
 
-    for (i = 0; i < agent->ranks; i++)
-        bytes += agent->rank[i].out.read_bytes + agent->rank[i].err.read_bytes;
+    for (i = 0; i < agent->ranks.count; i++)
+        bytes += agent->ranks.rank[i].out.read_bytes + agent->ranks.rank[i].err.read_bytes;
     return bytes;
 }
 

@@ -5,40 +5,50 @@
 
 #include "session/agent.h"
 
+#define CREDIT_MAX (UINT64_C(1) << 40)
+
 static struct stream *stream_of(struct agent *agent, int number);
+
+void output_pump_credit(struct agent *agent, uint64_t bytes)
+{
+    agent->pump.credit += bytes;
+    if (agent->pump.credit > CREDIT_MAX)
+        agent->pump.credit = CREDIT_MAX;
+}
 
 /* As long as the link has room: one frame from each stream that has one, round
  * and round, so that a rank that writes much does not silence the others. */
-void agent_pump(struct agent *agent)
+void output_pump_run(struct agent *agent)
 {
-    int    idle = 0, number;
-    bool   framed;
-    size_t size;
+    struct output_pump *pump = &agent->pump;
+    int                 streams = 2 * agent->ranks.count, idle = 0, number;
+    bool                framed;
+    size_t              size;
 
-    while (idle < 2 * agent->ranks && link_has_room(&agent->link)) {
-        number = agent->turn++ % (2 * agent->ranks);
-        agent->turn %= 2 * agent->ranks;
+    while (idle < streams && link_has_room(&agent->link)) {
+        number = pump->turn++ % streams;
+        pump->turn %= streams;
         if (stream_of(agent, number)->waiting == NULL) {
             idle++;
             continue;
         }
         size = stream_frame(stream_of(agent, number), agent->generation,
-                            agent->rank[number / 2].plan->rank, (size_t)agent->credit,
+                            agent->ranks.rank[number / 2].plan->rank, (size_t)pump->credit,
                             agent->link.wire, &framed);
-        agent->credit -= size;
+        pump->credit -= size;
         idle = framed ? 0 : idle + 1;
         if (framed && size == 0)
-            rank_maybe_report(&agent->rank[number / 2]);
+            rank_maybe_report(&agent->ranks.rank[number / 2]);
     }
     link_flush(&agent->link);
-    if (idle < 2 * agent->ranks)
+    if (idle < streams)
         link_ask_room(&agent->link); /* there is more, but other events have their turn first */
-    agent_maybe_done(agent);
+    ending_maybe_done(agent);
 }
 
 static struct stream *stream_of(struct agent *agent, int number)
 {
-    struct rank *rank = &agent->rank[number / 2];
+    struct rank *rank = &agent->ranks.rank[number / 2];
 
     return number % 2 == 0 ? &rank->out : &rank->err;
 }

@@ -47,7 +47,7 @@ json_t *ready_report_body(const struct agent *agent)
     json_object_set_new(body, "gpu_holders", holders_of_ours(agent));
     json_object_set_new(body, "left", left_here(agent));
     free_bytes = shm_free();
-    if (agent->ranks > 1 && free_bytes < SHM_SCARCE)
+    if (agent->ranks.count > 1 && free_bytes < SHM_SCARCE)
         json_object_set_new(body, "shm", json_pack("{s:I, s:o}", "free", (json_int_t)free_bytes,
                                                    "stale",
                                                    shm_stale(geteuid() != 0)));
@@ -58,8 +58,8 @@ json_t *ready_report_body(const struct agent *agent)
 static json_t *left_here(const struct agent *agent)
 {
     struct orphans orphans = { 0 };
-    json_t       *left = json_array();
-    size_t        i;
+    json_t        *left = json_array();
+    size_t         i;
 
     orphans_look(&orphans);
     for (i = 0; i < orphans.count && json_array_size(left) < LEFT_MAX; i++) {
@@ -98,7 +98,7 @@ static json_t *holders_of_ours(const struct agent *agent)
     bool wanted[GPU_MAX] = { false };
     int  i;
 
-    for (i = 0; i < agent->ranks; i++)
+    for (i = 0; i < agent->ranks.count; i++)
         if (!gpus_of(&agent->plan.rank[i], wanted))
             return gpu_holders(NULL);
     return gpu_holders(wanted);

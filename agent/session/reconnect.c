@@ -6,37 +6,61 @@
 #include "session/agent.h"
 
 #include "clock.h"
+#include "exit_code.h"
 #include "xalloc.h"
 #include "xevent.h"
 
 static int  reconnect_cb(int fd, uint64_t received, void *arg, struct error *err);
 static void window_cb(evutil_socket_t fd, short what, void *arg);
 
-void agent_open_reconnect(struct agent *agent)
+void reconnect_open(struct agent *agent)
 {
-    struct error err;
+    struct reconnect *reconnect = &agent->reconnect;
+    struct error      err;
 
     agent->link.resend.keeps = true; /* the launcher does, and waits for our ACKs */
-    agent->socket = reconnect_socket_open(agent->base, agent->plan.socket, agent->plan.token, agent->generation,
-                            reconnect_cb, agent, &err);
-    if (agent->socket == NULL)
+    reconnect->window_s = agent->plan.reconnect_s;
+    reconnect->socket = reconnect_socket_open(agent->base, agent->plan.socket, agent->plan.token,
+                                              agent->generation, reconnect_cb, agent, &err);
+    if (reconnect->socket == NULL)
         return; /* then the end of the connection is the end of the run here */
-    agent->window = evtimer_new(agent->base, window_cb, agent);
-    if (agent->window == NULL)
+    reconnect->window = evtimer_new(agent->base, window_cb, agent);
+    if (reconnect->window == NULL)
         xalloc_die();
+}
+
+void reconnect_extend(struct agent *agent, double seconds)
+{
+    if (agent->reconnect.window_s < seconds)
+        agent->reconnect.window_s = seconds;
+    if (agent->link.is_cut)
+        reconnect_cut(agent);
+}
+
+void reconnect_refuse(struct agent *agent)
+{
+    reconnect_socket_close(agent->reconnect.socket);
+    agent->reconnect.socket = NULL;
+}
+
+void reconnect_close(struct agent *agent)
+{
+    reconnect_refuse(agent);
+    if (agent->reconnect.window != NULL)
+        event_free(agent->reconnect.window);
 }
 
 /* The end of the stream does not tell a launcher that was killed from a connection
  * that broke. Wait for it to come back, but not for long: no run shall outlive its
  * launcher by more than this and the grace. */
-bool agent_cut(void *arg)
+bool reconnect_cut(void *arg)
 {
     struct agent        *agent = arg;
-    const struct timeval window = clock_interval(agent->plan.reconnect_s);
+    const struct timeval window = clock_interval(agent->reconnect.window_s);
 
-    if (agent->socket == NULL)
+    if (agent->reconnect.socket == NULL)
         return false;
-    xevent_add(agent->window, &window);
+    xevent_add(agent->reconnect.window, &window);
     return true;
 }
 
@@ -51,10 +75,10 @@ static void window_cb(evutil_socket_t fd, short what, void *arg)
 /* The launcher is back. The old connection may still look alive: it is not. */
 static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
 {
-    struct agent    *agent = arg;
-    struct resend_queue   *queue = &agent->link.resend;
-    struct evbuffer *out;
-    size_t           again;
+    struct agent        *agent = arg;
+    struct resend_queue *queue = &agent->link.resend;
+    struct evbuffer     *out;
+    size_t               again;
 
     if (resend_queue_rewind(queue, received, &again, err) < 0)
         return -1;
@@ -67,15 +91,15 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     evbuffer_write(out, fd); /* the first bytes into an empty socket: they fit */
     evbuffer_free(out);
     queue->told = queue->taken;
-    event_del(agent->window);
+    event_del(agent->reconnect.window);
     link_attach(&agent->link, fd);
     return 0;
 }
 
 /* There is an agent already, which has lost its connection: the launcher shall have
  * this one. Nothing else is done here from now on. */
-int agent_take_reconnect(struct agent *agent, const struct frame *frame, const json_t *body,
-                      struct error *err)
+int reconnect_take(struct agent *agent, const struct frame *frame, const json_t *body,
+                   struct error *err)
 {
     struct failure   failure = { .code = EXIT_LOST };
     struct evbuffer *out;
@@ -84,8 +108,8 @@ int agent_take_reconnect(struct agent *agent, const struct frame *frame, const j
 
     if (reconnect_socket_request(body, &name, &token, &received, err) < 0)
         return -1;
-    agent->relay_fd = reconnect_socket_connect(name, &failure.why);
-    if (agent->relay_fd < 0) {
+    agent->reconnect.relay_fd = reconnect_socket_connect(name, &failure.why);
+    if (agent->reconnect.relay_fd < 0) {
         agent_fail(agent, "reconnect", &failure);
         return 0;
     }
@@ -93,7 +117,7 @@ int agent_take_reconnect(struct agent *agent, const struct frame *frame, const j
     if (out == NULL)
         xalloc_die();
     frame_put(out, frame);
-    evbuffer_write(out, agent->relay_fd); /* if it does not take it, it has closed */
+    evbuffer_write(out, agent->reconnect.relay_fd); /* if it does not take it, it has closed */
     evbuffer_free(out);
     event_base_loopbreak(agent->base);
     return 0;

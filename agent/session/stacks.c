@@ -70,19 +70,19 @@ struct stacks *stacks_begin(struct agent *agent,
     int                  i;
 
     *stacks = (struct stacks){ .agent = agent, .told = told, .arg = arg };
-    stacks->stack = xcalloc((size_t)agent->ranks + 1, sizeof *stacks->stack);
+    stacks->stack = xcalloc((size_t)agent->ranks.count + 1, sizeof *stacks->stack);
     stacks->late = evtimer_new(agent->base, late_cb, stacks);
     if (stacks->late == NULL)
         xalloc_die();
     xevent_add(stacks->late, &limit);
-    for (i = 0; i < agent->ranks; i++) {
+    for (i = 0; i < agent->ranks.count; i++) {
         struct stack *stack = &stacks->stack[stacks->count];
 
-        if (agent->rank[i].state != RANK_RUNNING)
+        if (agent->ranks.rank[i].state != RANK_RUNNING)
             continue;
         stacks->count++;
         stack->stacks = stacks;
-        stack->rank = &agent->rank[i];
+        stack->rank = &agent->ranks.rank[i];
         stack->text = evbuffer_new();
         if (stack->text == NULL)
             xalloc_die();
@@ -273,7 +273,7 @@ static char *helper_find(const struct stack *stack, char *pid, const char **argv
     char               *path = NULL;
     int                 i;
 
-    prepare_env(&agent->plan, stack->rank->plan, &agent->environment, 0, &env);
+    prepare_env(&agent->plan, stack->rank->plan, &agent->startup.environment, 0, &env);
     if (stack->python > 0)
         path = prepare_program(spy[0], &env, &failure);
     if (path == NULL) {
@@ -294,7 +294,7 @@ static void helper_exec(const char *path, const char *const *argv, int out, pid_
     char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
     char *const environment[] = { locale, places, NULL };
     sigset_t    none;
-    int      null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
+    int         null = open("/dev/null", O_RDWR | O_CLOEXEC), i;
 
     for (i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);

@@ -15,7 +15,8 @@ layers() {
         esac
     done
     MUSTER_TEST_CONTAIN=${MUSTER_TEST_CONTAIN#,}
-    export MUSTER_TEST_CONTAIN
+    MUSTER_AGENT=$test_agent
+    export MUSTER_TEST_CONTAIN MUSTER_AGENT
 }
 
 # layers_missing LIST: it wants a PID namespace, and this machine gives us none: user namespaces

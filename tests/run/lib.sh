@@ -288,6 +288,8 @@ test_setup() {
     # Nodes are processes of this machine, unless a script wants real ones (use_sshd).
     MUSTER_TRANSPORT="exec"
     export HOME PATH MUSTER_TRANSPORT
+    # The agent that knows MUSTER_TEST_CONTAIN and other switches (agent/node/test_switch.h).
+    test_agent=$top_builddir/tests/run/agent/muster-agent
     cd "$tmp/work" || exit 1
 }
 

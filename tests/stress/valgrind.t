@@ -53,8 +53,8 @@ mkdir -p tree/deep to/tree/file
 head -c 300000 /dev/urandom >tree/deep/data
 ln -s deep/data tree/link
 echo new >tree/file
-MUSTER_TEST_BENEATH=walk # valgrind does not know openat2
-export MUSTER_TEST_BENEATH
+MUSTER_TEST_OPENAT=walk # valgrind does not know openat2
+export MUSTER_TEST_OPENAT
 under_valgrind bcast tree --to to
 is "bcast, and one file is refused" "$rc" 73
 ok "... and nothing was found" nothing_found

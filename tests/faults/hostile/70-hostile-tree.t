@@ -43,8 +43,9 @@ ok "... and all of it is there" diff -r tree there/tree
 is "... and nobody complains" "$(cat err)" ""
 
 for way in openat2 walk; do
-    MUSTER_TEST_BENEATH=$way
-    export MUSTER_TEST_BENEATH
+    MUSTER_TEST_OPENAT=$way
+    MUSTER_AGENT=$test_agent
+    export MUSTER_TEST_OPENAT MUSTER_AGENT
 
     # The receiver's tree is hostile.
     for link in tree tree/d tree/d/e; do
@@ -79,7 +80,7 @@ for way in openat2 walk; do
         is "... and nothing half is left" "$(find there -name '.muster*')" ""
     done
 done
-unset MUSTER_TEST_BENEATH
+unset MUSTER_TEST_OPENAT MUSTER_AGENT
 rc=0
 ended 0
 finish

@@ -49,6 +49,8 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     for node in node1 node2; do
         echo "export MUSTER_TEST_CONTAIN=subreaper" >"$nodes_dir/$node/home/.bashrc"
     done
+    MUSTER_AGENT=$test_agent
+    export MUSTER_AGENT
     start muster -H node2:1 sleep 100
     other=$pid
     ok "another run" wait_for 20 sleeps

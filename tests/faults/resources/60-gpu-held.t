@@ -8,7 +8,8 @@ mkdir dev
 : >dev/nvidia0
 : >dev/nvidia1
 MUSTER_TEST_GPU_GLOB="$PWD/dev/nvidia[0-9]*"
-export MUSTER_TEST_GPU_GLOB
+MUSTER_AGENT=$test_agent
+export MUSTER_TEST_GPU_GLOB MUSTER_AGENT
 rank_does <<'END'
 exit 0
 END

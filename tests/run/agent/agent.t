@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (AGENT, Agent, complete, DEADLINE_S, main, plan_error, python,
-                          SCRATCH, Skip, wait_until)
+                          SCRATCH, Skip, TEST_AGENT, wait_until)
 
 
 def test_hello():
@@ -200,6 +200,18 @@ def test_stacks_take_turns():
     assert most == 16, most
     agent.send('STOP', {'grace_s': 1})
     agent.finish()
+
+
+# With them a rank could get away: what is installed must not know them.
+def test_switches_for_tests_are_off():
+    switches = {'MUSTER_TEST_CONTAIN': 'none'}
+    words = []
+    for program, env in ((AGENT, {}), (AGENT, switches), (TEST_AGENT, switches)):
+        agent = Agent(env=env, program=program)
+        agent.run(['true'])
+        words.append(agent.ready['containment'])
+        agent.finish()
+    assert words[0] == words[1] != 'lease' and words[2] == 'lease', words
 
 
 main(globals())

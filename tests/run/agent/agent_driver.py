@@ -27,6 +27,9 @@ RAW = {'OUTPUT', 'PING', 'PONG', 'BLOB', 'CREDIT', 'GO', 'ACK', 'WANTED'}
 NONCE = '0123456789abcdef' * 2
 AGENT = os.environ.get('MUSTER_AGENT') or os.path.join(
     os.environ.get('top_builddir', '.'), 'agent', 'muster-agent')
+# It knows switches for tests: agent/node/test_switch.h.
+TEST_AGENT = os.path.join(os.environ.get('top_builddir', '.'), 'tests', 'run', 'agent',
+                          'muster-agent')
 with open(AGENT, 'rb') if os.path.exists(AGENT) else open(os.devnull, 'rb') as program:
     SANITIZED = b'__asan_init' in program.read()  # it keeps freed memory for a while
 SCRATCH = tempfile.mkdtemp(prefix='muster-agent-test.')
@@ -54,9 +57,12 @@ class Frame:
 class Agent:
     """One agent and the launcher's end of its stream."""
 
-    def __init__(self, env=None, uid=None, generation=0, args=(), before=()):
+    def __init__(self, env=None, uid=None, generation=0, args=(), before=(), program=None):
         self.sock, theirs = socket.socketpair()
-        command = [*before, AGENT, '--nonce', NONCE, *args]
+        if program is None:
+            program = TEST_AGENT if any(name.startswith('MUSTER_TEST_') for name in env or {}) \
+                else AGENT
+        command = [*before, program, '--nonce', NONCE, *args]
         if uid is not None:
             command = ['setpriv', f'--reuid={uid}', f'--regid={uid}', '--clear-groups', *command]
         full = dict(os.environ)

@@ -28,7 +28,7 @@ setsid sleep 1005 &
 echo ready
 while :; do sleep 0.1; done
 END
-MUSTER_TEST_CONTAIN=none start muster -H node1:2 ./daemon
+MUSTER_AGENT=$test_agent MUSTER_TEST_CONTAIN=none start muster -H node1:2 ./daemon
 wait_for 20 all_ready
 # Stopped first: a guard that outlives its agent for a moment would end them.
 muster=$(leftovers | sed -n 's/ .*muster-agent.*//p')

@@ -11,7 +11,7 @@ sleep 1006 <dev/nvidia0 &
 holder=$!
 test_pids="$test_pids $holder"
 wait_for 5 grep -qs sleep "/proc/$holder/cmdline"
-MUSTER_TEST_GPU_GLOB="$PWD/dev/nvidia[0-9]*" clean --kill
+MUSTER_AGENT=$test_agent MUSTER_TEST_GPU_GLOB="$PWD/dev/nvidia[0-9]*" clean --kill
 is "a GPU that somebody uses is no leftover: 0" "$rc" 0
 ok "... but shown" row "$holder" "in use +gpu 0"
 ok "... and not ended" alive "$holder"

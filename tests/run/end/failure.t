@@ -52,7 +52,8 @@ ok "all fail: one of their codes" sh -c "[ $rc -ge 5 ] && [ $rc -le 8 ]"
 run muster $four true
 is "all well: 0" "$rc" 0
 is "... and not a word" "$(cat out err)" ""
-run env MUSTER_TEST_CONTAIN=subreaper muster $four sh -c 'test $RANK != 2 || kill -KILL $PPID; exec sleep 60'
+run env MUSTER_TEST_CONTAIN=subreaper muster --agent "$test_agent" $four \
+    sh -c 'test $RANK != 2 || kill -KILL $PPID; exec sleep 60'
 ok "a rank that kills what started it, at once: nobody says that nothing was started" \
     sh -c "[ $rc = 69 ] && grep -q '1 of 2 nodes failed:' err"
 run muster $four sh -c 'test $RANK = 0 || exec sleep 0.3'

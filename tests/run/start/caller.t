@@ -26,7 +26,7 @@ for way in --block-signal --ignore-signal; do
     ok "$way: nothing is left" no_leftovers
 done
 
-run env --ignore-signal MUSTER_TEST_CONTAIN=subreaper muster -H node1:1 \
+run env --ignore-signal MUSTER_TEST_CONTAIN=subreaper muster --agent "$test_agent" -H node1:1 \
     sh -c 'kill -KILL $(ps -o ppid= -p $PPID)'
 ok "--ignore-signal: how an agent has ended is known" \
     grep -q 'muster-agent was killed by signal 9' err

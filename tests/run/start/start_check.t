@@ -18,13 +18,13 @@ nothing_started() {
 # shellcheck disable=SC2086
 {
 # Containment
-MUSTER_TEST_CONTAIN=subreaper run muster --strict-containment $two ./trace
+MUSTER_AGENT=$test_agent MUSTER_TEST_CONTAIN=subreaper run muster --strict-containment $two ./trace
 is "--strict-containment where there is only a subreaper: 73" "$rc" 73
 ok "... both nodes are in one row" grep -Eq 'node\[1-2\] +containment +neither' err
 ok "... with what they have" grep -q 'subreaper+lease' err
 ok "... and what to do" grep -q 'hint: node\[1-2\]' err
 ok "... nothing was started" nothing_started
-MUSTER_TEST_CONTAIN=subreaper run muster $two true
+MUSTER_AGENT=$test_agent MUSTER_TEST_CONTAIN=subreaper run muster $two true
 is "without it such nodes will do" "$rc" 0
 run muster -v --strict-containment $two true
 if grep -Eq 'containment .*(pidns|cgroup)' err; then

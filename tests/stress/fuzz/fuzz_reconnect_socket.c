@@ -85,7 +85,7 @@ static void lost_cb(const struct error *err, void *arg)
 
 static void agent_begin(void)
 {
-    static const struct link_ops ops = { frame_cb, room_cb, agent_cut, lost_cb };
+    static const struct link_ops ops = { frame_cb, room_cb, reconnect_cut, lost_cb };
     static char                  name[64];
     int                          pair[2];
 
@@ -96,8 +96,8 @@ static void agent_begin(void)
     agent.plan.token = (char *)TOKEN;
     agent.plan.reconnect_s = 1000;
     link_open(&agent.link, agent.base, pair[0], pair[0], &ops, &agent);
-    agent_open_reconnect(&agent);
-    must(agent.socket != NULL, "no socket");
+    reconnect_open(&agent);
+    must(agent.reconnect.socket != NULL, "no socket");
     launcher = pair[1];
     may_break = false;
     position = 0;
@@ -114,8 +114,7 @@ static void agent_end(void)
     memset(callers, 0, sizeof callers);
     if (launcher >= 0)
         close(launcher);
-    reconnect_socket_close(agent.socket);
-    event_free(agent.window);
+    reconnect_close(&agent);
     close(agent.link.in_fd);
     link_close(&agent.link);
     event_base_free(agent.base);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "node/gpu.h"
+#include "node/test_switch.h"
 #include "plan/bind.h"
 #include "xalloc.h"
 
@@ -70,7 +71,7 @@ static int setup(void **state)
             return -1;
         free(dir);
     }
-    setenv(GPU_TEST_ROOT_ENV, root, 1);
+    setenv(TEST_SWITCH_ROOT, root, 1);
     return 0;
 }
 

@@ -1,0 +1,23 @@
+/* test_switch.h - what tests may switch in an agent of their own
+ *
+ * In the agent that is installed every switch is off, whatever the environment says
+ * (test_switch.c). Tests that need one take the agent tests/run/agent/muster-agent, in which
+ * the switches are variables of the environment.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_TEST_SWITCH_H
+#define MUSTER_AGENT_TEST_SWITCH_H
+
+/* Layers of containment, "pidns,userns,cgroup,subreaper": those that are not named are off. */
+#define TEST_SWITCH_CONTAIN "MUSTER_TEST_CONTAIN"
+/* "walk": as with a kernel that has no openat2(). */
+#define TEST_SWITCH_OPENAT "MUSTER_TEST_OPENAT"
+/* A directory that stands for / when GPUs are counted. */
+#define TEST_SWITCH_ROOT "MUSTER_TEST_ROOT"
+/* A pattern of files that stand for GPUs. */
+#define TEST_SWITCH_GPU_GLOB "MUSTER_TEST_GPU_GLOB"
+
+/* The value; NULL: the switch is off. */
+const char *test_switch(const char *name);
+
+#endif

@@ -1,0 +1,232 @@
+/* ranks.c - see ranks.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "rank/ranks.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "exit_code.h"
+#include "xalloc.h"
+
+/* Between SPAWN and STARTED; a hundred times that would fill the guard's
+ * socket in both directions. */
+#define STARTING_MAX 16
+
+static struct rank *rank_of(struct ranks *ranks, const struct guard_message *message);
+
+void ranks_init(struct ranks *ranks, struct event_base *base, struct guard *guard,
+                const struct node_plan *plan, const struct rank_ops *ops, void *arg)
+{
+    int i;
+
+    *ranks = (struct ranks){ .base = base, .guard = guard, .plan = plan, .ops = ops, .arg = arg,
+                             .count = plan->ranks };
+    ranks->rank = xcalloc((size_t)ranks->count, sizeof *ranks->rank);
+    for (i = 0; i < ranks->count; i++)
+        rank_init(&ranks->rank[i], ranks, i);
+    if (plan->kvsname != NULL)
+        ranks->pmi = pmi_new(plan->kvsname, plan->mapping, plan->world_size, ranks->count,
+                             &ops->pmi, arg);
+}
+
+bool ranks_clear(struct ranks *ranks)
+{
+    bool is_alone = true;
+    int  i;
+
+    for (i = 0; i < ranks->count; i++)
+        is_alone = rank_clear(&ranks->rank[i]) && is_alone;
+    free(ranks->rank);
+    pmi_free(ranks->pmi);
+    bind_clear(&ranks->binding);
+    return is_alone;
+}
+
+int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failure *failure)
+{
+    int i, threads;
+
+    if (prepare_binding(ranks->plan, base, &ranks->binding, &threads, failure) < 0)
+        return -1;
+    for (i = 0; i < ranks->count; i++)
+        if (rank_prepare(&ranks->rank[i], base, threads, failure) < 0)
+            return -1;
+    return 0;
+}
+
+int ranks_open_logs(struct ranks *ranks, struct error *err)
+{
+    int i;
+
+    for (i = 0; i < ranks->count && ranks->plan->log_dir != NULL; i++)
+        if (rank_open_log(&ranks->rank[i], err) < 0)
+            return -1;
+    return 0;
+}
+
+int ranks_logs_created(struct ranks *ranks, struct error *err)
+{
+    int i, rc, all = 1;
+
+    for (i = 0; i < ranks->count && ranks->plan->log_dir != NULL; i++) {
+        rc = log_file_created(ranks->rank[i].log, err);
+        if (rc < 0)
+            return -1;
+        all = all && rc;
+    }
+    return all;
+}
+
+void ranks_begin(struct ranks *ranks)
+{
+    ranks->has_begun = true;
+    oom_begin(&ranks->memory);
+}
+
+int ranks_start(struct ranks *ranks, struct error *err)
+{
+    while (ranks->starting < STARTING_MAX && ranks->next_start < ranks->count) {
+        if (rank_start(&ranks->rank[ranks->next_start++], err) < 0)
+            return -1;
+        ranks->starting++;
+    }
+    return 0;
+}
+
+struct rank *ranks_started(struct ranks *ranks, const struct guard_message *message)
+{
+    struct rank *rank = rank_of(ranks, message);
+
+    if (rank != NULL) {
+        ranks->starting--;
+        rank_started(rank, message);
+    }
+    return rank;
+}
+
+struct rank *ranks_exited(struct ranks *ranks, const struct guard_message *message)
+{
+    struct rank *rank = rank_of(ranks, message);
+
+    if (rank == NULL)
+        return NULL;
+    if (rank->state == RANK_STARTING)
+        ranks->starting--;
+    ranks->ended++;
+    rank_ended(rank, message);
+    return rank;
+}
+
+static struct rank *rank_of(struct ranks *ranks, const struct guard_message *message)
+{
+    return message->id >= 0 && message->id < ranks->count ? &ranks->rank[message->id] : NULL;
+}
+
+bool ranks_all_ended(const struct ranks *ranks)
+{
+    return ranks->ended >= ranks->count;
+}
+
+bool ranks_stopped(struct ranks *ranks, int64_t at_ns)
+{
+    if (ranks->stopped_ns != 0)
+        return false;
+    ranks->stopped_ns = at_ns;
+    return true;
+}
+
+int ranks_cancel(struct ranks *ranks, bool is_guard_gone)
+{
+    int i, cancelled = 0;
+
+    for (i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].state == RANK_WAITING ||
+            (is_guard_gone && ranks->rank[i].state < RANK_ENDED)) {
+            rank_cancel(&ranks->rank[i], is_guard_gone ? SIGKILL : SIGTERM);
+            cancelled++;
+        }
+    ranks->ended += cancelled;
+    ranks->next_start = ranks->count;
+    return cancelled;
+}
+
+void ranks_abandon(struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++) {
+        rank_give_up(&ranks->rank[i]);
+        if (ranks->rank[i].state < RANK_ENDED)
+            rank_cancel(&ranks->rank[i], SIGKILL);
+    }
+}
+
+void ranks_give_up(struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        rank_give_up(&ranks->rank[i]);
+}
+
+void ranks_discard(struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++) {
+        stream_discard(&ranks->rank[i].out);
+        stream_discard(&ranks->rank[i].err);
+    }
+}
+
+bool ranks_are_reported(const struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].state != RANK_REPORTED || !rank_is_silent(&ranks->rank[i]))
+            return false;
+    return true;
+}
+
+bool ranks_are_closed(const struct ranks *ranks)
+{
+    int i;
+
+    for (i = 0; i < ranks->count; i++)
+        if (!rank_is_closed(&ranks->rank[i]))
+            return false;
+    return true;
+}
+
+bool ranks_end_logs(struct ranks *ranks)
+{
+    bool are_over = true;
+    int  i;
+
+    for (i = 0; i < ranks->count; i++) {
+        struct log_file *log = ranks->rank[i].log;
+
+        if (log == NULL)
+            continue;
+        log_file_end(log, ranks->has_begun);
+        are_over = log_file_is_over(log) && are_over;
+    }
+    return are_over;
+}
+
+int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err)
+{
+    int i, rc;
+
+    if (ranks->pmi == NULL)
+        return err_set(err, "KVS frame, but the plan has no PMI");
+    rc = pmi_union(ranks->pmi, body, err);
+    for (i = 0; i < ranks->count && rc > 0; i++)
+        if (ranks->rank[i].pmi != NULL)
+            pmi_release(ranks->pmi, i, bufferevent_get_output(ranks->rank[i].pmi));
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,193 @@
+/* startup.c - from PLAN to READY: the guard, the virtual environment, everything checked
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cleanup/name_lock.h"
+#include "exit_code.h"
+#include "plan/limits.h"
+#include "session/ready_report.h"
+
+static int  begin_guard(struct agent *agent, struct failure *failure);
+static int  check_name(struct agent *agent, struct failure *failure);
+static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
+static void prepare(struct agent *agent);
+static int  prepare_all(struct agent *agent, struct failure *failure);
+static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg);
+static void output_cb(void *arg);
+static void puts_cb(json_t *puts, bool more, void *arg);
+static void abort_cb(int local, int code, void *arg);
+
+void startup_open(struct agent *agent)
+{
+    size_t i;
+
+    for (i = 0; environ[i] != NULL; i++)
+        strlist_add(&agent->startup.environment, environ[i]);
+}
+
+void startup_close(struct agent *agent)
+{
+    if (agent->startup.pid_file_made)
+        unlink(agent->plan.pid_file);
+    venv_free(agent->startup.venv);
+    strlist_clear(&agent->startup.environment);
+    name_lock_release(agent->startup.name_lock);
+}
+
+int startup_take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
+                      struct error *err)
+{
+    static const struct rank_ops ops = { tell_cb, output_cb, startup_log_changed,
+                                         { puts_cb, abort_cb } };
+    struct failure failure;
+
+    (void)frame;
+    if (node_plan_read(&agent->plan, body, &agent->blobs, err) < 0)
+        return -1;
+    blobs_clear(&agent->blobs);
+    requests_end_probe(agent);
+    output_pump_credit(agent, agent->plan.credit);
+    heartbeat_set(agent, agent->plan.heartbeat_s, agent->plan.lease_s);
+    ranks_init(&agent->ranks, agent->base, &agent->guard, &agent->plan, &ops, agent);
+    agent_enter(agent, AGENT_PREPARING);
+    if (agent->plan.socket != NULL)
+        reconnect_open(agent);
+    if (begin_guard(agent, &failure) < 0 || check_name(agent, &failure) < 0 ||
+        prepare_cwd(&agent->plan, &failure) < 0)
+        agent_fail(agent, "plan", &failure);
+    else if (agent->plan.venv_script != NULL)
+        agent->startup.venv = venv_start(agent->base, &agent->guard, agent->plan.venv_script,
+                                         agent->plan.cwd, &agent->startup.environment, venv_cb,
+                                         agent);
+    else
+        prepare(agent);
+    return 0;
+}
+
+static int begin_guard(struct agent *agent, struct failure *failure)
+{
+    struct error why;
+    bool         use_pidns = !agent->plan.is_exec && !agent->plan.no_pidns;
+
+    if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
+        return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
+    limits_raise();
+    guard_events_open(agent);
+    return 0;
+}
+
+/* The same job twice on the same GPUs is a slip more often than a wish. */
+static int check_name(struct agent *agent, struct failure *failure)
+{
+    char *other;
+
+    agent->startup.name_lock = name_lock_take(agent->base, agent->plan.run_id);
+    if (agent->startup.name_lock == NULL ||
+        (other = name_lock_holder(agent->plan.run_id)) == NULL)
+        return 0;
+    failure_set(failure, EXIT_CREATE,
+                "muster stop ends it, where it was launched; or take another --name",
+                "a run of the same name goes on there: %s", other);
+    free(other);
+    return -1;
+}
+
+static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg)
+{
+    struct agent *agent = arg;
+
+    if (agent->state != AGENT_PREPARING)
+        return;
+    if (failure != NULL) {
+        agent_fail(agent, "plan", failure);
+        return;
+    }
+    strlist_clear(&agent->startup.environment);
+    strlist_append(&agent->startup.environment, env);
+    prepare(agent);
+    output_pump_run(agent);
+}
+
+/* The environment is known: check the rest. */
+static void prepare(struct agent *agent)
+{
+    struct failure failure;
+
+    if (prepare_all(agent, &failure) < 0)
+        agent_fail(agent, "plan", &failure);
+    else
+        startup_log_changed(agent);
+}
+
+static int prepare_all(struct agent *agent, struct failure *failure)
+{
+    struct error why;
+
+    if (limits_check(&agent->plan, failure) < 0)
+        return -1;
+    if (agent->plan.script != NULL && prepare_script(agent->plan.script, failure) < 0)
+        return -1;
+    if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0)
+        return -1;
+    if (agent->plan.pid_file != NULL) {
+        if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
+            return -1;
+        agent->startup.pid_file_made = true;
+    }
+    if (ranks_open_logs(&agent->ranks, &why) < 0)
+        return failure_set(failure, EXIT_CREATE, "", "%s", why.text);
+    return 0;
+}
+
+void startup_log_changed(void *arg)
+{
+    struct agent  *agent = arg;
+    struct failure failure = { .code = EXIT_CREATE };
+    int            rc = 0;
+
+    if (agent->state == AGENT_PREPARING)
+        rc = ranks_logs_created(&agent->ranks, &failure.why);
+    if (rc < 0) {
+        agent_fail(agent, "plan", &failure);
+    } else if (rc > 0) {
+        agent_send(agent, FRAME_READY, 0, ready_report_body(agent));
+        agent_enter(agent, AGENT_READY);
+    }
+    output_pump_run(agent);
+}
+
+static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg)
+{
+    agent_send(arg, type, rank, body);
+}
+
+static void output_cb(void *arg)
+{
+    output_pump_run(arg);
+}
+
+static void puts_cb(json_t *puts, bool more, void *arg)
+{
+    struct agent *agent = arg;
+    json_t       *body = json_pack("{s:o}", "put", puts);
+
+    if (more)
+        json_object_set_new(body, "more", json_true());
+    agent_send(agent, FRAME_KVS, 0, body);
+    link_flush(&agent->link);
+}
+
+static void abort_cb(int local, int code, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_ABORT, agent->ranks.rank[local].plan->rank,
+               json_pack("{s:i}", "code", code));
+    link_flush(&agent->link);
+}

@@ -1,0 +1,84 @@
+/* takeover.c - the agent in the place of a guard that was killed: kill, reap, look again
+ *
+ * The agent is a subreaper too, so whatever the guard has left is below it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+static void again_cb(evutil_socket_t fd, short what, void *arg);
+static bool reap_all(void);
+
+/* Its ranks died with it (PDEATHSIG, or the namespace). */
+void takeover_begin(struct agent *agent)
+{
+    struct takeover *takeover = &agent->takeover;
+    struct failure   failure;
+
+    guard_events_stop_reading(agent);
+    takeover->is_on = true;
+    failure_set(&failure, EXIT_LOST, "",
+                "muster's guard process %s; everything that it had started on this node is being"
+                " ended",
+                agent->guard.was_silent ? "stood still (stopped, or held by a debugger?)"
+                                        : "was killed");
+    stop_init(&takeover->stop, &agent->guard.contain, getpid());
+    takeover->again = evtimer_new(agent->base, again_cb, agent);
+    if (takeover->again == NULL)
+        xalloc_die();
+    agent_fail(agent, "guard", &failure);
+    again_cb(-1, EV_TIMEOUT, agent);
+}
+
+void takeover_stop(struct agent *agent)
+{
+    stop_begin(&agent->takeover.stop, 0);
+}
+
+void takeover_close(struct agent *agent)
+{
+    if (agent->takeover.again != NULL)
+        event_free(agent->takeover.again);
+}
+
+static void again_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent  *agent = arg;
+    struct cgroup *cgroup = &agent->guard.contain.cgroup;
+    struct timeval pause = { 0 };
+    int            wait_ms;
+
+    (void)fd, (void)what;
+    if (reap_all() && cgroup_is_empty(cgroup)) {
+        cgroup_remove(cgroup);
+        ending_empty(agent, 0, 0);
+        return;
+    }
+    wait_ms = stop_step(&agent->takeover.stop);
+    if (wait_ms == STOP_STUCK) {
+        ending_empty(agent, stop_left(&agent->takeover.stop), 0);
+        return;
+    }
+    pause.tv_usec = wait_ms * 1000;
+    xevent_add(agent->takeover.again, &pause);
+}
+
+/* True when there is no child, not even the guard, whose namespace may take a
+ * moment to die. */
+static bool reap_all(void)
+{
+    pid_t pid;
+
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid < 0 && errno == ECHILD;
+}
