@@ -18,10 +18,11 @@ enum option_flags {
     OPTION_NUMBER = 4,    /* takes "-1" as a value without '=' */
     OPTION_HIDDEN = 8,    /* not in --list-options, never meant by a prefix */
     OPTION_REFUSED = 16,  /* not in --help: DeepSpeed's, and the answer is no */
+    OPTION_RARE = 32,     /* a long --help gives only the name */
 };
 
-/* Which commands an option may be given to on the command line; 0 is all that connect to
- * nodes. */
+/* Which subcommands take an option on the command line and have it in their --help. Settings
+ * files and the environment may hold any: a subcommand ignores what it does not take. */
 enum option_commands {
     FOR_RUN = 1 << COMMAND_RUN,
     FOR_EXEC = 1 << COMMAND_EXEC,
@@ -30,7 +31,11 @@ enum option_commands {
     FOR_BCAST = 1 << COMMAND_BCAST,
     FOR_ATTACH = 1 << COMMAND_ATTACH,
     FOR_STATUS = 1 << COMMAND_STATUS,
-    FOR_ANY = (1 << COMMANDS) - 1,
+    FOR_STOP = 1 << COMMAND_STOP,
+    FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
+    FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
+    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST, /* whatever connects to nodes */
+    FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP,
 };
 
 struct option_row;
@@ -40,7 +45,7 @@ typedef int option_setter(struct options *options, const struct option_row *row,
                           const char *value, struct error *err);
 
 struct option_row {
-    const char *group; /* heading in --help, on the first row of a group */
+    const char *group; /* heading in --help; NULL: that of the row above */
     const char *name;  /* long name as documented; '-' and '_' are the same */
     char        letter;
     const char *arg;     /* what --help calls the value; NULL: takes none */

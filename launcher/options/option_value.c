@@ -250,13 +250,14 @@ int set_log_level(struct options *options, const struct option_row *row,
     };
     size_t i;
 
+    (void)row;
     for (i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (strcasecmp(value, levels[i].word) == 0) {
             options->log_level = levels[i].level;
             return 0;
         }
     }
-    return err_set(err, "'%s' is not one of %s", value, row->help);
+    return err_set(err, "'%s' is not one of debug, info, warning, error, critical", value);
 }
 
 int set_verbose(struct options *options, const struct option_row *row,

@@ -54,6 +54,7 @@ int program_find(const struct options *options, char *const *here, const char *c
     case COMMAND_ATTACH:
     case COMMAND_STATUS:
     case COMMAND_STOP:
+    case COMMAND_HELP:
         break;
     case COMMAND_RUN:
         rc = find_script(options, here, cwd, program, exit_code, err);

@@ -309,7 +309,7 @@ run muster clean -H node1:1 what
 is "an argument is refused: 2" "$rc" 2
 run muster --kill -H node1:1 true
 is "--kill is refused elsewhere: 2" "$rc" 2
-ok "... saying where it belongs" grep -q 'muster clean' err
+ok "... saying where it belongs" grep -q 'only of clean' err
 
 # A node that answers with far too much, or too long
 cat >fake <<'END'
