@@ -73,6 +73,9 @@ int main(int argc, char **argv)
         options_help(options.topic, stdout);
         exit_code = 0;
         break;
+    case OPTIONS_MANUAL:
+        exit_code = command_help(options.topic);
+        break;
     case OPTIONS_VERSION:
         options_version(stdout);
         exit_code = 0;
