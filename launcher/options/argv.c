@@ -93,8 +93,8 @@ static int read_letters(struct settings *settings, char ***words, struct error *
     return 0;
 }
 
-/* "--name", "--name=value", "--name value"; also -np, which is called so by
- * everybody. skip: how many dashes. */
+/* "--name", "--name=value", "--name value"; also -np, as other launchers call it. skip: the
+ * number of dashes. */
 static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
 {
     const char              *name = **words + skip;
@@ -122,8 +122,8 @@ static int unknown_letter(const char *word, const char *at, struct error *err)
                    at > word + 1 ? word : "", at > word + 1 ? "'" : "");
 }
 
-/* The value of an option that has none attached: the next word, which must not
- * look like an option, or a forgotten value would swallow one. */
+/* The next word, as the value of an option that has none attached. It must not look like an
+ * option, or a forgotten value would swallow one. */
 static const char *next_value(const struct option_row *row, const char *typed, char ***words,
                               struct error *err)
 {
@@ -135,8 +135,8 @@ static const char *next_value(const struct option_row *row, const char *typed, c
     }
     if (next[0] == '-' && next[1] != '\0' &&
         !((row->flags & OPTION_NUMBER) && is_negative_number(next))) {
-        err_set(err, "%s needs a value, and '%.100s' looks like an option; "
-                "a value that begins with '-' goes behind '='", typed, next);
+        err_set(err, "%s needs a value, but '%.100s' looks like an option; "
+                "if it is the value, write %s=%.100s", typed, next, typed, next);
         return NULL;
     }
     ++*words;
@@ -156,9 +156,8 @@ static void settings_add(struct settings *settings, const struct option_row *row
         (struct setting){ .row = row, .value = value, .by_letter = by_letter };
 }
 
-/* What follows the options. One "--" is eaten: the one before the script, else
- * the one directly behind it, as DeepSpeed's argparse does. A command of exec
- * keeps its own. */
+/* The words after the options. One "--" is dropped: the one before the script, else the one
+ * directly after it, as by DeepSpeed's argparse. A command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
     bool         has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;

@@ -87,7 +87,7 @@ const struct option_row option_table[] = {
     { .name = "no_ssh_check", FLAG(no_ssh_check), .commands = FOR_NODES, DEEPSPEED_RARE,
       .help = "accepted: muster checks by connecting" },
     { .name = "launcher", .arg = "pdsh|ssh|muster", .set = set_launcher, .commands = FOR_NODES,
-      DEEPSPEED_RARE, .help = "accepted: all mean muster's own SSH" },
+      DEEPSPEED_RARE, .help = "accepted: all mean muster's SSH client" },
     { .name = "launcher_args", .arg = "WORDS", .set = set_launcher_args, .commands = FOR_NODES,
       DEEPSPEED_RARE, .help = "pdsh's -f N, -t SECONDS and -p PORT" },
 
@@ -191,11 +191,11 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY | OPTION_HIDDEN },
 
     { .name = "elastic_training", NO,
-      .help = "the number of ranks is fixed for a run; start it again with another hostfile" },
+      .help = "the number of ranks of a run is fixed; start it again with another hostfile" },
     { .name = "min_elastic_nodes", .arg = "N", NO, .help = "use --num_nodes" },
     { .name = "max_elastic_nodes", .arg = "N", NO, .help = "use --num_nodes" },
     { .name = "autotuning", .arg = "tune|run", NO,
-      .help = "it is a program of DeepSpeed's own; run it with deepspeed" },
+      .help = "this is a separate program of DeepSpeed; run it with deepspeed" },
 };
 
 const size_t option_rows = sizeof option_table / sizeof option_table[0];

@@ -1,8 +1,8 @@
-/* option_table.h - one row per setting, and nowhere else a list of them
+/* option_table.h - the only list of settings, one row each
  *
- * The row says how a setting is called, how a text becomes its value and what
- * --help prints. Command line, muster.conf, environment, defaults, --help and
- * the completion all read this table.
+ * A row says what a setting is called, how text becomes its value, which subcommands take it and
+ * what --help prints. Command line, muster.conf, environment, defaults, --help and completion all
+ * read this table.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_TABLE_H
@@ -17,7 +17,7 @@ enum option_flags {
     OPTION_ARGV_ONLY = 2, /* has no meaning in muster.conf or the environment */
     OPTION_NUMBER = 4,    /* takes "-1" as a value without '=' */
     OPTION_HIDDEN = 8,    /* not in --list-options, never meant by a prefix */
-    OPTION_REFUSED = 16,  /* not in --help: DeepSpeed's, and the answer is no */
+    OPTION_REFUSED = 16,  /* an option of DeepSpeed that muster refuses; not in --help */
     OPTION_RARE = 32,     /* a long --help gives only the name */
 };
 
@@ -64,11 +64,11 @@ struct option_row {
 extern const struct option_row option_table[];
 extern const size_t            option_rows;
 
-/* The row of that whole name, or NULL. */
+/* The row with exactly that name, or NULL. */
 const struct option_row *option_by_name(const char *name, size_t length);
 
-/* The row that a name of the command line means: whole, or a unique prefix.
- * NULL with a text that lists the candidates or suggests a name. */
+/* The row that a name on the command line means: its whole name, or a unique prefix of it. NULL
+ * with an error that lists the candidates or suggests a name. */
 const struct option_row *option_find(const char *name, size_t length, struct error *err);
 
 const struct option_row *option_by_letter(char letter);

@@ -115,7 +115,7 @@ int options_set(struct options *options, const char *name, const char *value,
         return err_set(err, "%s: there is no setting '%.100s'%s", where, name, hint);
     }
     if (row->flags & OPTION_ARGV_ONLY)
-        return err_set(err, "%s: '%s' only has a meaning on the command line", where, name);
+        return err_set(err, "%s: '%s' is allowed on the command line only", where, name);
     if (row->set(options, row, value, &why) < 0)
         return err_set(err, "%s: %s: %s", where, name, why.text);
     return 0;
@@ -165,7 +165,7 @@ static int settings_apply(struct options *options, const struct settings *settin
         }
     }
     if (from_file && from_list)
-        return err_set(err, "the hosts are given twice: by a hostfile and by a list; give one");
+        return err_set(err, "hosts are given twice, by a hostfile and by a list; use only one");
     return 0;
 }
 
@@ -194,7 +194,7 @@ static void list_commands(unsigned commands, char *text, size_t size)
                                      command_names[command]);
 }
 
-/* Under argv: defaults, files, environment */
+/* What argv overrides: defaults, files, environment */
 
 static void defaults_set(struct options *options)
 {
@@ -240,7 +240,7 @@ static int conf_files_read(struct options *options, const struct settings *setti
     return rc;
 }
 
-/* In the table's order, so that the result does not depend on environ's. */
+/* In the order of the table, so that the result does not depend on the order of environ. */
 static int environment_read(struct options *options, struct strlist *notes, struct error *err)
 {
     const struct option_row *row;
@@ -260,12 +260,12 @@ static int environment_read(struct options *options, struct strlist *notes, stru
     }
     for (entry = environ; *entry != NULL; entry++)
         if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) == 0 && !is_env_name(*entry))
-            strlist_addf(notes, "%.*s in the environment is no setting of muster's",
+            strlist_addf(notes, "%.*s in the environment is not a setting of muster",
                          (int)strcspn(*entry, "="), *entry);
     return 0;
 }
 
-/* Sites set this for pdsh, and so for DeepSpeed. */
+/* Sites set this for pdsh, which DeepSpeed uses. */
 static int pdsh_read(struct options *options, struct strlist *notes, struct error *err)
 {
     const char *value = getenv("PDSH_SSH_ARGS_APPEND");
@@ -279,8 +279,8 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
             rc = options_set(options, "ssh_port", word != NULL ? word : "",
                              "PDSH_SSH_ARGS_APPEND", err);
         } else {
-            strlist_addf(notes, "PDSH_SSH_ARGS_APPEND: '%.200s' is not used, only -p is; "
-                         "muster reads ~/.ssh/config, say it there", word);
+            strlist_addf(notes, "PDSH_SSH_ARGS_APPEND: '%.200s' is ignored, only -p is used; "
+                         "put other settings into ~/.ssh/config", word);
         }
         word = strtok_r(NULL, " \t", &rest);
     }
@@ -316,7 +316,7 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
         *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
-/* What no single option can tell. */
+/* Rules about more than one option. */
 static int options_check(struct options *options, struct error *err)
 {
     if (options->command == COMMAND_RUN && options->script == NULL)
@@ -333,19 +333,19 @@ static int options_check(struct options *options, struct error *err)
     if (options->command == COMMAND_BCAST && options->args.count == 0)
         return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
     if (options->command != COMMAND_EXEC)
-        options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
+        options->fold = options->largest_status = false; /* set in muster.conf, for exec */
     if (options->module && options->no_python)
         return err_set(err, "--module and --no_python exclude each other: "
                        "a module is run by Python");
     if (options->no_ssh && options->node_rank < 0)
-        return err_set(err, "--no_ssh needs --node_rank, which node this machine is");
+        return err_set(err, "--no_ssh needs --node_rank, the number of this machine");
     if (!options->no_ssh && options->node_rank >= 0)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->bind_core_list != NULL && !options->bind_cores)
         return err_set(err, "--bind_core_list needs --bind_cores_to_rank");
     if (options->log_dir != NULL && options->each_rank_log != NULL)
         return err_set(err, "--log-dir and --enable_each_rank_log exclude each other: "
-                       "the first also prints, the second does not");
+                       "the first prints the output as well, the second does not");
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);

@@ -49,7 +49,7 @@ static inline bool command_is_node_job(enum command command)
     return command == COMMAND_CLEAN || command == COMMAND_BCAST;
 }
 
-#define OPTION_AUTO (-1.0) /* of a time: muster finds one */
+#define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
 
 struct options {
     enum command command;
@@ -83,7 +83,7 @@ struct options {
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything behind it; check: for muster-train check; bcast: paths */
+    struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths */
 
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: chosen by reachability */
@@ -98,7 +98,7 @@ struct options {
     enum label label;
     bool  timestamps;
     char *show_ranks;     /* NULL: all; "0,3-5" */
-    char *log_dir;        /* per-rank files beside the console */
+    char *log_dir;        /* per-rank files, besides the console */
     char *each_rank_log;  /* per-rank files instead of the console */
     bool  fold;           /* exec -b */
     bool  largest_status; /* exec -S */
@@ -107,13 +107,13 @@ struct options {
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
-    double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: as the login took */
+    double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: by the time of the login */
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;
 
     bool  kill; /* clean */
     char *name; /* of the run; NULL: none */
-    char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
+    char *run;  /* clean, attach, status, stop; NULL: each has its own default */
 
     int   tail; /* attach; -1: all */
 

@@ -63,7 +63,7 @@ static void conf_errors(void **state)
     assert_conf_error("[muster]\nfan = 1\n", "my.conf:2"); /* no prefixes here */
     assert_conf_error("[muster]\nautotuning = run\n", "my.conf:2: autotuning: is refused");
     assert_conf_error("[muster]\ndry-run = yes\n", "command line");
-    assert_conf_error("fanout = 1\n", "my.conf:1: 'fanout' stands before [muster]");
+    assert_conf_error("fanout = 1\n", "my.conf:1: 'fanout' comes before [muster]");
     assert_conf_error("[muster]\n[other]\n", "my.conf:2: unknown section '[other]'");
     assert_conf_error("[muster] x\n", "my.conf:1");
     assert_conf_error(long_section, "my.conf:1: unknown section");

@@ -326,7 +326,7 @@ static void values(void **state)
     ACCEPT("--include=-x", "--env=-A=", "x");
     assert_string_equal(options.include, "-x");
     REFUSE("--include", "--include", "-x", "y");
-    REFUSE("goes behind '='", "--master_addr", "--module", "y");
+    REFUSE("write --master_addr=--module", "--master_addr", "--module", "y");
     REFUSE("needs a value", "--hostfile");
     REFUSE("needs a value", "-i");
     REFUSE("--fanout", "--fanout=0", "x");
@@ -358,8 +358,8 @@ static void unknown(void **state)
     REFUSE("unknown option --", "--=x", "y");
 }
 
-/* What people type who come from torchrun, mpirun and pdsh. */
-static void foreign(void **state)
+/* What users of torchrun, mpirun and pdsh type. */
+static void other_launchers(void **state)
 {
     (void)state;
     REFUSE("--nproc_per_node: it is torchrun's; write --num_gpus=N", "--nproc_per_node=4", "y");
@@ -373,7 +373,7 @@ static void foreign(void **state)
     ACCEPT("--master_addr", "fe80::1", "y");
     REFUSE("-w: it is pdsh's; write -H te1,te2", "exec", "-w", "te1,te2", "date");
     REFUSE("write -H te1,te2", "exec", "-wte1", "date");
-    REFUSE("leave it out: muster is its own SSH", "exec", "-R", "ssh", "date");
+    REFUSE("leave it out: muster has its own SSH client", "exec", "-R", "ssh", "date");
     REFUSE("write --exclude te1@te2", "exec", "-x", "te1", "date");
     REFUSE("-n: it is mpirun's; write -np N", "-n", "4", "y");
     REFUSE("write --env NAME=VALUE", "-x", "A=1", "y");
@@ -580,7 +580,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_out_of_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_launchers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(environment, set_up, tear_down),
