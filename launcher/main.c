@@ -70,8 +70,11 @@ int main(int argc, char **argv)
         exit_code = run_command(&options);
         break;
     case OPTIONS_HELP:
-        options_help(stdout);
+        options_help(options.topic, stdout);
         exit_code = 0;
+        break;
+    case OPTIONS_MANUAL:
+        exit_code = command_help(options.topic);
         break;
     case OPTIONS_VERSION:
         options_version(stdout);

@@ -15,6 +15,10 @@ int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
 
+/* Open the manual page if standard output is a terminal and the page is installed; else print
+ * the help. Returns the exit status. help.c. */
+int command_help(enum command topic);
+
 /* What launch_run() does on nodes instead of running ranks. clean.c, bcast.c. */
 extern const struct node_job clean_job;
 extern const struct node_job bcast_job;

@@ -23,7 +23,8 @@ static void         settings_add(struct settings *settings, const struct option_
                                  const char *value, bool by_letter);
 static int          words_take(struct options *options, char **words, bool was_eaten,
                                struct error *err);
-static enum command command_of(const char *word);
+static int          read_topic(struct options *options, char **words, struct error *err);
+static bool         is_command(const char *word, enum command *command);
 
 int argv_read(int argc, char **argv, struct options *options, struct settings *settings,
               struct error *err)
@@ -32,9 +33,12 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
     bool   was_eaten = false;
     int    rc;
 
-    options->command = command_of(*words);
-    if (options->command != COMMAND_RUN)
+    options->command = COMMAND_RUN;
+    options->topic = COMMAND_HELP;
+    if (is_command(*words, &options->command)) {
+        options->topic = options->command;
         words++;
+    }
 
     for (; *words != NULL && !was_eaten; words++) {
         if ((*words)[0] != '-' || (*words)[1] == '\0') {
@@ -49,7 +53,7 @@ int argv_read(int argc, char **argv, struct options *options, struct settings *s
         rc = (*words)[1] == '-' ? read_long(settings, &words, 2, err)
                                 : read_letters(settings, &words, err);
         if (rc < 0 && options->command == COMMAND_CHECK)
-            return err_set(err, "%s; options of the check itself go behind '--'", err->text);
+            return err_set(err, "%s; put options of muster-train check after '--'", err->text);
         if (rc < 0)
             return -1;
     }
@@ -89,8 +93,8 @@ static int read_letters(struct settings *settings, char ***words, struct error *
     return 0;
 }
 
-/* "--name", "--name=value", "--name value"; also -np, which is called so by
- * everybody. skip: how many dashes. */
+/* "--name", "--name=value", "--name value"; also -np, as other launchers call it. skip: the
+ * number of dashes. */
 static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
 {
     const char              *name = **words + skip;
@@ -118,8 +122,8 @@ static int unknown_letter(const char *word, const char *at, struct error *err)
                    at > word + 1 ? word : "", at > word + 1 ? "'" : "");
 }
 
-/* The value of an option that has none attached: the next word, which must not
- * look like an option, or a forgotten value would swallow one. */
+/* The next word, as the value of an option that has none attached. It must not look like an
+ * option, or a forgotten value would swallow one. */
 static const char *next_value(const struct option_row *row, const char *typed, char ***words,
                               struct error *err)
 {
@@ -131,8 +135,8 @@ static const char *next_value(const struct option_row *row, const char *typed, c
     }
     if (next[0] == '-' && next[1] != '\0' &&
         !((row->flags & OPTION_NUMBER) && is_negative_number(next))) {
-        err_set(err, "%s needs a value, and '%.100s' looks like an option; "
-                "a value that begins with '-' goes behind '='", typed, next);
+        err_set(err, "%s needs a value, but '%.100s' looks like an option; "
+                "if it is the value, write %s=%.100s", typed, next, typed, next);
         return NULL;
     }
     ++*words;
@@ -152,15 +156,18 @@ static void settings_add(struct settings *settings, const struct option_row *row
         (struct setting){ .row = row, .value = value, .by_letter = by_letter };
 }
 
-/* What follows the options. One "--" is eaten: the one before the script, else
- * the one directly behind it, as DeepSpeed's argparse does. A command of exec
- * keeps its own. */
+/* The words after the options. One "--" is dropped: the one before the script, else the one
+ * directly after it, as by DeepSpeed's argparse. A command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
-    bool has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+    bool         has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+    enum command other;
 
+    if (options->command == COMMAND_HELP)
+        return read_topic(options, words, err);
     if (has_script && *words != NULL) {
-        if (options->command == COMMAND_RUN && !was_eaten && command_of(*words) != COMMAND_RUN)
+        if (options->command == COMMAND_RUN && !was_eaten && is_command(*words, &other) &&
+            other != COMMAND_RUN)
             return err_set(err, "'%s' comes before the options: muster %s [OPTIONS] ... "
                            "(a script of that name is ./%s)", *words, *words, *words);
         options->script = xstrdup(*words++);
@@ -168,20 +175,34 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
             strcmp(*words, "--") == 0)
             words++;
     }
-    if (command_is_about_kept(options->command) && *words != NULL)
+    if (command_takes_run(options->command) && *words != NULL)
         options->run = xstrdup(*words++);
     for (; *words != NULL; words++)
         strlist_add(&options->args, *words);
     return 0;
 }
 
-/* COMMAND_RUN where word is no name of another. */
-static enum command command_of(const char *word)
+/* muster help [SUBCOMMAND] */
+static int read_topic(struct options *options, char **words, struct error *err)
 {
-    int command;
+    if (*words == NULL)
+        return 0;
+    if (!is_command(*words, &options->topic))
+        return err_set(err, "there is no subcommand '%.100s'; muster --help lists them", *words);
+    if (words[1] != NULL)
+        return err_set(err, "muster help takes one subcommand, not also '%.100s'", words[1]);
+    return 0;
+}
 
-    for (command = COMMANDS - 1; command > COMMAND_RUN; command--)
-        if (word != NULL && strcmp(word, command_names[command]) == 0)
-            break;
-    return command;
+static bool is_command(const char *word, enum command *command)
+{
+    int i;
+
+    for (i = 0; i < COMMANDS; i++) {
+        if (word != NULL && strcmp(word, command_names[i]) == 0) {
+            *command = (enum command)i;
+            return true;
+        }
+    }
+    return false;
 }

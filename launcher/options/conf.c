@@ -1,9 +1,9 @@
 /* conf.c - see conf.h
  *
- * inih cuts what is too long for it (a line at 200 bytes, a section's name at
- * 50, both fixed when the library was built), takes an indented line for more
- * of the value above, and does not report an unknown section that is empty.
- * So it gets its lines from read_line(), which looks first.
+ * inih cuts lines that are too long for it (200 bytes, a section's name 50; both are fixed when
+ * the library is built), reads an indented line as a continuation of the value above, and does
+ * not report an unknown section that is empty. read_line() looks for these before inih gets a
+ * line.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -43,7 +43,7 @@ int conf_read(const char *path, bool must_exist, struct options *options, struct
     char  *text;
     int    rc;
 
-    /* EACCES: a home that is not ours, as su and setpriv leave it in HOME. */
+    /* EACCES: su and setpriv may leave the home of another user in HOME. */
     if (!must_exist && access(path, F_OK) < 0 &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES))
         return 0;
@@ -52,7 +52,7 @@ int conf_read(const char *path, bool must_exist, struct options *options, struct
     if (text == NULL)
         return -1;
     rc = strlen(text) == size ? conf_parse(path, text, options, err)
-                              : err_set(err, "%s: holds a NUL byte: it is no text", path);
+                              : err_set(err, "%s: contains a NUL byte; this is not a text file", path);
     free(text);
     return rc;
 }
@@ -67,20 +67,20 @@ int conf_parse(const char *name, const char *text, struct options *options, stru
     line = ini_parse_stream(read_line, &conf, take_setting, &conf);
     if (line < 0)
         xalloc_die();
-    /* What inih itself could not read, unless we stopped it before. */
+    /* What inih itself could not read, unless take_setting() or read_line() stopped it before. */
     if (line > 0 && (conf.failed_line == 0 || line < conf.failed_line))
         return err_set(err, "%s:%d: this is neither " CONF_SECTION " nor 'name = value'", name,
                        line);
     return conf.failed_line > 0 ? -1 : 0;
 }
 
-/* inih's fgets: the next line without its leading blanks. NULL ends the file,
- * also after an error. */
+/* inih's fgets: the next line without leading blanks. NULL at the end of the file, and after an
+ * error. */
 static char *read_line(char *into, int room, void *arg)
 {
     struct conf *conf = arg;
     const char  *line = conf->at;
-    size_t       length, most = (size_t)room - 3; /* it wants that much spare */
+    size_t       length, most = (size_t)room - 3; /* inih needs that much room */
 
     if (*line == '\0' || conf->failed_line > 0)
         return NULL;
@@ -101,8 +101,8 @@ static char *read_line(char *into, int room, void *arg)
         return NULL;
     }
     if (length > most) {
-        err_set(conf->err, "%s:%d: the line has %zu bytes, and the installed inih takes %zu; "
-                "long variables can stand in a file of their own, named by env-file",
+        err_set(conf->err, "%s:%d: the line has %zu bytes, but the installed inih reads at most %zu; "
+                "put long variables into a file and name it with env-file",
                 conf->name, conf->line, length, most);
         conf->failed_line = conf->line;
         return NULL;
@@ -123,7 +123,7 @@ static bool is_section(const char *line, size_t length)
     return i == length || line[i] == ';' || line[i] == '#';
 }
 
-/* inih's handler: 1 goes on, 0 is an error. */
+/* inih's handler: 1 to continue, 0 to stop with an error. */
 static int take_setting(void *arg, const char *section, const char *name, const char *value)
 {
     struct conf *conf = arg;
@@ -133,11 +133,11 @@ static int take_setting(void *arg, const char *section, const char *name, const 
     if (conf->failed_line > 0)
         rc = -1;
     else if (section[0] == '\0')
-        rc = err_set(conf->err, "%s: '%s' stands before " CONF_SECTION, where, name);
+        rc = err_set(conf->err, "%s: '%s' comes before " CONF_SECTION, where, name);
     else if (value == NULL)
         rc = err_set(conf->err, "%s: '%s' has no value", where, name);
     else if (value[0] == '\0')
-        rc = 0; /* as in the environment: as if it were not there */
+        rc = 0; /* no setting, as in the environment */
     else
         rc = options_set(conf->options, name, value, where, conf->err);
     if (rc < 0 && conf->failed_line == 0)

@@ -1,4 +1,4 @@
-/* conf.h - muster.conf: the same settings as the long options, one a line
+/* conf.h - muster.conf: the same settings as the long options, one per line
  *
  *     [muster]
  *     fanout = 128

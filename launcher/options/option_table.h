@@ -1,8 +1,8 @@
-/* option_table.h - one row per setting, and nowhere else a list of them
+/* option_table.h - the only list of settings, one row each
  *
- * The row says how a setting is called, how a text becomes its value and what
- * --help prints. Command line, muster.conf, environment, defaults, --help and
- * the completion all read this table.
+ * A row says what a setting is called, how text becomes its value, which subcommands take it and
+ * what --help prints. Command line, muster.conf, environment, defaults, --help and completion all
+ * read this table.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_TABLE_H
@@ -17,11 +17,12 @@ enum option_flags {
     OPTION_ARGV_ONLY = 2, /* has no meaning in muster.conf or the environment */
     OPTION_NUMBER = 4,    /* takes "-1" as a value without '=' */
     OPTION_HIDDEN = 8,    /* not in --list-options, never meant by a prefix */
-    OPTION_REFUSED = 16,  /* not in --help: DeepSpeed's, and the answer is no */
+    OPTION_REFUSED = 16,  /* an option of DeepSpeed that muster refuses; not in --help */
+    OPTION_RARE = 32,     /* a long --help gives only the name */
 };
 
-/* Which commands an option may be given to on the command line; 0 is all that connect to
- * nodes. */
+/* Which subcommands take an option on the command line and have it in their --help. Settings
+ * files and the environment may hold any: a subcommand ignores what it does not take. */
 enum option_commands {
     FOR_RUN = 1 << COMMAND_RUN,
     FOR_EXEC = 1 << COMMAND_EXEC,
@@ -30,7 +31,11 @@ enum option_commands {
     FOR_BCAST = 1 << COMMAND_BCAST,
     FOR_ATTACH = 1 << COMMAND_ATTACH,
     FOR_STATUS = 1 << COMMAND_STATUS,
-    FOR_ANY = (1 << COMMANDS) - 1,
+    FOR_STOP = 1 << COMMAND_STOP,
+    FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
+    FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
+    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST, /* whatever connects to nodes */
+    FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP,
 };
 
 struct option_row;
@@ -40,7 +45,7 @@ typedef int option_setter(struct options *options, const struct option_row *row,
                           const char *value, struct error *err);
 
 struct option_row {
-    const char *group; /* heading in --help, on the first row of a group */
+    const char *group; /* heading in --help; NULL: that of the row above */
     const char *name;  /* long name as documented; '-' and '_' are the same */
     char        letter;
     const char *arg;     /* what --help calls the value; NULL: takes none */
@@ -59,11 +64,11 @@ struct option_row {
 extern const struct option_row option_table[];
 extern const size_t            option_rows;
 
-/* The row of that whole name, or NULL. */
+/* The row with exactly that name, or NULL. */
 const struct option_row *option_by_name(const char *name, size_t length);
 
-/* The row that a name of the command line means: whole, or a unique prefix.
- * NULL with a text that lists the candidates or suggests a name. */
+/* The row that a name on the command line means: its whole name, or a unique prefix of it. NULL
+ * with an error that lists the candidates or suggests a name. */
 const struct option_row *option_find(const char *name, size_t length, struct error *err);
 
 const struct option_row *option_by_letter(char letter);

@@ -25,7 +25,7 @@ int set_flag(struct options *options, const struct option_row *row, const char *
     return parse_flag(value, field_of(options, row), err);
 }
 
-/* "" is as if it had not been given, as DeepSpeed's own defaults are. */
+/* "" counts as not given: DeepSpeed has it as the default of many options. */
 int set_text(struct options *options, const struct option_row *row, const char *value,
              struct error *err)
 {
@@ -94,7 +94,7 @@ int set_ranges(struct options *options, const struct option_row *row,
         if (low < 0 || high > OPTION_NUMBER_MAX || (*end != ',' && *end != '\0'))
             return err_set(err, "'%s' is not a list of numbers and ranges such as 0,2-4", value);
         if (low <= last || high < low)
-            return err_set(err, "'%s' is not ascending without overlap, as 0,2-4 is", value);
+            return err_set(err, "'%s' must be ascending without overlap, as 0,2-4", value);
         last = high;
         if (*end == '\0')
             break;
@@ -103,7 +103,7 @@ int set_ranges(struct options *options, const struct option_row *row,
     return set_text(options, row, value, err);
 }
 
-/* The hosts come from one place: the one that was named last. */
+/* The hosts come from one place: the last one given. */
 int set_hostfile(struct options *options, const struct option_row *row,
                  const char *value, struct error *err)
 {
@@ -121,7 +121,7 @@ int set_hosts(struct options *options, const struct option_row *row, const char 
 {
     (void)row;
     if (value[0] == '\0')
-        return err_set(err, "is empty; it should be as te1:4,te2:4");
+        return err_set(err, "is empty; it should be a list such as te1:4,te2:4");
     replace_text(&options->hosts, value);
     options->hostfile_given = false;
     return 0;
@@ -133,7 +133,7 @@ static void replace_text(char **text, const char *value)
     *text = value[0] != '\0' ? xstrdup(value) : NULL;
 }
 
-/* -H is deepspeed's hostfile and horovodrun's list. */
+/* -H is a hostfile for deepspeed, and a list of hosts for horovodrun. */
 int set_host_argument(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {
@@ -163,14 +163,14 @@ int set_env_file(struct options *options, const struct option_row *row,
     return 0;
 }
 
-/* torchrun takes the port here too; an IPv6 address has more than one colon. */
+/* With torchrun the address may contain a port. An IPv6 address has more than one colon. */
 int set_master_addr(struct options *options, const struct option_row *row, const char *value,
                     struct error *err)
 {
     const char *colon = strchr(value, ':');
 
     if (colon != NULL && strchr(colon + 1, ':') == NULL)
-        return err_set(err, "'%s' has a port in it; write --master_addr=%.*s --master_port=%s",
+        return err_set(err, "'%s' contains a port; write --master_addr=%.*s --master_port=%s",
                        value, (int)(colon - value), value, colon + 1);
     return set_text(options, row, value, err);
 }
@@ -193,8 +193,8 @@ int set_launcher(struct options *options, const struct option_row *row,
                    "included; leave --launcher out", value);
 }
 
-/* DeepSpeed hands these to pdsh. What muster has under another name is taken,
- * the rest is refused rather than lost. */
+/* DeepSpeed passes these to pdsh. Accept those that muster has under another name and refuse the
+ * others, rather than ignore them. */
 int set_launcher_args(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {
@@ -214,7 +214,7 @@ int set_launcher_args(struct options *options, const struct option_row *row,
             ;
         number = i < 3 && word[2] != '\0' ? word + 2 : strtok_r(NULL, " \t", &rest);
         if (i == 3) {
-            rc = err_set(err, "'%s' is refused: muster is its own SSH and takes only -f N, "
+            rc = err_set(err, "'%s' is refused: muster has its own SSH client and takes only -f N, "
                          "-t SECONDS and -p PORT here; a key or another ssh setting goes into "
                          "~/.ssh/config or --ssh-config", word);
         } else if (number == NULL) {
@@ -250,13 +250,14 @@ int set_log_level(struct options *options, const struct option_row *row,
     };
     size_t i;
 
+    (void)row;
     for (i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (strcasecmp(value, levels[i].word) == 0) {
             options->log_level = levels[i].level;
             return 0;
         }
     }
-    return err_set(err, "'%s' is not one of %s", value, row->help);
+    return err_set(err, "'%s' is not one of debug, info, warning, error, critical", value);
 }
 
 int set_verbose(struct options *options, const struct option_row *row,
@@ -303,18 +304,17 @@ int set_name(struct options *options, const struct option_row *row, const char *
              struct error *err)
 {
     if (!runid_is_name(value))
-        return err_set(err, "'%s' is no name for a run: at most %d letters, digits, '-', '_' and "
-                            "'.', the first no '-', '_' or '.'", value, RUNID_NAME_MAX);
+        return err_set(err, "'%s' cannot name a run; use at most %d letters, digits, '-', '_' and "
+                            "'.', beginning with a letter or digit", value, RUNID_NAME_MAX);
     return set_text(options, row, value, err);
 }
 
-/* Nothing else may pass for "all that is left", as "" would, which a shell makes of a variable
- * that is not set. */
+/* Nothing else may select all runs: not the "" that a shell makes of an unset variable. */
 int set_run(struct options *options, const struct option_row *row, const char *value,
             struct error *err)
 {
     if (!runid_is(value))
-        return err_set(err, "'%s' is not the id of a run, as 20261120-103000-c3d4 is", value);
+        return err_set(err, "'%s' is not the id of a run, such as 20261120-103000-c3d4", value);
     return set_text(options, row, value, err);
 }
 

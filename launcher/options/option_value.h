@@ -1,8 +1,7 @@
-/* option_value.h - from a text to a field of struct options
+/* option_value.h - from text to a field of struct options
  *
- * One function for each kind of setting; the rows of option_table.c name them.
- * All return 0, or -1 with a reason that the caller puts the option's name in
- * front of.
+ * One function for each kind of setting; the rows of option_table.c name them. All return 0, or
+ * -1 with a reason, before which the caller puts the name of the option.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_VALUE_H

@@ -23,14 +23,15 @@
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
     [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_ATTACH] = "attach",
-    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",
+    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_HELP] = "help",
 };
 
-static int  options_asked(const struct settings *settings);
+static int  options_asked(enum command command, const struct settings *settings);
 static int  settings_apply(struct options *options, const struct settings *settings,
                            struct error *err);
 static int  check_command(const struct option_row *row, enum command command,
                           struct error *err);
+static void list_commands(unsigned commands, char *text, size_t size);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
                             struct error *err);
@@ -53,10 +54,10 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
     *exit_code = EXIT_USAGE;
     if (argv_read(argc, argv, options, &settings, err) < 0)
         goto out;
-    if (options_asked(&settings) != OPTIONS_RUN) {
-        rc = options_asked(&settings);
+    rc = options_asked(options->command, &settings);
+    if (rc != OPTIONS_RUN)
         goto out;
-    }
+    rc = -1;
     defaults_set(options);
     if (conf_files_read(options, &settings, err) < 0) {
         *exit_code = EXIT_DATA;
@@ -114,13 +115,14 @@ int options_set(struct options *options, const char *name, const char *value,
         return err_set(err, "%s: there is no setting '%.100s'%s", where, name, hint);
     }
     if (row->flags & OPTION_ARGV_ONLY)
-        return err_set(err, "%s: '%s' only has a meaning on the command line", where, name);
+        return err_set(err, "%s: '%s' is allowed on the command line only", where, name);
     if (row->set(options, row, value, &why) < 0)
         return err_set(err, "%s: %s: %s", where, name, why.text);
     return 0;
 }
 
-static int options_asked(const struct settings *settings)
+/* An options_result: what argv asks for besides the work itself. */
+static int options_asked(enum command command, const struct settings *settings)
 {
     static const struct {
         const char         *name;
@@ -134,7 +136,7 @@ static int options_asked(const struct settings *settings)
         for (k = 0; k < sizeof asked / sizeof asked[0]; k++)
             if (strcmp(settings->item[i].row->name, asked[k].name) == 0)
                 return asked[k].result;
-    return OPTIONS_RUN;
+    return command == COMMAND_HELP ? OPTIONS_MANUAL : OPTIONS_RUN;
 }
 
 static int settings_apply(struct options *options, const struct settings *settings,
@@ -163,30 +165,36 @@ static int settings_apply(struct options *options, const struct settings *settin
         }
     }
     if (from_file && from_list)
-        return err_set(err, "the hosts are given twice: by a hostfile and by a list; give one");
+        return err_set(err, "hosts are given twice, by a hostfile and by a list; use only one");
     return 0;
 }
 
-/* -1 with the reason when row has no place in this command. */
+/* -1 with the reason if the command line of command does not take row. */
 static int check_command(const struct option_row *row, enum command command, struct error *err)
 {
-    int only;
+    char others[128];
 
-    if (row->commands & 1u << command || (row->commands == 0 && !command_is_about_kept(command)))
+    if (row->commands & 1u << command)
         return 0;
-    if (command == COMMAND_CHECK)
-        return err_set(err, "has no meaning with muster check; "
-                       "options of the check itself go behind '--'");
-    for (only = COMMAND_RUN + 1; only < COMMANDS; only++)
-        if (row->commands == 1u << only)
-            return err_set(err, "is an option of muster %s", command_names[only]);
-    if (command == COMMAND_EXEC)
-        return err_set(err, "has no meaning with muster exec, which starts no ranks of a world");
-    return err_set(err, "has no meaning with muster %s, which starts nothing",
-                   command_names[command]);
+    list_commands(row->commands, others, sizeof others);
+    return err_set(err, "not an option of muster %s, only of %s%s", command_names[command], others,
+                   command == COMMAND_CHECK
+                       ? "; put options of muster-train check after '--'" : "");
 }
 
-/* Under argv: defaults, files, environment */
+/* "run, exec" into text. */
+static void list_commands(unsigned commands, char *text, size_t size)
+{
+    size_t used = 0;
+    int    command;
+
+    for (command = 0; command < COMMANDS && used < size; command++)
+        if (commands & 1u << command)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     command_names[command]);
+}
+
+/* What argv overrides: defaults, files, environment */
 
 static void defaults_set(struct options *options)
 {
@@ -232,7 +240,7 @@ static int conf_files_read(struct options *options, const struct settings *setti
     return rc;
 }
 
-/* In the table's order, so that the result does not depend on environ's. */
+/* In the order of the table, so that the result does not depend on the order of environ. */
 static int environment_read(struct options *options, struct strlist *notes, struct error *err)
 {
     const struct option_row *row;
@@ -252,12 +260,12 @@ static int environment_read(struct options *options, struct strlist *notes, stru
     }
     for (entry = environ; *entry != NULL; entry++)
         if (strncmp(*entry, ENV_PREFIX, strlen(ENV_PREFIX)) == 0 && !is_env_name(*entry))
-            strlist_addf(notes, "%.*s in the environment is no setting of muster's",
+            strlist_addf(notes, "%.*s in the environment is not a setting of muster",
                          (int)strcspn(*entry, "="), *entry);
     return 0;
 }
 
-/* Sites set this for pdsh, and so for DeepSpeed. */
+/* Sites set this for pdsh, which DeepSpeed uses. */
 static int pdsh_read(struct options *options, struct strlist *notes, struct error *err)
 {
     const char *value = getenv("PDSH_SSH_ARGS_APPEND");
@@ -271,8 +279,8 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
             rc = options_set(options, "ssh_port", word != NULL ? word : "",
                              "PDSH_SSH_ARGS_APPEND", err);
         } else {
-            strlist_addf(notes, "PDSH_SSH_ARGS_APPEND: '%.200s' is not used, only -p is; "
-                         "muster reads ~/.ssh/config, say it there", word);
+            strlist_addf(notes, "PDSH_SSH_ARGS_APPEND: '%.200s' is ignored, only -p is used; "
+                         "put other settings into ~/.ssh/config", word);
         }
         word = strtok_r(NULL, " \t", &rest);
     }
@@ -308,35 +316,36 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
         *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
 }
 
-/* What no single option can tell. */
+/* Rules about more than one option. */
 static int options_check(struct options *options, struct error *err)
 {
     if (options->command == COMMAND_RUN && options->script == NULL)
-        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; "
-                       "muster --help lists the options");
+        return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
+                       options->topic == COMMAND_RUN ? "a script called run is ./run"
+                                                     : "muster --help lists the options");
     if (options->command == COMMAND_EXEC && options->script == NULL)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
-    if (command_is_about_kept(options->command) && options->args.count > 0)
+    if (command_takes_run(options->command) && options->args.count > 0)
         return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
                        command_names[options->command], options->args.item[0]);
     if (options->command == COMMAND_BCAST && options->args.count == 0)
         return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
     if (options->command != COMMAND_EXEC)
-        options->fold = options->largest_status = false; /* by muster.conf, meant for exec */
+        options->fold = options->largest_status = false; /* set in muster.conf, for exec */
     if (options->module && options->no_python)
         return err_set(err, "--module and --no_python exclude each other: "
                        "a module is run by Python");
     if (options->no_ssh && options->node_rank < 0)
-        return err_set(err, "--no_ssh needs --node_rank, which node this machine is");
+        return err_set(err, "--no_ssh needs --node_rank, the number of this machine");
     if (!options->no_ssh && options->node_rank >= 0)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->bind_core_list != NULL && !options->bind_cores)
         return err_set(err, "--bind_core_list needs --bind_cores_to_rank");
     if (options->log_dir != NULL && options->each_rank_log != NULL)
         return err_set(err, "--log-dir and --enable_each_rank_log exclude each other: "
-                       "the first also prints, the second does not");
+                       "the first prints the output as well, the second does not");
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);

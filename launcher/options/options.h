@@ -17,23 +17,25 @@
 #include "strlist.h"
 
 enum command {
-    COMMAND_RUN,   /* muster [options] script [args]: one rank a slot */
-    COMMAND_EXEC,  /* muster exec [options] -- command: one rank a node, independent */
+    COMMAND_RUN,   /* muster [run] [options] script [args]: one rank per slot */
+    COMMAND_EXEC,  /* muster exec [options] -- command: one rank per node, independent */
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
-    COMMAND_CLEAN, /* muster clean [options]: what earlier runs have left */
+    COMMAND_CLEAN, /* muster clean [options]: what earlier runs left on the nodes */
     COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
-    /* about a run of this machine that is kept; nothing is started */
+    /* These look up a run in this machine's history; they start nothing. */
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
     COMMAND_STOP,   /* muster stop [options] [run] */
+    COMMAND_HELP,   /* muster help [subcommand] */
 };
-#define COMMANDS (COMMAND_STOP + 1)
+#define COMMANDS (COMMAND_HELP + 1)
 
 extern const char *const command_names[COMMANDS];
 
-static inline bool command_is_about_kept(enum command command)
+/* Takes a run of the history as its argument? */
+static inline bool command_takes_run(enum command command)
 {
-    return command >= COMMAND_ATTACH;
+    return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP;
 }
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
@@ -41,16 +43,17 @@ enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
 
-/* These look after the nodes, and start nothing. */
-static inline bool command_is_errand(enum command command)
+/* Works on the nodes without starting ranks? See run/node_job.h. */
+static inline bool command_is_node_job(enum command command)
 {
     return command == COMMAND_CLEAN || command == COMMAND_BCAST;
 }
 
-#define OPTION_AUTO (-1.0) /* of a time: muster finds one */
+#define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
 
 struct options {
     enum command command;
+    enum command topic; /* of help: the subcommand that argv names; COMMAND_HELP: none */
 
     /* which machines */
     char *hostfile;       /* default /job/hostfile */
@@ -80,7 +83,7 @@ struct options {
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything behind it; check: for muster-train check; bcast: paths */
+    struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths */
 
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: chosen by reachability */
@@ -95,7 +98,7 @@ struct options {
     enum label label;
     bool  timestamps;
     char *show_ranks;     /* NULL: all; "0,3-5" */
-    char *log_dir;        /* per-rank files beside the console */
+    char *log_dir;        /* per-rank files, besides the console */
     char *each_rank_log;  /* per-rank files instead of the console */
     bool  fold;           /* exec -b */
     bool  largest_status; /* exec -S */
@@ -104,13 +107,13 @@ struct options {
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
-    double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: as the login took */
+    double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: by the time of the login */
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;
 
     bool  kill; /* clean */
     char *name; /* of the run; NULL: none */
-    char *run;  /* clean, attach, status, stop; NULL: each has its own idea */
+    char *run;  /* clean, attach, status, stop; NULL: each has its own default */
 
     int   tail; /* attach; -1: all */
 
@@ -123,7 +126,8 @@ struct options {
 
 enum options_result {
     OPTIONS_RUN,
-    OPTIONS_HELP,    /* options_help(stdout), exit 0 */
+    OPTIONS_HELP,    /* options_help(topic, stdout), exit 0 */
+    OPTIONS_MANUAL,  /* command_help(topic) */
     OPTIONS_VERSION, /* options_version(stdout) */
     OPTIONS_LIST,    /* options_list(stdout) */
 };
@@ -141,11 +145,13 @@ void options_clear(struct options *options);
 int options_set(struct options *options, const char *name, const char *value,
                 const char *where, struct error *err);
 
-void options_help(FILE *out);    /* grouped, to 90 columns */
+/* The synopsis of a subcommand and the options it takes, within 80 columns and 40 lines;
+ * COMMAND_HELP: all subcommands, and the usual options of a run. */
+void options_help(enum command topic, FILE *out);
 void options_version(FILE *out); /* with libraries and what was built in */
 
-/* All rows, for completion and the manual's test: "name letter arg default" on
- * each line, "-" for what a row does not have. */
+/* All rows, for completion and the manual's test: "name letter arg default subcommands" on
+ * each line, "-" for what a row does not have, subcommands separated by commas. */
 void options_list(FILE *out);
 
 #endif

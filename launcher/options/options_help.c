@@ -1,4 +1,4 @@
-/* options_help.c - what muster prints about itself
+/* options_help.c - what muster prints about itself: --help, --version, --list-options
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,52 +12,171 @@
 
 #include "options/option_table.h"
 
-#define HELP_COLUMN 34
+#define HELP_COLUMN    30 /* where the text of an option begins */
+#define HELP_WIDTH     80
+#define HELP_LINES     40 /* of one subcommand; with more, rare options have no text */
+#define HELP_FRAME     3  /* of these, lines around the options */
+#define RARE_HEADING   "Less common, see muster(1)\n"
+#define RARE_INDENT    2
 
-static const char usage[] =
-    "usage: muster [OPTIONS] SCRIPT [ARGS...]      one rank a slot, as deepspeed\n"
-    "       muster exec [OPTIONS] [--] COMMAND...  one command a host, as pdsh\n"
-    "       muster check [OPTIONS] [-- ARGS...]    do the nodes reach each other, how fast?\n"
-    "       muster clean [OPTIONS] [--kill]        what have earlier runs left?\n"
-    "       muster bcast [OPTIONS] PATH...         files and directories to all nodes\n"
-    "       muster status|attach|stop [RUN]        a run that goes on, as with --detach\n"
+static const char overview_head[] =
+    "usage: muster [run] [OPTIONS] SCRIPT [ARGS...]\n"
+    "       muster SUBCOMMAND [OPTIONS] [ARGS...]\n"
     "\n"
-    "Options end at the script. --NAME=VALUE or --NAME VALUE; unique prefixes; '-' is '_'.\n";
-
-static const char ending[] =
+    "Start multi-node GPU training from a hostfile, over SSH.\n"
     "\n"
-    "TIME: 90, 1.5, 30s, 10m, 2h. All but --dry-run, --detach and this last group may also\n"
-    "stand in muster.conf(5), or in the environment as MUSTER_FANOUT=128. See muster(1).\n";
+    "Subcommands ('muster SUBCOMMAND --help' lists the options of one)\n";
 
-static void print_row(FILE *out, const struct option_row *row);
+static const char overview_tail[] =
+    "\n"
+    "Options end at SCRIPT. Write --NAME=VALUE or --NAME VALUE; a unique prefix will\n"
+    "do. muster.conf(5) and variables such as MUSTER_FANOUT=128 set options, too.\n";
 
-void options_help(FILE *out)
+static const struct {
+    const char *synopsis, *summary;
+} subcommands[COMMANDS] = {
+    [COMMAND_RUN] = { "[run] [OPTIONS] SCRIPT [ARGS...]",
+                      "start a script, one rank per slot, as deepspeed does" },
+    [COMMAND_EXEC] = { "exec [OPTIONS] [--] COMMAND [ARGS...]",
+                       "run a command once per host, as pdsh does" },
+    [COMMAND_CHECK] = { "check [OPTIONS] [-- ARGS of muster-train check]",
+                        "test whether the nodes can compute together, and how fast" },
+    [COMMAND_CLEAN] = { "clean [OPTIONS]",
+                        "list or remove what earlier runs left on the nodes" },
+    [COMMAND_BCAST] = { "bcast [OPTIONS] PATH...", "copy files and directories to all nodes" },
+    [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
+    [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
+    [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
+    [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
+};
+
+static void        print_overview(FILE *out);
+static void        print_rows(FILE *out, unsigned command, bool with_rare);
+static bool        is_listed(const struct option_row *row, unsigned command, bool with_rare);
+static bool        has_text(const struct option_row *row);
+static void        print_row(FILE *out, const struct option_row *row);
+static const char *default_of(const struct option_row *row);
+static bool        fits(unsigned command);
+static void        print_rare_names(FILE *out, unsigned command);
+static void        print_commands(FILE *out, unsigned commands);
+
+void options_help(enum command topic, FILE *out)
+{
+    bool with_rare;
+
+    if (topic == COMMAND_HELP) {
+        print_overview(out);
+        return;
+    }
+    with_rare = fits(1u << topic);
+    fprintf(out, "usage: muster %s\n%s\n\n", subcommands[topic].synopsis,
+            subcommands[topic].summary);
+    print_rows(out, 1u << topic, with_rare);
+    if (!with_rare)
+        print_rare_names(out, 1u << topic);
+}
+
+static void print_overview(FILE *out)
+{
+    int command;
+
+    fputs(overview_head, out);
+    for (command = 0; command < COMMANDS; command++)
+        fprintf(out, "  %-8s %s\n", command_names[command], subcommands[command].summary);
+    fputs("\nUsual options of a run ('muster run --help' lists all)\n", out);
+    print_rows(out, FOR_RUN, false);
+    fputs(overview_tail, out);
+}
+
+/* The rows that command takes, each group below its heading. */
+static void print_rows(FILE *out, unsigned command, bool with_rare)
 {
     const struct option_row *row;
+    const char              *group = NULL;
 
-    fputs(usage, out);
     for (row = option_table; row < option_table + option_rows; row++) {
         if (row->group != NULL)
-            fprintf(out, "\n%s\n", row->group);
-        if (row->help != NULL && !(row->flags & (OPTION_HIDDEN | OPTION_REFUSED)))
-            print_row(out, row);
+            group = row->group;
+        if (!is_listed(row, command, with_rare))
+            continue;
+        if (group != NULL)
+            fprintf(out, "%s\n", group);
+        group = NULL;
+        print_row(out, row);
     }
-    fputs(ending, out);
+}
+
+static bool is_listed(const struct option_row *row, unsigned command, bool with_rare)
+{
+    return (row->commands & command) && has_text(row) && (with_rare || !(row->flags & OPTION_RARE));
+}
+
+static bool has_text(const struct option_row *row)
+{
+    return row->help != NULL && !(row->flags & (OPTION_HIDDEN | OPTION_REFUSED));
 }
 
 static void print_row(FILE *out, const struct option_row *row)
 {
-    char left[HELP_COLUMN * 2];
+    const char *initial = default_of(row);
+    char        left[2 * HELP_COLUMN];
 
     if (row->letter != '\0')
         snprintf(left, sizeof left, "  -%c, --%s", row->letter, row->name);
     else
         snprintf(left, sizeof left, "      --%s", row->name);
-    fprintf(out, "%s%s%-*s %s", left, row->arg != NULL ? " " : "",
-            HELP_COLUMN - (int)strlen(left) - (row->arg != NULL), row->arg != NULL ? row->arg : "",
-            row->help);
-    if (row->initial != NULL && strcmp(row->initial, "-1") != 0)
-        fprintf(out, " (%s)", row->initial);
+    if (row->arg != NULL)
+        snprintf(left + strlen(left), sizeof left - strlen(left), " %s", row->arg);
+    fprintf(out, "%-*s  %s", HELP_COLUMN - 2, left, row->help);
+    if (initial != NULL)
+        fprintf(out, " (default %s)", initial);
+    fputc('\n', out);
+}
+
+/* NULL where it would tell nothing new. */
+static const char *default_of(const struct option_row *row)
+{
+    if (row->initial == NULL || strcmp(row->initial, "-1") == 0 ||
+        strcmp(row->initial, "default") == 0 || strstr(row->help, "(default)") != NULL)
+        return NULL;
+    return row->initial;
+}
+
+/* Can the help of command have a line for each option? */
+static bool fits(unsigned command)
+{
+    const struct option_row *row;
+    size_t                   lines = HELP_FRAME;
+    bool                     is_headed = false;
+
+    for (row = option_table; row < option_table + option_rows; row++) {
+        if (row->group != NULL)
+            is_headed = false;
+        if (!is_listed(row, command, true))
+            continue;
+        lines += is_headed ? 1 : 2;
+        is_headed = true;
+    }
+    return lines <= HELP_LINES;
+}
+
+static void print_rare_names(FILE *out, unsigned command)
+{
+    const struct option_row *row;
+    size_t                   column = HELP_WIDTH, length;
+
+    fputs(RARE_HEADING, out);
+    for (row = option_table; row < option_table + option_rows; row++) {
+        if (!is_listed(row, command, true) || is_listed(row, command, false))
+            continue;
+        length = strlen(row->name) + strlen(" --");
+        if (column + length > HELP_WIDTH) {
+            fprintf(out, "%s%*s", column < HELP_WIDTH ? "\n" : "", RARE_INDENT - 1, "");
+            column = RARE_INDENT - 1;
+        }
+        fprintf(out, " --%s", row->name);
+        column += length;
+    }
     fputc('\n', out);
 }
 
@@ -74,8 +193,25 @@ void options_list(FILE *out)
 {
     const struct option_row *row;
 
-    for (row = option_table; row < option_table + option_rows; row++)
-        if (!(row->flags & OPTION_HIDDEN))
-            fprintf(out, "%s %c %s %s\n", row->name, row->letter != '\0' ? row->letter : '-',
-                    row->arg != NULL ? row->arg : "-", row->initial != NULL ? row->initial : "-");
+    for (row = option_table; row < option_table + option_rows; row++) {
+        if (row->flags & OPTION_HIDDEN)
+            continue;
+        fprintf(out, "%s %c %s %s ", row->name, row->letter != '\0' ? row->letter : '-',
+                row->arg != NULL ? row->arg : "-", row->initial != NULL ? row->initial : "-");
+        print_commands(out, row->commands);
+    }
+}
+
+static void print_commands(FILE *out, unsigned commands)
+{
+    const char *before = "";
+    int         command;
+
+    for (command = 0; command < COMMANDS; command++) {
+        if (commands & 1u << command) {
+            fprintf(out, "%s%s", before, command_names[command]);
+            before = ",";
+        }
+    }
+    fputc('\n', out);
 }

@@ -17,12 +17,12 @@ static const struct {
     { "standalone", "torchrun's; leave it out: without a hostfile only this machine is used" },
     { "rdzv-endpoint", "torchrun's; leave it out, or write --master_addr=ADDR and "
       "--master_port=PORT" },
-    { "rdzv-backend", "torchrun's; leave it out: muster itself numbers the ranks" },
+    { "rdzv-backend", "torchrun's; leave it out: muster numbers the ranks" },
     { "rdzv-id", "torchrun's; leave it out: muster names the run" },
     { "rdzv-conf", "torchrun's; leave it out: --connect-timeout limits the start" },
     { "local-addr", "torchrun's; leave it out: muster asks the nodes for their addresses" },
     { "max-restarts", "torchrun's; leave it out: muster starts a run once" },
-    { "monitor-interval", "torchrun's; leave it out: muster hears of an end at once" },
+    { "monitor-interval", "torchrun's; leave it out: muster notices the end of a rank at once" },
     { "start-method", "torchrun's; leave it out" },
     { "use-env", "torch.distributed.launch's; write --no_local_rank" },
     { "redirects", "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR" },
@@ -45,7 +45,7 @@ static const struct {
     { "map-by", "mpirun's; leave it out: ranks fill the slots in the order of the hostfile" },
     { "rank-by", "mpirun's; leave it out: ranks are numbered in the order of the hostfile" },
     { "bind-to", "mpirun's; write --bind_cores_to_rank" },
-    { "mca", "mpirun's; leave it out: there is no Open MPI in between. NCCL's interface is "
+    { "mca", "mpirun's; leave it out: Open MPI is not used. To choose NCCL's interface: "
       "--env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", "mpirun's; leave it out" },
@@ -58,7 +58,7 @@ static const struct {
     { "w", "pdsh's; write -H te1,te2" },
     { "a", "pdsh's; write --hostfile=FILE" },
     { "g", "pdsh's; write --hostfile=FILE" },
-    { "R", "pdsh's; leave it out: muster is its own SSH" },
+    { "R", "pdsh's; leave it out: muster has its own SSH client" },
     { "l", "pdsh's; write -H user@te1, or User in ~/.ssh/config" },
     { "f", "pdsh's; write --fanout=N" },
     { "t", "pdsh's; write --connect-timeout=SECONDS" },

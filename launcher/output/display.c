@@ -109,8 +109,7 @@ void display_own(struct display *display, const char *lines, size_t size, struct
     display->open = NULL;
 }
 
-/* Of the bars in one run only the last would be seen, and a line that follows
- * takes their place. */
+/* Of several bars in one run only the last is visible, and none if a line follows. */
 static void show_lines(struct display *display, const struct prefix *prefix,
                        const char *bytes, size_t size, struct buffer *out)
 {

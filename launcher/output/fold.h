@@ -15,7 +15,7 @@
 
 struct fold_item {
     const char *host;
-    const char *bytes; /* all that it said; nothing: it is not shown */
+    const char *bytes; /* all its output; if empty, the host is not shown */
     size_t      size;
 };
 

@@ -22,9 +22,9 @@ struct mailbox {
     int                      wake_fd;
 
     pthread_mutex_t lock;
-    size_t         *given; /* by node: bytes not yet told */
+    size_t         *given; /* by node: bytes not yet delivered */
     size_t          nodes;
-    int             error[2]; /* [is_stderr], not yet told */
+    int             error[2]; /* [is_stderr], not yet delivered */
     bool            is_woken;
 };
 
@@ -112,12 +112,12 @@ static void wake(struct mailbox *mailbox)
     mailbox->is_woken = true;
 }
 
-/* The callbacks run without the lock: they may send, and so come back to us. */
+/* The callbacks run without the lock: they may send, and so call the mailbox. */
 static void wake_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct mailbox *mailbox = arg;
-    uint64_t       count;
-    size_t         node, nodes, *given;
+    uint64_t        count;
+    size_t          node, nodes, *given;
 
     (void)what;
     (void)!read(fd, &count, sizeof count);

@@ -1,8 +1,8 @@
-/* mailbox.h - what the writers' threads have to tell the event loop
+/* mailbox.h - messages from the writer threads to the event loop
  *
- * Bytes of a node that have left memory are credit for its agent; and a descriptor
- * that cannot be written any more. Noted by any thread, told on the event loop, in
- * one go for whatever came together.
+ * There are two: bytes of a node have left memory, which is credit for its agent; and a
+ * descriptor can no longer be written. Any thread posts them; the event loop delivers them,
+ * several at a time.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MAILBOX_H
@@ -17,18 +17,18 @@
 
 struct mailbox;
 
-/* Tells ops->consumed and ops->failed, with arg. */
+/* Delivers to ops->consumed and ops->failed, with arg. */
 struct mailbox *mailbox_new(struct event_base *base, const struct output_ops *ops, void *arg);
-void           mailbox_free(struct mailbox *mailbox);
+void            mailbox_free(struct mailbox *mailbox);
 
-/* Before anything is noted of that node. */
+/* Call this before the first message about that node. */
 void mailbox_add_node(struct mailbox *mailbox, size_t node);
 
 void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
 void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
 
-/* Tell at once what has failed; for the end, when the threads are gone and nobody waits for
- * credit. */
+/* Deliver failures at once: for the end, when the threads are gone and no node waits for credit.
+ */
 void mailbox_settle(struct mailbox *mailbox);
 
 #endif

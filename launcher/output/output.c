@@ -1,7 +1,6 @@
 /* output.c - see output.h
  *
- * All of this is the event loop's. What the writers' threads have to say comes back
- * by mailbox.c.
+ * All of this runs on the event loop. The writer threads report to it through mailbox.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,15 +25,15 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define UNFINISHED_S 0.2 /* a terminal shows what a rank has not ended after so long */
-#define FOLD_PIECE   ((size_t)64 * 1024) /* folded text goes to the writer in such */
+#define UNFINISHED_S 0.2 /* after this long a terminal shows an unfinished line */
+#define FOLD_PIECE   ((size_t)64 * 1024) /* of folded text for the writer */
 
 /* stdout or stderr of a rank. */
 struct stream {
     struct source  source;
     struct linebuf line;
     struct buffer  folded;
-    uint64_t       skipped; /* bytes, not yet told to the reader */
+    uint64_t       skipped; /* bytes, not yet announced to the reader */
 };
 
 struct rank_output {
@@ -47,11 +46,11 @@ struct rank_output {
 
 struct output {
     struct output_settings settings;
-    struct mailbox         *mailbox;
+    struct mailbox        *mailbox;
     struct writer         *writer[2]; /* [is_stderr]; the same one if that is one file */
     struct rank_output   **rank;
     int                    ranks;
-    struct rank_output     plain;     /* whose lines are the folded text */
+    struct rank_output     plain;     /* the stream of the folded text */
     size_t                 held;      /* in all linebufs */
     size_t                 folded;    /* in all folded buffers */
     bool                   is_folding, is_finished;
@@ -100,7 +99,7 @@ struct output *output_new(struct event_base *base, const struct output_settings 
 
 const char *output_error_words(int error)
 {
-    return error == ETIMEDOUT ? "nobody takes what is there to be read" : strerror(error);
+    return error == ETIMEDOUT ? "the reader has stalled" : strerror(error);
 }
 
 static void make_writers(struct output *output)
@@ -332,7 +331,7 @@ static void unfold(struct output *output)
     int  rank, i;
 
     snprintf(note, sizeof note,
-             "muster: more than %zu MiB of output: shown as it comes, not folded\n",
+             "muster: more than %zu MiB of output: printed as it comes, not folded\n",
              OUTPUT_FOLD_MAX >> 20);
     output_own(output, note, strlen(note));
     output->is_folding = false;
@@ -348,7 +347,7 @@ static void unfold(struct output *output)
     }
 }
 
-/* No more than two copies of it are ever in memory. */
+/* At most two copies of it are in memory at a time. */
 static void print_folded(struct output *output)
 {
     struct fold_item *items = xcalloc((size_t)output->ranks, sizeof *items);
@@ -390,9 +389,9 @@ static void clear_folded(struct output *output, bool is_stderr)
 
 /* --- to the writer ---------------------------------------------------------- */
 
-/* charge: credit that is given back once this is written. What the linebuf holds
- * is charged with the lines before it, or else given back at once: waiting for its
- * end with all credit spent on unfinished lines would be for ever. */
+/* charge: credit that is given back once this is written. What the linebuf holds is charged with
+ * the lines before it, or given back at once: otherwise unfinished lines could use up all credit,
+ * and their ends would never come. */
 static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
                        const char *bytes, size_t size, size_t charge)
 {
@@ -432,8 +431,8 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
     writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
 }
 
-/* True when the reader is too far behind and a file has what he misses; once behind,
- * he is let catch up by half, so that there are few pairs. */
+/* True if the reader is too far behind and a file has what it misses. Then it first catches up by
+ * half, so that there are few gaps. */
 static bool must_skip(const struct output *output, const struct rank_output *rank,
                       bool is_stderr)
 {
@@ -443,8 +442,8 @@ static bool must_skip(const struct output *output, const struct rank_output *ran
            writer_waiting(output->writer[is_stderr]) > limit;
 }
 
-/* The end of a stream: what it did not end itself, and what was skipped last. A
- * bar's last state becomes a line, but where bytes pass as they are. */
+/* The end of a stream: its unfinished line, and the last note about skipped bytes. The last state
+ * of a progress bar becomes a line, except where bytes are passed on unchanged. */
 static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr)
 {
     struct stream *stream = &rank->stream[is_stderr];
@@ -462,7 +461,7 @@ static void show_rest(struct output *output, struct rank_output *rank, bool is_s
     buffer_clear(&run);
 }
 
-/* Say before a stream's next line what was dropped of it. */
+/* Note before the next line of a stream what was dropped of it. */
 static void tell_skipped(struct output *output, struct rank_output *rank, bool is_stderr)
 {
     struct stream *stream = &rank->stream[is_stderr];
@@ -479,8 +478,7 @@ static void tell_skipped(struct output *output, struct rank_output *rank, bool i
     stream->skipped = 0;
 }
 
-/* A prompt, dots, or a bar that ends its redraws with nothing: show what is there
- * of it, though it may still grow. */
+/* A prompt, dots, or a bar without a line end: show it as it is, though it may still grow. */
 static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct output       *output = arg;

@@ -15,10 +15,10 @@ static void start_walk(const struct tail *tail, struct segments *walk);
 
 void tail_add(struct tail *tail, bool is_stderr, const char *bytes, size_t size)
 {
-    struct buffer *kept = &tail->kept;
+    struct buffer *text = &tail->text;
 
     if (is_stderr && !tail->is_stderr && size > 0) {
-        kept->size = 0;
+        text->size = 0;
         tail->is_cut = false;
         tail->is_stderr = true;
     }
@@ -27,15 +27,15 @@ void tail_add(struct tail *tail, bool is_stderr, const char *bytes, size_t size)
     if (size > TAIL_BYTES) {
         bytes += size - TAIL_BYTES;
         size = TAIL_BYTES;
-        kept->size = 0;
+        text->size = 0;
         tail->is_cut = true;
     }
-    if (kept->size + size > 2 * TAIL_BYTES) {
-        memmove(kept->bytes, kept->bytes + kept->size - TAIL_BYTES, TAIL_BYTES);
-        kept->size = TAIL_BYTES;
+    if (text->size + size > 2 * TAIL_BYTES) {
+        memmove(text->bytes, text->bytes + text->size - TAIL_BYTES, TAIL_BYTES);
+        text->size = TAIL_BYTES;
         tail->is_cut = true;
     }
-    buffer_add(kept, bytes, size);
+    buffer_add(text, bytes, size);
 }
 
 void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
@@ -66,8 +66,8 @@ void tail_lines(const struct tail *tail, size_t count, struct strlist *lines)
 /* The last TAIL_BYTES of it, without a line whose beginning is gone. */
 static void start_walk(const struct tail *tail, struct segments *walk)
 {
-    const char *bytes = tail->kept.bytes, *lf;
-    size_t      size = tail->kept.size;
+    const char *bytes = tail->text.bytes, *lf;
+    size_t      size = tail->text.size;
     bool        is_cut = tail->is_cut;
 
     if (size > TAIL_BYTES) {
@@ -85,5 +85,5 @@ static void start_walk(const struct tail *tail, struct segments *walk)
 
 void tail_clear(struct tail *tail)
 {
-    buffer_clear(&tail->kept);
+    buffer_clear(&tail->text);
 }

@@ -1,9 +1,8 @@
 /* writer.c - see writer.h
  *
- * The lock guards the queue and what else both threads touch. The thread holds it
- * to take a batch and to say that it is written, never while it makes text or
- * writes. It can be cancelled in write() and poll() only: that is how a reader who
- * never reads is left behind.
+ * The lock guards the queue and all that both threads use. The thread holds it to take a batch
+ * and to release it, never while it formats or writes. It can be cancelled in write() and poll()
+ * only: so a reader that never reads can be given up.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,9 +25,9 @@
 
 #define BATCH_BYTES  ((size_t)64 * 1024) /* taken from the queue at a time */
 #define RUN_JOIN_MAX ((size_t)16 * 1024) /* lines join a run up to this size */
-#define WRITE_MAX    ((size_t)64 * 1024) /* so that a slow reader shows as slow, not as dead */
+#define WRITE_MAX    ((size_t)64 * 1024) /* so that a slow reader is not taken for a stalled one */
 
-/* Lines of one source that wait, or text of it that is not a line yet. */
+/* Waiting lines of one source, or its text without a line end. */
 struct run {
     struct run     *next;
     struct source  *source;
@@ -51,13 +50,13 @@ struct writer {
     size_t          waiting;
     struct buffer   own;
     size_t          own_left_out; /* lines */
-    char           *progress;     /* NULL: as it is shown */
+    char           *progress;     /* NULL: no change */
     bool            is_idle, is_ending, is_over;
 
     /* The thread's alone, until it is joined. */
     struct display  display;
     struct run     *batch;     /* taken from the queue, all for one descriptor */
-    struct run     *unformed;  /* those of batch that are not all in out yet */
+    struct run     *unformed;  /* runs of batch that are not all in out yet */
     struct buffer   own_batch;
     char           *progress_batch;
     struct buffer   out;
@@ -65,7 +64,7 @@ struct writer {
     bool            out_is_stderr, out_is_own;
     bool            has_written[2], has_failed[2];
     uint64_t        lost;
-    atomic_llong    moved_ns;  /* when a write last succeeded, or the thread had nothing to do */
+    atomic_llong    moved_ns;  /* time of the last write, or when the thread began to wait */
     bool            is_joined; /* from here on all is dropped */
 };
 
@@ -139,7 +138,7 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     buffer_clear(run);
 }
 
-/* Its last run, when lines may still be added there. */
+/* The last run of source, if more lines may be added there. */
 static struct run *open_run(const struct writer *writer, const struct source *source,
                             size_t more)
 {
@@ -359,7 +358,7 @@ static void flush_full(struct buffer *out, void *arg)
     flush(arg);
 }
 
-/* Nobody misses muster's own words if they cannot be written; a rank's are. */
+/* A failure counts only for bytes of ranks, not for muster's own lines. */
 static void flush(struct writer *writer)
 {
     bool   is_stderr = writer->out_is_stderr, is_own = writer->out_is_own;
@@ -385,7 +384,7 @@ static void flush(struct writer *writer)
     writer->out.size = writer->out_done = 0;
 }
 
-/* One write, or a wait until there is room: the two places to be cancelled in. */
+/* One write, or a wait for room: the two places where the thread can be cancelled. */
 static ssize_t write_some(int fd, const char *bytes, size_t size)
 {
     struct pollfd room = { .fd = fd, .events = POLLOUT };
@@ -396,7 +395,7 @@ static ssize_t write_some(int fd, const char *bytes, size_t size)
     n = write(fd, bytes, size < WRITE_MAX ? size : WRITE_MAX);
     error = errno;
     if (n < 0 && error == EAGAIN) {
-        poll(&room, 1, -1); /* the user's descriptor, and somebody made it so */
+        poll(&room, 1, -1); /* the user's descriptor is non-blocking */
         error = EINTR;
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -404,8 +403,8 @@ static ssize_t write_some(int fd, const char *bytes, size_t size)
     return n;
 }
 
-/* Some file servers say only when a file is closed that they had no room for it. That
- * goes for each close, so that of a copy is enough. */
+/* Some file servers report a full disk only when the file is closed. It is enough to close a
+ * copy. */
 static void check_close(struct writer *writer, bool is_stderr)
 {
     int copy = fcntl(writer->fd[is_stderr], F_DUPFD_CLOEXEC, 0);
@@ -453,7 +452,7 @@ static struct timespec monotonic_in(double seconds)
     return (struct timespec){ .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S };
 }
 
-/* The thread is gone: what it has not written is lost. */
+/* The thread has ended: what it has not written is lost. */
 static void drop_rest(struct writer *writer)
 {
     uint64_t rest = bytes_of(writer->unformed) + bytes_of(writer->head);

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "xalloc.h"
 
-/* DeepSpeed's: what begins with one of these goes along. */
+/* As DeepSpeed: variables that begin with one of these are passed on. */
 static const char *const prefixes[] = {
     "MLFLOW",
     "MV2",
@@ -42,7 +42,7 @@ static const char *const prefixes[] = {
     "NEBULA_PERSISTENT_TIME_INTERVAL",
 };
 
-/* muster's: a program is found, and finds its libraries, as it does here. */
+/* muster's own: a program and its libraries are found as they are here. */
 static const char *const names[] = { "PATH", "LD_LIBRARY_PATH" };
 
 /* Under AISC (AISC_JOB_NAME is set) each node has its own. */
@@ -127,7 +127,7 @@ static bool is_in(const char *const *list, size_t count, const char *name, size_
     return false;
 }
 
-/* The script's own modules are found on every node as they are here. */
+/* The modules beside the script are found on every node as they are here. */
 static void put_cwd_first(const char *cwd, char *const *here, struct strlist *env)
 {
     const char *old = environ_value(here, "PYTHONPATH");
@@ -140,7 +140,7 @@ static void put_cwd_first(const char *cwd, char *const *here, struct strlist *en
         env_set(env, "PYTHONPATH", cwd);
 }
 
-/* In ~ and then in the current directory: both count, the later wins. */
+/* In ~ and then in the current directory: both are read, the later wins. */
 static int read_deepspeed_env(char *const *here, struct strlist *env, struct error *err)
 {
     const char *given = environ_value(here, "DS_ENV_FILE");
@@ -162,7 +162,7 @@ static int read_deepspeed_env(char *const *here, struct strlist *env, struct err
         free(path);
     }
     if (found == 0 && given != NULL && *given != '\0')
-        log_warn("DS_ENV_FILE=%s: no such file in ~ or here, so nothing is read", given);
+        log_warn("DS_ENV_FILE=%s: no such file in ~ or this directory, no variables are read", given);
     return rc;
 }
 
@@ -203,8 +203,8 @@ int environ_parse_file(const char *name, const char *text, size_t size, struct s
     return rc == 0 ? 0 : err_set(err, "%s:%d: %s", name, number, why.text);
 }
 
-/* "NAME=value", "export NAME=value". In DeepSpeed a remote shell ate quotes
- * round the value, so one pair goes here too; nothing else in it is special. */
+/* "NAME=value", "export NAME=value". With DeepSpeed a remote shell removes quotes around the
+ * value, so one pair is removed here; no other character is special. */
 static int parse_line(char *line, struct strlist *env, struct error *err)
 {
     char  *name = trim(line), *value = strchr(name, '=');
@@ -253,7 +253,7 @@ static int set_from_option(const char *text, char *const *here, struct strlist *
     if (equals == NULL) {
         value = environ_value(here, text);
         if (value == NULL)
-            return err_set(err, "--env %s: it is not set here; give a value: --env %s=VALUE",
+            return err_set(err, "--env %s: not set in this environment; write --env %s=VALUE",
                            text, text);
         env_set(env, text, value);
         return 0;

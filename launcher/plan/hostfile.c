@@ -24,7 +24,7 @@
 
 struct parser {
     const char      *name;   /* of the file, for messages */
-    const char      *line;   /* being read: columns count from here */
+    const char      *line;   /* the current line: columns count from here */
     size_t           size;   /* of that line */
     int              number; /* of that line; 0: -H has none */
     int              warnings;
@@ -82,7 +82,7 @@ int hostfile_parse(const char *name, const char *text, size_t size, struct hostl
     *hosts = (struct hostlist){ 0 };
     rc = parse_text(&p, text, size, err);
     if (rc == 0 && hosts->count == 0)
-        rc = err_set(err, "%s: no host in it; a line looks like \"te1 slots=4\"", name);
+        rc = err_set(err, "%s: contains no host; a line looks like \"te1 slots=4\"", name);
     if (p.warnings > WARNINGS_MAX)
         log_warn("%s: %d more warnings not shown", name, p.warnings - WARNINGS_MAX);
     return finish(&p, rc);
@@ -172,7 +172,7 @@ static int parse_line(struct parser *p, char *line, struct error *err)
     else if (parsed.name != NULL)
         rc = add_hosts(p, &parsed, err);
     if (rc == 0 && parsed.name != NULL && strchr(parsed.name, '#') != NULL)
-        warn(p, parsed.name, "'%s' is taken as a name: a comment needs a blank before '#'",
+        warn(p, parsed.name, "'%s' is read as a name: put a blank before '#' to begin a comment",
              parsed.name);
     if (rc == 0 && parsed.ignored != NULL)
         warn(p, parsed.ignored, "'%.*s' is not a word of a hostfile and is ignored",
@@ -193,7 +193,7 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
     if (hostword_cut(word, &parts, &wrong, &why) < 0)
         return refuse(p, wrong, err, "%s", why.text);
     if (parts.is_bare)
-        return refuse(p, word, err, "an IPv6 address must stand in brackets here: [%s]:4",
+        return refuse(p, word, err, "an IPv6 address needs brackets here: [%s]:4",
                       parts.name);
     if (parts.number != NULL) {
         if (parse_number(parts.number, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
@@ -205,7 +205,7 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
     return add_hosts(p, &line, err);
 }
 
-/* Spread the names out and add a host for each. */
+/* Expand the names and add a host for each. */
 static int add_hosts(struct parser *p, const struct hostline *line, struct error *err)
 {
     struct strlist names = { 0 }, addrs = { 0 };
@@ -256,7 +256,7 @@ static int expand_addr(struct parser *p, const struct hostline *line, size_t cou
         return refuse(p, wrong, err, "addr: %s", why.text);
     if (parts.user != NULL || parts.number != NULL)
         return refuse(p, line->addr, err,
-                      "addr= is an address only: user= and port= are words of their own");
+                      "addr= takes only an address; write user= and port= as well");
     if (hostrange_expand(parts.name, addrs, &why) < 0)
         return refuse(p, parts.name, err, "addr: %s", why.text);
     if (addrs->count != count)
@@ -265,7 +265,7 @@ static int expand_addr(struct parser *p, const struct hostline *line, size_t cou
     return 0;
 }
 
-/* A short line may stand for many hosts, and each keeps its own words. */
+/* A short line may stand for many hosts, and each has its own copy of the words. */
 static int check_room(struct parser *p, const struct hostline *line, size_t count,
                       struct error *err)
 {
@@ -273,11 +273,11 @@ static int check_room(struct parser *p, const struct hostline *line, size_t coun
         return refuse(p, line->name, err, "more than %d hosts", HOSTFILE_HOSTS_MAX);
     p->spread += count * p->size;
     if (p->number > 0 && p->spread > HOSTFILE_SPREAD_MAX)
-        return refuse(p, line->name, err, "too many words for so many hosts");
+        return refuse(p, line->name, err, "the lines up to here expand to more than %u MiB", HOSTFILE_SPREAD_MAX >> 20);
     return 0;
 }
 
-/* name is the one of the host just added; the trees point to it. */
+/* name belongs to the host just added; the trees point to it. */
 static int check_new(struct parser *p, const char *name, const struct hostline *line,
                      struct error *err)
 {
@@ -312,7 +312,7 @@ static int compare_folded(const void *a, const void *b)
     return strcasecmp(a, b);
 }
 
-/* The list has no field for its room: it is the next power of two. */
+/* The list has no field for its capacity, which is the next power of two. */
 static void add_host(struct hostlist *hosts, const struct host *host)
 {
     size_t count = hosts->count;
@@ -333,7 +333,7 @@ static void host_clear(struct host *host)
     strlist_clear(&host->env);
 }
 
-/* Release what the parser holds; a hostlist that is half there too. */
+/* Free what the parser holds, and an incomplete hostlist. */
 static int finish(struct parser *p, int rc)
 {
     tdestroy(p->names, keep);

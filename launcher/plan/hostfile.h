@@ -1,11 +1,10 @@
-/* hostfile.h - the machines a run may use, in rank order
+/* hostfile.h - the machines that a run may use, in rank order
  *
- * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions:
- * ranges "node[01-16,20] slots=8", and words after slots= that say how to reach
- * or treat that host: user= port= addr= iface= python= cwd= env:NAME=value.
- * hostfile.5 is the reference. Every host is checked: no leading '-', only
- * letters, digits, '.', '-', '_' ('#' within, as DeepSpeed) or an IPv6 address.
- * "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
+ * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions: ranges "node[01-16,20]
+ * slots=8", and words after slots= that say how to reach or treat a host: user= port= addr=
+ * iface= python= cwd= env:NAME=value. hostfile.5 is the reference. Every name is checked: no
+ * leading '-', only letters, digits, '.', '-', '_' (and '#', except in front, as DeepSpeed) or an
+ * IPv6 address. "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOSTFILE_H
@@ -24,7 +23,7 @@
 #define HOST_ENV_MAX 1024 /* env: words of a line */
 
 struct host {
-    char          *name;   /* without user, port and IPv6 brackets, one of a range; the label */
+    char          *name;   /* without user, port and brackets; also its label */
     char          *user;   /* NULL: ssh config decides */
     char          *addr;   /* NULL: connect to name */
     char          *iface;  /* NULL: found by reachability; else NCCL/GLOO interface */
@@ -41,9 +40,9 @@ struct hostlist {
     size_t       count;
 };
 
-/* Read path ("-" is stdin). 0, or -1 with "path:line:column: why" in err and
- * hosts left empty. Ignored trailing text and other oddities that DeepSpeed
- * accepts are log_warn()ed. Free with hostlist_clear(). */
+/* Read path ("-" is stdin). 0, or -1 with "path:line:column: why" in err and hosts left empty.
+ * Ignored text and other oddities that DeepSpeed accepts are log_warn()ed. Free with
+ * hostlist_clear(). */
 int hostfile_read(const char *path, struct hostlist *hosts, struct error *err);
 
 /* The same from memory; name is what messages call it. For tests and fuzzing. */

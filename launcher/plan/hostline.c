@@ -19,8 +19,8 @@
 static int check_iface(const char *value, const char **at, struct error *err);
 static int check_cwd(const char *value, const char **at, struct error *err);
 
-/* The words that set one field. Port and address are checked where the host is
- * made, since "te1:22" and -H come by other ways. */
+/* Words that set one field. Port and address are checked where the host is made, since "te1:22"
+ * and -H give them as well. */
 static const struct key {
     const char *name;
     size_t      field; /* a char * in struct hostline */
@@ -89,19 +89,19 @@ static int parse_slots(char **rest, struct hostline *parsed, const char **at, st
 
     *at = *rest;
     if (**rest == '\0')
-        return err_set(err, "slots=N is missing behind the name");
+        return err_set(err, "slots=N is missing after the name");
     if (strncmp(*rest, key, strlen(key)) != 0)
-        return err_set(err, "slots=N must come behind the name, not '%.*s'",
+        return err_set(err, "slots=N must come after the name, not '%.*s'",
                        hostline_shown(*rest), *rest);
     *at = number = *rest + strlen(key);
     end = number + strspn(number, "0123456789");
     if (end == number)
-        return err_set(err, "slots= needs a number right behind it");
+        return err_set(err, "slots= needs a number");
     behind = *end;
     *end = '\0';
     if (strspn(number, "0") == strlen(number))
-        return err_set(err, "slots=0 leaves nothing to run on: put a '#' before the line to "
-                            "keep this host out");
+        return err_set(err, "slots=0 leaves nothing to run on; put '#' before the line to "
+                            "leave this host out");
     if (parse_number(number, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
         return err_set(err, "slots: %s", why.text);
     *end = behind;
@@ -117,8 +117,7 @@ static int set_env(char *name, char *value, struct hostline *parsed, const char 
                    struct error *err);
 static int cut_value(char **rest, char **value, const char **at, struct error *err);
 
-/* What follows the digits. DeepSpeed does not look at it, so what is not ours
- * passes. */
+/* What follows the digits. DeepSpeed ignores it, so unknown words are no error. */
 static int parse_words(char *rest, struct hostline *parsed, const char **at, struct error *err)
 {
     char *word;
@@ -138,7 +137,7 @@ static int parse_words(char *rest, struct hostline *parsed, const char **at, str
     return 0;
 }
 
-/* Take a word that is ours and move *rest behind it; leave *rest at any other. */
+/* Take a word that is known and move *rest past it; leave *rest at any other. */
 static int parse_word(char **rest, struct hostline *parsed, const char **at, struct error *err)
 {
     char  *word = *rest, *value;

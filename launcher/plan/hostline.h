@@ -10,18 +10,18 @@
 #include "err.h"
 #include "strlist.h"
 
-/* What was not in the line is NULL. The texts lie in the line. */
+/* NULL or 0: not in the line. The texts point into it. */
 struct hostline {
     char          *name; /* not yet expanded; NULL: the line is blank or a comment */
     char          *addr; /* may be a range as long as name's */
     char          *user, *port, *iface, *python, *cwd;
     int            slots;
-    char          *ignored; /* the first word behind slots= that means nothing here */
+    char          *ignored; /* the first unknown word after slots= */
     struct strlist env;
 };
 
-/* Cut line in place. -1 with the reason in err and the place within line in
- * *at. hostline_clear() either way. */
+/* Cut line in place. -1 with the reason in err and the place within line in *at. Call
+ * hostline_clear() in either case. */
 int  hostline_parse(char *line, struct hostline *parsed, const char **at, struct error *err);
 void hostline_clear(struct hostline *parsed);
 

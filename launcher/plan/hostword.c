@@ -80,8 +80,8 @@ static int cut_plain(struct hostword *parts, const char **at, struct error *err)
     return check_name(parts->name, at, err);
 }
 
-/* Characters only: hostrange_expand() reads what is in brackets. '#' is let
- * through because DeepSpeed takes "te1#x" for a name. */
+/* Checks the characters only: hostrange_expand() reads what is in brackets. '#' is allowed
+ * because DeepSpeed reads "te1#x" as a name. */
 static int check_name(const char *name, const char **at, struct error *err)
 {
     *at = name;

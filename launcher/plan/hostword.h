@@ -1,9 +1,9 @@
 /* hostword.h - one host as people write it: [user@]name[:number]
  *
- * The number is a port in a hostfile and a count of slots behind -H. The name
- * may be a range (hostrange.h) or an IPv6 address, in brackets or bare; a bare
- * one cannot have a number. Everything in it may end up in a command line or
- * on a terminal one day, so only harmless characters pass.
+ * The number is a port in a hostfile and a number of slots in -H. The name may be a range
+ * (hostrange.h) or an IPv6 address, with or without brackets; without them it cannot have a
+ * number. All of it may end up on a command line or a terminal, so only harmless characters are
+ * allowed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOSTWORD_H

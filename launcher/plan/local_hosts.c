@@ -47,8 +47,8 @@ int local_hosts(const struct options *options, char *const *here, struct hostlis
     return 0;
 }
 
-/* Numbers become a filter, so that slots keep their numbers. Names of another
- * kind stay with the host, and slot k is the k-th of them. */
+/* Numbers become a filter, so that slots keep their numbers. Other names stay with the host, and
+ * slot k is the k-th of them. */
 static void take_visible(const char *visible, struct hostlist *hosts, char **include)
 {
     int highest = highest_device(visible);
@@ -86,8 +86,7 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* By their device files. MUSTER_TEST_GPU_GLOB replaces the pattern, so that tests have
- * some. */
+/* Count the device files. MUSTER_TEST_GPU_GLOB replaces the pattern in tests. */
 static int local_gpus(void)
 {
     const char *pattern = getenv("MUSTER_TEST_GPU_GLOB");

@@ -19,13 +19,13 @@
 #define DEVICES_VARIABLE      "CUDA_VISIBLE_DEVICES"
 #define MASTER_PORT_DEEPSPEED 29500
 
-/* What all nodes start from. */
+/* What all nodes have in common. */
 struct common {
     const struct options   *options;
     const struct selection *selection;
     const struct program   *program;
     char *const            *here;
-    char                   *cwd; /* NULL: stay where the login leaves us */
+    char                   *cwd; /* NULL: the directory of the login */
     struct strlist          env;
     bool                    local_only;
 };
@@ -147,8 +147,8 @@ static bool is_same_host(const char *a, const char *b)
     return a_short == b_short && strncasecmp(a, b, a_short) == 0;
 }
 
-/* UTC, so that runs sort in the order they began wherever they were started;
- * the random part keeps two of the same second apart. */
+/* UTC, so that run ids sort by the time of the start, wherever that was; the random part
+ * distinguishes two starts in the same second. */
 static void stamp_make(struct plan *plan, const char *name)
 {
     time_t         now = time(NULL);
@@ -166,8 +166,8 @@ static void stamp_make(struct plan *plan, const char *name)
     plan->stamp = xstrdup(plan->run_id);
 }
 
-/* A run is where the user is, with the same path everywhere, as DeepSpeed has
- * it; exec, as ssh, is where the login leaves it. */
+/* A run starts in this directory, at the same path on every node, as with DeepSpeed; exec starts
+ * in the directory of the login, as ssh does. */
 static char *cwd_of_run(const struct options *options)
 {
     char *here, *cwd;
@@ -182,15 +182,15 @@ static char *cwd_of_run(const struct options *options)
     return cwd;
 }
 
-/* With --no_ssh the other nodes are started by somebody else, and all must
- * come to the same master without having spoken. */
+/* With --no_ssh somebody else starts the other nodes, and all must find the same master without
+ * talking to each other first. */
 static int check_alone(struct plan *plan, const struct options *options, struct error *err)
 {
     if (options->node_rank >= plan->node_count)
         return err_set(err, "--node_rank %d: there are %d nodes, 0 to %d", options->node_rank,
                        plan->node_count, plan->node_count - 1);
     if (plan->node_count > 1 && plan->master_addr == NULL)
-        return err_set(err, "--no_ssh needs --master_addr: nobody can ask the other nodes");
+        return err_set(err, "--no_ssh needs --master_addr: muster cannot ask the other nodes");
     if (plan->node_count > 1 && plan->master_port == 0)
         plan->master_port = MASTER_PORT_DEEPSPEED;
     return 0;
@@ -204,7 +204,7 @@ static int add_node(struct plan *plan, const struct selected *selected,
     const struct host    *host = selected->host;
     struct plan_node     *node = &plan->node[plan->nodes];
     bool                  is_exec = options->command == COMMAND_EXEC;
-    int                   ranks = command_is_errand(options->command) ? 0
+    int                   ranks = command_is_node_job(options->command) ? 0
                                   : is_exec                           ? 1 : selected->slots;
     int                   first = plan->world_size;
     int                   node_rank = (int)(selected - common->selection->node);
@@ -234,7 +234,7 @@ static int add_node(struct plan *plan, const struct selected *selected,
     return collect_env(node, host, common, err);
 }
 
-/* What its agent would refuse, and before there is an argument list for each. */
+/* Refuse what the agent would refuse, before there is an argument list for each rank. */
 static int check_ranks(const struct host *host, int ranks, int world_size, const char *hostfile,
                        struct error *err)
 {
@@ -244,7 +244,7 @@ static int check_ranks(const struct host *host, int ranks, int world_size, const
         err_set(&why, "%s: %d ranks are more than the %d that one node can have", host->name, ranks,
                 FRAME_RANKS_MAX);
     else if (world_size > FRAME_WORLD_MAX)
-        err_set(&why, "%s: with its %d there are more than the %d ranks that a run can have",
+        err_set(&why, "%s: with its %d ranks the run has more than the maximum of %d",
                 host->name, ranks, FRAME_WORLD_MAX);
     else
         return 0;
@@ -271,7 +271,7 @@ static void add_ranks(struct plan_node *node, int first, const struct host *host
         rank->local_rank = common->options->local_rank_by == LOCAL_RANK_INDEX
                                ? i
                                : rank->rank % node->ranks;
-        /* The GPU that a script takes who trusts LOCAL_RANK. */
+        /* The GPU that a script takes if it goes by LOCAL_RANK. */
         rank->slot = common->options->command == COMMAND_EXEC ? 0 : node->slot[rank->local_rank];
         make_argv(rank, host, common->program);
     }
@@ -340,7 +340,7 @@ static int check_env(const struct plan *plan, const struct options *options, str
     size_t                   i;
     int                      rc = 0;
 
-    if (command_is_errand(plan->command))
+    if (command_is_node_job(plan->command))
         return 0;
     plan_rank_env(plan, 0, 0, &own);
     for (i = 0; i < 2 && plan->command != COMMAND_EXEC; i++)

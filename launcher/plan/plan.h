@@ -1,8 +1,8 @@
-/* plan.h - who runs where, with what environment
+/* plan.h - which rank runs where, and with what environment
  *
- * Made before anything is started and without I/O; --dry-run prints it,
- * launch.c carries it out. Only the master's address and port and each node's
- * interface may be filled in later, once the nodes have answered.
+ * Made without I/O before anything is started; --dry-run prints it, run/launch.c carries it out.
+ * Only the address and port of the master and the interface of each node may be filled in later,
+ * once the nodes have answered.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLAN_H
@@ -22,13 +22,13 @@ struct plan_rank {
 };
 
 struct plan_node {
-    char *host;  /* label and, without addr, what is connected to */
+    char *host;  /* label; without addr, also the name to connect to */
     char *addr, *user;
     int   port;  /* 0: ssh config decides */
     char *iface; /* fixed by the hostfile, or found by master.c; NULL: unknown */
-    char *cwd;   /* NULL: stay where the login leaves us */
+    char *cwd;   /* NULL: the directory of the login */
     bool  is_local;  /* agent by fork instead of SSH */
-    int   node_rank; /* in the world: its place in node[], but with --no_ssh */
+    int   node_rank; /* in the world: its index in node[], except with --no_ssh */
     int  *slot;
     int   slots;
     struct strlist    device; /* CUDA names of slots 0, 1 ... by the hostfile; empty: numbers */
@@ -40,9 +40,9 @@ struct plan_node {
 struct plan {
     enum command      command;
     char             *run_id; /* runid.h */
-    char             *stamp;  /* for file names: run_id, and "-1" behind it at a second start */
+    char             *stamp;  /* for file names: run_id, with "-1" appended at the second start */
     char             *script; /* must be readable on every node; NULL: none */
-    struct plan_node *node;  /* those we start: all, with --no_ssh only our own */
+    struct plan_node *node;  /* those that this muster starts: all, or with --no_ssh one */
     size_t            nodes;
     int               node_count; /* of the world; more than nodes with --no_ssh */
     int               world_size; /* ranks on all node_count nodes */
@@ -52,20 +52,20 @@ struct plan {
     bool              one_gpu_per_rank;
 };
 
-/* Put it together; takes nothing over. -1 with err. here: environment for
- * program and environ. */
+/* Make the plan; it takes ownership of nothing. -1 with err. here: the environment, for program
+ * and environ. */
 int  plan_make(struct plan *plan, const struct options *options,
                const struct selection *selection, const struct program *program,
                char *const *here, struct error *err);
 void plan_clear(struct plan *plan);
 
-/* True when this host name means this machine: "localhost", or this machine's
+/* True if host is this machine: "localhost", or this machine's
  * host name, without user, port or address of its own. */
 bool plan_host_is_local(const struct host *host, const struct options *options);
 
-/* What is set for one rank on top of the node's env: RANK, LOCAL_RANK ...
- * CUDA_VISIBLE_DEVICES, MUSTER_*. PMI_* are the agent's. unset_only: names that give way to
- * the user's own (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME). */
+/* plan_rank_env: what is set for one rank in addition to the env of its node: RANK, LOCAL_RANK
+ * ... CUDA_VISIBLE_DEVICES, MUSTER_*; the agent sets PMI_*. plan_node_env_default: what is set
+ * unless the user sets it (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME). */
 void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env);
 void plan_node_env_default(const struct plan *plan, size_t node, struct strlist *env);
 

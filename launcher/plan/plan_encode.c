@@ -13,13 +13,13 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* Where the blobs of one node go, and what went before. */
+/* Collects the blobs of one node. */
 struct encoder {
     struct evbuffer *out;
     uint32_t         generation;
     uint32_t         next_id;
     size_t           total;      /* bytes of all blobs */
-    char            *last_argv;  /* packed argv of the rank before */
+    char            *last_argv;  /* packed argv of the previous rank */
     size_t           last_argv_size;
     uint32_t         last_argv_id;
 };
@@ -120,8 +120,8 @@ static void set_pid_file(struct encoder *encoder, json_t *body)
     free(path);
 }
 
-/* A space for PMI puts and its mapping; a run of which other parts are started
- * by hand (--no_ssh) has none, since nobody could relay. */
+/* The key-value space and process mapping for PMI. With --no_ssh there is none: nothing could
+ * relay between parts that are started separately. */
 static json_t *pmi_of(const struct plan *plan)
 {
     char   *mapping = plan_pmi_mapping(plan);
@@ -200,7 +200,7 @@ static void send_blob(struct encoder *encoder, uint32_t id, const char *bytes, s
     struct frame   frame = { .type = FRAME_BLOB, .generation = encoder->generation, .body = body };
 
     put_u32(body, id);
-    do { /* an empty blob is a blob too */
+    do { /* an empty blob counts too */
         part = size < most ? size : most;
         memcpy(body + 4, bytes, part);
         frame.size = 4 + part;

@@ -1,8 +1,7 @@
-/* plan_encode.h - what one agent is told: the plan of its node as frames
+/* plan_encode.h - the plan of one node as frames for its agent
  *
- * BLOB frames for everything that must arrive byte for byte, then one PLAN
- * frame that names them (doc/PROTOCOL section 4). Equal blobs are sent once:
- * ranks that share an argv share its blob.
+ * BLOB frames for everything that must arrive byte for byte, then one PLAN frame that names them
+ * (doc/PROTOCOL section 4). Equal blobs are sent once: ranks that share an argv share its blob.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLAN_ENCODE_H
@@ -17,12 +16,12 @@
 
 #define PLAN_BLOBS_MAX (64u * 1024 * 1024) /* bytes for a node, as PROTOCOL says */
 
-/* What this start of it adds to the plan. */
+/* What belongs to this start and is not in the plan. */
 struct plan_terms {
     uint32_t    generation;
-    uint32_t    credit;         /* OUTPUT bytes the agent may send at first */
-    const char *socket, *token; /* where the agent lets us back in, by which secret; "": nowhere */
-    double      window_s;       /* so long may we take to come back */
+    uint32_t    credit;         /* OUTPUT bytes that the agent may send at first */
+    const char *socket, *token; /* reconnect socket of the agent, and its secret; "": none */
+    double      window_s;       /* how long the agent waits for a reconnection */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */

@@ -1,4 +1,4 @@
-/* plan_env.c - what a rank finds in its environment about the run
+/* plan_env.c - the variables that describe the run to a rank
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

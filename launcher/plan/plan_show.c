@@ -1,4 +1,4 @@
-/* plan_show.c - a plan for people, and for programs
+/* plan_show.c - a plan as text and as JSON
  *
  * Values of variables may be secrets: they are shown only with -v.
  * SPDX-License-Identifier: Apache-2.0
@@ -72,7 +72,7 @@ static void print_what(const struct plan *plan, FILE *out)
     }
     fputs(first->env.count > 0 ? "\nenvironment:\n" : "\n", out);
     print_env(&first->env, &none, "  ", out);
-    fputs("environment of each, besides:\n", out);
+    fputs("environment of each rank, in addition:\n", out);
     plan_rank_env(plan, 0, 0, &own);
     print_env(&own, &none, "  ", out);
     strlist_clear(&own);
@@ -133,7 +133,7 @@ static void print_ranks(const struct plan *plan, size_t node, FILE *out)
     }
 }
 
-/* The entries that are not in known. Names stand in lines, values each in one. */
+/* The entries that are not in known: several names to a line, or with values one entry. */
 static void print_env(const struct strlist *env, const struct strlist *known, const char *indent,
                       FILE *out)
 {
@@ -168,7 +168,7 @@ static bool is_in(const struct strlist *list, const char *entry)
     return false;
 }
 
-/* As a shell would take it; what a terminal must not get is shown, not sent. */
+/* Quoted for a shell; control characters are shown as text. */
 static void print_word(const char *word, FILE *out)
 {
     char       *text = sanitize_text(word, strlen(word));

@@ -16,8 +16,8 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
-/* A file as seen from here. What cannot be seen from here may still be on the
- * nodes; their agents look again. */
+/* What can be seen of a file from here. It may still exist on the nodes: their agents look again.
+ */
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
 
 static int        find_script(const struct options *options, char *const *here,
@@ -39,8 +39,8 @@ int program_find(const struct options *options, char *const *here, const char *c
     *program = (struct program){ 0 };
     *exit_code = EXIT_USAGE;
     if (options->bind_cores && environ_value(here, "KMP_AFFINITY") != NULL)
-        return err_set(err, "KMP_AFFINITY is set, and would undo --bind_cores_to_rank: "
-                       "unset one of the two");
+        return err_set(err, "KMP_AFFINITY is set and would undo --bind_cores_to_rank; "
+                       "unset it or leave out the option");
     strlist_append(&program->args, &options->args);
     switch (options->command) {
     case COMMAND_EXEC:
@@ -54,6 +54,7 @@ int program_find(const struct options *options, char *const *here, const char *c
     case COMMAND_ATTACH:
     case COMMAND_STATUS:
     case COMMAND_STOP:
+    case COMMAND_HELP:
         break;
     case COMMAND_RUN:
         rc = find_script(options, here, cwd, program, exit_code, err);
@@ -71,8 +72,8 @@ void program_clear(struct program *program)
     *program = (struct program){ 0 };
 }
 
-/* By path as it is seen from cwd; else a word, for which the PATH comes before
- * this directory, as in a shell, unless it is a script. */
+/* A path is relative to cwd. A word is searched for on PATH before this directory, as in a shell,
+ * unless it is a script. */
 static int find_script(const struct options *options, char *const *here, const char *cwd,
                        struct program *program, int *exit_code, struct error *err)
 {
@@ -99,7 +100,7 @@ static int find_script(const struct options *options, char *const *here, const c
         return err_set(err, is_py ? "%s: not executable; chmod +x it, or leave --no_python out"
                                   : "%s: not executable; chmod +x it, or name it *.py if it is "
                                     "a Python script", script);
-    /* execve would search the PATH for a word. */
+    /* A word without / would be searched for on PATH. */
     if (!program->is_python && is_word && found == NULL)
         strlist_addf(&program->head, "./%s", script);
     else
@@ -108,8 +109,8 @@ static int find_script(const struct options *options, char *const *here, const c
     return 0;
 }
 
-/* PYTHON -u [-m]; the script follows. -u as DeepSpeed has it: what a rank
- * prints is seen when it prints it. */
+/* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it is
+ * printed. */
 static int add_python(const struct options *options, char *const *here,
                       struct program *program, struct error *err)
 {
@@ -169,7 +170,7 @@ static int find_check(char *const *here, struct program *program, int *exit_code
     *exit_code = EXIT_NOT_FOUND;
     if (path == NULL)
         return err_set(err, "muster-train: not found beside muster or on PATH; "
-                       "it is what muster check runs, and comes with muster");
+                       "muster check runs it, and it is installed with muster");
     strlist_add(&program->head, path);
     strlist_add(&program->head, "check");
     free(path);
@@ -183,8 +184,8 @@ static bool is_script_name(const char *name)
     return length > 3 && strcmp(name + length - 3, ".py") == 0;
 }
 
-/* An absolute path, or NULL; caller frees. Entries of PATH that are relative
- * mean another directory on another node, and are passed over. */
+/* An absolute path, or NULL; caller frees. Relative entries of PATH are skipped: they may be
+ * other directories on another node. */
 static char *find_on_path(const char *name, char *const *here)
 {
     const char *path = environ_value(here, "PATH"), *end;

@@ -1,9 +1,8 @@
-/* program.h - from the script on the command line to each rank's argv
+/* program.h - from the script on the command line to the argv of each rank
  *
- * *.py (or --module) runs as PYTHON -u [-m] SCRIPT [--local_rank=N] ARGS; a
- * file that is executable, by path or found on PATH, runs as it is.
- * PYTHON: --python, else the active virtualenv's or conda environment's, else
- * python3 on PATH, as an absolute path.
+ * *.py (or --module) runs as PYTHON -u [-m] SCRIPT [--local_rank=N] ARGS; an executable file,
+ * given by path or found on PATH, runs as it is. PYTHON: --python, else that of the active
+ * virtualenv or conda environment, else python3 on PATH, as an absolute path.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PROGRAM_H

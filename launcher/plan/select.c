@@ -13,8 +13,8 @@
 #include "number.h"
 #include "xalloc.h"
 
-/* What a filter says of one host. All its mentions are merged: with slots
- * anywhere it means these, without any it means the whole host. */
+/* What a filter says of one host. All mentions of it are merged: if any names slots, only these
+ * are meant, else the whole host. */
 struct mention {
     bool  is_named, has_slots;
     bool *slot; /* per slot of the host; NULL until has_slots */
@@ -29,7 +29,7 @@ static int   read_node(char *node, const struct hostlist *hosts, struct mention 
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
-static const struct host *host_behind_comma(const char *filter,
+static const struct host *host_after_comma(const char *filter,
                                             const struct hostlist *hosts);
 static void  take_slots(const struct hostlist *hosts, const struct mention *mention,
                         bool is_include, struct selection *selection);
@@ -55,7 +55,7 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
         return err_set(err, "there is no host to run on");
     mention = xcalloc(hosts->count, sizeof *mention);
     if (is_given(filter) && read_filter(filter, hosts, mention, &why) < 0) {
-        host = host_behind_comma(filter, hosts);
+        host = host_after_comma(filter, hosts);
         err_set(err, "--%s: %s%s%s", is_include ? "include" : "exclude", why.text,
                 host != NULL ? "; hosts are separated by '@': ...@" : "",
                 host != NULL ? host->name : "");
@@ -160,7 +160,7 @@ static char *cut_slots(char *node, char **slots)
     return node + 1;
 }
 
-/* Blanks round the number are fine, as to Python's int(). */
+/* Blanks around the number are allowed, as by int() of Python. */
 static int read_slot(char *text, const struct host *host, struct mention *mention,
                      struct error *err)
 {
@@ -184,8 +184,9 @@ static int read_slot(char *text, const struct host *host, struct mention *mentio
     return 0;
 }
 
-/* "a,b", which should be "a@b": most other programs separate hosts so. NULL: there is none. */
-static const struct host *host_behind_comma(const char *filter, const struct hostlist *hosts)
+/* The host after the comma in "a,b", which should be "a@b": most programs separate hosts by
+ * commas. NULL if there is none. */
+static const struct host *host_after_comma(const char *filter, const struct hostlist *hosts)
 {
     const char *comma, *name;
     size_t      i, length;
@@ -201,7 +202,7 @@ static const struct host *host_behind_comma(const char *filter, const struct hos
     return NULL;
 }
 
-/* Without a filter nothing is mentioned, and excluding nothing takes all. */
+/* Without a filter nothing is mentioned, and to exclude nothing is to take all. */
 static void take_slots(const struct hostlist *hosts, const struct mention *mention,
                        bool is_include, struct selection *selection)
 {
@@ -263,7 +264,7 @@ static int limit_ranks(struct selection *selection, int count, struct error *err
     return 0;
 }
 
-/* More than there are is all of them, without a word: as DeepSpeed. */
+/* More than there are means all, without a warning, as in DeepSpeed. */
 static void limit_nodes(struct selection *selection, size_t count)
 {
     while (selection->count > count)

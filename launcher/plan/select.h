@@ -1,9 +1,9 @@
-/* select.h - which slots of which hosts a run takes
+/* select.h - which slots of which hosts a run uses
  *
- * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then
- * --num_nodes, --num_gpus and -np, with DeepSpeed's meaning (later upstream:
- * PR #8239). Mentions of one host are merged, with slots anywhere it means
- * these only. An IPv6 name stands in brackets. Order is always the hostfile's.
+ * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then --num_nodes,
+ * --num_gpus and -np, with DeepSpeed's meaning (later upstream: PR #8239). Mentions of one host
+ * are merged; if any names slots, only these are meant. An IPv6 name needs brackets. The order is
+ * always that of the hostfile.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SELECT_H

@@ -19,7 +19,7 @@
 
 #include "xalloc.h"
 
-#define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: somebody named the wrong file */
+#define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: the file is another one */
 
 static char *find_agent(const char *path, struct error *err);
 static int   map_file(struct agent_file *agent, struct error *err);
@@ -46,8 +46,8 @@ void agent_file_clear(struct agent_file *agent)
     *agent = (struct agent_file){ 0 };
 }
 
-/* The build tree's agent comes first: a launcher that was just built must not
- * push the agent of an older installation. */
+/* The agent of the build tree comes first: a launcher that was just built must not push the agent
+ * of an older installation. */
 static char *find_agent(const char *path, struct error *err)
 {
     char    self[PATH_MAX], *beside, *found;
@@ -56,7 +56,7 @@ static char *find_agent(const char *path, struct error *err)
     if (path != NULL) {
         found = realpath(path, NULL);
         if (found == NULL)
-            err_set(err, "%s: %s: this should be the muster-agent to push", path,
+            err_set(err, "%s: %s; --agent takes the muster-agent to push", path,
                     strerror(errno));
         return found;
     }

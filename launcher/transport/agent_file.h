@@ -1,4 +1,4 @@
-/* agent_file.h - the agent's executable, ready to be pushed to nodes
+/* agent_file.h - the executable of the agent, ready to be pushed to nodes
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_FILE_H

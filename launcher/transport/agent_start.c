@@ -15,24 +15,22 @@
 #include "xalloc.h"
 
 #define LINE_MAX_BYTES 4096 /* an answer is short; longer lines are noise */
-#define NOISE_KEPT     4096
+#define TAIL_BYTES     4096
 #define PUSHES_MAX     8    /* the script asks once for each place it may try */
 
-/* What follows "sh -c" is one word in single quotes for every login shell: no
- * quote, '!' (csh), backslash (fish) or line break in it. When the agent is
- * there, only builtins run in front of it.
+/* What follows "sh -c" is one word in single quotes for every login shell: no quote, '!' (csh),
+ * backslash (fish) or line break in it. If the agent is there, only builtins run before it.
  *
- * n nonce, h sha256, s size, r "again"; b a cache directory, f the agent in it,
- * t its copy in the making, w why the places tried so far would not do.
+ * n nonce, h sha256, s size, r "again"; b a cache directory, f the agent in it, t its unfinished
+ * copy, w why the places tried so far were rejected.
  *
- * own: a directory or file that another user could have put there is not ours.
- * The line of text that is run in front of each push tells whether programs
- * may be executed there (noexec), and that a file can be made. A full disk ends
- * the first cat, and the second one takes the rest of the bytes off the wire. A
- * copy that is too short otherwise was cut: nobody waits for it any more.
- * Without any sha256 tool the size has to do. Of older agents two are kept.
- * When no directory will do, Python puts it into memory. */
-const char bootstrap_script[] =
+ * own: is this file or directory ours? Another user could have put it there. The line of text
+ * that is executed before each push shows whether a file can be made and programs may be executed
+ * there (noexec). If the disk is full, the first cat ends and the second one reads the remaining
+ * bytes. If a copy is too short for another reason, the sender is gone. Without any sha256 tool
+ * the size is compared. Two older agents are kept. If no directory will do, Python holds the
+ * agent in memory. */
+const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "
     "own() { if [ -h \"$1\" ]; then false; else [ -O \"$1\" ]; fi; }; "
@@ -47,7 +45,7 @@ const char bootstrap_script[] =
     "umask 077; set -C; w=; "
     "for b do d=$b/$h; f=$d/muster-agent; t=$d/.$n; "
     "mkdir -p \"$d\" 2>/dev/null || { no \"cannot be made\"; continue; }; "
-    "{ own \"$b\" && own \"$d\" && chmod 700 \"$b\" \"$d\"; } || { no \"not ours\"; continue; }; "
+    "{ own \"$b\" && own \"$d\" && chmod 700 \"$b\" \"$d\"; } || { no \"not yours\"; continue; }; "
     "if [ -d \"$f\" ]; then no \"a directory is in the way\"; continue; fi; "
     "echo exit 0 2>/dev/null >\"$t\" || { no \"not writable\"; continue; }; "
     "chmod 700 \"$t\"; \"$t\" 2>/dev/null || { no noexec; continue; }; "
@@ -67,47 +65,47 @@ const char bootstrap_script[] =
     "--nonce /proc/self/fd/ \"the copy has another sha256\"; fi; "
     "echo \"$n failed no place for the agent$w\"'";
 
-/* The login shell finds the agent by itself: an sh in between would cost as much
- * as the agent. Every login shell we know has && and reads these words alike. */
+/* The login shell finds the agent itself: an sh in between would cost as much as the agent. Every
+ * login shell that we know has && and reads these words in the same way. */
 #define USUAL_PLACE "\"$HOME/.cache/muster/%s/muster-agent\""
 
-static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size);
-static int  take_answer(struct bootstrap *b, const char *answer, struct conn_failure *why);
+static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size);
+static int  take_answer(struct agent_start *start, const char *answer, struct conn_failure *why);
 
-char *bootstrap_command(const struct agent_file *agent, bool again)
+char *agent_start_command(const struct agent_file *agent, bool again)
 {
     const char *hash = agent->sha256;
 
     if (again)
-        return xstrdup(bootstrap_script);
+        return xstrdup(agent_start_script);
     return xasprintf("test -x " USUAL_PLACE " && test -O " USUAL_PLACE " && "
                      "exec " USUAL_PLACE " --nonce - ; %s",
-                     hash, hash, hash, bootstrap_script);
+                     hash, hash, hash, agent_start_script);
 }
 
-int bootstrap_start(struct bootstrap *b, const struct agent_file *agent, bool again,
-                    struct evbuffer *out)
+int agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
+                      struct evbuffer *out)
 {
-    *b = (struct bootstrap){ .agent = agent, .out = out };
-    if (nonce_make(b->nonce) < 0)
+    *start = (struct agent_start){ .agent = agent, .out = out };
+    if (nonce_make(start->nonce) < 0)
         return -1;
-    b->tail = evbuffer_new();
-    if (b->tail == NULL)
+    start->tail = evbuffer_new();
+    if (start->tail == NULL)
         xalloc_die();
-    evbuffer_add_printf(out, "%s %s %zu%s\n", b->nonce, agent->sha256, agent->size,
+    evbuffer_add_printf(out, "%s %s %zu%s\n", start->nonce, agent->sha256, agent->size,
                         again ? " again" : "");
     return 0;
 }
 
-void bootstrap_clear(struct bootstrap *b)
+void agent_start_clear(struct agent_start *start)
 {
-    if (b->tail != NULL)
-        evbuffer_free(b->tail);
-    *b = (struct bootstrap){ 0 };
+    if (start->tail != NULL)
+        evbuffer_free(start->tail);
+    *start = (struct agent_start){ 0 };
 }
 
-enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
-                                     struct conn_failure *why)
+enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuffer *in,
+                                         struct conn_failure *why)
 {
     struct evbuffer_ptr at, end;
     size_t              length = evbuffer_get_length(in), size;
@@ -115,88 +113,88 @@ enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
     int                 result;
 
     while (length > 0) {
-        at = evbuffer_search(in, b->nonce, FRAME_NONCE_CHARS, NULL);
+        at = evbuffer_search(in, start->nonce, FRAME_NONCE_CHARS, NULL);
         if (at.pos < 0) {
             /* A part of the nonce may be at the end. */
             if (length >= FRAME_NONCE_CHARS)
-                skip_noise(b, in, length - (FRAME_NONCE_CHARS - 1));
+                skip_noise(start, in, length - (FRAME_NONCE_CHARS - 1));
             break;
         }
-        skip_noise(b, in, (size_t)at.pos);
-        if (b->noise > FRAME_NOISE_MAX)
+        skip_noise(start, in, (size_t)at.pos);
+        if (start->noise > FRAME_NOISE_MAX)
             break; /* too late, even if it is an answer */
         end = evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF);
         length = evbuffer_get_length(in);
         if (end.pos < 0 && length < LINE_MAX_BYTES)
             break;
         if (end.pos < 0 || end.pos >= LINE_MAX_BYTES) {
-            skip_noise(b, in, FRAME_NONCE_CHARS);
+            skip_noise(start, in, FRAME_NONCE_CHARS);
             length -= FRAME_NONCE_CHARS;
             continue;
         }
         line = evbuffer_readln(in, &size, EVBUFFER_EOL_LF);
         if (strlen(line) == size) {
-            result = take_answer(b, line + FRAME_NONCE_CHARS, why);
+            result = take_answer(start, line + FRAME_NONCE_CHARS, why);
         } else {
-            b->noise += size + 1; /* no line of ours has a NUL in it */
-            result = BOOTSTRAP_MORE;
+            start->noise += size + 1; /* no line of the script has a NUL */
+            result = AGENT_START_MORE;
         }
         free(line);
-        if (result != BOOTSTRAP_MORE)
+        if (result != AGENT_START_MORE)
             return result;
         length = evbuffer_get_length(in);
     }
-    if (b->noise > FRAME_NOISE_MAX)
+    if (start->noise > FRAME_NOISE_MAX)
         return conn_failure_set(why, EXIT_PROTOCOL, "more than %d KiB of noise from the login "
-                                "shell and no answer in it", FRAME_NOISE_MAX >> 10);
-    return BOOTSTRAP_MORE;
+                                "shell and no answer", FRAME_NOISE_MAX >> 10);
+    return AGENT_START_MORE;
 }
 
-void bootstrap_end(struct bootstrap *b, struct evbuffer *in)
+void agent_start_end(struct agent_start *start, struct evbuffer *in)
 {
-    skip_noise(b, in, evbuffer_get_length(in));
+    skip_noise(start, in, evbuffer_get_length(in));
 }
 
-void bootstrap_noise(const struct bootstrap *b, char *text, size_t size)
+void agent_start_noise(const struct agent_start *start, char *text, size_t size)
 {
-    size_t count = evbuffer_get_length(b->tail);
+    size_t count = evbuffer_get_length(start->tail);
 
-    sanitize_tail((const char *)evbuffer_pullup(b->tail, -1), count, text, size);
+    sanitize_tail((const char *)evbuffer_pullup(start->tail, -1), count, text, size);
 }
 
-static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size)
+static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size)
 {
-    size_t kept;
+    size_t length;
 
-    b->noise += size;
-    evbuffer_remove_buffer(in, b->tail, size);
-    kept = evbuffer_get_length(b->tail);
-    if (kept > NOISE_KEPT)
-        evbuffer_drain(b->tail, kept - NOISE_KEPT);
+    start->noise += size;
+    evbuffer_remove_buffer(in, start->tail, size);
+    length = evbuffer_get_length(start->tail);
+    if (length > TAIL_BYTES)
+        evbuffer_drain(start->tail, length - TAIL_BYTES);
 }
 
-static int take_answer(struct bootstrap *b, const char *answer, struct conn_failure *why)
+static int take_answer(struct agent_start *start, const char *answer, struct conn_failure *why)
 {
     static const char failed[] = " failed ";
     char              reason[768];
 
     if (answer[0] == '\0')
-        return BOOTSTRAP_OPEN;
+        return AGENT_START_OPEN;
     if (strcmp(answer, " missing") == 0) {
-        if (++b->pushes > PUSHES_MAX)
-            return conn_failure_set(why, EXIT_PROTOCOL, "the agent was asked for %d times",
-                                    b->pushes);
-        evbuffer_add_reference(b->out, b->agent->bytes, b->agent->size, NULL, NULL);
-        return BOOTSTRAP_PUSH;
+        if (++start->pushes > PUSHES_MAX)
+            return conn_failure_set(why, EXIT_PROTOCOL, "the node asked for the agent %d times",
+                                    start->pushes);
+        evbuffer_add_reference(start->out, start->agent->bytes, start->agent->size, NULL, NULL);
+        return AGENT_START_PUSH;
     }
     if (strncmp(answer, failed, strlen(failed)) == 0) {
         answer += strlen(failed);
         sanitize_tail(answer, strlen(answer), reason, sizeof reason);
         conn_failure_set(why, EXIT_CREATE, "%s",
-                         reason[0] != '\0' ? reason : "the node does not say why");
+                         reason[0] != '\0' ? reason : "the node gave no reason");
         return conn_failure_hint(why, "the agent needs a directory on this node that allows "
                                       "programs: set XDG_CACHE_HOME there, or install python3");
     }
-    b->noise += FRAME_NONCE_CHARS + strlen(answer) + 1; /* our own line, echoed */
-    return BOOTSTRAP_MORE;
+    start->noise += FRAME_NONCE_CHARS + strlen(answer) + 1; /* an echo of the opening line */
+    return AGENT_START_MORE;
 }

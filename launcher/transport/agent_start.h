@@ -1,11 +1,10 @@
 /* agent_start.h - from a login shell to a running agent
  *
- * sshd hands the remote command to the user's login shell, whichever that is.
- * The command is the same for every node, and nothing in it ever needs quoting:
- * become the agent when it is in its usual place, else run a small POSIX sh
- * script that finds it in another cache directory or asks for its bytes first.
- * doc/PROTOCOL section 1 has the dialogue; what the shell prints before and
- * between is noise and is skipped.
+ * sshd gives the remote command to the login shell of the user, whichever that is. The command is
+ * the same for every node, and nothing in it ever needs quoting: become the agent if it is in its
+ * usual place, else run a small POSIX sh script that finds it in another cache directory or asks
+ * for its bytes first. doc/PROTOCOL section 1 has the dialogue; what the shell prints before and
+ * in between is noise and is skipped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_START_H
@@ -20,44 +19,44 @@
 #include "transport/agent_file.h"
 #include "transport/conn.h"
 
-/* The remote command for that agent; caller frees. again: the agent in the cache
- * is damaged, so do not become it. */
-char *bootstrap_command(const struct agent_file *agent, bool again);
+/* The remote command for that agent; caller frees. again: the agent in the cache is damaged, do
+ * not run it. */
+char *agent_start_command(const struct agent_file *agent, bool again);
 
-/* The script in it. */
-extern const char bootstrap_script[];
+/* The script in that command. */
+extern const char agent_start_script[];
 
-enum bootstrap_result {
-    BOOTSTRAP_FAILED = -1, /* why says it */
-    BOOTSTRAP_MORE,        /* feed it again when more has come */
-    BOOTSTRAP_PUSH,        /* the agent's bytes were queued; feed on */
-    BOOTSTRAP_OPEN,        /* what is left in in are frames */
+enum agent_start_result {
+    AGENT_START_FAILED = -1, /* see why */
+    AGENT_START_MORE,        /* call again when more has come */
+    AGENT_START_PUSH,        /* the agent was queued; call again */
+    AGENT_START_OPEN,        /* the rest of in is frames */
 };
 
-struct bootstrap {
+struct agent_start {
     const struct agent_file *agent; /* borrowed */
-    char             nonce[FRAME_NONCE_CHARS + 1];
-    struct evbuffer *out;
-    size_t           noise;  /* bytes skipped */
-    struct evbuffer *tail;   /* the last of them */
-    int              pushes;
+    char                     nonce[FRAME_NONCE_CHARS + 1];
+    struct evbuffer         *out;
+    size_t                   noise;  /* bytes skipped */
+    struct evbuffer         *tail;   /* the last of them */
+    int                      pushes;
 };
 
-/* Queue the opening line in out (borrowed). again: the agent in the cache is
- * damaged, replace it. -1 when there is no randomness for a nonce. */
-int  bootstrap_start(struct bootstrap *b, const struct agent_file *agent, bool again,
-                     struct evbuffer *out);
-void bootstrap_clear(struct bootstrap *b);
+/* Queue the opening line in out (borrowed). again: the agent in the cache is damaged, replace it.
+ * -1 if no nonce could be made. */
+int  agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
+                       struct evbuffer *out);
+void agent_start_clear(struct agent_start *start);
 
-/* Use up what has come in. A push moves the agent's bytes into out by
- * reference: agent must stay open until they are written. */
-enum bootstrap_result bootstrap_feed(struct bootstrap *b, struct evbuffer *in,
-                                     struct conn_failure *why);
+/* Read what has come. A push moves the bytes of the agent into out by reference: agent must stay
+ * open until they are written. */
+enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuffer *in,
+                                         struct conn_failure *why);
 
-/* Nothing more will come: what is left in in was noise as well. */
-void bootstrap_end(struct bootstrap *b, struct evbuffer *in);
+/* Nothing more will come: the rest of in was noise, too. */
+void agent_start_end(struct agent_start *start, struct evbuffer *in);
 
-/* The last of the noise, safe to print; "" when there was none. */
-void bootstrap_noise(const struct bootstrap *b, char *text, size_t size);
+/* The end of the noise, safe to print; "" if there was none. */
+void agent_start_noise(const struct agent_start *start, char *text, size_t size);
 
 #endif

@@ -12,9 +12,9 @@
 #include "clock.h"
 #include "xalloc.h"
 
-/* Children are the process's, and so is this. */
-static pid_t *leaving;
-static size_t leaving_count;
+/* Global, as the children of a process are. */
+static pid_t *ending;
+static size_t ending_count;
 
 bool child_is_gone(pid_t pid)
 {
@@ -23,12 +23,12 @@ bool child_is_gone(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG) < 0 || info.si_pid == pid;
 }
 
-void children_leaving(pid_t pid)
+void children_ending(pid_t pid)
 {
     if (child_is_gone(pid))
         return;
-    leaving = xreallocarray(leaving, leaving_count + 1, sizeof *leaving);
-    leaving[leaving_count++] = pid;
+    ending = xreallocarray(ending, ending_count + 1, sizeof *ending);
+    ending[ending_count++] = pid;
 }
 
 void children_await(double limit_s)
@@ -36,15 +36,15 @@ void children_await(double limit_s)
     const struct timespec pause = { .tv_nsec = NS_PER_S / 500 };
     int64_t               until_ns = clock_now_ns() + (int64_t)(limit_s * NS_PER_S);
 
-    while (leaving_count > 0) {
-        if (child_is_gone(leaving[leaving_count - 1]))
-            leaving_count--;
+    while (ending_count > 0) {
+        if (child_is_gone(ending[ending_count - 1]))
+            ending_count--;
         else if (clock_now_ns() < until_ns)
             nanosleep(&pause, NULL);
         else
             break;
     }
-    free(leaving);
-    leaving = NULL;
-    leaving_count = 0;
+    free(ending);
+    ending = NULL;
+    ending_count = 0;
 }

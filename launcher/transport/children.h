@@ -1,9 +1,9 @@
-/* children.h - processes of ours that are about to end, after we are done with them
+/* children.h - child processes that were told to end, until they have
  *
- * The proxy of a connection, or the agent of a node that is this machine: told to end, or
- * its socket closed, it may take some milliseconds. They are seen gone before muster
- * returns, so that nobody finds them after it. Nobody else's children are waited for: a
- * shell may have started some and then become muster by exec.
+ * The proxy of a connection, or the agent of a node that is this machine, may need some
+ * milliseconds to end after its socket is closed. muster waits for them before it returns, so
+ * that none is left. It waits for these only: a shell may have started children and then become
+ * muster by exec.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHILDREN_H
@@ -12,13 +12,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Has it ended? It is no child of ours any more then. */
+/* Has it ended? If so, it was waited for. */
 bool child_is_gone(pid_t pid);
 
-/* It was told to go. */
-void children_leaving(pid_t pid);
+/* It was told to end. */
+void children_ending(pid_t pid);
 
-/* Until they are gone, so long at most. */
+/* Wait until they have ended, at most limit_s. */
 void children_await(double limit_s);
 
 #endif

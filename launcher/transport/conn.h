@@ -1,13 +1,12 @@
 /* conn.h - a byte stream to the agent of one node
  *
- * Two kinds behind one interface: conn_ssh.c (libssh, one connection a node)
- * and conn_exec.c (agent forked on this machine, socket pair). launch.c cannot
- * tell them apart. Everything happens in callbacks of one libevent loop;
- * nothing blocks.
+ * Two kinds behind one interface: conn_ssh.c (libssh, one connection per node) and conn_exec.c
+ * (an agent forked on this machine, socket pair). The callers cannot tell them apart. Everything
+ * happens in callbacks of one libevent loop; nothing blocks.
  *
- * A conn_ssh goes through the stages resolve, connect, key exchange, host key,
- * authenticate, agent (channel, exec, push when missing), open. Each stage has its
- * own deadline, and its word is what the user reads when it fails.
+ * A conn_ssh passes through the stages resolve, connect, key exchange, host key, authenticate,
+ * agent (channel, exec, push if missing), open. Each stage has its own deadline, and if it fails
+ * the user reads its name.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONN_H
@@ -20,7 +19,7 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 
-/* Why a conn ended. stage is one of the words above, or "running". */
+/* Why a conn ended. stage is one of the names above, or "running". */
 struct conn_failure {
     const char *stage;
     bool        is_cut;      /* the connection ended, the agent may live */
@@ -29,7 +28,7 @@ struct conn_failure {
     char        hint[512];   /* what to do, or "" */
 };
 
-/* Fill in why, printf style, and return -1. set also takes an earlier hint away. */
+/* Fill in why, printf style, and return -1. conn_failure_set() also removes an earlier hint. */
 int conn_failure_set(struct conn_failure *why, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int conn_failure_hint(struct conn_failure *why, const char *format, ...)
@@ -47,18 +46,18 @@ struct conn_target {
 struct conn_ops {
     /* The stage changed; for logs and the progress line. */
     void (*stage)(const char *stage, void *arg);
-    /* Frames may flow: nonce and noise are already gone from the stream. */
+    /* Frames follow: nonce and noise are already removed from the stream. */
     void (*open)(void *arg);
     /* More bytes are in in; drain what can be used. */
     void (*input)(struct evbuffer *in, void *arg);
-    /* It is over, in every case exactly once and as the last call; why is NULL
-     * when the agent closed in order. The callee may conn_free(). */
+    /* The end: exactly once in every case, and the last call. why is NULL if the agent closed in
+     * order. The callee may conn_free(). */
     void (*closed)(const struct conn_failure *why, void *arg);
 };
 
 struct conn;
 
-/* The agent's executable, read and hashed once for all nodes (agent_file.c). */
+/* The executable of the agent, read and hashed once for all nodes (agent_file.h). */
 struct agent_file;
 
 struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
@@ -72,26 +71,26 @@ void conn_start(struct conn *conn);
  * Only after open. */
 void conn_write(struct conn *conn, struct evbuffer *from);
 
-/* Bytes of those that the other side has not taken yet: they are held in memory. */
+/* How many of these bytes the other side has not taken yet: they are held in memory. */
 size_t conn_unwritten(const struct conn *conn);
 
-/* Send nothing more, and what the far end is doing will end: closed() comes then. False
- * where nothing is being done there by way of this connection, or somebody else waits. */
+/* Send nothing more, so that the command at the far end ends; then closed() is called. False if
+ * no command runs there yet over this connection, or its end is awaited elsewhere. */
 bool conn_close_input(struct conn *conn);
 
-/* Another one listens from now on. */
+/* From now on call these ops. */
 void conn_hand_over(struct conn *conn, const struct conn_ops *ops, void *arg);
 
-/* What the kernel knows of the line below an open connection. */
+/* What the kernel knows of the path of an open connection. */
 struct conn_line {
-    double   acked_s; /* since the other machine's kernel last acknowledged something */
-    uint32_t resent;  /* packets that had to be sent again, since the beginning */
+    double   acked_s; /* since the kernel of the other machine last acknowledged something */
+    uint32_t resent;  /* packets sent again, since the beginning */
 };
 
-/* False: nobody can tell (another transport than TCP of our own, or not open). */
+/* False: unknown (not a TCP connection of our own, or not open). */
 bool conn_line(struct conn *conn, struct conn_line *line);
 
-/* Ends the connection without waiting; no callback comes any more. */
+/* End the connection without waiting; no callback follows. */
 void conn_free(struct conn *conn);
 
 /* What both kinds are made of. */

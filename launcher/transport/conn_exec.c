@@ -1,8 +1,7 @@
 /* conn_exec.c - the agent of this machine: forked here, over a socket pair
  *
- * The agent gets a session of its own, so that Ctrl-C at the terminal reaches
- * muster alone, which then decides. It ends when its socket does: that is also
- * how it learns that muster was killed.
+ * The agent gets a session of its own, so that Ctrl-C in the terminal reaches muster alone, which
+ * then decides. The agent ends when its socket does: so it also notices that muster was killed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -29,9 +28,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define STDERR_KEPT 4096 /* last bytes of the agent's own stderr, for an error text */
-#define LEAVE_S     5    /* between the end of its stream and its own; then it is killed */
-#define KILLED_S    1    /* for that; the kernel may be unable to, in a file system that hangs */
+#define STDERR_MAX 4096 /* end of the agent's stderr, for an error text */
+#define LEAVE_S     5    /* after the end of its stream; then the agent is killed */
+#define KILLED_S    1    /* after that kill; a file system that hangs may prevent it */
 
 struct conn_exec {
     struct conn      conn; /* first, so that the two convert */
@@ -39,14 +38,14 @@ struct conn_exec {
     double           timeout_s;
     struct event_base *base;
     struct evbuffer *in, *out;
-    struct event    *readable, *writable, *grumble, *late, *reap;
+    struct event    *readable, *writable, *err_readable, *late, *reap;
     int64_t          leave_until_ns;
     int              fd, err_fd;
     pid_t            pid;
     bool             is_open; /* nonce seen */
     char             nonce[FRAME_NONCE_CHARS + 1];
-    char             noise[STDERR_KEPT];
-    size_t           noise_size;
+    char             stderr_text[STDERR_MAX];
+    size_t           stderr_size;
 };
 
 static void exec_start(struct conn *conn);
@@ -69,7 +68,7 @@ static void become_agent(const struct conn_exec *c, int fd, int err_fd);
 static void writable_cb(evutil_socket_t fd, short what, void *arg);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static int  take_nonce(struct conn_exec *c);
-static void grumble_cb(evutil_socket_t fd, short what, void *arg);
+static void stderr_cb(evutil_socket_t fd, short what, void *arg);
 static void agent_ended(struct conn_exec *c);
 static void reap_cb(evutil_socket_t fd, short what, void *arg);
 static void end(struct conn_exec *c, int exit_code, const char *text);
@@ -97,8 +96,8 @@ static void exec_start(struct conn *conn)
 
     if (spawn(c) < 0) {
         /* From a fresh turn of the loop: closed() may free us. */
-        snprintf(c->noise, sizeof c->noise, "%s", strerror(errno));
-        c->noise_size = strlen(c->noise);
+        snprintf(c->stderr_text, sizeof c->stderr_text, "%s", strerror(errno));
+        c->stderr_size = strlen(c->stderr_text);
         limit = (struct timeval){ 0 };
         c->late = event_new(c->base, -1, 0, failed_cb, c);
         xevent_add(c->late, &limit);
@@ -108,10 +107,10 @@ static void exec_start(struct conn *conn)
     xevent_add(c->late, &limit);
     c->readable = event_new(c->base, c->fd, EV_READ | EV_PERSIST, readable_cb, c);
     c->writable = event_new(c->base, c->fd, EV_WRITE, writable_cb, c);
-    c->grumble = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, grumble_cb, c);
+    c->err_readable = event_new(c->base, c->err_fd, EV_READ | EV_PERSIST, stderr_cb, c);
     c->reap = event_new(c->base, -1, 0, reap_cb, c);
     xevent_add(c->readable, NULL);
-    xevent_add(c->grumble, NULL);
+    xevent_add(c->err_readable, NULL);
 }
 
 static void failed_cb(evutil_socket_t fd, short what, void *arg)
@@ -152,8 +151,8 @@ static int spawn(struct conn_exec *c)
     return c->pid < 0 ? -1 : 0;
 }
 
-/* A signal that comes between fork and exec, such as the terminal's Ctrl-C, must not run
- * libevent's handler in the child: it would tell us once more, by a socket that is ours. */
+/* A signal between fork and exec, such as Ctrl-C, must not run libevent's handler in the child:
+ * it would report the signal again through our socket. */
 static pid_t fork_blocked(void)
 {
     sigset_t all, before;
@@ -167,8 +166,8 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Only async-signal-safe calls: the launcher has a second thread. What has come to us with
- * the whole group is the launcher's business: whoever ignores a signal forgets it. */
+/* Only async-signal-safe calls: the launcher has a second thread. Signals that were sent to the
+ * whole process group are for the launcher: ignoring each for a moment discards them. */
 static void become_agent(const struct conn_exec *c, int fd, int err_fd)
 {
     char    *argv[] = { (char *)"muster-agent", (char *)"--nonce", (char *)c->nonce, NULL };
@@ -208,8 +207,8 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     struct conn_exec *c = arg;
 
     (void)what;
-    /* An error here is the agent's death, and reading will tell of it. An agent that
-     * lives all the same must not wait for what will never come. */
+    /* An error means that the agent has died, and reading will report it. An agent that lives
+     * nevertheless must not wait for what cannot come. */
     if (evbuffer_write(c->out, fd) < 0 && errno != EAGAIN && errno != EINTR) {
         evbuffer_drain(c->out, evbuffer_get_length(c->out));
         shutdown(fd, SHUT_WR);
@@ -233,7 +232,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (!c->is_open) {
         n = take_nonce(c);
         if (n < 0)
-            end(c, EXIT_PROTOCOL, "muster-agent does not begin with the nonce it was given");
+            end(c, EXIT_PROTOCOL, "muster-agent did not begin with the nonce that it was given");
         if (n <= 0)
             return;
         c->is_open = true;
@@ -245,7 +244,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         c->conn.ops->input(c->in, c->conn.arg);
 }
 
-/* Nothing but the nonce is expected in front: no login shell is involved. */
+/* Only the nonce is expected before the frames: no login shell is involved. */
 static int take_nonce(struct conn_exec *c)
 {
     char head[FRAME_NONCE_CHARS + 1];
@@ -258,30 +257,32 @@ static int take_nonce(struct conn_exec *c)
     return 1;
 }
 
-static void grumble_cb(evutil_socket_t fd, short what, void *arg)
+static void stderr_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct conn_exec *c = arg;
-    char              text[STDERR_KEPT];
+    char              text[STDERR_MAX];
     ssize_t           n = read(fd, text, sizeof text);
     size_t            keep;
 
     (void)what;
     if (n <= 0) {
         if (n == 0 || errno != EAGAIN)
-            event_del(c->grumble);
+            event_del(c->err_readable);
         return;
     }
-    keep = c->noise_size + (size_t)n > sizeof c->noise ? sizeof c->noise - (size_t)n : c->noise_size;
-    memmove(c->noise, c->noise + c->noise_size - keep, keep);
-    memcpy(c->noise + keep, text, (size_t)n);
-    c->noise_size = keep + (size_t)n;
+    keep = c->stderr_size;
+    if (keep + (size_t)n > sizeof c->stderr_text)
+        keep = sizeof c->stderr_text - (size_t)n;
+    memmove(c->stderr_text, c->stderr_text + c->stderr_size - keep, keep);
+    memcpy(c->stderr_text + keep, text, (size_t)n);
+    c->stderr_size = keep + (size_t)n;
 }
 
-/* The socket has ended, so the agent ends too: wait for it, but not for ever. */
+/* The socket has ended, so the agent ends: wait for it, but not forever. */
 static void agent_ended(struct conn_exec *c)
 {
     event_del(c->readable);
-    shutdown(c->fd, SHUT_RDWR); /* after an error it may not have seen an end yet */
+    shutdown(c->fd, SHUT_RDWR); /* after an error the agent may not have seen the end yet */
     c->leave_until_ns = clock_now_ns() + LEAVE_S * NS_PER_S;
     reap_cb(-1, EV_TIMEOUT, c);
 }
@@ -317,7 +318,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     end(c, c->is_open ? EXIT_LOST : EXIT_INTERNAL, text);
 }
 
-/* The last call into ops: whoever gets it may free c. */
+/* The last call into ops: the callee may free c. */
 static void end(struct conn_exec *c, int exit_code, const char *text)
 {
     struct conn_failure why = { .stage = c->is_open ? "running" : "agent",
@@ -333,21 +334,21 @@ static void end(struct conn_exec *c, int exit_code, const char *text)
         c->conn.ops->closed(NULL, c->conn.arg);
         return;
     }
-    while (c->noise_size > 0 && c->noise[c->noise_size - 1] == '\n')
-        c->noise_size--;
-    snprintf(why.text, sizeof why.text, "%s%s%.*s", text, c->noise_size > 0 ? ": " : "",
-             (int)c->noise_size, c->noise);
+    while (c->stderr_size > 0 && c->stderr_text[c->stderr_size - 1] == '\n')
+        c->stderr_size--;
+    snprintf(why.text, sizeof why.text, "%s%s%.*s", text, c->stderr_size > 0 ? ": " : "",
+             (int)c->stderr_size, c->stderr_text);
     c->conn.ops->closed(&why, c->conn.arg);
 }
 
-/* A still living agent sees its socket end and cleans up by itself. */
+/* An agent that is still alive sees the end of its socket and cleans up. */
 static void exec_free(struct conn *conn)
 {
     struct conn_exec *c = (struct conn_exec *)conn;
 
     drop_event(&c->readable);
     drop_event(&c->writable);
-    drop_event(&c->grumble);
+    drop_event(&c->err_readable);
     drop_event(&c->late);
     drop_event(&c->reap);
     if (c->fd >= 0)
@@ -355,7 +356,7 @@ static void exec_free(struct conn *conn)
     if (c->err_fd >= 0)
         close(c->err_fd);
     if (c->pid > 0)
-        children_leaving(c->pid);
+        children_ending(c->pid);
     evbuffer_free(c->in);
     evbuffer_free(c->out);
     free(c->agent_path);

@@ -18,15 +18,15 @@
 #include "xevent.h"
 
 #define STAGGER_US    250000 /* RFC 8305, section 8 */
-#define ADDRESSES_MAX 16     /* a name with more is somebody's load balancer */
+#define ADDRESSES_MAX 16     /* a name with more belongs to a load balancer */
 
-/* How long sent bytes may stay unacknowledged before TCP gives up. Longer than
- * the lease, so that muster's own, better message comes first. */
+/* How long sent bytes may stay unacknowledged before TCP gives up: longer than --dead-after, so
+ * that muster reports first, with a better message. */
 #define USER_TIMEOUT_MS 30000
 
-/* On a bad line a lost packet is to be sent again soon, not after ever longer pauses: five
- * losses in a row would make 15 s, and a lease that is over. Linux 6.15 takes a longest pause;
- * before it THIN_LINEAR does, with some congestion controls. */
+/* On a bad line a lost packet should be sent again soon, not after ever longer pauses: five
+ * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 has a longest pause;
+ * before it THIN_LINEAR does this, with some congestion controls. */
 #define RESEND_MOST_MS 1000
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44
@@ -98,7 +98,7 @@ void dial_describe(const struct dial *d, struct error *text)
     }
 }
 
-/* getaddrinfo's order (RFC 6724), the two families taking turns. */
+/* In the order of getaddrinfo (RFC 6724), with the two families alternating. */
 static size_t sort_addresses(struct dial *d, const struct addrinfo *addresses)
 {
     const struct addrinfo *same = addresses, *other = addresses;
@@ -184,7 +184,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
     d->done(fd, NULL, d->arg); /* last: it may free d */
 }
 
-/* libssh leaves Nagle on, which with delayed ACKs costs 40 ms a stage. */
+/* libssh does not switch off Nagle's algorithm, which with delayed ACKs costs 40 ms per stage. */
 static void set_options(int fd)
 {
     int          on = 1;

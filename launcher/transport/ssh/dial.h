@@ -1,8 +1,8 @@
 /* dial.h - a TCP connection to whichever address of a host answers first
  *
- * "Happy eyeballs" (RFC 8305): the addresses are tried in order, families in
- * turn, the next one 250 ms after the last or as soon as one fails; the first
- * to connect wins. The caller keeps the deadline.
+ * "Happy eyeballs" (RFC 8305): the addresses are tried in order, with the families alternating,
+ * each 250 ms after the one before or as soon as that fails; the first to connect wins. The
+ * caller keeps the deadline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DIAL_H
@@ -15,17 +15,17 @@
 
 struct dial;
 
-/* fd is a connected socket, non-blocking and close-on-exec, now the callee's;
- * -1 when no address could be reached, with each and its reason in err. */
+/* fd is a connected socket, non-blocking and close-on-exec, owned by the callee; -1 if no address
+ * could be reached, with each and its reason in err. */
 typedef void dial_f(int fd, const struct error *err, void *arg);
 
-/* addresses stay the caller's and must live as long as the dial. */
+/* addresses is borrowed and must live as long as the dial. */
 struct dial *dial_start(struct event_base *base, const struct addrinfo *addresses, dial_f *done,
                         void *arg);
 void         dial_free(struct dial *dial);
 
-/* What came of each address so far: "10.0.0.1 port 22: Connection refused;
- * 10.0.1.1 port 22: no answer". */
+/* The result of each address so far: "10.0.0.1 port 22: Connection refused; 10.0.1.1 port 22: no
+ * answer". */
 void dial_describe(const struct dial *dial, struct error *text);
 
 #endif

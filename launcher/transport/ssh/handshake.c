@@ -1,12 +1,10 @@
 /* handshake.c - see handshake.h
  *
- * Each of stages[] has one step, which is called until it is done, whenever the socket or
- * the route has news. Nothing here blocks but what libssh cannot do otherwise
- * (ssh_auth.c).
+ * Each of stages[] has one step, which is called until it is done, whenever there is news of the
+ * socket or the route. Nothing here blocks, except what libssh can only do so (ssh_auth.c).
  *
- * Ownership of the socket: the route's, then the session's from ssh_connect() on;
- * ssh_free() closes it. We never ssh_disconnect(): it would leave a socket that came by
- * SSH_OPTIONS_FD open.
+ * The socket belongs to the route, then to the session from ssh_connect() on; ssh_free() closes
+ * it. We never call ssh_disconnect(): it leaves a socket open that was set by SSH_OPTIONS_FD.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -34,8 +32,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* sshd drops connections above MaxStartups before its banner; OpenSSH's default
- * lets ten in at once. */
+/* sshd drops connections above MaxStartups before its banner; the default of OpenSSH is ten at
+ * once. */
 #define RETRIES     5
 #define RETRY_MIN_S 0.2
 #define RETRY_MAX_S 2.0
@@ -50,7 +48,7 @@ enum stage {
 struct handshake {
     struct event_base          *base;
     struct conn_target          target; /* its strings are ours */
-    const struct agent_file     *agent;
+    const struct agent_file    *agent;
     const struct handshake_ops *ops;
     void                       *arg;
     enum stage                  stage;
@@ -92,8 +90,8 @@ static void  wait_ready(struct handshake *h);
 static void  ready_cb(evutil_socket_t fd, short what, void *arg);
 static bool  wants_write(const struct handshake *h);
 
-/* In order; a step that is done leads to the next line. The only way back is
- * from "key exchange" to "connect", by retry(). */
+/* In order; a step that is done leads to the next row. The only way back is from "key exchange"
+ * to "connect", by retry(). */
 static const struct {
     const char *name;
     int       (*step)(struct handshake *h); /* 1 done, 0 would block, -1 failed, see why */
@@ -211,29 +209,29 @@ static int kex_failed(struct handshake *h)
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
                                 ssh_get_serverbanner(h->session));
     if (!route_is_tcp(&h->route)) {
-        proxy_complaint(&h->route.proxy, said, sizeof said);
+        proxy_stderr(&h->route.proxy, said, sizeof said);
         return conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the "
                                 "server answered: %s%s%s", config->proxy_command,
                                 said[0] != '\0' ? ": " : "", said);
     }
     if (h->retries < RETRIES)
         return retry(h);
-    conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closes before it says anything, "
-                     "%d times in a row: %s", config->port, config->hostname, RETRIES + 1, text);
+    conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closed the connection before "
+                     "sending its banner (%d attempts): %s", config->port, config->hostname,
+                     RETRIES + 1, text);
     return conn_failure_hint(&h->why, "sshd's MaxStartups or PerSourcePenalties may be too low, "
-                             "or it is not sshd; fewer at a time: --fanout");
+                             "or this is not sshd; a smaller --fanout opens fewer at once");
 }
 
-/* Wait a while, up to twice as long each time, then connect anew. Random, so
- * that the connections that sshd has dropped together do not come back
- * together. */
+/* Wait a while, up to twice as long each time, then connect anew. The time is random, so that
+ * connections that sshd dropped together do not return together. */
 static int retry(struct handshake *h)
 {
     double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - h->retries));
     uint32_t random;
 
     h->retries++;
-    log_debug("%s: closed before the banner, attempt %d of %d follows", h->target.host,
+    log_debug("%s: closed before the banner; next is attempt %d of %d", h->target.host,
               h->retries + 1, RETRIES + 1);
     drop_session(h);
     enter(h, STAGE_CONNECT);
@@ -243,7 +241,7 @@ static int retry(struct handshake *h)
     return 0;
 }
 
-/* Back to nothing but config and addresses. */
+/* Keep only config and addresses. */
 static void drop_session(struct handshake *h)
 {
     if (h->ready != NULL)
@@ -329,8 +327,8 @@ static void kex_late(struct handshake *h)
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
                          "banner within %g s", config->port, config->hostname, limit_s);
     else {
-        proxy_complaint(&h->route.proxy, said, sizeof said);
-        conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
+        proxy_stderr(&h->route.proxy, said, sizeof said);
+        conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command sent no SSH banner "
                          "within %g s: %s%s%s", limit_s, config->proxy_command,
                          said[0] != '\0' ? ": " : "", said);
     }
@@ -348,9 +346,9 @@ static void news_cb(void *arg)
     advance(arg);
 }
 
-/* Take steps until one has to wait. After each packet libssh wants to hear that
- * the socket can be written to before it sends another: it nearly always can,
- * and calling the step once more finds out without a turn of the loop. */
+/* Take steps until one has to wait. After each packet libssh wants to know that the socket is
+ * writable before it sends another: it nearly always is, and calling the step once more finds out
+ * without a turn of the loop. */
 static void advance(struct handshake *h)
 {
     bool has_tried = false;
@@ -406,9 +404,9 @@ static void stop_waiting(struct handshake *h)
     h->ready = NULL;
 }
 
-/* Wait for what libssh waits for; asked afresh each time, since a new key
- * exchange can turn a reader into a writer. Delayed ACKs of 40 ms would double
- * the length of a handshake, and TCP goes back to them whenever it likes. */
+/* Wait for what libssh waits for; ask each time, since a new key exchange can turn a reader into
+ * a writer. Delayed ACKs of 40 ms would double the time of a handshake, and TCP may return to
+ * them at any time. */
 static void wait_ready(struct handshake *h)
 {
     int fd = ssh_get_fd(h->session), on = 1;

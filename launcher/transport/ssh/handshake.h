@@ -1,8 +1,8 @@
-/* handshake.h - from a hostfile's name to the agent there, over SSH
+/* handshake.h - from a name in the hostfile to the agent there, over SSH
  *
- * Climbs through the stages that conn.h names, with a deadline for each, until the agent
- * has answered with its nonce. What it has made by then (session, channel) it keeps for
- * the connection's life: conn_ssh.c uses it from there on.
+ * Passes through the stages that conn.h names, with a deadline for each, until the agent has
+ * answered with its nonce. The session and channel live as long as the connection: conn_ssh.c
+ * uses them from there on.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HANDSHAKE_H
@@ -18,8 +18,8 @@ struct handshake;
 struct handshake_ops {
     /* The next stage has begun. */
     void (*stage)(const char *stage, void *arg);
-    /* One of these two ends it, as its last call. remote's stream carries frames; nobody
-     * watches its socket any more. It is the handshake's. */
+    /* One of these two ends it, as its last call. The stream of remote carries frames; the
+     * handshake still owns remote, but no longer watches its socket. */
     void (*done)(struct remote *remote, void *arg);
     /* The callee may handshake_free(). */
     void (*failed)(const struct conn_failure *why, void *arg);
@@ -31,7 +31,7 @@ struct handshake *handshake_new(struct event_base *base, const struct conn_targe
                                 void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);
-/* Of the command at the far end: it shall end. False when there is none. */
+/* Close the input of the command at the far end, so that it ends. False if there is none. */
 bool handshake_close_input(struct handshake *handshake);
 /* Ends the SSH session too. NULL is fine. */
 void handshake_free(struct handshake *handshake);

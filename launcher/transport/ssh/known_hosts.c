@@ -41,9 +41,9 @@ static const char *main_file(const struct known_hosts *known);
 
 /* ---- gathering ---- */
 
-/* The first name is the one ssh would use. The others are other names of the
- * same node that the user has vouched for: without the port, as ssh also
- * accepts, and the hostfile's own name for it, when addr= leads elsewhere. */
+/* The first name is the one that ssh would use. The others are names of the same node that the
+ * user has vouched for: without the port, which ssh also accepts, and the name in the hostfile if
+ * addr= leads elsewhere. */
 void known_hosts_find(struct known_hosts *known, const struct ssh_config *config,
                       const char *alias)
 {
@@ -90,7 +90,7 @@ void known_hosts_clear(struct known_hosts *known)
     *known = (struct known_hosts){ 0 };
 }
 
-/* A file that cannot be read holds no known host: the check then says so. */
+/* A file that cannot be read contains no known host: the check then reports it. */
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names)
 {
     struct error why;
@@ -129,7 +129,7 @@ static void read_line(struct known_hosts *known, char *text, const struct strlis
         host.is_revoked = true;
         text += 8 + strspn(text + 8, " \t");
     }
-    /* @cert-authority: libssh does not take certificates of hosts. */
+    /* @cert-authority: libssh does not support certificates of hosts. */
     if (*text == '\0' || *text == '#' || *text == '@' || known->count == ENTRIES_MAX ||
         !can_match(text, names))
         return;
@@ -147,8 +147,8 @@ static void read_line(struct known_hosts *known, char *text, const struct strlis
     known->entry[known->count++] = host;
 }
 
-/* Sorts out most lines of a long file without libssh, which copies and cuts
- * each one up: only plain names that do not contain ours are sure misses. */
+/* Skip most lines of a long file without libssh, which copies and splits each one: only plain
+ * names that do not contain ours are certain misses. */
 static bool can_match(const char *text, const struct strlist *names)
 {
     size_t size = strcspn(text, " \t"), i;
@@ -248,7 +248,7 @@ int known_hosts_check(const struct known_hosts *known, ssh_session session,
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);
     else if (same == NULL)
-        log_info("%s: unknown host key %s accepted: StrictHostKeyChecking is off", known->name,
+        log_info("%s: accepted the unknown host key %s: StrictHostKeyChecking is off", known->name,
                  got);
     free(got);
     ssh_key_free(shown);
@@ -275,7 +275,7 @@ static int refuse_changed(const struct known_hosts *known, const struct known_ho
     conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
                      "has %s for %s", got, old->file, old->line, was, known->name);
     conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
-                           "ssh-keyscan -p %d %s >> %s; if not, someone may be in between",
+                           "ssh-keyscan -p %d %s >> %s; if not, the connection may be intercepted",
                       known->name, old->file, known->config->port, known->config->hostname,
                       old->file);
     free(was);

@@ -1,14 +1,12 @@
-/* known_hosts.h - is the server's key the one the user knows?
+/* known_hosts.h - is the key of the server the one that the user knows?
  *
- * All known_hosts entries of one host are gathered before the key exchange,
- * which then asks the server for a type of key that is known, and the key that
- * came is checked against them afterwards. A key that differs from a known one
- * of its type is always refused; an unknown host is refused unless ssh config
- * says StrictHostKeyChecking no. Nothing is ever written or asked.
+ * All known_hosts entries of one host are gathered before the key exchange, which then asks the
+ * server for a type of key that is known, and the server's key is checked against them
+ * afterwards. A key that differs from a known one of its type is always refused; an unknown host
+ * is refused unless ssh config says StrictHostKeyChecking no. Nothing is ever written or asked.
  *
- * libssh could check by itself, but names no file and line, gives up on a file
- * at the first malformed line, and with StrictHostKeyChecking no lets a changed
- * key pass.
+ * libssh could check this itself, but names no file and line, gives up on a file at the first
+ * malformed line, and accepts a changed key with StrictHostKeyChecking no.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KNOWN_HOSTS_H
@@ -23,7 +21,7 @@ struct known_host {
     ssh_key key;
     char   *file;
     int     line;
-    bool    is_exact;   /* under the name and port we connect to, not under the alias */
+    bool    is_exact;   /* under the name and port that we connect to, not under the alias */
     bool    is_revoked; /* @revoked: this very key is refused */
 };
 
@@ -34,7 +32,7 @@ struct known_hosts {
     size_t                   count;
 };
 
-/* alias: the hostfile's name; a key that is known under it will do as well. */
+/* alias: the name in the hostfile; a key that is known under it is accepted as well. */
 void known_hosts_find(struct known_hosts *known, const struct ssh_config *config,
                       const char *alias);
 void known_hosts_clear(struct known_hosts *known);

@@ -19,12 +19,12 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define COMPLAINT_MAX 4096        /* kept of what it says */
-#define READ_MAX      (64 * 1024) /* at a time: all that a pipe holds */
+#define STDERR_MAX 4096        /* of its stderr, for an error text */
+#define READ_MAX      (64 * 1024) /* at a time: all that fits into a pipe */
 
 static int  spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd);
-static void listen_to(struct proxy *proxy, struct event_base *base, int err_fd);
-static void said_cb(evutil_socket_t fd, short what, void *arg);
+static void watch_stderr(struct proxy *proxy, struct event_base *base, int err_fd);
+static void stderr_cb(evutil_socket_t fd, short what, void *arg);
 
 int proxy_start(struct proxy *proxy, struct event_base *base, const char *command, int *fd,
                 struct error *err)
@@ -50,7 +50,7 @@ int proxy_start(struct proxy *proxy, struct event_base *base, const char *comman
         return err_set(err, "/bin/sh for the proxy command: %s", strerror(rc));
     }
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    listen_to(proxy, base, err_pipe[0]);
+    watch_stderr(proxy, base, err_pipe[0]);
     *fd = pair[0];
     return 0;
 }
@@ -61,49 +61,49 @@ void proxy_stop(struct proxy *proxy)
 
     if (proxy->pid > 0 && !child_is_gone(proxy->pid)) {
         kill(proxy->pid, SIGTERM);
-        children_leaving(proxy->pid);
+        children_ending(proxy->pid);
     }
-    if (proxy->ears != NULL) {
-        err_fd = event_get_fd(proxy->ears);
-        event_free(proxy->ears);
+    if (proxy->err_readable != NULL) {
+        err_fd = event_get_fd(proxy->err_readable);
+        event_free(proxy->err_readable);
         close(err_fd);
-        evbuffer_free(proxy->said);
+        evbuffer_free(proxy->stderr_text);
     }
     *proxy = (struct proxy){ 0 };
 }
 
-void proxy_complaint(struct proxy *proxy, char *text, size_t size)
+void proxy_stderr(struct proxy *proxy, char *text, size_t size)
 {
-    if (proxy->ears == NULL) {
+    if (proxy->err_readable == NULL) {
         text[0] = '\0';
         return;
     }
-    said_cb(event_get_fd(proxy->ears), EV_READ, proxy); /* its last words */
-    sanitize_tail((char *)evbuffer_pullup(proxy->said, -1), evbuffer_get_length(proxy->said), text,
-                   size);
+    stderr_cb(event_get_fd(proxy->err_readable), EV_READ, proxy); /* the last of it */
+    sanitize_tail((char *)evbuffer_pullup(proxy->stderr_text, -1),
+                  evbuffer_get_length(proxy->stderr_text), text, size);
 }
 
-static void listen_to(struct proxy *proxy, struct event_base *base, int err_fd)
+static void watch_stderr(struct proxy *proxy, struct event_base *base, int err_fd)
 {
     fcntl(err_fd, F_SETFL, O_NONBLOCK);
-    proxy->ears = xevent_new(base, err_fd, said_cb, proxy);
-    proxy->said = evbuffer_new();
-    if (proxy->said == NULL)
+    proxy->err_readable = xevent_new(base, err_fd, stderr_cb, proxy);
+    proxy->stderr_text = evbuffer_new();
+    if (proxy->stderr_text == NULL)
         xalloc_die();
-    xevent_watch(proxy->ears, EV_READ);
+    xevent_watch(proxy->err_readable, EV_READ);
 }
 
-static void said_cb(evutil_socket_t fd, short what, void *arg)
+static void stderr_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct proxy *proxy = arg;
-    int           n = evbuffer_read(proxy->said, fd, READ_MAX);
-    size_t        kept = evbuffer_get_length(proxy->said);
+    int           n = evbuffer_read(proxy->stderr_text, fd, READ_MAX);
+    size_t        kept = evbuffer_get_length(proxy->stderr_text);
 
     (void)what;
-    if (kept > COMPLAINT_MAX)
-        evbuffer_drain(proxy->said, kept - COMPLAINT_MAX);
+    if (kept > STDERR_MAX)
+        evbuffer_drain(proxy->stderr_text, kept - STDERR_MAX);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        event_del(proxy->ears);
+        event_del(proxy->err_readable);
 }
 
 static int spawn_shell(pid_t *pid, const char *command, int in_out, int err_fd)

@@ -14,7 +14,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define PUSH_BYTES_PER_S (64 * 1024) /* a push may take as long as on such a link */
+#define PUSH_BYTES_PER_S (64 * 1024) /* a push may take this long on a slow link */
 
 static int  open_channel(struct remote *r, struct conn_failure *why);
 static int  run_command(struct remote *r, struct conn_failure *why);
@@ -34,7 +34,7 @@ void remote_init(struct remote *r, ssh_session session, const struct ssh_config 
 
 void remote_clear(struct remote *r)
 {
-    bootstrap_clear(&r->bootstrap);
+    agent_start_clear(&r->start);
     ssh_stream_clear(&r->stream);
     *r = (struct remote){ 0 };
 }
@@ -55,8 +55,8 @@ bool remote_close_input(struct remote *r)
     if (!r->is_asked)
         return false;
     evbuffer_drain(r->stream.out, evbuffer_get_length(r->stream.out));
-    r->is_leaving = ssh_channel_send_eof(r->stream.channel) != SSH_ERROR;
-    return r->is_leaving;
+    r->is_ending = ssh_channel_send_eof(r->stream.channel) != SSH_ERROR;
+    return r->is_ending;
 }
 
 void remote_late(struct remote *r, struct conn_failure *why)
@@ -64,7 +64,8 @@ void remote_late(struct remote *r, struct conn_failure *why)
     char shell[768];
 
     if (!r->is_asked) {
-        conn_failure_set(why, EXIT_WAITED, "sshd opened no session within %g s", r->timeout_s);
+        conn_failure_set(why, EXIT_WAITED, "sshd did not open a session within %g s",
+                         r->timeout_s);
         return;
     }
     describe_shell(r, shell, sizeof shell);
@@ -75,7 +76,7 @@ void remote_late(struct remote *r, struct conn_failure *why)
 int remote_ended(struct remote *r, struct conn_failure *why)
 {
     const struct ssh_stream *s = &r->stream;
-    size_t                   count = evbuffer_get_length(s->grumble);
+    size_t                   count = evbuffer_get_length(s->stderr_text);
     char                     said[640] = "", end[64];
 
     if (s->exit_status == 0 && s->exit_signal[0] == '\0')
@@ -83,7 +84,7 @@ int remote_ended(struct remote *r, struct conn_failure *why)
     describe_end(s, end, sizeof end);
     why->is_cut = s->exit_status < 0 && s->exit_signal[0] == '\0';
     if (count > 0)
-        sanitize_tail((const char *)evbuffer_pullup(s->grumble, -1), count, said, sizeof said);
+        sanitize_tail((const char *)evbuffer_pullup(s->stderr_text, -1), count, said, sizeof said);
     return conn_failure_set(why, EXIT_LOST, "muster-agent %s%s%s", end,
                             said[0] != '\0' ? ": " : "", said);
 }
@@ -99,24 +100,26 @@ static int open_channel(struct remote *r, struct conn_failure *why)
             xalloc_die();
         ssh_stream_init(&r->stream, r->session, channel);
     }
-    rc = result_of(r, ssh_channel_open_session(r->stream.channel), "sshd opens no session", why);
+    rc = result_of(r, ssh_channel_open_session(r->stream.channel),
+                   "sshd refused to open a session", why);
     r->is_channel_open = rc > 0;
     return rc;
 }
 
-/* The opening line goes out with the request, without waiting for its answer:
- * a round trip less. */
+/* The opening line is sent with the request, without waiting for the answer: this saves a round
+ * trip. */
 static int run_command(struct remote *r, struct conn_failure *why)
 {
-    char *command = bootstrap_command(r->agent, r->has_replaced);
+    char *command = agent_start_command(r->agent, r->has_replaced);
     int   rc = result_of(r, ssh_channel_request_exec(r->stream.channel, command),
-                         "sshd runs no command", why);
+                         "sshd refused to run a command", why);
 
     free(command);
     if (rc >= 0 && !r->is_asked) {
         r->is_asked = true;
-        if (bootstrap_start(&r->bootstrap, r->agent, r->has_replaced, r->stream.out) < 0)
-            return conn_failure_set(why, EXIT_INTERNAL, "no random bytes for a nonce");
+        if (agent_start_begin(&r->start, r->agent, r->has_replaced, r->stream.out) < 0)
+            return conn_failure_set(why, EXIT_INTERNAL,
+                                    "OpenSSL could not generate random numbers");
         if (ssh_stream_turn(&r->stream) < 0)
             return result_of(r, SSH_ERROR, "connection lost", why);
     }
@@ -126,27 +129,27 @@ static int run_command(struct remote *r, struct conn_failure *why)
 
 static int talk(struct remote *r, struct conn_failure *why)
 {
-    enum bootstrap_result result;
+    enum agent_start_result result;
 
     do {
         if (ssh_stream_turn(&r->stream) < 0)
             return result_of(r, SSH_ERROR, "connection lost", why);
-        if (r->is_leaving)
+        if (r->is_ending)
             return ssh_stream_has_ended(&r->stream) ? -1 : 0;
-        result = bootstrap_feed(&r->bootstrap, r->stream.in, why);
-        if (result == BOOTSTRAP_PUSH) {
+        result = agent_start_feed(&r->start, r->stream.in, why);
+        if (result == AGENT_START_PUSH) {
             log_info("%s: pushing the agent (%zu bytes)", r->host, r->agent->size);
             r->timeout_s += (double)r->agent->size / PUSH_BYTES_PER_S;
         }
-    } while (result == BOOTSTRAP_PUSH);
-    if (result == BOOTSTRAP_FAILED)
+    } while (result == AGENT_START_PUSH);
+    if (result == AGENT_START_FAILED)
         return -1;
-    if (result == BOOTSTRAP_MORE)
+    if (result == AGENT_START_MORE)
         return ssh_stream_has_ended(&r->stream) ? ended_early(r, why) : 0;
-    if (r->bootstrap.noise > 0)
-        log_info("%s: skipped %zu bytes that the login shell printed", r->host,
-                 r->bootstrap.noise);
-    bootstrap_clear(&r->bootstrap);
+    if (r->start.noise > 0)
+        log_info("%s: skipped %zu bytes printed by the login shell", r->host,
+                 r->start.noise);
+    agent_start_clear(&r->start);
     return 1;
 }
 
@@ -159,16 +162,16 @@ static int result_of(struct remote *r, int rc, const char *what, struct conn_fai
     return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
 }
 
-/* The command ended before its nonce came. Once, that is blamed on the agent in
- * the node's cache: a new channel replaces it. */
+/* The command ended before its nonce came. The first time the agent in the cache of the node is
+ * blamed: a new channel replaces it. */
 static int ended_early(struct remote *r, struct conn_failure *why)
 {
     char shell[768], end[64];
 
     describe_end(&r->stream, end, sizeof end);
-    if (r->bootstrap.pushes == 0 && !r->has_replaced) {
+    if (r->start.pushes == 0 && !r->has_replaced) {
         log_info("%s: the shell or the agent in its cache %s, pushing it again", r->host, end);
-        bootstrap_clear(&r->bootstrap);
+        agent_start_clear(&r->start);
         ssh_stream_clear(&r->stream);
         r->is_channel_open = r->is_asked = r->is_running = false;
         r->has_replaced = true;
@@ -176,32 +179,32 @@ static int ended_early(struct remote *r, struct conn_failure *why)
     }
     describe_shell(r, shell, sizeof shell);
     conn_failure_set(why, EXIT_PROTOCOL, "%s%s", shell, end);
-    if (r->bootstrap.pushes > 0)
-        return conn_failure_hint(why, "the agent was pushed and does not start: is %s built for "
+    if (r->start.pushes > 0)
+        return conn_failure_hint(why, "the agent was pushed but does not start: is %s built for "
                                       "this node's processor?", r->agent->path);
     return conn_failure_hint(why, "try: ssh -p %d %s@%s true", r->config->port, r->config->user,
                              r->config->hostname);
 }
 
-/* "the login shell printed "..." and ", what went to stderr first. */
+/* "the login shell printed "..." and ", with its stderr if there is any. */
 static void describe_shell(struct remote *r, char *text, size_t size)
 {
-    size_t count = evbuffer_get_length(r->stream.grumble);
+    size_t count = evbuffer_get_length(r->stream.stderr_text);
     char   said[640] = "";
 
     if (count > 0)
-        sanitize_tail((const char *)evbuffer_pullup(r->stream.grumble, -1), count, said,
+        sanitize_tail((const char *)evbuffer_pullup(r->stream.stderr_text, -1), count, said,
                        sizeof said);
-    bootstrap_end(&r->bootstrap, r->stream.in);
+    agent_start_end(&r->start, r->stream.in);
     if (said[0] == '\0')
-        bootstrap_noise(&r->bootstrap, said, sizeof said);
+        agent_start_noise(&r->start, said, sizeof said);
     if (said[0] != '\0')
         snprintf(text, size, "the login shell printed \"%s\" and ", said);
     else
         snprintf(text, size, "the login shell ");
 }
 
-/* A login shell that has waited for its command says 128 and the signal's number. */
+/* A login shell that waited for its command exits with 128 and the number of the signal. */
 static void describe_end(const struct ssh_stream *s, char *text, size_t size)
 {
     const char *signal = s->exit_status > 128 ? sigabbrev_np(s->exit_status - 128) : NULL;

@@ -1,8 +1,7 @@
-/* remote_agent.h - the agent at the far end of an SSH session
+/* remote_agent.h - starts the agent at the far end of an SSH session
  *
- * Opens a channel, has the login shell run the bootstrap script, pushes the
- * agent where it is missing or damaged, and is done when the nonce has come:
- * then stream carries frames.
+ * Opens a channel, has the login shell run the start script (agent_start.h), pushes the agent if
+ * it is missing or damaged, and is done when the nonce has come: then stream carries frames.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REMOTE_AGENT_H
@@ -23,14 +22,14 @@
 struct remote {
     ssh_session              session; /* NULL: not begun. This and the next four are borrowed */
     const struct ssh_config *config;
-    const struct agent_file  *agent;
+    const struct agent_file *agent;
     const char              *host;    /* for the log */
     struct ssh_stream        stream;
-    struct bootstrap         bootstrap;
+    struct agent_start       start;
     double                   timeout_s; /* grows when the agent must be pushed */
-    bool is_channel_open, is_asked, is_running; /* steps that are behind us */
-    bool is_leaving;   /* its input is closed: only its end is of interest */
-    bool has_replaced; /* the agent in the node's cache was given up */
+    bool is_channel_open, is_asked, is_running; /* steps that are done */
+    bool is_ending;    /* its input is closed: only its end matters */
+    bool has_replaced; /* the agent in the cache is damaged: push another */
 };
 
 void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
@@ -38,17 +37,17 @@ void remote_init(struct remote *remote, ssh_session session, const struct ssh_co
 /* Before ssh_free(session). */
 void remote_clear(struct remote *remote);
 
-/* 1: the stream is open. 0: call again when the session has news. -1: see why. */
+/* 1: the stream is open. 0: call again when there is news of the session. -1: see why. */
 int remote_step(struct remote *remote, struct conn_failure *why);
 
-/* The command at the far end shall end; go on taking steps, or turns of the stream, until it
- * has. False when there is none. */
+/* Make the command at the far end end; continue with steps, or turns of the stream, until it has.
+ * False if there is none. */
 bool remote_close_input(struct remote *remote);
 
-/* Say in why what the shell did instead, when time is up. */
+/* The deadline is over: say in why what the shell did instead. */
 void remote_late(struct remote *remote, struct conn_failure *why);
 
-/* After the stream has ended: 0 when the agent went with status 0, else -1 and why. */
+/* After the stream has ended: 0 if the agent exited with 0, else -1 and why. */
 int remote_ended(struct remote *remote, struct conn_failure *why);
 
 #endif

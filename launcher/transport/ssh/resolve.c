@@ -19,7 +19,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Name service modules run on this stack; nscd and sssd clients want some. */
+/* Name service modules run on this stack; those of nscd and sssd need some room. */
 #define STACK_BYTES (512 * 1024)
 
 struct resolve {
@@ -27,7 +27,7 @@ struct resolve {
     char         port[8];
     int          family;
     int          wake_fd; /* eventfd: the answer is there */
-    atomic_bool  is_left; /* one of thread and loop has gone: the other frees */
+    atomic_bool  is_left; /* thread or loop is done with it: the other frees it */
 
     struct addrinfo *found;
     int              error; /* of getaddrinfo */
@@ -58,7 +58,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, int por
     r->arg = arg;
     r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (r->wake_fd < 0) {
-        err_set(err, "no descriptor to look the name up: %s", strerror(errno));
+        err_set(err, "cannot look up the name: no descriptor: %s", strerror(errno));
         atomic_store(&r->is_left, true);
         leave(r);
         return NULL;
@@ -78,7 +78,7 @@ struct resolve *resolve_start(struct event_base *base, const char *host, int por
     rc = pthread_create(&thread, &attr, resolve_thread, r);
     pthread_attr_destroy(&attr);
     if (rc != 0) {
-        err_set(err, "no thread to look the name up: %s", strerror(rc));
+        err_set(err, "cannot look up the name: no thread: %s", strerror(rc));
         atomic_store(&r->is_left, true);
         resolve_free(r);
         return NULL;

@@ -90,7 +90,7 @@ void route_late(const struct route *r, double limit_s, struct conn_failure *why)
     struct error tried = { "" };
 
     if (r->dial == NULL) {
-        conn_failure_set(why, EXIT_UNREACHABLE, "no answer from the name service about %s "
+        conn_failure_set(why, EXIT_UNREACHABLE, "the name service did not answer about %s "
                          "within %g s", r->config->hostname, limit_s);
         return;
     }

@@ -1,8 +1,8 @@
 /* route.h - a socket to the sshd of one host
  *
- * The host's name is looked up (resolve.h) and its addresses are dialled (dial.h); or else ssh
- * config has a proxy command, which takes the place of both (proxy.h). The caller keeps the
- * deadlines and says when to hang up.
+ * The name of the host is looked up (resolve.h) and its addresses are dialled (dial.h); if ssh
+ * config has a proxy command, that replaces both (proxy.h). The caller keeps the deadlines and
+ * decides when to hang up.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ROUTE_H
@@ -22,7 +22,7 @@
 struct route {
     struct event_base       *base;
     const struct ssh_config *config; /* borrowed */
-    void                   (*news)(void *arg); /* the step in hand can go on; may free the route */
+    void                   (*news)(void *arg); /* the step can continue; may free it */
     void                    *arg;
     struct resolve          *resolve;
     struct addrinfo         *addresses;
@@ -38,11 +38,11 @@ void route_init(struct route *route, struct event_base *base, const struct ssh_c
 void route_clear(struct route *route);
 
 /* Two steps. 1: done. 0: call again when there is news. -1: see why. After the second one fd is
- * connected; whoever takes it leaves -1 there. */
+ * connected; whoever takes it sets fd to -1. */
 int route_resolve(struct route *route, struct conn_failure *why);
 int route_connect(struct route *route, struct conn_failure *why);
 
-/* The step in hand has not been done within limit_s: say in why what it waited for. */
+/* The current step was not done within limit_s: say in why what it waited for. */
 void route_late(const struct route *route, double limit_s, struct conn_failure *why);
 
 /* Back to before route_connect(). */

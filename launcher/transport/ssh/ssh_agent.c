@@ -81,7 +81,7 @@ static int ask(const char *path, struct error *err)
     return count;
 }
 
-/* A refusal is five bytes long, and nothing follows. */
+/* A refusal is five bytes long, with nothing after it. */
 static int exchange(int fd, struct error *err)
 {
     unsigned char request[5] = { 0, 0, 0, 1, REQUEST_IDENTITIES }, head[5], count[4];
@@ -92,8 +92,8 @@ static int exchange(int fd, struct error *err)
         return err_set(err, "it does not answer");
     size = get_u32(head);
     if (head[4] != IDENTITIES_ANSWER || size < 5 || size > ANSWER_BYTES_MAX)
-        return err_set(err, "it is locked, or no ssh agent");
+        return err_set(err, "it is locked, or not an ssh agent");
     if (recv(fd, count, sizeof count, MSG_WAITALL) != sizeof count)
-        return err_set(err, "it does not answer to the end");
+        return err_set(err, "its answer is incomplete");
     return (int)(get_u32(count) & 0x7fffffff);
 }

@@ -1,10 +1,10 @@
 /* ssh_auth.c - see ssh_auth.h
  *
- * libssh's talk with the ssh agent blocks. It is a process of this user on this
- * machine that answers within milliseconds, or it has been asked to confirm
- * each use (ssh-add -c) and then every launcher waits for the person. What must
- * not happen is a hang for ever behind a dead socket, such as a forwarded one
- * whose far end has gone: so ssh_agent.c asks first, with a deadline.
+ * libssh blocks while it talks to the ssh agent. That is a process of this user on this machine
+ * that answers within milliseconds, unless it has to ask for a confirmation of each use (ssh-add
+ * -c): then every launcher waits for the person. What must not happen is to wait forever on a
+ * dead socket, such as a forwarded one whose far end is gone: so ssh_agent.c asks first, with a
+ * deadline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -88,8 +88,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 {
     int rc;
 
-    /* Before any key: which RSA signatures the server takes (EXT_INFO) is only
-     * known for certain once it has answered this. */
+    /* Before any key: which RSA signatures the server accepts (EXT_INFO) is certain only after it
+     * has answered this. */
     if (!auth->is_asked) {
         rc = ssh_service_request(auth->session, "ssh-userauth");
         if (rc == SSH_AGAIN)
@@ -104,8 +104,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
             return 1;
         if (rc == SSH_AUTH_AGAIN)
             return 0;
-        /* Otherwise it was the signature that failed, as when the agent's
-         * owner did not confirm it. */
+        /* Otherwise the signature failed, for example because the owner of the agent did not
+         * confirm it. */
         if (rc == SSH_AUTH_ERROR && !ssh_is_connected(auth->session))
             return refuse(auth, why);
         if (rc == SSH_AUTH_PARTIAL)
@@ -116,8 +116,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 
 /* ---- candidates ---- */
 
-/* A certificate that the config names goes with each key; CERT_FILE as ssh
- * guesses it, beside the key, only where it exists. */
+/* A certificate named by the config is tried with each key; CERT_FILE, which ssh looks for beside
+ * the key, only if it exists. */
 static void add_files(struct ssh_auth *auth)
 {
     const struct strlist *files = &auth->config->identity_files;
@@ -171,8 +171,8 @@ static int offer_agent(struct ssh_auth *auth)
     return rc;
 }
 
-/* By a socket of ours: libssh 0.9 knows no IdentityAgent, and the session closes
- * it in the end. */
+/* Through a socket of our own: libssh 0.9 knows no IdentityAgent. The session closes it in the
+ * end. */
 static int reach_agent(struct ssh_auth *auth)
 {
     struct error err = { "libssh cannot use it" };
@@ -223,10 +223,10 @@ static void note(struct buffer *notes, const char *text, const char *more)
 
 /* ---- failing ---- */
 
-/* The connection itself failed, as after too many keys. */
+/* The connection failed, for example after too many keys. */
 static int refuse(struct ssh_auth *auth, struct conn_failure *why)
 {
-    conn_failure_set(why, EXIT_REFUSED, "the server hung up: %s (tried %s)",
+    conn_failure_set(why, EXIT_REFUSED, "the server closed the connection: %s (tried %s)",
                      ssh_get_error(auth->session),
                      auth->tried.size > 0 ? text_of(&auth->tried) : "no key yet");
     if (strstr(why->text, "Too many authentication failures") != NULL)
@@ -241,7 +241,7 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
 
     list_methods(methods, offered, sizeof offered);
     if (auth->at < auth->count)
-        conn_failure_set(why, EXIT_REFUSED, "the server took the key and wants %s as well",
+        conn_failure_set(why, EXIT_REFUSED, "the server accepted the key but also requires %s",
                          offered);
     else if (auth->tried.size == 0)
         conn_failure_set(why, EXIT_REFUSED, "no key to offer (%s)", text_of(&auth->skipped));
@@ -250,9 +250,11 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
                          "offers %s)", auth->config->user, text_of(&auth->tried),
                          offered);
     if (auth->encrypted != NULL)
-        conn_failure_hint(why, "%s is encrypted: ssh-add it", auth->encrypted);
+        conn_failure_hint(why, "%s is encrypted: add it to an ssh agent with ssh-add",
+                          auth->encrypted);
     else if (methods != 0 && !(methods & SSH_AUTH_METHOD_PUBLICKEY))
-        conn_failure_hint(why, "muster only uses keys, which this server does not take");
+        conn_failure_hint(why, "muster can only log in with keys, which this server does not "
+                               "accept");
     else
         conn_failure_hint(why, "try: ssh-copy-id -p %d %s@%s", auth->config->port,
                           auth->config->user, auth->config->hostname);

@@ -1,7 +1,7 @@
 /* ssh_config.c - see ssh_config.h
  *
- * Tokens such as %h can only be expanded when all files have been read, so
- * that comes first (ssh_settings.c).
+ * Tokens such as %h can only be expanded when all files have been read, so reading comes first
+ * (ssh_settings.c).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -229,8 +229,7 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     return config->proxy_command != NULL ? 0 : -1;
 }
 
-/* The ssh command that ProxyJump stands for. BatchMode: a question would hang
- * the start. */
+/* The ssh command that ProxyJump stands for. BatchMode: a question would stop the start. */
 static char *jump_command(const struct ssh_settings *s, struct error *err)
 {
     const char   *jump = s->value[KEY_PROXY_JUMP].item[0];
@@ -256,7 +255,7 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
         buffer_add_text(&made, " ");
         jump = last + 1;
     }
-    /* A URI is the one form of a destination that takes a port along. */
+    /* A URI is the only form of a destination that can contain a port. */
     buffer_add_text(&made, "-W '[%h]:%p' ");
     if (strncmp(jump, "ssh://", 6) != 0)
         buffer_add_text(&made, "ssh://");
@@ -270,8 +269,8 @@ static char *copy_value(const struct ssh_settings *s, enum keyword key)
     return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
 }
 
-/* Text with ~ and %x replaced; caller frees. NULL with err, which names the
- * place that key was set at. */
+/* Text with ~ and %x replaced; caller frees. NULL with err, which names the place where that key
+ * was set. */
 static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
                     enum keyword key, const char *text, struct error *err)
 {

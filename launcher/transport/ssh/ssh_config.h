@@ -1,14 +1,12 @@
-/* ssh_config.h - what the user's ssh config says about one host
+/* ssh_config.h - what the ssh config of the user says about one host
  *
- * Hostfile entries are often aliases out of ~/.ssh/config, so muster must read
- * them as ssh does: the first value of a keyword wins, lists add up, Host and
- * Match select, Include nests. libssh has a parser too, but it does not give
- * back the list of identity files, does not know CertificateFile and
- * HostKeyAlias, and refuses aliases with '_'.
+ * Names in a hostfile are often aliases from ~/.ssh/config, so muster must read it as ssh does:
+ * the first value of a keyword wins, lists add up, Host and Match select, Include nests. libssh
+ * has a parser too, but it does not return the list of identity files, does not know
+ * CertificateFile and HostKeyAlias, and refuses aliases with '_'.
  *
- * Not done: Match exec, canonical, final and the like count as not matching
- * (negated ones too); of StrictHostKeyChecking, accept-new is as strict as yes,
- * since muster does not write known_hosts.
+ * Not done: Match exec, canonical, final and the like count as not matching (negated ones too);
+ * StrictHostKeyChecking accept-new is as strict as yes, since muster does not write known_hosts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_CONFIG_H

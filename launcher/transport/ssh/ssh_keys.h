@@ -1,7 +1,6 @@
-/* ssh_keys.h - the user's private keys, each read once for all connections
+/* ssh_keys.h - the private keys of the user, each read once for all connections
  *
- * The only state that connections share. It holds secrets, so it goes with the
- * last user.
+ * The only state that connections share. It contains secrets, so it is freed with its last user.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_KEYS_H
@@ -16,7 +15,7 @@ enum ssh_key_state {
     SSH_KEY_BAD,       /* not a private key that libssh can read */
 };
 
-/* Every user takes and drops the store. */
+/* Each user takes the store and drops it. */
 void ssh_keys_take(void);
 void ssh_keys_drop(void);
 

@@ -10,9 +10,9 @@
 #include "log.h"
 #include "xalloc.h"
 
-/* libssh as measured: the AES modes are in hardware, and the faster the cipher
- * the faster the output. sntrup761 would cost 50 ms of CPU a connection, but
- * libssh 0.10 has none; say what we want nevertheless. */
+/* As measured with libssh: the AES modes are in hardware, and the faster the cipher the faster
+ * the output. sntrup761 would cost 50 ms of CPU per connection; libssh 0.10 does not have it, but
+ * newer ones may. */
 #define CIPHERS "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com," \
                 "aes256-ctr,aes192-ctr,aes128-ctr"
 #define KEX "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256," \
@@ -56,8 +56,7 @@ ssh_session ssh_session_new(int fd, const struct ssh_config *config,
     return session;
 }
 
-/* An algorithm list that libssh has no part of is refused by it: then its own
- * defaults stay. */
+/* libssh refuses an algorithm list of which it knows no entry: then its own defaults stay. */
 static void set_algorithms(ssh_session session, enum ssh_options_e what, const char *list)
 {
     if (list != NULL && ssh_options_set(session, what, list) < 0)

@@ -1,8 +1,7 @@
-/* ssh_session.h - a libssh session set up the way muster wants it
+/* ssh_session.h - a libssh session, set up for muster
  *
- * Non-blocking, for a socket that is already connected, with what ssh config
- * says about algorithms and user, and muster's own preferences where it says
- * nothing.
+ * Non-blocking, for a socket that is already connected, with what ssh config says about
+ * algorithms and user, and with muster's preferences where it says nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_SESSION_H
@@ -14,8 +13,8 @@
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/ssh_config.h"
 
-/* NULL with err. The socket is the session's from the first ssh_connect() on:
- * ssh_free() closes it. (ssh_disconnect() would not.) */
+/* NULL with err. The socket belongs to the session from the first ssh_connect() on: ssh_free()
+ * closes it. (ssh_disconnect() would not.) */
 ssh_session ssh_session_new(int fd, const struct ssh_config *config,
                             const struct known_hosts *known, struct error *err);
 

@@ -63,7 +63,7 @@ static bool         match_comma_list(const char *text, const char *list);
 static bool         try_pattern(const char *text, const char *pattern, bool *is_match);
 static bool         match_pattern(const char *text, const char *pattern);
 
-/* The home directory is the password file's, whatever $HOME says, as in ssh. */
+/* The home directory is that of the password file, not $HOME, as for ssh. */
 void ssh_settings_init(struct ssh_settings *s, const struct conn_target *target)
 {
     const struct passwd *me = getpwuid(getuid());
@@ -101,7 +101,7 @@ int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
     return rc;
 }
 
-/* A folder among what Include finds is nothing to read, as in ssh. */
+/* A directory that Include finds is skipped, as by ssh. */
 static bool is_there(const char *path)
 {
     struct stat about;
@@ -148,7 +148,7 @@ static int read_line(struct ssh_settings *s, char *line, struct error *err)
     value = cut_keyword(line);
     key = find_keyword(line);
     if (key == KEY_COUNT)
-        return 0; /* one of the many that do not concern us */
+        return 0; /* a keyword that muster does not need */
     if (key == KEY_PROXY_COMMAND && *value != '\0')
         strlist_add(&words, value); /* for the shell, as it stands */
     else if (split_words(value, &words) < 0)
@@ -215,7 +215,7 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
 
     if (!s->is_active || (s->place[key] != NULL && !adds_up))
         return;
-    /* ProxyCommand and ProxyJump say the same thing: the first of both wins. */
+    /* ProxyCommand and ProxyJump exclude each other: the first of both wins. */
     if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
         (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
         return;
@@ -247,7 +247,7 @@ static enum keyword find_keyword(const char *name)
     return KEY_COUNT;
 }
 
-/* Words are apart by blanks; "..." holds one together; '#' starts a comment. */
+/* Words are separated by blanks; "..." is one word; '#' starts a comment. */
 static int split_words(const char *text, struct strlist *words)
 {
     const char *end;
@@ -323,8 +323,7 @@ static bool match_comma_list(const char *text, const char *list)
     return is_match && is_allowed;
 }
 
-/* A pattern in a list: *is_match when it matches; false when its '!' forbids
- * the whole list. */
+/* A pattern in a list: *is_match if it matches; false if its '!' excludes the whole list. */
 static bool try_pattern(const char *text, const char *pattern, bool *is_match)
 {
     if (pattern[0] == '!')

@@ -1,8 +1,7 @@
-/* ssh_settings.h - ssh config files, read but not yet understood
+/* ssh_settings.h - the lines of ssh config files that apply to one host
  *
- * The lines that apply to one host, as raw words with the place they came
- * from: Host, Match and Include have done their work, the rule that the first
- * value wins has been applied. ssh_config.c makes sense of them.
+ * Raw words with the place that they came from: Host, Match and Include have been applied, and
+ * the rule that the first value wins. ssh_config.c interprets them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_SETTINGS_H

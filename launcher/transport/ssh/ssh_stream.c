@@ -16,7 +16,7 @@
 
 #define TURN_BYTES   (512 * 1024) /* in and out together */
 #define WRITE_BYTES  (64 * 1024)  /* given to libssh at a time: two packets of OpenSSH */
-#define GRUMBLE_KEPT 4096
+#define STDERR_MAX 4096
 
 static struct evbuffer *new_buffer(void);
 static int              data_cb(ssh_session session, ssh_channel channel, void *data,
@@ -35,7 +35,7 @@ void ssh_stream_init(struct ssh_stream *s, ssh_session session, ssh_channel chan
     *s = (struct ssh_stream){ .session = session, .channel = channel, .exit_status = -1 };
     s->in = new_buffer();
     s->out = new_buffer();
-    s->grumble = new_buffer();
+    s->stderr_text = new_buffer();
     s->callbacks = (struct ssh_channel_callbacks_struct){
         .userdata = s,
         .channel_data_function = data_cb,
@@ -57,7 +57,7 @@ void ssh_stream_clear(struct ssh_stream *s)
     ssh_channel_free(s->channel);
     evbuffer_free(s->in);
     evbuffer_free(s->out);
-    evbuffer_free(s->grumble);
+    evbuffer_free(s->stderr_text);
     *s = (struct ssh_stream){ 0 };
 }
 
@@ -87,8 +87,8 @@ bool ssh_stream_is_eof(const struct ssh_stream *s)
     return ssh_channel_is_eof(s->channel) != 0;
 }
 
-/* The exit status and the end of file come in either order; a close comes last
- * and may come alone. is_eof is false as long as libssh holds bytes for us. */
+/* The exit status and the end of file come in either order; a close comes last and may come
+ * alone. is_eof is false as long as libssh holds bytes for us. */
 bool ssh_stream_has_ended(const struct ssh_stream *s)
 {
     return ssh_stream_is_eof(s) &&
@@ -117,10 +117,10 @@ static int data_cb(ssh_session session, ssh_channel channel, void *data, uint32_
             xalloc_die();
         return (int)size;
     }
-    evbuffer_add(s->grumble, data, size);
-    kept = evbuffer_get_length(s->grumble);
-    if (kept > GRUMBLE_KEPT)
-        evbuffer_drain(s->grumble, kept - GRUMBLE_KEPT);
+    evbuffer_add(s->stderr_text, data, size);
+    kept = evbuffer_get_length(s->stderr_text);
+    if (kept > STDERR_MAX)
+        evbuffer_drain(s->stderr_text, kept - STDERR_MAX);
     return (int)size;
 }
 

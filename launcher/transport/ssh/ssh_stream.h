@@ -1,15 +1,15 @@
 /* ssh_stream.h - bytes to and from the command of an SSH channel
  *
- * Feeds a non-blocking libssh channel from one evbuffer and drains it into
- * another. What makes that more than reading and writing:
+ * Feeds a non-blocking libssh channel from one evbuffer and drains it into another. What makes
+ * this more than reading and writing:
  *
  * - Bytes that libssh has decrypted do not make the socket readable again, so
- *   every turn goes on until a turn of libssh neither read nor sent anything.
- * - libssh reads 4 KiB at a time and says 0 both for "nothing there" and for
+ *   every turn continues until a turn of libssh neither read nor sent anything.
+ * - libssh reads 4 KiB at a time and returns 0 both for "nothing there" and for
  *   "part of a packet"; its byte counters tell these apart.
- * - After end of file, reading processes no packets any more; only asking for
- *   the exit status does.
- * - libssh queues without bound what the socket does not take, so we hand it
+ * - After end of file, reading processes no more packets; only asking for the
+ *   exit status does.
+ * - libssh queues without limit what the socket does not take, so we give it
  *   more only when it has nothing left to send.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ struct ssh_stream {
     ssh_session      session;
     ssh_channel      channel;
     struct evbuffer *in, *out; /* stdout of the command; its stdin */
-    struct evbuffer *grumble;  /* the last of its stderr */
+    struct evbuffer *stderr_text; /* the last of its stderr */
     bool             is_closed; /* by the server */
     int              exit_status; /* -1: not known */
     char             exit_signal[16]; /* "KILL"; "" for none */
@@ -35,8 +35,8 @@ struct ssh_stream {
     struct ssh_channel_callbacks_struct callbacks;
 };
 
-/* The session's and channel's callbacks point at stream from here on: it must
- * stay where it is until ssh_stream_clear(), which comes before ssh_free(). */
+/* The callbacks of session and channel point to stream from here on: it must not move until
+ * ssh_stream_clear(), which comes before ssh_free(). */
 void ssh_stream_init(struct ssh_stream *stream, ssh_session session, ssh_channel channel);
 void ssh_stream_clear(struct ssh_stream *stream);
 
@@ -47,7 +47,7 @@ int ssh_stream_turn(struct ssh_stream *stream);
 /* EV_READ, EV_WRITE: what to wait for before the next turn. */
 short ssh_stream_wants(const struct ssh_stream *stream);
 
-/* The command has ended and everything it said is in in. */
+/* The command has ended and all its output is in in. */
 bool ssh_stream_has_ended(const struct ssh_stream *stream);
 
 /* It has closed its stdout and may or may not have ended. */

@@ -115,7 +115,7 @@ finish_run 20
 ended 130
 kill -CONT "$reader"
 wait "$reader"
-says '[0-9]+ bytes of output were lost: stdout: nobody takes what is there to be read'
+says '[0-9]+ bytes of output were lost: stdout: the reader has stalled'
 ok "Ctrl-C, and he still rests: the loss is what he has not seen" json_says end.json \
     "0 <= $(stat -c %s shown) + d['lost_bytes'] - $(cat wrote) <= 65536"
 finish

@@ -17,10 +17,43 @@ missing=$(comm -23 known documented | tr '\n' ' ')
 is "muster.1 has every option" "$missing" ""
 
 # --local_rank is what the scripts get.
-muster --help | grep -oE -e '--[a-z][a-z0-9_-]*' | sed 's/^--//' | tr '_' '-' | sort -u >helped
+subcommands="run exec check clean bcast attach status stop"
+for word in "" $subcommands; do
+    muster $word --help
+done | grep -oE -e '--[a-z][a-z0-9_-]*' | sed 's/^--//' | tr '_' '-' | sort -u >helped
 is "--help invents none" "$(comm -13 known helped | grep -vx local-rank | tr '\n' ' ')" ""
-ok "--help is short enough to read" test "$(muster --help | wc -l)" -le 100
-is "--help fits 90 columns" "$(muster --help | awk 'length > 90')" ""
+ok "--help is short enough to read" test "$(muster --help | wc -l)" -le 50
+for word in $subcommands; do
+    ok "muster $word --help is, too" test "$(muster $word --help | wc -l)" -le 40
+    ok "... and has its own synopsis" sh -c "muster $word --help | head -n 1 | grep -q 'usage: muster.*\<$word\>'"
+done
+is "all fit 80 columns" "$(for word in "" $subcommands; do muster $word --help; done | awk 'length > 80')" ""
+
+# muster help opens the manual page on a terminal, if man finds one.
+muster exec --help >expected
+muster help exec >printed
+ok "muster help exec, not on a terminal, prints the help" cmp expected printed
+run muster help exce
+is "muster help of what is no subcommand: usage" "$rc" 2
+if need_pty; then
+    mkdir bin
+    script_file bin/man <<'END'
+#!/bin/sh
+# Of all pages, only those named in $PAGES are installed.
+[ "$1" = -w ] || { echo "this is $1(1)"; exit; }
+case " $PAGES " in *" $2 "*) echo "/usr/share/man/man1/$2.1.gz" ;; *) echo "This system has been minimized." ;; esac
+END
+    # on_terminal PAGES: what muster help exec prints on a terminal.
+    on_terminal() {
+        env PAGES="$1" PATH="$PWD/bin:$PATH" script -qec "muster help exec" typescript </dev/null |
+            tr -d '\r'
+    }
+    is "on a terminal the subcommand's page opens" "$(on_terminal "muster muster-exec")" "this is muster-exec(1)"
+    is "... else muster's" "$(on_terminal muster)" "this is muster(1)"
+    is "... else the help is printed" "$(on_terminal "")" "$(cat expected)"
+else
+    for _ in 1 2 3; do skip "muster help on a terminal" "script(1) is missing"; done
+fi
 
 sed -n 's/^#* *\([a-z][a-z0-9_-]*\) *=.*/\1/p' "$top_srcdir/conf/muster.conf" | tr '_' '-' | sort -u >example
 is "the example conf invents none" "$(comm -13 known example | tr '\n' ' ')" ""
@@ -33,12 +66,19 @@ is "muster.conf.5 lists the settings of the example" "$(comm -3 examples setting
 
 if command -v bash >/dev/null; then
     # shellcheck disable=SC2016
-    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in check clean bcast status attach stop; do
+    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in run exec check clean bcast attach status stop help; do
         COMP_WORDS=(muster "$word") COMP_CWORD=1; _muster
         [[ " ${COMPREPLY[*]} " == *" $word "* ]] || echo "$word"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null)" ""
+    # shellcheck disable=SC2016
+    is "it offers what a subcommand takes" "$(bash -c '. "$0"; for word in "clean --k" "exec --k" "exec --fo" "run --fo"; do
+        read -ra COMP_WORDS <<<"muster $word"; COMP_CWORD=2; _muster
+        echo "$word: ${COMPREPLY[*]}"
+    done' "$top_srcdir/contrib/completion/muster" 2>/dev/null | tr '\n' ';')" \
+        "clean --k: --kill;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi;"
 else
     skip "the completion knows the subcommands" "bash is missing"
+    skip "it offers what a subcommand takes" "bash is missing"
 fi
 
 for page in muster.1 muster-agent.8 muster.conf.5 hostfile.5; do

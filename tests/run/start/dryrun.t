@@ -42,7 +42,7 @@ ok "... names file and line" grep -q 'hosts:2: te2: 1025 ranks are more than the
 is "... fewer are fine" "$(plan --hostfile=hosts -np 3 train.py)" "te1:0 te2:0,1"
 is "... by another way" "$(plan --hostfile=none -np 1048576 train.py)" "exit 2"
 is "... or in all" "$(plan -H 'te[1-1025]:1024' train.py)" "exit 2"
-ok "... names the host" grep -q 'te1025: with its 1024 there are more than the 1048576' err
+ok "... names the host" grep -q 'te1025: with its 1024 ranks the run has more than the maximum of 1048576' err
 is "no hostfile: this machine" "$(plan --hostfile=none --num_gpus=2 train.py)" "localhost:0,1"
 is "-H as horovodrun" "$(plan -H te1:2,te2:1 train.py)" "te1:0,1 te2:0"
 is "-H with a range" "$(plan -H 'node[1-3]:1' train.py)" "node1:0 node2:0 node3:0"

@@ -99,7 +99,7 @@ Host node2
 END
 run muster exec -S --connect-timeout 1 --ssh-config louder -H node2 -- echo x
 is "one that says a lot and nothing else: 68" "$rc" 68
-ok "... it is heard" grep -Eq 'brought no SSH banner within 1 s: .* \| louder' err
+ok "... it is heard" grep -Eq 'sent no SSH banner within 1 s: .* \| louder' err
 
 # ---- what goes wrong ----
 # refused CODE WHAT PATTERN ARGUMENTS...: muster exits CODE and says PATTERN.

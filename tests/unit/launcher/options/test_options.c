@@ -1,4 +1,4 @@
-/* test_options.c - the command line, muster.conf and the environment
+/* test_options.c - the command line, the environment, and what comes over what
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "options/conf.h"
 #include "options/option_table.h"
 #include "options/option_value.h"
 #include "options/options.h"
@@ -233,9 +232,16 @@ static void commands(void **state)
     assert_int_equal(options.args.count, 0);
     ACCEPT("./exec", "x");
     assert_int_equal(options.command, COMMAND_RUN);
+    ACCEPT("run", "-q", "train.py", "--epochs=3");
+    assert_int_equal(options.command, COMMAND_RUN);
+    assert_string_equal(options.script, "train.py");
+    assert_int_equal(options.args.count, 1);
+    ACCEPT("-q", "run", "x");
+    assert_string_equal(options.script, "run");
+    REFUSE("a script called run is ./run", "run");
     REFUSE("no command", "exec", "-b");
-    REFUSE("behind '--'", "check", "-b", "8");
-    REFUSE("behind '--'", "check", "--dtype", "float");
+    REFUSE("after '--'", "check", "-b", "8");
+    REFUSE("after '--'", "check", "--dtype", "float");
     REFUSE("muster exec", "--hosts=a", "exec", "x");
     REFUSE("--fold", "--fold", "x");
     REFUSE("-S", "-S", "x");
@@ -243,7 +249,7 @@ static void commands(void **state)
     REFUSE("--master_port", "exec", "--master_port=1", "x");
 }
 
-static void commands_about_kept_runs(void **state)
+static void commands_that_take_a_run(void **state)
 {
     (void)state;
     ACCEPT("status");
@@ -253,8 +259,8 @@ static void commands_about_kept_runs(void **state)
     assert_int_equal(options.tail, 5);
     ACCEPT("attach");
     assert_int_equal(options.tail, -1);
-    REFUSE("--tail: is an option of muster attach", "status", "--tail=1");
-    REFUSE("--tail: is an option of muster attach", "--tail=1", "x");
+    REFUSE("--tail: not an option of muster status, only of attach", "status", "--tail=1");
+    REFUSE("--tail: not an option of muster run, only of attach", "--tail=1", "x");
     ACCEPT("status", "-v", "--json=f", "a1b2");
     assert_string_equal(options.run, "a1b2");
     ACCEPT("attach", "-q");
@@ -267,11 +273,29 @@ static void commands_about_kept_runs(void **state)
     REFUSE("'stop' comes before the options", "-q", "stop");
     REFUSE("muster stop takes one run", "stop", "a", "b");
     REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
-    REFUSE("--json: has no meaning with muster attach", "attach", "--json=f");
-    REFUSE("--hosts: has no meaning with muster status, which starts nothing", "status",
-           "--hosts=a");
-    REFUSE("--detach: has no meaning with muster exec", "exec", "--detach", "x");
-    REFUSE("--detach: has no meaning with muster clean", "clean", "--detach");
+    REFUSE("--json: not an option of muster attach, only of run, exec, check, clean, bcast, status",
+           "attach", "--json=f");
+    REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
+    REFUSE("--detach: not an option of muster exec, only of run, check", "exec", "--detach", "x");
+    REFUSE("--detach: not an option of muster clean", "clean", "--detach");
+}
+
+/* What would be ignored is refused; in settings files and the environment it may be. */
+static void options_without_effect(void **state)
+{
+    (void)state;
+    REFUSE("--timeout: not an option of muster clean, only of run, exec, check", "clean",
+           "--timeout=5");
+    REFUSE("--env: not an option of muster bcast", "bcast", "--env=A=b", "x");
+    REFUSE("--grace: not an option of muster bcast, only of run, exec, check, clean", "bcast",
+           "--grace=1", "x");
+    REFUSE("-b: not an option of muster run, only of exec", "-b", "x");
+    REFUSE("--kill: not an option of muster check, only of clean; put options of muster-train "
+           "check after '--'", "check", "--kill");
+    setenv("MUSTER_TIMEOUT", "5", 1);
+    ACCEPT("clean", "--grace=1");
+    ACCEPT("status");
+    unsetenv("MUSTER_TIMEOUT");
 }
 
 static void prefixes(void **state)
@@ -302,7 +326,7 @@ static void values(void **state)
     ACCEPT("--include=-x", "--env=-A=", "x");
     assert_string_equal(options.include, "-x");
     REFUSE("--include", "--include", "-x", "y");
-    REFUSE("goes behind '='", "--master_addr", "--module", "y");
+    REFUSE("write --master_addr=--module", "--master_addr", "--module", "y");
     REFUSE("needs a value", "--hostfile");
     REFUSE("needs a value", "-i");
     REFUSE("--fanout", "--fanout=0", "x");
@@ -334,8 +358,8 @@ static void unknown(void **state)
     REFUSE("unknown option --", "--=x", "y");
 }
 
-/* What people type who come from torchrun, mpirun and pdsh. */
-static void foreign(void **state)
+/* What users of torchrun, mpirun and pdsh type. */
+static void other_launchers(void **state)
 {
     (void)state;
     REFUSE("--nproc_per_node: it is torchrun's; write --num_gpus=N", "--nproc_per_node=4", "y");
@@ -349,7 +373,7 @@ static void foreign(void **state)
     ACCEPT("--master_addr", "fe80::1", "y");
     REFUSE("-w: it is pdsh's; write -H te1,te2", "exec", "-w", "te1,te2", "date");
     REFUSE("write -H te1,te2", "exec", "-wte1", "date");
-    REFUSE("leave it out: muster is its own SSH", "exec", "-R", "ssh", "date");
+    REFUSE("leave it out: muster has its own SSH client", "exec", "-R", "ssh", "date");
     REFUSE("write --exclude te1@te2", "exec", "-x", "te1", "date");
     REFUSE("-n: it is mpirun's; write -np N", "-n", "4", "y");
     REFUSE("write --env NAME=VALUE", "-x", "A=1", "y");
@@ -374,7 +398,7 @@ static void numbers_out_of_range(void **state)
         const struct option_row *row = &option_table[i];
 
         if ((row->set != set_integer && row->set != set_seconds) ||
-            (row->commands != 0 && !(row->commands & FOR_RUN)))
+            !(row->commands & FOR_RUN))
             continue;
         snprintf(reason, sizeof reason, "--%s: '", row->name);
         for (k = 0; k < sizeof texts / sizeof *texts; k++) {
@@ -422,9 +446,20 @@ static void asked(void **state)
     assert_int_equal(PARSE("--help"), OPTIONS_HELP);
     assert_int_equal(PARSE("-h"), OPTIONS_HELP);
     assert_int_equal(PARSE("--version"), OPTIONS_VERSION);
+    assert_int_equal(options.topic, COMMAND_HELP);
     assert_int_equal(PARSE("exec", "--help"), OPTIONS_HELP);
+    assert_int_equal(options.topic, COMMAND_EXEC);
+    assert_int_equal(PARSE("run", "--help"), OPTIONS_HELP);
+    assert_int_equal(options.topic, COMMAND_RUN);
     assert_int_equal(PARSE("--list-options"), OPTIONS_LIST);
     assert_int_equal(PARSE("train.py", "--help"), OPTIONS_RUN);
+    assert_int_equal(PARSE("help", "exec"), OPTIONS_MANUAL);
+    assert_int_equal(options.topic, COMMAND_EXEC);
+    assert_int_equal(PARSE("help"), OPTIONS_MANUAL);
+    assert_int_equal(options.topic, COMMAND_HELP);
+    assert_int_equal(PARSE("help", "--help"), OPTIONS_HELP);
+    REFUSE("there is no subcommand 'exce'", "help", "exce");
+    REFUSE("muster help takes one subcommand, not also 'run'", "help", "exec", "run");
 }
 
 static void environment(void **state)
@@ -530,163 +565,6 @@ static void files_in_order(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* What a muster.conf of that text leads to. */
-static int conf(const char *text)
-{
-    options_clear(&options);
-    err.text[0] = '\0';
-    return conf_parse("my.conf", text, &options, &err);
-}
-
-static void assert_conf_error(const char *text, const char *reason)
-{
-    assert_int_equal(conf(text), -1);
-    if (strstr(err.text, reason) == NULL)
-        fail_msg("'%s' is not in: %s", reason, err.text);
-}
-
-static void conf_settings(void **state)
-{
-    (void)state;
-    assert_int_equal(conf("\xef\xbb\xbf# comment\r\n\n; another\n[muster]  ; ours\r\n"
-                          "fanout = 128\r\nssh-port=22\n  one-gpu-per-rank: yes\n"
-                          "env = A=b c\nenv = B=2 ; note\nmaster_addr =\ntimeout =\nhostfile = /h"), 0);
-    assert_int_equal(options.fanout, 128);
-    assert_int_equal(options.ssh_port, 22);
-    assert_true(options.one_gpu_per_rank); /* indented: not more of the line above */
-    assert_int_equal(options.env.count, 2);
-    assert_string_equal(options.env.item[0], "A=b c");
-    assert_string_equal(options.env.item[1], "B=2");
-    assert_null(options.master_addr);
-    assert_string_equal(options.hostfile, "/h");
-    assert_int_equal(conf(""), 0);
-}
-
-static void conf_errors(void **state)
-{
-    char long_line[600] = "[muster]\n\nenv = A=";
-    char long_section[100] = "[muster-and-a-name-that-is-longer-than-fifty-bytes-in-all]\nfanout=1\n";
-
-    (void)state;
-    assert_conf_error("[muster]\n\nfanot = 1\n", "my.conf:3: there is no setting 'fanot' "
-                                                 "(did you mean --fanout?)");
-    assert_conf_error("[muster]\nfanout = x\n", "my.conf:2: fanout: 'x'");
-    assert_conf_error("[muster]\nfan = 1\n", "my.conf:2"); /* no prefixes here */
-    assert_conf_error("[muster]\nautotuning = run\n", "my.conf:2: autotuning: is refused");
-    assert_conf_error("[muster]\ndry-run = yes\n", "command line");
-    assert_conf_error("fanout = 1\n", "my.conf:1: 'fanout' stands before [muster]");
-    assert_conf_error("[muster]\n[other]\n", "my.conf:2: unknown section '[other]'");
-    assert_conf_error("[muster] x\n", "my.conf:1");
-    assert_conf_error(long_section, "my.conf:1: unknown section");
-    assert_conf_error("[muster]\nfanout\n", "my.conf:2: this is neither");
-    assert_conf_error("[muster\nfanout = 1\n", "my.conf:1");
-    /* The first mistake is the one that is reported. */
-    assert_conf_error("[muster]\nnonsense\nfanout = x\n", "my.conf:2");
-    assert_conf_error("[muster]\nfanout = x\nnonsense\n", "my.conf:2");
-
-    memset(long_line + strlen(long_line), 'x', 500);
-    assert_conf_error(long_line, "my.conf:3: the line has");
-    long_line[10] = '#'; /* the empty line: a long comment does no harm */
-    memmove(long_line + 10, long_line + 11, sizeof long_line - 11);
-    long_line[10] = '#';
-    assert_int_equal(conf(long_line), 0);
-}
-
-/* The list of settings is one: what the manual and the example say is in the
- * table, and the other way round. */
-static char *file_text(const char *name)
-{
-    char  *text = NULL, path[512];
-    size_t size = 0;
-    FILE  *file;
-
-    snprintf(path, sizeof path, "%s/%s", TOP_SRCDIR, name);
-    file = fopen(path, "r");
-    if (file == NULL || getdelim(&text, &size, '\0', file) < 0)
-        fail_msg("cannot read %s", path);
-    fclose(file);
-    return text;
-}
-
-static bool is_setting(const struct option_row *row)
-{
-    return !(row->flags & (OPTION_ARGV_ONLY | OPTION_HIDDEN | OPTION_REFUSED)) &&
-           row->help != NULL;
-}
-
-static void example_is_complete(void **state)
-{
-    char                    *text = file_text("conf/muster.conf"), *line;
-    char                     want[128];
-    const struct option_row *row;
-
-    (void)state;
-    for (row = option_table; row < option_table + option_rows; row++) {
-        snprintf(want, sizeof want, "\n#%s =%s%s\n", row->name,
-                 row->initial != NULL || row->arg == NULL ? " " : "",
-                 row->initial != NULL ? row->initial : row->arg == NULL ? "no" : "");
-        if (is_setting(row) && strstr(text, want) == NULL)
-            fail_msg("conf/muster.conf lacks%s", want);
-    }
-    assert_int_equal(conf(text), 0);
-    /* Every line means something, and means the default. */
-    for (line = text; (line = strstr(line, "\n#")) != NULL; line++)
-        if (line[2] != ' ' && line[2] != '\n')
-            line[1] = ' ';
-    if (conf(text) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(options.fanout, 64);
-    assert_int_equal(options.log_level, LOG_WARN);
-    free(text);
-}
-
-static void manual_is_complete(void **state)
-{
-    char                    *text = file_text("doc/muster.conf.5");
-    char                     want[128], escaped[96], *to;
-    const struct option_row *row;
-    const char              *from;
-
-    (void)state;
-    for (row = option_table; row < option_table + option_rows; row++) {
-        for (from = row->name, to = escaped; *from != '\0'; from++) {
-            if (*from == '-')
-                *to++ = '\\';
-            *to++ = *from;
-        }
-        *to = '\0';
-        snprintf(want, sizeof want, "\n.BR %s ", escaped);
-        if (is_setting(row) && strstr(text, want) == NULL) {
-            snprintf(want, sizeof want, "\n.BI %s ", escaped);
-            if (strstr(text, want) == NULL)
-                fail_msg("doc/muster.conf.5 lacks %s", row->name);
-        }
-    }
-    free(text);
-}
-
-static void help_is_readable(void **state)
-{
-    char  *text = NULL, *line, *rest = NULL;
-    size_t size = 0, lines = 0;
-    FILE  *out = open_memstream(&text, &size);
-    const struct option_row *row;
-
-    (void)state;
-    options_help(out);
-    fclose(out);
-    for (row = option_table; row < option_table + option_rows; row++)
-        if (is_setting(row) && strstr(text, row->name) == NULL)
-            fail_msg("--help lacks %s", row->name);
-    for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        lines++;
-        if (strlen(line) > 90)
-            fail_msg("longer than 90 columns: %s", line);
-    }
-    assert_in_range(lines, 40, 85);
-    free(text);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -696,22 +574,18 @@ int main(void)
         cmocka_unit_test_setup_teardown(hosts_or_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(options_end_at_the_script, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(commands_about_kept_runs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_that_take_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(options_without_effect, set_up, tear_down),
         cmocka_unit_test_setup_teardown(prefixes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(numbers_out_of_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unknown, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_launchers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(environment, set_up, tear_down),
         cmocka_unit_test_setup_teardown(oddities_are_warned_about, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_in_order, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conf_settings, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(conf_errors, set_up, tear_down),
-        cmocka_unit_test(example_is_complete),
-        cmocka_unit_test(manual_is_complete),
-        cmocka_unit_test(help_is_readable),
     };
 
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

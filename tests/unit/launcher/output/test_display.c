@@ -1,4 +1,4 @@
-/* test_display.c - what lines look like: visible.c, display.c, tail.c, fold.c
+/* test_display.c - what lines look like: sanitize.c, display.c, tail.c, fold.c
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -324,7 +324,7 @@ static void test_tail(void **state)
     for (i = 0; i < 5000; i++) {
         snprintf(line, sizeof line, "line number %d\n", i);
         tail_add(&tail, true, line, strlen(line));
-        assert_true(tail.kept.size <= 2 * TAIL_BYTES);
+        assert_true(tail.text.size <= 2 * TAIL_BYTES);
     }
     expect_tail(&tail, 2, "line number 4998|line number 4999|");
     seen = tail_text(&tail, 100000);
@@ -333,7 +333,7 @@ static void test_tail(void **state)
     free(seen);
     tail_clear(&tail);
 
-    /* one line that is longer than all that is kept */
+    /* one line that is longer than the tail */
     tail = (struct tail){ 0 };
     large = xmalloc(100000);
     memset(large, 'x', 100000);

@@ -219,7 +219,7 @@ static void deepspeed_env_file(void **state)
     assert_string_equal(warning, "");
     check(&options, missing, NULL, false, "");
     assert_string_equal(warning, "muster: warning: DS_ENV_FILE=nowhere: no such file in ~ or "
-                                 "here, so nothing is read\n");
+                                 "this directory, no variables are read\n");
     write_file(".deepspeed_env", "A=1\n# fine\nbad line\n");
     check_refused(&options, here, "./.deepspeed_env:3: 'bad line' has no '=' (NAME=value)");
     free(absolute);
@@ -318,7 +318,7 @@ static void options_come_last(void **state)
           "BASH_FUNC_f%%=() { :; }\n");
     strlist_add(&options.env, "GONE");
     check_refused(&options, here,
-                  "--env GONE: it is not set here; give a value: --env GONE=VALUE");
+                  "--env GONE: not set in this environment; write --env GONE=VALUE");
     strlist_clear(&options.env);
     strlist_add(&options.env, "A-B=secret");
     check_refused(&options, here,

@@ -1,4 +1,4 @@
-/* test_bootstrap.c - login shells, and where the agent is put on a node
+/* test_agent_start.c - login shells, and where the agent is put on a node
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -23,9 +23,9 @@
 static void test_dialogue_in_pieces(void **state)
 {
     static char         bytes[] = "agent's bytes";
-    struct agent_file    pushed = { .bytes = bytes, .size = sizeof bytes, .sha256 = "abc" };
+    struct agent_file   pushed = { .bytes = bytes, .size = sizeof bytes, .sha256 = "abc" };
     struct conn_failure why;
-    struct bootstrap    b;
+    struct agent_start  b;
     struct evbuffer    *in = evbuffer_new(), *out = evbuffer_new();
     char               *said, *opening;
     size_t              piece, at, n;
@@ -33,30 +33,30 @@ static void test_dialogue_in_pieces(void **state)
 
     (void)state;
     for (piece = 1; piece < 200; piece++) {
-        assert_int_equal(bootstrap_start(&b, &pushed, false, out), 0);
+        assert_int_equal(agent_start_begin(&b, &pushed, false, out), 0);
         opening = evbuffer_readln(out, NULL, EVBUFFER_EOL_LF);
         assert_int_equal(strlen(opening), strlen(b.nonce) + strlen(" abc 14"));
         /* noise, our line echoed, a cut nonce, then the two answers */
         said = xasprintf("welcome\n%s\n%.20s\nmore%s missing\nlast login%s\nFRAMES", opening,
                          b.nonce, b.nonce, b.nonce);
-        result = BOOTSTRAP_MORE;
+        result = AGENT_START_MORE;
         pushes = 0;
-        for (at = 0; at < strlen(said) && result != BOOTSTRAP_OPEN; at += n) {
+        for (at = 0; at < strlen(said) && result != AGENT_START_OPEN; at += n) {
             n = strlen(said) - at < piece ? strlen(said) - at : piece;
             evbuffer_add(in, said + at, n);
-            while ((result = bootstrap_feed(&b, in, &why)) == BOOTSTRAP_PUSH)
+            while ((result = agent_start_feed(&b, in, &why)) == AGENT_START_PUSH)
                 pushes++;
-            assert_int_not_equal(result, BOOTSTRAP_FAILED);
+            assert_int_not_equal(result, AGENT_START_FAILED);
         }
         evbuffer_add(in, said + at, strlen(said) - at);
-        assert_int_equal(result, BOOTSTRAP_OPEN);
+        assert_int_equal(result, AGENT_START_OPEN);
         assert_int_equal(pushes, 1);
         assert_int_equal(evbuffer_get_length(out), sizeof bytes);
         assert_int_equal(evbuffer_get_length(in), 6);
         assert_memory_equal(evbuffer_pullup(in, -1), "FRAMES", 6);
         evbuffer_drain(in, 6);
         evbuffer_drain(out, sizeof bytes);
-        bootstrap_clear(&b);
+        agent_start_clear(&b);
         free(said);
         free(opening);
     }
@@ -66,7 +66,7 @@ static void test_dialogue_in_pieces(void **state)
 
 static void test_command_is_one_word(void **state)
 {
-    const char *quoted = strchr(bootstrap_script, '\'');
+    const char *quoted = strchr(agent_start_script, '\'');
 
     (void)state;
     assert_non_null(quoted);
