@@ -22,14 +22,14 @@
 #define SURE_S  10.0 /* beyond what the launcher takes at most */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
-static int          stop(const struct past_run *run, struct error *err);
-static double       end_s(const struct past_run *run);
-static bool         is_over_in(const struct past_run *run, double seconds);
+static int              stop(const struct past_run *run, struct error *err);
+static double           end_s(const struct past_run *run);
+static bool             is_over_in(const struct past_run *run, double seconds);
 
 int command_stop(const struct options *options)
 {
-    struct history list;
-    struct past_run     *run;
+    struct history   list;
+    struct past_run *run;
     struct error     err;
     int              status = EXIT_CREATE;
 
@@ -63,7 +63,7 @@ failed:
 static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run = NULL;
-    size_t       i, going = 0;
+    size_t           i, going = 0;
 
     if (word != NULL) {
         run = history_find(list, word, err);

@@ -64,8 +64,8 @@ void history_clear(struct history *list)
 struct past_run *history_find(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *found = NULL, *other = NULL;
-    size_t       i;
-    int          best = 1, fit;
+    size_t           i;
+    int              best = 1, fit;
 
     for (i = 0; i < list->count; i++) {
         fit = fit_of(&list->run[i], word);
@@ -144,7 +144,7 @@ static int is_run(const struct dirent *entry)
 static void add_run(struct history *list, int runs_fd, const char *id)
 {
     struct past_run run = { .dir_fd = -1 };
-    struct stat about;
+    struct stat     about;
 
     run.dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (run.dir_fd < 0)

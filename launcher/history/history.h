@@ -24,17 +24,17 @@ enum past_run_state {
 };
 
 struct past_run {
-    char           *id;
-    int             dir_fd;
+    char               *id;
+    int                 dir_fd;
     enum past_run_state state;
-    pid_t           launcher; /* PAST_RUN_GOING; -1: not to be seen from here */
-    json_t         *plan, *result; /* plan.json, past_run_result(); NULL: there is none */
+    pid_t               launcher;      /* PAST_RUN_GOING; -1: not to be seen from here */
+    json_t             *plan, *result; /* plan.json, past_run_result(); NULL: there is none */
 };
 
 struct history {
-    char        *dir; /* where they are */
+    char            *dir; /* where they are */
     struct past_run *run; /* the newest first */
-    size_t       count;
+    size_t           count;
 };
 
 /* All of them; none is no error. -1 with err. */

@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "run/run.h"
+#include "run/run_status.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "run/run.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -27,9 +28,9 @@
 #define END_S      5   /* for a thread that still writes when the run is over */
 
 struct run_status {
-    struct live_rank {
+    struct rank_times {
         int64_t started_ns, said_ns;
-    } *rank;
+    } * rank;
     int       dir_fd;
     char     *text; /* what is there, or about to be */
     pthread_t writer;
@@ -46,27 +47,32 @@ static void    rank_words(const struct run *run, const struct node *node, int ra
 
 void run_status_begin(struct run *run)
 {
-    run->status_file = xcalloc(1, sizeof *run->status_file);
-    run->status_file->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status_file->rank);
-    run->status_file->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
+    run->status = xcalloc(1, sizeof *run->status);
+    run->status->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status->rank);
+    run->status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
 }
 
 void run_status_rank_started(struct run *run, uint32_t rank)
 {
-    if (run->status_file != NULL)
-        run->status_file->rank[rank].started_ns = clock_now_ns();
+    if (run->status != NULL)
+        run->status->rank[rank].started_ns = clock_now_ns();
 }
 
 void run_status_rank_said(struct run *run, uint32_t rank)
 {
-    if (run->status_file != NULL)
-        run->status_file->rank[rank].said_ns = clock_now_ns();
+    if (run->status != NULL)
+        run->status->rank[rank].said_ns = clock_now_ns();
 }
 
 void run_status_beat(struct run *run)
 {
-    struct run_status *status = run->status_file;
-    char        *text;
+    run_status_write(run);
+}
+
+void run_status_write(struct run *run)
+{
+    struct run_status *status = run->status;
+    char              *text;
 
     if (status == NULL || (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0))
         return;
@@ -84,10 +90,10 @@ void run_status_beat(struct run *run)
 /* A thread that hangs in the file system keeps what it works on. */
 void run_status_end(struct run *run)
 {
-    struct run_status    *status = run->status_file;
-    struct timespec until = { 0 };
+    struct run_status *status = run->status;
+    struct timespec    until = { 0 };
 
-    run->status_file = NULL;
+    run->status = NULL;
     if (status == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -127,7 +133,7 @@ static char *make_text(const struct run *run)
         for (i = 0; i < run->plan->node[n].ranks; i++)
             json_array_append_new(
                 ranks, json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank));
-    body = json_pack("{s:s, s:o}", "state", run_phase_name(run), "ranks", ranks);
+    body = json_pack("{s:s, s:o}", "state", phase_name(run), "ranks", ranks);
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     if (text == NULL)
@@ -137,10 +143,10 @@ static char *make_text(const struct run *run)
 
 static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
 {
-    const struct live_rank *status = &run->status_file->rank[rank];
-    const struct rank_end  *end = &run->outcome.rank[rank];
-    const char             *host = node->plan->host;
-    char                    state[STATE_SIZE];
+    const struct rank_times *status = &run->status->rank[rank];
+    const struct rank_end   *end = &run->outcome.rank[rank];
+    const char              *host = node->plan->host;
+    char                     state[STATE_SIZE];
 
     rank_words(run, node, rank, state);
     return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
@@ -160,8 +166,8 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
         rank_end_words(end, text, STATE_SIZE);
     else if (!end->started || node_is_over(node))
         snprintf(text, STATE_SIZE, "%s", node_state_name(node));
-    else if (node->cut_ns != 0)
+    else if (reconnect_is_cut(node->reconnect))
         snprintf(text, STATE_SIZE, "cut off");
     else
-        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
+        snprintf(text, STATE_SIZE, "%s", node->liveness.is_suspect ? "silent node" : "running");
 }
