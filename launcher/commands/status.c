@@ -82,8 +82,11 @@ static int status_of_all(const struct history *list, const char *json)
 
 static int status_of_one(const struct past_run *run, const char *json)
 {
-    json_t *about = json_of_run(run);
+    json_t *about;
 
+    if (run->state == PAST_RUN_GOING)
+        past_run_refresh(run);
+    about = json_of_run(run);
     json_object_set_new(about, "ranks", json_of_ranks(run));
     if (json == NULL || strcmp(json, "-") != 0)
         print_run(about, stdout);

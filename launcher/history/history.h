@@ -56,6 +56,13 @@ int past_run_open(const char *id, struct error *err);
  * is there makes no sense. */
 json_t *past_run_result(int dir_fd);
 
+/* Send a signal to the launcher of a run. 0: it has got it, or has ended. -1 with err. */
+int past_run_signal(const struct past_run *run, int number, struct error *err);
+
+/* Ask the launcher to bring status.json up to date, and wait for that, a second at most: it may
+ * be busy, or an older muster. */
+void past_run_refresh(const struct past_run *run);
+
 /* Rows for people: one a run, or a line that there is none. */
 void history_print(const struct history *list, FILE *out);
 

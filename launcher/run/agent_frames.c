@@ -140,7 +140,7 @@ static void take_started(struct run *run, struct node *node, const struct frame 
                          node_local_ns(node, body_int(body, "at_ns", 0)));
     run_status_rank_started(run, frame->rank);
     if (run->watcher != NULL && outcome_all_started(&run->outcome)) {
-        run_status_write(run); /* from here on muster status may be asked */
+        run_status_ask(run); /* once --detach returns, muster status must know of it */
         run->watcher->started(run->watcher->arg);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "run/run.h"
+#include "run/run_status.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -29,7 +30,8 @@ static void pass_on(struct run *run, int signal);
 
 struct interrupt *interrupt_new(struct run *run)
 {
-    static const int  watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGQUIT, SIGUSR1, SIGUSR2 };
+    static const int  watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP,
+                                      SIGQUIT, SIGUSR1, SIGUSR2, SIGURG };
     /* What cannot be written is an error and must not kill us; and a terminal that does not let
      * the background write (stty tostop) must not stop us. */
     static const int  unwanted[] = { SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN };
@@ -102,6 +104,9 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     case SIGTSTP:
         log_error("Ctrl-Z ignored: the nodes would end the run after %g s",
                   run->options->dead_after_s);
+        break;
+    case SIGURG:
+        run_status_ask(run);
         break;
     default:
         pass_on(run, signal);
