@@ -19,8 +19,8 @@ static int          show(const struct past_run *run, int tail);
 
 int command_attach(const struct options *options)
 {
-    struct history list;
-    struct past_run     *run;
+    struct history   list;
+    struct past_run *run;
     struct error     err;
     int              status = EXIT_USAGE;
 
@@ -43,7 +43,7 @@ int command_attach(const struct options *options)
 static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run;
-    size_t       i;
+    size_t           i;
 
     if (word == NULL) {
         for (i = 0; i < list->count; i++)

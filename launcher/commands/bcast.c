@@ -23,6 +23,7 @@
 #include "buffer.h"
 #include "commands/commands.h"
 #include "log.h"
+#include "run/node_job.h"
 #include "xalloc.h"
 
 /* What is on its way to all nodes together, and what to one. */
@@ -33,8 +34,8 @@
 #define STALL_S      60.0         /* for the agent to deal with anything at all */
 #define ROOT_BLOB    1
 
-static int  bcast_prepare(struct run *run);
-static void bcast_free(struct run *run);
+static int  bcast_prepare(const struct run *run, void **data);
+static void bcast_free(const struct run *run, void *data);
 static void bcast_begin(struct run *run, struct node *node);
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body);
@@ -66,9 +67,9 @@ const struct node_job bcast_job = {
     .free = bcast_free,
 };
 
-static int bcast_prepare(struct run *run)
+static int bcast_prepare(const struct run *run, void **data)
 {
-    struct bcast  *bcast = run->bcast = xcalloc(1, sizeof *bcast);
+    struct bcast  *bcast = *data = xcalloc(1, sizeof *bcast);
     struct strlist problems = { 0 };
     size_t         n;
 
@@ -87,11 +88,13 @@ static int bcast_prepare(struct run *run)
     return EXIT_DATA;
 }
 
-static void bcast_free(struct run *run)
+static void bcast_free(const struct run *run, void *data)
 {
-    struct bcast *bcast = run->bcast;
+    struct bcast *bcast = data;
     size_t        n;
 
+    if (bcast == NULL)
+        return;
     for (n = 0; n < run->plan->nodes; n++) {
         drop_file(&bcast->copy[n]);
         free(bcast->copy[n].wanted);
@@ -112,7 +115,7 @@ static void bcast_begin(struct run *run, struct node *node)
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
-    struct copy *copy = &run->bcast->copy[node->index];
+    struct copy *copy = &bcast_of(run)->copy[node->index];
     bool         is_ours = false;
 
     if (node->failure != NULL)
@@ -122,9 +125,9 @@ static bool bcast_take(struct run *run, struct node *node, const struct frame *f
     if (frame->type == FRAME_FAILED)
         is_ours = take_failed(run, node, body);
     else if (frame->type == FRAME_WANTED)
-        is_ours = take_wanted(run->bcast, copy, frame);
+        is_ours = take_wanted(bcast_of(run), copy, frame);
     else if (frame->type == FRAME_CREDIT)
-        is_ours = take_credit(run->bcast, copy, frame);
+        is_ours = take_credit(bcast_of(run), copy, frame);
     if (is_ours && node->state == NODE_PROBING && node->stop_ns == 0)
         pump(run, node);
     return is_ours;
@@ -134,9 +137,9 @@ static bool bcast_take(struct run *run, struct node *node, const struct frame *f
 
 static void pump(struct run *run, struct node *node)
 {
-    struct copy *copy = &run->bcast->copy[node->index];
+    struct copy *copy = &bcast_of(run)->copy[node->index];
 
-    while (node_is_live(node) && send_next(run, node, copy))
+    while (node_takes_frames(node) && send_next(run, node, copy))
         ;
     if (!copy->is_done)
         node_expect(node, "word of what it has done with the files that it got", STALL_S);
@@ -147,7 +150,7 @@ static void pump(struct run *run, struct node *node)
 /* One frame, or step; false: something has to come first, or it is done. */
 static bool send_next(struct run *run, struct node *node, struct copy *copy)
 {
-    const struct tree *tree = &run->bcast->trees.tree[copy->tree];
+    const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
 
     if (copy->is_done)
         return false;
@@ -159,7 +162,7 @@ static bool send_next(struct run *run, struct node *node, struct copy *copy)
         return send_file(run, node, copy);
     if (copy->item < tree->items)
         return send_entries(run, node, copy);
-    if (copy->unanswered > 0 || copy->credit < run->bcast->window)
+    if (copy->unanswered > 0 || copy->credit < bcast_of(run)->window)
         return false;
     copy->tree++;
     copy->has_root = false;
@@ -168,7 +171,7 @@ static bool send_next(struct run *run, struct node *node, struct copy *copy)
 
 static bool next_tree(struct run *run, struct node *node, struct copy *copy)
 {
-    const struct trees *trees = &run->bcast->trees;
+    const struct trees *trees = &bcast_of(run)->trees;
     struct buffer       blob = { 0 };
     const char         *root;
 
@@ -209,7 +212,7 @@ static bool send_data(struct run *run, struct node *node, struct copy *copy,
     size_t         size = copy->left < PART_MAX ? (size_t)copy->left : PART_MAX;
     ssize_t        got;
 
-    size = size < run->bcast->window / 2 ? size : run->bcast->window / 2;
+    size = size < bcast_of(run)->window / 2 ? size : bcast_of(run)->window / 2;
     if (copy->credit < size)
         return false;
     bytes = xmalloc(size);
@@ -240,7 +243,7 @@ static void break_off(struct run *run, struct node *node, struct copy *copy, con
 
 static bool send_file(struct run *run, struct node *node, struct copy *copy)
 {
-    struct trees           *trees = &run->bcast->trees;
+    struct trees           *trees = &bcast_of(run)->trees;
     uint32_t                number = copy->wanted[copy->wanted_next];
     const struct tree_item *item = &trees->tree[copy->tree].item[number];
     struct entry            entry = tree_entry(item);
@@ -268,7 +271,7 @@ static bool send_file(struct run *run, struct node *node, struct copy *copy)
 
 static bool send_entries(struct run *run, struct node *node, struct copy *copy)
 {
-    const struct tree *tree = &run->bcast->trees.tree[copy->tree];
+    const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
     size_t             most = copy->credit < PART_MAX ? copy->credit : PART_MAX, size = 0;
     unsigned char     *body;
 
@@ -329,7 +332,7 @@ static bool take_credit(struct bcast *bcast, struct copy *copy, const struct fra
 
 static bool take_failed(struct run *run, struct node *node, const json_t *body)
 {
-    struct copy *copy = &run->bcast->copy[node->index];
+    struct copy *copy = &bcast_of(run)->copy[node->index];
     json_int_t   number;
     const char  *what, *text;
 
@@ -339,7 +342,7 @@ static bool take_failed(struct run *run, struct node *node, const json_t *body)
     if (copy->is_done)
         return true; /* that its disk is full has been said */
     bcast_failed(run, node, (size_t)number, what, text);
-    if (number <= copy->number && run->bcast->trees.tree[copy->tree].item[number].type ==
+    if (number <= copy->number && bcast_of(run)->trees.tree[copy->tree].item[number].type ==
                                       ENTRY_FILE && copy->files > 0)
         copy->files--;
     if (number == copy->number && copy->fd >= 0) {

@@ -17,31 +17,36 @@ struct copy {
     size_t    unanswered; /* ENTRIES */
     uint32_t *wanted;     /* numbers; those from next on were not sent yet */
     size_t    wanted_count, wanted_next;
-    int64_t   highest;    /* number in any WANTED */
-    int64_t   number;     /* of the file that goes now, or went last */
-    int       fd;         /* the file that goes now; -1: none does */
-    uint64_t  left;       /* of it */
+    int64_t   highest; /* number in any WANTED */
+    int64_t   number;  /* of the file that goes now, or went last */
+    int       fd;      /* the file that goes now; -1: none does */
+    uint64_t  left;    /* of it */
     size_t    credit;
     uint64_t  files, bytes; /* that were sent */
-    size_t    skipped;    /* trees whose place is where they come from */
-    size_t    rows;       /* that it has in the table */
-    bool      has_failed; /* something cannot be had there */
+    size_t    skipped;      /* trees whose place is where they come from */
+    size_t    rows;         /* that it has in the table */
+    bool      has_failed;   /* something cannot be had there */
     bool      is_done;
 };
 
 struct bcast {
     struct trees  trees;
-    struct copy  *copy;   /* by node */
+    struct copy  *copy; /* by node */
     size_t        window;
     struct groups failed; /* nodes by "what\npath\nwhy", safe to print */
     bool          is_cut; /* of them only the first are kept */
 };
 
+static inline struct bcast *bcast_of(const struct run *run)
+{
+    return run->job_data;
+}
+
 /* bcast_report.c: node cannot have this item of its tree, and why: what is as in "cannot
  * write". For the table of bcast_report(). */
-void bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
-                  const char *why);
-int  bcast_report(const struct run *run, int status);
+void    bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
+                     const char *why);
+int     bcast_report(const struct run *run, int status);
 json_t *bcast_json(const struct run *run, int status);
 
 #endif

@@ -33,7 +33,7 @@ static void    row_split(const struct group *group, char **what, char **path, ch
 void bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
                   const char *why)
 {
-    struct bcast *bcast = run->bcast;
+    struct bcast *bcast = bcast_of(run);
     struct copy  *copy = &bcast->copy[node->index];
     struct tree  *tree = &bcast->trees.tree[copy->tree];
     char         *path, *row, *safe_what, *safe_why;
@@ -70,14 +70,14 @@ int bcast_report(const struct run *run, int status)
     const char *json = run->options->json;
     size_t      n;
 
-    groups_sort(&run->bcast->failed); /* answers come in any order */
+    groups_sort(&bcast_of(run)->failed); /* answers come in any order */
     if (json == NULL || strcmp(json, "-") != 0)
         print_copies(run, stdout);
     print_failures(run, stderr);
     for (n = 0; n < run->plan->nodes && status == 0; n++)
-        status = run->bcast->copy[n].has_failed ? EXIT_CREATE
-                 : run->bcast->copy[n].is_done  ? 0
-                                                : EXIT_INTERNAL;
+        status = bcast_of(run)->copy[n].has_failed ? EXIT_CREATE
+                 : bcast_of(run)->copy[n].is_done  ? 0
+                                                   : EXIT_INTERNAL;
     return status;
 }
 
@@ -89,9 +89,9 @@ static void print_copies(const struct run *run, FILE *out)
     for (n = 0; n < run->plan->nodes; n++) {
         char *words;
 
-        if (!run->bcast->copy[n].is_done || run->outcome.node[n] != NULL)
+        if (!bcast_of(run)->copy[n].is_done || run->outcome.node[n] != NULL)
             continue;
-        words = words_of(run->bcast, &run->bcast->copy[n]);
+        words = words_of(bcast_of(run), &bcast_of(run)->copy[n]);
         groups_add(&groups, words, (int)n);
         free(words);
     }
@@ -129,8 +129,8 @@ static char *words_of(const struct bcast *bcast, const struct copy *copy)
 static char *size_words(uint64_t bytes)
 {
     static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-    double size = (double)bytes;
-    int    i;
+    double                   size = (double)bytes;
+    int                      i;
 
     for (i = 0; i < 4 && size >= 1024; i++)
         size /= 1024;
@@ -139,7 +139,7 @@ static char *size_words(uint64_t bytes)
 
 static void print_failures(const struct run *run, FILE *out)
 {
-    const struct groups *failed = &run->bcast->failed;
+    const struct groups *failed = &bcast_of(run)->failed;
     char                *what, *path, *why, *names;
     size_t               i;
 
@@ -152,14 +152,14 @@ static void print_failures(const struct run *run, FILE *out)
         free(names);
         free(what);
     }
-    if (run->bcast->is_cut)
+    if (bcast_of(run)->is_cut)
         fputs("  and more\n", out);
     fflush(out);
 }
 
 json_t *bcast_json(const struct run *run, int status)
 {
-    const struct bcast *bcast = run->bcast;
+    const struct bcast *bcast = bcast_of(run);
     json_t             *nodes = json_array(), *failures = json_array();
     size_t              i;
 

@@ -304,7 +304,7 @@ int tree_open(const struct trees *trees, const struct tree_item *item, struct er
     const char *source = trees->source.item[item->source], *below = strchr(item->path, '/');
     char       *path = xasprintf("%s%s", source, below != NULL ? below : "");
     int         fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC |
-                          (below != NULL ? O_NOFOLLOW : 0));
+                                    (below != NULL ? O_NOFOLLOW : 0));
 
     free(path);
     if (fd < 0)

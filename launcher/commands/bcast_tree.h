@@ -32,9 +32,9 @@ struct tree_item {
 
 /* All that goes below one directory of the nodes. */
 struct tree {
-    char             *root;   /* absolute */
-    char             *here;   /* the directory that they are in on this machine; NULL: several */
-    struct tree_item *item;   /* each directory before what is in it, sorted within */
+    char             *root; /* absolute */
+    char             *here; /* the directory that they are in on this machine; NULL: several */
+    struct tree_item *item; /* each directory before what is in it, sorted within */
     size_t            items, room;
     uint64_t          files, bytes;
 };

@@ -20,6 +20,7 @@
 #include "commands/table.h"
 #include "frame.h"
 #include "hostrange.h"
+#include "run/node_job.h"
 #include "run/run.h"
 #include "xalloc.h"
 
@@ -36,28 +37,29 @@ static const char *const kinds[] = { "processes", "shm", "stale_files", "gpu_hol
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
 
-static int     clean_prepare(struct run *run);
-static void    clean_free(struct run *run);
-static void    clean_ask(struct run *run, struct node *node);
-static bool    clean_take(struct run *run, struct node *node, const struct frame *frame,
-                          const json_t *body);
-static int     clean_report(const struct run *run, int status);
-static void    print_more(const struct run *run, FILE *out);
-static void    print_clean(const struct run *run, FILE *out);
-static bool    any_left(const struct run *run);
-static json_t *clean_json(const struct run *run, int status);
-static void    list_node(const struct run *run, size_t node, struct table *table);
-static bool    is_left(const struct run *run, const json_t *item);
-static void    list_running(const char *host, const json_t *processes, size_t first,
-                            struct table *table);
-static bool    goes_on(const json_t *item);
-static bool    is_true(const json_t *item, const char *key);
-static void    add_row(struct table *table, const char *host, char *state, char *what,
-                       const json_t *item, char *text);
-static char   *safe_of(const json_t *item, const char *key);
-static char   *age_of(const json_t *item);
-static bool    is_listed(const json_t *processes, const json_t *pid);
-static char   *gpus_of(const json_t *holder);
+static int           clean_prepare(const struct run *run, void **data);
+static void          clean_free(const struct run *run, void *data);
+static const json_t *found_on(const struct run *run, size_t node);
+static void          clean_ask(struct run *run, struct node *node);
+static bool          clean_take(struct run *run, struct node *node, const struct frame *frame,
+                                const json_t *body);
+static int           clean_report(const struct run *run, int status);
+static void          print_more(const struct run *run, FILE *out);
+static void          print_clean(const struct run *run, FILE *out);
+static bool          any_left(const struct run *run);
+static json_t       *clean_json(const struct run *run, int status);
+static void          list_node(const struct run *run, size_t node, struct table *table);
+static bool          is_left(const struct run *run, const json_t *item);
+static void          list_running(const char *host, const json_t *processes, size_t first,
+                                  struct table *table);
+static bool          goes_on(const json_t *item);
+static bool          is_true(const json_t *item, const char *key);
+static void          add_row(struct table *table, const char *host, char *state, char *what,
+                             const json_t *item, char *text);
+static char         *safe_of(const json_t *item, const char *key);
+static char         *age_of(const json_t *item);
+static bool          is_listed(const json_t *processes, const json_t *pid);
+static char         *gpus_of(const json_t *holder);
 
 const struct node_job clean_job = {
     .prepare = clean_prepare,
@@ -68,19 +70,28 @@ const struct node_job clean_job = {
     .free = clean_free,
 };
 
-static int clean_prepare(struct run *run)
+/* The job's data: by node, CLEANED; NULL: it has not come. */
+static int clean_prepare(const struct run *run, void **data)
 {
-    run->left = xcalloc(run->plan->nodes, sizeof *run->left);
+    *data = xcalloc(run->plan->nodes, sizeof(json_t *));
     return 0;
 }
 
-static void clean_free(struct run *run)
+static void clean_free(const struct run *run, void *data)
 {
-    size_t i;
+    json_t **found = data;
+    size_t   i;
 
-    for (i = 0; i < run->plan->nodes; i++)
-        json_decref(run->left[i]);
-    free(run->left);
+    for (i = 0; found != NULL && i < run->plan->nodes; i++)
+        json_decref(found[i]);
+    free(found);
+}
+
+static const json_t *found_on(const struct run *run, size_t node)
+{
+    json_t *const *found = run->job_data;
+
+    return found[node];
 }
 
 static void clean_ask(struct run *run, struct node *node)
@@ -98,7 +109,8 @@ static void clean_ask(struct run *run, struct node *node)
 static bool clean_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
-    size_t i;
+    json_t **found = run->job_data;
+    size_t   i;
 
     if (frame->type != FRAME_CLEANED || node->state != NODE_PROBING)
         return false;
@@ -109,7 +121,7 @@ static bool clean_take(struct run *run, struct node *node, const struct frame *f
                   ITEMS_MAX);
         return true;
     }
-    run->left[node->index] = json_incref((json_t *)body);
+    found[node->index] = json_incref((json_t *)body);
     node_enter(node, NODE_PROBED, 0);
     return true;
 }
@@ -139,7 +151,7 @@ static void print_more(const struct run *run, FILE *out)
     size_t n;
 
     for (n = 0; n < run->plan->nodes; n++)
-        if (is_true(run->left[n], "more"))
+        if (is_true(found_on(run, n), "more"))
             fprintf(out, "%s: and more than one answer holds; muster clean again shows what is "
                     "left\n", run->plan->node[n].host);
 }
@@ -153,8 +165,8 @@ static void print_clean(const struct run *run, FILE *out)
 
     for (n = 0; n < run->plan->nodes; n++) {
         for (items = 0, kind = 0; kind < KINDS; kind++)
-            items += json_array_size(json_object_get(run->left[n], kinds[kind]));
-        if (run->left[n] != NULL && items == 0 && !is_true(run->left[n], "more"))
+            items += json_array_size(json_object_get(found_on(run, n), kinds[kind]));
+        if (found_on(run, n) != NULL && items == 0 && !is_true(found_on(run, n), "more"))
             strlist_add(&hosts, run->plan->node[n].host);
     }
     if (hosts.count > 0) {
@@ -171,10 +183,10 @@ static bool any_left(const struct run *run)
     size_t        n, i, kind;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        if (is_true(run->left[n], "more"))
+        if (is_true(found_on(run, n), "more"))
             return true;
         for (kind = 0; kind < KINDS_OURS; kind++)
-            json_array_foreach(json_object_get(run->left[n], kinds[kind]), i, item)
+            json_array_foreach(json_object_get(found_on(run, n), kinds[kind]), i, item)
                 if (is_left(run, item))
                     return true;
     }
@@ -187,9 +199,9 @@ static json_t *clean_json(const struct run *run, int status)
     size_t  n;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        json_t *node = run->left[n] != NULL ? json_copy(run->left[n]) : json_object();
-
         const struct conn_failure *why = run->outcome.node[n];
+        const json_t              *found = found_on(run, n);
+        json_t *node = found != NULL ? json_copy((json_t *)found) : json_object();
 
         json_object_set_new(node, "node", json_string(run->plan->node[n].host));
         json_object_set_new(node, "error",
@@ -203,7 +215,7 @@ static json_t *clean_json(const struct run *run, int status)
 
 static void list_node(const struct run *run, size_t node, struct table *table)
 {
-    const json_t *left = run->left[node], *processes = json_object_get(left, "processes"), *item;
+    const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"), *item;
     const char   *host = run->plan->node[node].host;
     char         *name;
     size_t        i;

@@ -43,10 +43,10 @@ static char   *liveness_words(const json_t *rank);
 
 int command_status(const struct options *options)
 {
-    struct history   list;
+    struct history         list;
     const struct past_run *run;
-    struct error       err;
-    int                status;
+    struct error           err;
+    int                    status;
 
     if (history_read(&list, &err) < 0) {
         log_error("%s", err.text);
@@ -82,8 +82,11 @@ static int status_of_all(const struct history *list, const char *json)
 
 static int status_of_one(const struct past_run *run, const char *json)
 {
-    json_t *about = json_of_run(run);
+    json_t *about;
 
+    if (run->state == PAST_RUN_GOING)
+        past_run_refresh(run);
+    about = json_of_run(run);
     json_object_set_new(about, "ranks", json_of_ranks(run));
     if (json == NULL || strcmp(json, "-") != 0)
         print_run(about, stdout);
@@ -131,8 +134,8 @@ static json_t *liveness_of(const json_t *rank, bool is_going)
 void history_print(const struct history *list, FILE *out)
 {
     static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
-    struct table table = { .columns = 6 };
-    size_t       i;
+    struct table             table = { .columns = 6 };
+    size_t                   i;
 
     if (list->count == 0) {
         fprintf(out, "no run is kept in %s\n", list->dir);
@@ -164,7 +167,7 @@ static json_t *json_of_run(const struct past_run *run)
         "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
         "exit_status", run->state == PAST_RUN_ENDED
                            ? json_incref(json_object_get(run->result, "exit_status"))
-                           : json_null(),
+                                           : json_null(),
         "start", start, "host", past_run_host(run), "pid",
         has_pid ? json_integer(run->launcher) : json_null(), "detached",
         past_run_launcher(run, "detached"), "nodes", json_object_get(run->plan, "node_count"),
@@ -255,9 +258,9 @@ static char *since_of(const json_t *run)
 static void print_ranks(const json_t *ranks, FILE *out)
 {
     static const char *const heads[] = { "RANK", "NODE", "PID", "STATE", "SILENT" };
-    struct table  table = { .columns = 5 };
-    const json_t *rank;
-    size_t        i;
+    struct table             table = { .columns = 5 };
+    const json_t            *rank;
+    size_t                   i;
 
     add_heads(&table, heads);
     json_array_foreach(ranks, i, rank) {

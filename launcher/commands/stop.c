@@ -5,11 +5,8 @@
 
 #include "commands/commands.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "clock.h"
 #include "exit_code.h"
@@ -22,14 +19,13 @@
 #define SURE_S  10.0 /* beyond what the launcher takes at most */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
-static int          stop(const struct past_run *run, struct error *err);
-static double       end_s(const struct past_run *run);
-static bool         is_over_in(const struct past_run *run, double seconds);
+static double           end_s(const struct past_run *run);
+static bool             is_over_in(const struct past_run *run, double seconds);
 
 int command_stop(const struct options *options)
 {
-    struct history list;
-    struct past_run     *run;
+    struct history   list;
+    struct past_run *run;
     struct error     err;
     int              status = EXIT_CREATE;
 
@@ -40,7 +36,7 @@ int command_stop(const struct options *options)
     if (run == NULL)
         goto failed;
     status = EXIT_INTERNAL;
-    if (stop(run, &err) < 0)
+    if (past_run_signal(run, SIGTERM, &err) < 0)
         goto failed;
     status = EXIT_WAITED;
     if (is_over_in(run, end_s(run))) {
@@ -63,7 +59,7 @@ failed:
 static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run = NULL;
-    size_t       i, going = 0;
+    size_t           i, going = 0;
 
     if (word != NULL) {
         run = history_find(list, word, err);
@@ -84,30 +80,6 @@ static struct past_run *choose(const struct history *list, const char *word, str
             going == 0 ? "no run goes on" : "more than one run goes on, say which",
             list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
     return NULL;
-}
-
-/* The descriptor holds one process; if the lock is still that pid's, it is the launcher. */
-static int stop(const struct past_run *run, struct error *err)
-{
-    pid_t launcher = run_dir_launcher(run->dir_fd);
-    int   fd, rc = 0;
-
-    if (launcher == 0)
-        return 0;
-    if (launcher < 0)
-        return err_set(err, "%s: its launcher is in another PID namespace: muster stop there", run->id);
-    fd = (int)syscall(SYS_pidfd_open, launcher, 0);
-    if (fd < 0 && errno == ENOSYS)
-        rc = kill(launcher, SIGTERM);
-    else if (fd < 0)
-        rc = -1;
-    else if (run_dir_launcher(run->dir_fd) == launcher)
-        rc = (int)syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0);
-    if (rc < 0)
-        rc = errno == ESRCH ? 0 : err_set(err, "%s: process %d: %s", run->id, launcher, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return rc;
 }
 
 /* How long its launcher may take at most. */

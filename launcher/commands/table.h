@@ -10,8 +10,8 @@
 #define TABLE_COLUMNS 8
 
 struct table {
-    int    columns; /* to be set */
-    char  *(*row)[TABLE_COLUMNS];
+    int columns; /* to be set */
+    char *(*row)[TABLE_COLUMNS];
     size_t rows;
 };
 

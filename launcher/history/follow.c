@@ -32,14 +32,14 @@
 
 struct follow {
     const struct follow_terms *terms;
-    struct event_base *base;
-    struct output     *output;
-    int                fd[2];      /* [is_stderr] */
-    char               last[2];    /* byte shown */
-    size_t             unwritten;  /* read, and still in memory */
-    bool               is_waiting; /* for room */
-    struct event      *turn, *started, *signals[SIGNALS];
-    enum follow_end    end;
+    struct event_base         *base;
+    struct output             *output;
+    int                        fd[2];      /* [is_stderr] */
+    char                       last[2];    /* byte shown */
+    size_t                     unwritten;  /* read, and still in memory */
+    bool                       is_waiting; /* for room */
+    struct event              *turn, *started, *signals[SIGNALS];
+    enum follow_end            end;
 };
 
 static void end_lines(struct follow *follow);

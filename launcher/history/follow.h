@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 enum follow_end {
-    FOLLOW_OVER,        /* the launcher has ended; all it has written was shown */
+    FOLLOW_OVER, /* the launcher has ended; all it has written was shown */
     FOLLOW_STARTED,
     FOLLOW_INTERRUPTED, /* by INT or TERM */
     FOLLOW_UNREAD,      /* stdout or stderr cannot be written; it was said */

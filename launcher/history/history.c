@@ -8,14 +8,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "history/run_dir.h"
 #include "runid.h"
 #include "xalloc.h"
+
+#define REFRESH_MS      1000
+#define REFRESH_LOOK_MS 10
 
 static int  fit_of(const struct past_run *run, const char *word);
 static bool is_over(const struct past_run *run);
@@ -64,8 +71,8 @@ void history_clear(struct history *list)
 struct past_run *history_find(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *found = NULL, *other = NULL;
-    size_t       i;
-    int          best = 1, fit;
+    size_t           i;
+    int              best = 1, fit;
 
     for (i = 0; i < list->count; i++) {
         fit = fit_of(&list->run[i], word);
@@ -123,6 +130,49 @@ int past_run_open(const char *id, struct error *err)
     return fd;
 }
 
+/* The descriptor holds one process; if the lock is still that pid's, it is the launcher. */
+int past_run_signal(const struct past_run *run, int number, struct error *err)
+{
+    pid_t launcher = run_dir_launcher(run->dir_fd);
+    int   fd, rc = 0;
+
+    if (launcher == 0)
+        return 0;
+    if (launcher < 0)
+        return err_set(err, "%s: its launcher is in another PID namespace: run muster there", run->id);
+    fd = (int)syscall(SYS_pidfd_open, launcher, 0);
+    if (fd < 0 && errno == ENOSYS)
+        rc = kill(launcher, number);
+    else if (fd < 0)
+        rc = -1;
+    else if (run_dir_launcher(run->dir_fd) == launcher)
+        rc = (int)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
+    if (rc < 0 && errno != ESRCH)
+        err_set(err, "%s: process %d: %s", run->id, launcher, strerror(errno));
+    else
+        rc = 0;
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+void past_run_refresh(const struct past_run *run)
+{
+    const struct timespec pause = { .tv_nsec = REFRESH_LOOK_MS * 1000000 };
+    int64_t               until_ns = clock_now_ns() + REFRESH_MS * (int64_t)1000000;
+    struct stat           before = { 0 }, after = { 0 };
+    struct error          err;
+
+    fstatat(run->dir_fd, "status.json", &before, 0);
+    if (past_run_signal(run, SIGURG, &err) < 0)
+        return;
+    do {
+        nanosleep(&pause, NULL);
+        fstatat(run->dir_fd, "status.json", &after, 0);
+    } while (after.st_ino == before.st_ino && after.st_mtim.tv_nsec == before.st_mtim.tv_nsec &&
+             clock_now_ns() < until_ns);
+}
+
 json_t *past_run_result(int dir_fd)
 {
     json_t       *result = run_dir_read(dir_fd, "result.json");
@@ -144,7 +194,7 @@ static int is_run(const struct dirent *entry)
 static void add_run(struct history *list, int runs_fd, const char *id)
 {
     struct past_run run = { .dir_fd = -1 };
-    struct stat about;
+    struct stat     about;
 
     run.dir_fd = openat(runs_fd, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (run.dir_fd < 0)

@@ -24,17 +24,17 @@ enum past_run_state {
 };
 
 struct past_run {
-    char           *id;
-    int             dir_fd;
+    char               *id;
+    int                 dir_fd;
     enum past_run_state state;
-    pid_t           launcher; /* PAST_RUN_GOING; -1: not to be seen from here */
-    json_t         *plan, *result; /* plan.json, past_run_result(); NULL: there is none */
+    pid_t               launcher;      /* PAST_RUN_GOING; -1: not to be seen from here */
+    json_t             *plan, *result; /* plan.json, past_run_result(); NULL: there is none */
 };
 
 struct history {
-    char        *dir; /* where they are */
+    char            *dir; /* where they are */
     struct past_run *run; /* the newest first */
-    size_t       count;
+    size_t           count;
 };
 
 /* All of them; none is no error. -1 with err. */
@@ -55,6 +55,13 @@ int past_run_open(const char *id, struct error *err);
 /* result.json of a run in that directory, with an exit status; NULL: there is none, or what
  * is there makes no sense. */
 json_t *past_run_result(int dir_fd);
+
+/* Send a signal to the launcher of a run. 0: it has got it, or has ended. -1 with err. */
+int past_run_signal(const struct past_run *run, int number, struct error *err);
+
+/* Ask the launcher to bring status.json up to date, and wait for that, a second at most: it may
+ * be busy, or an older muster. */
+void past_run_refresh(const struct past_run *run);
 
 /* Rows for people: one a run, or a line that there is none. */
 void history_print(const struct history *list, FILE *out);

@@ -47,7 +47,7 @@ char *run_dir_all(void)
 }
 
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
-                struct error *err)
+                 struct error *err)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     char        *runs = run_dir_all();
@@ -278,8 +278,8 @@ void run_dir_host(char name[RUN_DIR_HOST_SIZE])
 pid_t run_dir_launcher(int dir_fd)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    int   fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    pid_t holder = 0;
+    int          fd = openat(dir_fd, "log", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    pid_t        holder = 0;
 
     if (fd < 0)
         return 0;

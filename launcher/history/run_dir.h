@@ -33,16 +33,16 @@
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest of them */
 
 struct run_dir {
-    char *path; /* NULL: there is none */
-    int   fd;   /* of the directory */
-    int   log_fd;
+    char          *path; /* NULL: there is none */
+    int            fd;   /* of the directory */
+    int            log_fd;
     struct writer *log; /* the thread that writes there */
 };
 
 /* Make it, lock it, write plan.json, send the log there too, and remove older ones. -1
  * with err when it cannot be made: the run goes on without. */
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
-                struct error *err);
+                 struct error *err);
 
 /* result.json, and no status.json any more. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);

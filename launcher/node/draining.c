@@ -12,7 +12,7 @@
 #include "xevent.h"
 
 struct draining {
-    struct conn    *conn;
+    struct conn     *conn;
     struct draining *next;
 };
 

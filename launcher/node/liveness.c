@@ -11,31 +11,42 @@
 #include "log.h"
 #include "node/node.h"
 
-/* Of --dead-after: then another connection is made beside the silent one. Early, since over
- * a bad line that may take most of what is left. */
-#define RECONNECT_PART (1.0 / 3)
+/* The part of --dead-after that passes before another connection is made beside the silent
+ * one. Early: over a bad line that may take most of what is left. */
+#define RECONNECT_PART  (1.0 / 3)
 #define BAD_LINE_LEASES 2
 
 static double lease_of(struct node *node, double dead_after_s, bool is_heard);
 static void   give_up(struct node *node, double silent_s);
 static void   suspect(struct node *node, double silent_s, bool is_silent);
 
+void liveness_heard(struct liveness *liveness, int64_t now_ns)
+{
+    liveness->heard_ns = now_ns;
+}
+
+void liveness_renew(struct liveness *liveness, int64_t now_ns)
+{
+    liveness->heard_ns = now_ns;
+    liveness->is_suspect = false;
+}
+
 void liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns)
 {
-    double silent_s = (double)(now_ns - node->heard_ns) / NS_PER_S;
+    double silent_s = (double)(now_ns - node->liveness.heard_ns) / NS_PER_S;
 
     if (silent_s >= lease_of(node, dead_after_s, silent_s < 2 * beat_s)) {
         give_up(node, silent_s);
         return;
     }
-    if (node->cut_ns != 0)
-        return; /* it is known, and being worked on */
+    if (reconnect_is_cut(node->reconnect))
+        return; /* the user was told, and reconnect.c is at work */
     if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * beat_s)
-        node_try_reconnect(node);
+        reconnect_beside(node->reconnect);
     suspect(node, silent_s, silent_s >= 3 * beat_s);
 }
 
-/* While it is heard, how much its line has lost so far is noted. */
+/* While the node is heard, how much its line has lost so far is noted. */
 static double lease_of(struct node *node, double dead_after_s, bool is_heard)
 {
     struct conn_line line;
@@ -43,11 +54,11 @@ static double lease_of(struct node *node, double dead_after_s, bool is_heard)
     if (node->conn == NULL || !conn_line(node->conn, &line))
         return liveness_lease_s(dead_after_s, NULL, 0);
     if (is_heard)
-        node->resent = line.resent;
-    return liveness_lease_s(dead_after_s, &line, node->resent);
+        node->liveness.resent = line.resent;
+    return liveness_lease_s(dead_after_s, &line, node->liveness.resent);
 }
 
-/* Half of --dead-after is several of our heartbeats, each of them sent until it is
+/* Half of --dead-after is several of our heartbeats, each of which is sent until it is
  * acknowledged. A machine that is off, or cut off, acknowledges none. */
 double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint32_t resent_before)
 {
@@ -66,9 +77,11 @@ static void give_up(struct node *node, double silent_s)
 
 static void suspect(struct node *node, double silent_s, bool is_silent)
 {
-    if (is_silent && !node->is_suspect)
+    struct liveness *liveness = &node->liveness;
+
+    if (is_silent && !liveness->is_suspect)
         log_warn("%s: suspect: nothing heard for %.0f s", node->plan->host, silent_s);
-    else if (!is_silent && node->is_suspect)
+    else if (!is_silent && liveness->is_suspect)
         log_warn("%s: heard again", node->plan->host);
-    node->is_suspect = is_silent;
+    liveness->is_suspect = is_silent;
 }

@@ -5,7 +5,6 @@
 
 #include "node/node.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* HELLO follows the nonce at once; only a stuck machine takes longer. */
+/* HELLO follows the nonce at once, unless the machine is stuck. */
 #define GREETING_S 10
 
 static const char *const state_names[] = {
@@ -32,32 +31,30 @@ static const char *const state_names[] = {
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void fail_with(struct node *node, const struct conn_failure *why);
-static bool can_reconnect(const struct node *node);
 static void conn_input(struct evbuffer *in, void *arg);
 static bool can_be_asked(const struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
-               struct event_base *base, const struct node_ops *ops, void *arg)
+               uint32_t generation, struct event_base *base, const struct node_ops *ops, void *arg)
 {
-    *node = (struct node){ .index = index, .plan = plan, .base = base, .ops = ops, .arg = arg };
-    node->generation = 1;
+    *node = (struct node){ .index = index, .plan = plan, .generation = generation, .base = base,
+                           .ops = ops, .arg = arg };
     roundtrips_init(&node->trips);
-    node->ranks_left = plan->ranks;
     node->stage = "waiting";
     resend_queue_init(&node->resend);
+    node->reconnect = reconnect_new(node);
     node->late = event_new(base, -1, 0, late_cb, node);
 }
 
 void node_clear(struct node *node)
 {
-    if (node->conn != NULL)
-        conn_free(node->conn);
+    conn_free(node->conn);
+    orphan_cleanup_end(node);
     reconnect_free(node->reconnect);
     resend_queue_clear(&node->resend);
     if (node->late != NULL)
         event_free(node->late);
     json_decref(node->hello);
-    free(node->containment);
     free(node->failure);
     *node = (struct node){ 0 };
 }
@@ -69,10 +66,8 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
     log_info("%s: %s -> %s", node->plan->host, state_names[node->state], state_names[state]);
     node->state = state;
     node->awaited = NULL;
-    if (state > NODE_RUNNING) {
-        reconnect_free(node->reconnect);
-        node->reconnect = NULL;
-    }
+    if (state > NODE_RUNNING)
+        reconnect_stop(node->reconnect);
     event_del(node->late);
     if (deadline_s > 0)
         xevent_add(node->late, &limit);
@@ -88,6 +83,13 @@ void node_expect(struct node *node, const char *awaited, double deadline_s)
 
     node->awaited = awaited;
     xevent_add(node->late, &limit);
+}
+
+void node_stop(struct node *node, double grace_s)
+{
+    if (node->stop_ns == 0)
+        node->stop_ns = clock_now_ns();
+    node_send(node, FRAME_STOP, json_pack("{s:f}", "grace_s", grace_s));
 }
 
 void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s)
@@ -110,8 +112,7 @@ void node_fail(struct node *node, const char *stage, int exit_code, const char *
     vsnprintf(why.text, sizeof why.text, format, ap);
     va_end(ap);
     snprintf(why.hint, sizeof why.hint, "%s", hint != NULL ? hint : "");
-    if (node->conn != NULL)
-        conn_free(node->conn);
+    conn_free(node->conn);
     node->conn = NULL;
     fail_with(node, &why);
 }
@@ -128,24 +129,21 @@ void node_drop(struct node *node)
     if (node->conn != NULL)
         draining_add(node->conn);
     node->conn = NULL;
-    reconnect_free(node->reconnect);
-    node->reconnect = NULL;
+    reconnect_stop(node->reconnect);
     node->state = NODE_ENDED;
     event_del(node->late);
 }
 
-/* What was awaited in each state, for the error. */
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct node *node = arg;
-    const char  *awaited = node->awaited != NULL            ? node->awaited
+    const char  *awaited = node->awaited != NULL           ? node->awaited
                            : node->state == NODE_GREETING  ? "its greeting"
                            : node->state == NODE_PROBING   ? "the answer to a probe"
                            : node->state == NODE_PREPARING ? "word that it is ready"
                                                            : "its end";
 
-    (void)fd;
-    (void)what;
+    (void)fd, (void)what;
     if (node->state == NODE_DONE) {
         node_release(node);
         return;
@@ -160,10 +158,10 @@ const char *node_state_name(const struct node *node)
     return state_names[node->state];
 }
 
-bool node_is_live(const struct node *node)
+bool node_takes_frames(const struct node *node)
 {
-    return (node->conn != NULL || node->cut_ns != 0) && node->state >= NODE_GREETING &&
-           node->state <= NODE_RUNNING;
+    return (node->conn != NULL || reconnect_is_cut(node->reconnect)) &&
+           node->state >= NODE_GREETING && node->state <= NODE_RUNNING;
 }
 
 bool node_is_over(const struct node *node)
@@ -197,7 +195,7 @@ static void conn_open(void *arg)
 {
     struct node *node = arg;
 
-    node->heard_ns = clock_now_ns();
+    liveness_heard(&node->liveness, clock_now_ns());
     node_enter(node, NODE_GREETING, GREETING_S);
 }
 
@@ -208,23 +206,15 @@ static void conn_closed(const struct conn_failure *why, void *arg)
                                     .text = "muster-agent left before its work was done" };
 
     if (why != NULL)
-        failure = *why; /* it goes with the connection */
+        failure = *why; /* it is freed with the connection */
     conn_free(node->conn);
     node->conn = NULL;
     if (node->state == NODE_DONE) {
         node_enter(node, NODE_ENDED, 0);
         return;
     }
-    /* A second agent only mirrors the end of the first, or dies alone; the first one, asked by
-     * another, may have let go of this connection. */
-    if (can_reconnect(node) &&
-        (failure.is_cut || node->is_relayed || reconnect_may_have_moved(node->reconnect))) {
-        node->cut_ns = clock_now_ns();
-        snprintf(node->cut_why, sizeof node->cut_why, "%s", failure.text);
-        log_warn("%s: connection lost, reconnecting (%s)", node->plan->host, node->cut_why);
-        reconnect_start(node);
+    if (reconnect_instead(node->reconnect, &failure))
         return;
-    }
     node->lost_agent = node->state == NODE_RUNNING && !failure.is_cut;
     fail_with(node, &failure);
 }
@@ -247,37 +237,12 @@ const struct conn_ops node_conn_ops = {
     .closed = conn_closed,
 };
 
-/* ---- cut and made again ---- */
-
-/* While PLAN may still be on its way, nobody would be found. */
-void node_try_reconnect(struct node *node)
+void node_resume(struct node *node, struct conn *conn, struct evbuffer *in)
 {
-    if (can_reconnect(node) && node->state >= NODE_READY)
-        reconnect_start(node);
-}
-
-/* From PLAN on its agent knows us again. */
-static bool can_reconnect(const struct node *node)
-{
-    return node->key.socket[0] != '\0' && node->state >= NODE_PREPARING &&
-           node->state <= NODE_RUNNING;
-}
-
-void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in)
-{
-    int64_t since_ns = node->cut_ns != 0 ? node->cut_ns : node->heard_ns;
-
-    reconnect_free(node->reconnect);
-    node->reconnect = NULL;
     conn_free(node->conn);
     node->conn = conn;
     conn_hand_over(conn, &node_conn_ops, node);
-    log_warn("%s: reconnected after %.1f s, %" PRIu64 " bytes sent again", node->plan->host,
-             (double)(clock_now_ns() - since_ns) / NS_PER_S, sent_again);
-    node->cut_ns = 0;
-    node->heard_ns = clock_now_ns();
-    node->is_suspect = false;
-    node->is_relayed = true;
+    liveness_renew(&node->liveness, clock_now_ns());
     node_send_unsent(node);
     conn_input(in, node); /* last: it may free conn, and in with it */
 }
@@ -289,9 +254,9 @@ static void conn_input(struct evbuffer *in, void *arg)
     struct error err;
     int          got = 1;
 
-    node->heard_ns = clock_now_ns();
+    liveness_heard(&node->liveness, clock_now_ns());
     if (reconnect_has_asked(node->reconnect))
-        return; /* all this comes again, behind RESUMED */
+        return; /* all this comes again after RESUMED */
     while (node->conn != NULL && (got = frame_peek(in, &frame, &err)) > 0) {
         if (frame.type != FRAME_HELLO)
             resend_queue_take(&node->resend, frame.size);
@@ -308,15 +273,16 @@ static void conn_input(struct evbuffer *in, void *arg)
 void node_lose(struct node *node, const char *stage, const char *hint, const char *why)
 {
     node->lost_agent = can_be_asked(node);
-    if (node->cut_ns != 0)
-        node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s", node->cut_why,
-                  reconnect_why(node->reconnect));
+    if (reconnect_is_cut(node->reconnect))
+        node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s",
+                  reconnect_cut_why(node->reconnect), reconnect_why(node->reconnect));
     else
         node_fail(node, stage, EXIT_LOST, hint, "%s", why);
 }
 
-/* What its agent has left there: where no connection could be made again, no other can. */
+/* Can another agent look for what this one has left? Not if a connection was tried just now and
+ * could not be made. */
 static bool can_be_asked(const struct node *node)
 {
-    return node->hello != NULL && (node->reconnect == NULL || reconnect_answers(node->reconnect));
+    return node->hello != NULL && reconnect_answers(node->reconnect);
 }

@@ -1,8 +1,40 @@
 /* node.h - one node of the run, as the launcher sees it
  *
- * Owns the connection, keeps the deadline of the step the node is in (node.c) and
- * speaks doc/PROTOCOL on the connection (node_frames.c). What the frames mean for the
- * run is launch.c's business; it gets them through node_ops.
+ * A node owns its connection, keeps the deadline of the step it is in (node.c) and speaks
+ * doc/PROTOCOL on the connection (node_frames.c). What the frames mean for the run is not known
+ * here: the run gets them through node_ops.
+ *
+ * States, in order. A node only moves down, except for PROBED -> PROBING.
+ *
+ *   state        who moves the node there, and when
+ *   WAITING      node_init(): it waits for its place among the handshakes
+ *   CONNECTING   node_connect()
+ *   GREETING     node.c: the stream is open, HELLO is awaited
+ *   ANSWERED     node_frames.c: HELLO has come
+ *   PROBING      the run: a question was sent (PROBE, CLEAN, TREE)
+ *   PROBED       the run: the last answer has come
+ *   PREPARING    the run: PLAN was sent, READY is awaited
+ *   READY        the run: READY has come
+ *   RUNNING      the run: GO was sent
+ *   DONE         the run: the agent said DONE, and nothing of the run is left there
+ *   ENDED        node.c: the connection closed after DONE; node_release(); node_drop()
+ *   FAILED       node_fail(), node_lose(), or node.c: the connection closed too early
+ *
+ * The run moves a node by node_enter(). A connection that is lost while the node is PREPARING
+ * to RUNNING, and made again, does not change the state: that is reconnect.c's business.
+ *
+ * Verbs that end or delay something:
+ *
+ *   verb       use it when                                   state     connection  tells over()
+ *   expect     a step of this state has its own deadline     same      stays       no
+ *   stop       the run ends: send STOP                       same      stays       no
+ *   give up    the agent sent ERROR and ends its ranks       same,     stays       when it has
+ *                                                            failure               gone, or late
+ *   fail       it broke the rules, or a deadline passed      FAILED    is freed    yes
+ *   lose       it is silent: fail, and perhaps clean up      FAILED    is freed    yes
+ *   release    it said DONE but does not leave               ENDED     is freed    yes
+ *   drop       nothing was started there, nobody waits       ENDED     drains      no
+ *   resume     reconnect.c has another connection            same      replaced    no
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NODE_H
@@ -15,38 +47,38 @@
 #include <jansson.h>
 
 #include "frame.h"
+#include "node/liveness.h"
+#include "node/orphan_cleanup.h"
 #include "node/reconnect.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
 #include "resend_queue.h"
 #include "transport/conn.h"
 
-/* What an agent that acknowledges or reads nothing can make us keep: more than any union of
- * PMI's keys. Before that, at the lower bound, its PINGs go without an answer. */
+/* How much an agent that acknowledges or reads nothing can make us keep: more than any union of
+ * PMI's keys. From the lower bound on, its PINGs are not answered. */
 #define NODE_KEPT_MAX  (128u << 20)
 #define NODE_KEPT_MUCH (1u << 20)
 
-/* In order; a node only moves down, but for the turn PROBED -> PROBING.
- * NODE_FAILED can follow any but NODE_ENDED. */
 enum node_state {
-    NODE_WAITING,    /* for its place in the window of handshakes */
-    NODE_CONNECTING, /* the stages of conn.h */
-    NODE_GREETING,   /* stream is open, HELLO is awaited */
-    NODE_ANSWERED,   /* HELLO is here */
-    NODE_PROBING,    /* PROBE was sent, PROBED is awaited */
+    NODE_WAITING,
+    NODE_CONNECTING,
+    NODE_GREETING,
+    NODE_ANSWERED,
+    NODE_PROBING,
     NODE_PROBED,
-    NODE_PREPARING,  /* PLAN was sent, READY is awaited */
+    NODE_PREPARING,
     NODE_READY,
-    NODE_RUNNING,    /* GO was sent */
-    NODE_DONE,       /* the agent said that nothing is left */
-    NODE_ENDED,      /* and has gone */
-    NODE_FAILED,     /* failure says why */
+    NODE_RUNNING,
+    NODE_DONE,
+    NODE_ENDED,
+    NODE_FAILED, /* failure says why */
 };
 
 struct node;
 
 struct node_ops {
-    /* The state changed (not for NODE_FAILED, NODE_ENDED: see over). */
+    /* The state changed, and is not NODE_FAILED or NODE_ENDED. */
     void (*changed)(struct node *node, void *arg);
     /* The transport's stage changed. */
     void (*stage)(struct node *node, void *arg);
@@ -59,85 +91,80 @@ struct node_ops {
 };
 
 struct node {
+    /* By node_init(). */
     size_t                  index; /* in the plan */
     const struct plan_node *plan;
-    enum node_state         state;
-    const char             *stage;   /* conn.h's word, while connecting */
-    struct conn            *conn;    /* NULL also while it is cut */
-    struct resend_queue           resend;
-    struct reconnect_key       key;
-    struct reconnect          *reconnect;  /* NULL: none is under way */
-    int64_t                 cut_ns;  /* since when conn is cut; 0: it is not */
-    char                    cut_why[1024]; /* as conn_failure has it */
-    json_t                 *hello;   /* body of HELLO */
-    char                   *containment; /* from READY */
-    struct conn_failure    *failure; /* NODE_FAILED, or its agent cannot go on and ends all */
-    int64_t                 dialled_ns; /* when the connection was begun */
-    double                  login_s;    /* from then to HELLO */
-    int64_t                 heard_ns;   /* when the last bytes came */
-    uint32_t                resent;     /* by its conn's line at that time */
-    struct roundtrips       trips;
-    int64_t                 stop_ns;    /* when STOP was sent; 0: not */
-    uint64_t                credit_due; /* bytes written, not yet given back as credit */
-    int                     ranks_left; /* EXIT not yet seen */
-    double                  idle_s;     /* by the last IDLE: its ranks have done nothing for so long */
-    bool                    is_suspect;
-    bool                    is_relayed; /* behind conn is a second agent */
-    bool                    lost_agent; /* it ended with ranks, or does not answer, and its
-                                           machine does */
-    bool                    owes_answer; /* the run's phase waits for it */
-    bool                    owes_stacks; /* it was asked where its ranks are */
-    bool                    is_dumping;  /* it has said that core files are being written */
+    uint32_t                generation;
+    struct event_base      *base;
+    const struct node_ops  *ops;
+    void                   *arg;
 
-    uint32_t               generation;
-    struct event_base     *base;
-    struct event          *late;
-    const char            *awaited; /* by node_expect(); NULL: what the state says */
-    const struct node_ops *ops;
-    void                  *arg;
+    /* node.c */
+    enum node_state      state;
+    const char          *stage;      /* conn.h's word, while connecting */
+    struct conn         *conn;       /* NULL also while it is cut */
+    struct event        *late;       /* the deadline of the state */
+    const char          *awaited;    /* by node_expect(); NULL: what the state says */
+    struct conn_failure *failure;    /* NULL: none, so far */
+    int64_t              dialled_ns; /* when the connection was begun */
+    int64_t              stop_ns;    /* when STOP was first sent; 0: not yet */
+    bool                 lost_agent; /* its machine answers, but the agent that had ranks does
+                                        not */
+
+    /* node_frames.c */
+    json_t             *hello;   /* body of HELLO; NULL: it has not come */
+    double              login_s; /* from dialled_ns to HELLO */
+    struct resend_queue resend;
+    struct roundtrips   trips;
+
+    /* Each is written by the file of its name only. */
+    struct liveness        liveness;
+    struct reconnect      *reconnect;
+    struct orphan_cleanup *cleanup; /* NULL: none is under way */
 };
 
-void node_init(struct node *node, size_t index, const struct plan_node *plan,
+void node_init(struct node *node, size_t index, const struct plan_node *plan, uint32_t generation,
                struct event_base *base, const struct node_ops *ops, void *arg);
 void node_clear(struct node *node);
 
 /* NODE_WAITING -> NODE_CONNECTING. The node takes conn over and starts it. */
-void node_connect(struct node *node, struct conn *conn);
+void                         node_connect(struct node *node, struct conn *conn);
 extern const struct conn_ops node_conn_ops; /* make conn with these, arg = node */
 
 /* Move on; sets the deadline of the new state (0: none). */
 void node_enter(struct node *node, enum node_state state, double deadline_s);
-/* Another deadline for the state it is in, and what is to come by then. */
+/* Another deadline in the same state, and what must come by then. */
 void node_expect(struct node *node, const char *awaited, double deadline_s);
 
-/* The node is lost or broke the rules: end the connection, NODE_FAILED. */
+/* Send STOP: the agent ends its ranks, by KILL after grace_s. May come again. */
+void node_stop(struct node *node, double grace_s);
+
+/* The node broke the rules, or something there did not work: free the connection,
+ * NODE_FAILED. */
 void node_fail(struct node *node, const char *stage, int exit_code, const char *hint,
                const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Its agent says that it cannot go on, and ends what runs there: that is a failure now,
- * but NODE_FAILED only once the agent is gone, or after deadline_s (0: never). */
+/* The agent says that it cannot go on, and ends what runs there. That is a failure now, but
+ * NODE_FAILED only once the agent is gone, or after deadline_s (0: never). */
 void node_give_up(struct node *node, const struct conn_failure *why, double deadline_s);
 
-/* It has been silent for long: make another connection beside the one there is, if
- * that can be. */
-void node_try_reconnect(struct node *node);
-/* Its agent does not answer: NODE_FAILED, with why; where it was cut, with why it cannot be
- * had back. */
+/* The agent does not answer: NODE_FAILED because of why, or, if the connection was cut, of that
+ * and of why there is no other one. */
 void node_lose(struct node *node, const char *stage, const char *hint, const char *why);
-/* reconnect.c: another connection takes the place of the one there was, if it is still there;
- * in is what has come on it already, and sent_again bytes come for a second time. */
-void node_resume(struct node *node, struct conn *conn, uint64_t sent_again, struct evbuffer *in);
+/* For reconnect.c: conn takes the place of the connection there was, if any. in is what has
+ * come on it already. */
+void node_resume(struct node *node, struct conn *conn, struct evbuffer *in);
 
-/* Its agent has said DONE, and does not go: it waits for our last ACK, or a file system does
- * not let it. Nothing else is left there: NODE_ENDED. */
+/* The agent has said DONE but does not leave: it waits for our last ACK, or a file system holds
+ * it. Nothing else is left there: NODE_ENDED. */
 void node_release(struct node *node);
 
-/* Nothing was started on this node and nobody waits for it any more: end the
- * connection, NODE_ENDED, without callbacks. */
+/* Nothing was started on this node, and nobody waits for it any more: end the connection,
+ * NODE_ENDED, without callbacks. */
 void node_drop(struct node *node);
 
-/* True while frames can be sent to its agent. */
-bool node_is_live(const struct node *node);
+/* Frames can be sent to its agent, now or after a reconnect. */
+bool node_takes_frames(const struct node *node);
 bool node_is_over(const struct node *node);
 /* "running", for people. */
 const char *node_state_name(const struct node *node);
@@ -149,15 +176,15 @@ int64_t node_local_ns(const struct node *node, int64_t agent_ns);
 
 /* Send a control frame; body is released. */
 void node_send(struct node *node, enum frame_type type, json_t *body);
-/* Send BLOBs and PLAN. What follows is kept until the agent has it, if node->key lets
- * us come back. */
+/* Send BLOBs and PLAN. What follows is kept until the agent has it, if there is a way back
+ * (reconnect.h). */
 void node_send_plan(struct node *node, struct evbuffer *frames);
 void node_send_empty(struct node *node, enum frame_type type);
 void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size);
 void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
 void node_ping(struct node *node);
 
-/* For node.c: a frame has come; say how much has come; send what had to wait. */
+/* For node.c: a frame has come; tell the agent how much has come; send what had to wait. */
 void node_take_frame(struct node *node, const struct frame *frame);
 void node_send_ack(struct node *node);
 void node_send_unsent(struct node *node);

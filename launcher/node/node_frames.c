@@ -41,7 +41,7 @@ void node_send_unsent(struct node *node)
 void node_send_plan(struct node *node, struct evbuffer *frames)
 {
     send_frames(node, frames);
-    node->resend.keeps = node->key.socket[0] != '\0';
+    node->resend.keeps = reconnect_key(node->reconnect)->socket[0] != '\0';
 }
 
 void node_send_ack(struct node *node)
@@ -183,7 +183,7 @@ static void answer_ping(struct node *node, const struct frame *frame)
     unsigned char body[16];
 
     if (held_for(node) > NODE_KEPT_MUCH)
-        return; /* it hears from us all the same */
+        return; /* it hears from us anyway */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
     node_send_raw(node, FRAME_PONG, body, sizeof body);
@@ -231,9 +231,8 @@ static void take_ack(struct node *node, const struct frame *frame)
     if (resend_queue_take_ack(&node->resend, frame, &err) < 0) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     } else if (node->resend.begin != before && !reconnect_may_have_moved(node->reconnect)) {
-        /* The old connection is alive, in both directions: what we send may wait much
-         * longer for TCP to try again than what comes. */
-        reconnect_free(node->reconnect);
-        node->reconnect = NULL;
+        /* The old connection works, in both directions: TCP may wait much longer before it
+         * sends our bytes again than before the agent's come. */
+        reconnect_stop(node->reconnect);
     }
 }

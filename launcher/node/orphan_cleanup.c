@@ -11,11 +11,11 @@
 
 #include "clock.h"
 #include "log.h"
-#include "strlist.h"
+#include "node/node.h"
 #include "xalloc.h"
 #include "xevent.h"
 
-/* What had its parent killed, or the first process of its namespace, is gone after that. */
+/* A process whose parent was killed, or the first one of its namespace, is gone after that. */
 #define MOMENT_S  0.1
 #define NAMED_MAX 4 /* processes named of a node; an agent may send any number */
 
@@ -24,43 +24,46 @@ enum cleanup_state { CLEANUP_BEGUN, CLEANUP_ASKED, CLEANUP_ANSWERED };
 struct orphan_cleanup {
     struct node            *node;
     const char             *run_id;
-    const struct orphan_cleanup_ops *ops;
+    orphan_cleanup_over_cb *over;
     void                   *arg;
-    enum cleanup_state        state;
+    enum cleanup_state      state;
     struct conn            *conn;
     struct event           *timer; /* to begin in a fresh turn of the loop; then the limit */
     int                     ended, left;
     char                    text[1200];
 };
 
-static void timer_cb(evutil_socket_t fd, short what, void *arg);
-static void take(struct orphan_cleanup *cleanup, const struct frame *frame);
+static void    timer_cb(evutil_socket_t fd, short what, void *arg);
+static void    take(struct orphan_cleanup *cleanup, const struct frame *frame);
 static json_t *request(const struct orphan_cleanup *cleanup);
-static void send_frame(struct orphan_cleanup *cleanup, enum frame_type type, json_t *body);
-static void take_found(struct orphan_cleanup *cleanup, const json_t *body);
-static void name_some(const json_t *processes, bool gone, char *text, size_t size);
-static void end(struct orphan_cleanup *cleanup);
+static void    send_frame(struct orphan_cleanup *cleanup, enum frame_type type, json_t *body);
+static void    take_found(struct orphan_cleanup *cleanup, const json_t *body);
+static void    name_some(const json_t *processes, bool gone, char *text, size_t size);
+static void    finish(struct orphan_cleanup *cleanup);
 
-struct orphan_cleanup *orphan_cleanup_start(struct node *node, const char *run_id, const struct orphan_cleanup_ops *ops,
+void orphan_cleanup_start(struct node *node, const char *run_id, orphan_cleanup_over_cb *over,
                           void *arg)
 {
-    const struct timeval now = { 0 };
-    struct orphan_cleanup        *cleanup = xcalloc(1, sizeof *cleanup);
+    const struct timeval   now = { 0 };
+    struct orphan_cleanup *cleanup = node->cleanup = xcalloc(1, sizeof *cleanup);
 
-    *cleanup = (struct orphan_cleanup){ .node = node, .run_id = run_id, .ops = ops, .arg = arg,
-                             .ended = -1, .left = -1 };
-    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: no answer within %g s", ORPHAN_CLEANUP_S);
+    *cleanup = (struct orphan_cleanup){ .node = node, .run_id = run_id, .over = over, .arg = arg,
+                                        .ended = -1, .left = -1 };
+    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: no answer within %g s",
+             ORPHAN_CLEANUP_S);
     cleanup->timer = evtimer_new(node->base, timer_cb, cleanup);
     if (cleanup->timer == NULL)
         xalloc_die();
     xevent_add(cleanup->timer, &now);
-    return cleanup;
 }
 
-void orphan_cleanup_free(struct orphan_cleanup *cleanup)
+void orphan_cleanup_end(struct node *node)
 {
+    struct orphan_cleanup *cleanup = node->cleanup;
+
     if (cleanup == NULL)
         return;
+    node->cleanup = NULL;
     if (cleanup->conn != NULL)
         conn_free(cleanup->conn);
     event_free(cleanup->timer);
@@ -73,7 +76,7 @@ static void conn_stage(const char *stage, void *arg)
 {
     struct orphan_cleanup *cleanup = arg;
 
-    log_debug("%s: sweeping: %s", cleanup->node->plan->host, stage);
+    log_debug("%s: cleaning up: %s", cleanup->node->plan->host, stage);
 }
 
 static void conn_open(void *arg)
@@ -84,9 +87,9 @@ static void conn_open(void *arg)
 static void conn_input(struct evbuffer *in, void *arg)
 {
     struct orphan_cleanup *cleanup = arg;
-    struct frame  frame;
-    struct error  err;
-    int           got;
+    struct frame           frame;
+    struct error           err;
+    int                    got;
 
     while ((got = frame_peek(in, &frame, &err)) > 0) {
         take(cleanup, &frame);
@@ -95,7 +98,7 @@ static void conn_input(struct evbuffer *in, void *arg)
     if (got == 0)
         return;
     snprintf(cleanup->text, sizeof cleanup->text, "not looked for: protocol: %s", err.text);
-    end(cleanup);
+    finish(cleanup);
 }
 
 static void conn_closed(const struct conn_failure *why, void *arg)
@@ -105,7 +108,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     if (cleanup->state != CLEANUP_ANSWERED)
         snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s: %s",
                  why != NULL ? why->stage : "agent", why != NULL ? why->text : "it left at once");
-    end(cleanup);
+    finish(cleanup);
 }
 
 static const struct conn_ops conn_ops = {
@@ -117,13 +120,13 @@ static const struct conn_ops conn_ops = {
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct timeval limit = clock_interval(ORPHAN_CLEANUP_S);
-    struct orphan_cleanup        *cleanup = arg;
-    struct node         *node = cleanup->node;
+    const struct timeval   limit = clock_interval(ORPHAN_CLEANUP_S);
+    struct orphan_cleanup *cleanup = arg;
+    struct node           *node = cleanup->node;
 
     (void)fd, (void)what;
     if (cleanup->conn != NULL) {
-        end(cleanup);
+        finish(cleanup);
         return;
     }
     log_info("%s: looking for what the run has left there", node->plan->host);
@@ -153,7 +156,8 @@ static void take(struct orphan_cleanup *cleanup, const struct frame *frame)
         cleanup->state = CLEANUP_ANSWERED;
         body = frame_json(frame, &err);
         text = json_string_value(json_object_get(body, "text"));
-        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s", text != NULL ? text : "?");
+        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s",
+                 text != NULL ? text : "?");
         json_decref(body);
     }
 }
@@ -200,8 +204,8 @@ static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
         snprintf(cleanup->text, sizeof cleanup->text,
                  "%d of the run's processes have not ended: %s", cleanup->left, names);
     else if (cleanup->ended > 0)
-        snprintf(cleanup->text, sizeof cleanup->text, "%d of the run's processes had to be ended: %s",
-                 cleanup->ended, names);
+        snprintf(cleanup->text, sizeof cleanup->text,
+                 "%d of the run's processes had to be ended: %s", cleanup->ended, names);
     else
         snprintf(cleanup->text, sizeof cleanup->text, "nothing of the run was left");
 }
@@ -230,8 +234,12 @@ static void name_some(const json_t *processes, bool gone, char *text, size_t siz
     }
 }
 
-/* The last call into ops: it frees cleanup. */
-static void end(struct orphan_cleanup *cleanup)
+/* Freed first: the run may go to its end in over. */
+static void finish(struct orphan_cleanup *cleanup)
 {
-    cleanup->ops->over(cleanup->node, cleanup->ended, cleanup->left, cleanup->text, cleanup->arg);
+    struct orphan_cleanup        had = *cleanup;
+    struct orphan_cleanup_result result = { had.ended, had.left, had.text };
+
+    orphan_cleanup_end(had.node);
+    had.over(had.node, &result, had.arg);
 }

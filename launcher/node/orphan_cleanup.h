@@ -1,33 +1,39 @@
-/* orphan_cleanup.h - what a node still runs when its agent is gone, or does not answer
+/* orphan_cleanup.h - end what a node still runs when its agent is gone or does not answer
  *
- * Who kills the agent may have killed the guard too, and where no PID namespace was to be
- * had, what the ranks had started is then nobody's. Who stops both leaves all of it running.
- * The machine still answers: one more agent is sent there, which finds by name of the run,
- * user and start what no agent looks after any more, ends it and an agent that is
+ * Whoever kills the agent may have killed the guard too. Without a PID namespace, nobody then
+ * looks after what the ranks have started. Whoever stops both leaves all of it running. If the
+ * machine still answers, one more agent is sent there. By the name of the run, user and start
+ * it finds processes that no agent looks after any more, ends them and an agent that is
  * stopped, and says so.
  *
- * It goes on beside the stopping of the other nodes, and holds the run up for ORPHAN_CLEANUP_S at
- * most. A node to which no other connection could be made either is not cleaned.
+ * This happens while the other nodes stop, and delays the end of the run by ORPHAN_CLEANUP_S
+ * at most. A node to which no other connection can be made is not cleaned.
+ *
+ * Only orphan_cleanup.c writes node->cleanup.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ORPHAN_CLEANUP_H
 #define MUSTER_ORPHAN_CLEANUP_H
 
-#include "node/node.h"
-
 #define ORPHAN_CLEANUP_S 10.0
 
+struct node;
 struct orphan_cleanup;
 
-struct orphan_cleanup_ops {
-    /* It is over, once; free it now. ended, left: processes, -1 where nothing could be
-     * learned; text says it for people. */
-    void (*over)(struct node *node, int ended, int left, const char *text, void *arg);
+/* What was found; valid during the call of over. */
+struct orphan_cleanup_result {
+    int         ended, left; /* processes; -1: not known */
+    const char *text;        /* the same for people */
 };
 
-/* Sweep a node that is NODE_FAILED, of what that run has left there. */
-struct orphan_cleanup *orphan_cleanup_start(struct node *node, const char *run_id, const struct orphan_cleanup_ops *ops,
+typedef void orphan_cleanup_over_cb(struct node *node, const struct orphan_cleanup_result *result,
+                                    void *arg);
+
+/* Clean up a node that is NODE_FAILED after that run. over comes once, from the event loop,
+ * unless orphan_cleanup_end() comes first. */
+void orphan_cleanup_start(struct node *node, const char *run_id, orphan_cleanup_over_cb *over,
                           void *arg);
-void          orphan_cleanup_free(struct orphan_cleanup *cleanup);
+/* Give up a cleanup that is under way, if there is one. */
+void orphan_cleanup_end(struct node *node);
 
 #endif

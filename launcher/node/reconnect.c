@@ -5,6 +5,7 @@
 
 #include "node/reconnect.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,25 +18,33 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Between attempts. The first one comes at once: of a second that the agent may wait,
- * there is none to lose. */
+/* Between attempts. The first one comes at once: the agent may wait only a second. */
 #define PAUSE_FIRST_S 0.3
 #define PAUSE_MOST_S  1.0
-/* From open to RESUMED: two small frames each way, but over whatever line it is. Who has
- * taken RECONNECT is lost when we give up. */
+/* From open to RESUMED: two small frames each way, but over whatever line it is. An agent that
+ * has taken RECONNECT is lost if we give up. */
 #define ANSWER_S 15.0
 
 struct reconnect {
-    struct node   *node;
-    struct conn   *conn;  /* NULL in a pause */
-    struct event  *timer; /* the pause, or the answer's deadline */
-    double         pause_s;
-    bool           has_asked; /* RECONNECT was sent */
-    bool           may_have_moved; /* ... in this attempt or another */
-    bool           answers;   /* the last attempt came so far, at least */
-    char           why[1100]; /* how the last attempt ended, with its stage */
+    struct node         *node;
+    struct reconnect_key key;
+    int64_t              cut_ns;        /* when the connection was lost; 0: it is not */
+    char                 cut_why[1024]; /* as conn_failure has it */
+    bool                 is_relayed;    /* the connection leads to a second agent */
+
+    /* The attempts. */
+    bool          is_trying;
+    struct conn  *conn;  /* NULL in a pause */
+    struct event *timer; /* the pause, or the deadline of the answer */
+    double        pause_s;
+    bool          has_asked;      /* RECONNECT was sent */
+    bool          may_have_moved; /* ... in this attempt or an earlier one */
+    bool          answers;        /* the last attempt got at least that far */
+    char          why[1100];      /* how the last attempt ended, with its stage */
 };
 
+static bool can_begin(const struct reconnect *r);
+static void begin(struct reconnect *r);
 static void timer_cb(evutil_socket_t fd, short what, void *arg);
 static void dial(struct reconnect *r);
 static void give_up(struct reconnect *r);
@@ -44,51 +53,66 @@ static void ask(struct reconnect *r);
 static void refused(struct reconnect *r, const json_t *body);
 static void resumed(struct reconnect *r, const struct frame *frame, const json_t *body,
                     struct evbuffer *in);
+static void move_over(struct reconnect *r, uint64_t sent_again, struct evbuffer *in);
 
-void reconnect_key_make(struct reconnect_key *key, const char *run_id, int node_rank)
+struct reconnect *reconnect_new(struct node *node)
 {
-    char name[FRAME_NONCE_CHARS + 1];
+    struct reconnect *r = xcalloc(1, sizeof *r);
 
-    key->socket[0] = '\0';
-    if (nonce_make(name) == 0 && nonce_make(key->token) == 0)
-        snprintf(key->socket, sizeof key->socket, "muster-%s-%d-%.16s", run_id, node_rank, name);
-}
-
-void reconnect_start(struct node *node)
-{
-    const struct timeval now = { 0 };
-    struct reconnect       *r;
-
-    if (node->reconnect != NULL)
-        return;
-    r = node->reconnect = xcalloc(1, sizeof *r);
     r->node = node;
-    r->pause_s = PAUSE_FIRST_S;
-    snprintf(r->why, sizeof r->why, "no answer yet");
     r->timer = evtimer_new(node->base, timer_cb, r);
     if (r->timer == NULL)
         xalloc_die();
-    xevent_add(r->timer, &now); /* from a fresh turn of the loop */
+    return r;
 }
 
 void reconnect_free(struct reconnect *r)
 {
     if (r == NULL)
         return;
-    if (r->conn != NULL)
-        draining_add(r->conn); /* there may be a second agent, which nobody needs any more */
+    reconnect_stop(r);
     event_free(r->timer);
     free(r);
 }
 
+void reconnect_make_key(struct reconnect *r, const char *run_id, int node_rank)
+{
+    struct reconnect_key *key = &r->key;
+    char                  name[FRAME_NONCE_CHARS + 1];
+
+    key->socket[0] = '\0';
+    if (nonce_make(name) == 0 && nonce_make(key->token) == 0)
+        snprintf(key->socket, sizeof key->socket, "muster-%s-%d-%.16s", run_id, node_rank, name);
+}
+
+const struct reconnect_key *reconnect_key(const struct reconnect *r)
+{
+    return &r->key;
+}
+
+bool reconnect_is_cut(const struct reconnect *r)
+{
+    return r->cut_ns != 0;
+}
+
 bool reconnect_has_asked(const struct reconnect *r)
 {
-    return r != NULL && r->has_asked;
+    return r->has_asked;
 }
 
 bool reconnect_may_have_moved(const struct reconnect *r)
 {
-    return r != NULL && r->may_have_moved;
+    return r->may_have_moved;
+}
+
+bool reconnect_answers(const struct reconnect *r)
+{
+    return !r->is_trying || r->answers;
+}
+
+const char *reconnect_cut_why(const struct reconnect *r)
+{
+    return r->cut_why;
 }
 
 const char *reconnect_why(const struct reconnect *r)
@@ -96,17 +120,63 @@ const char *reconnect_why(const struct reconnect *r)
     return r->why;
 }
 
-bool reconnect_answers(const struct reconnect *r)
+/* ---- when ---- */
+
+/* While PLAN may still be on its way, the second agent would find nobody. */
+void reconnect_beside(struct reconnect *r)
 {
-    return r->answers;
+    if (can_begin(r) && r->node->state >= NODE_READY)
+        begin(r);
+}
+
+/* A second agent only repeats the end of the first, or dies alone; and the first one, asked by
+ * another, may have left this connection. */
+bool reconnect_instead(struct reconnect *r, const struct conn_failure *why)
+{
+    if (!can_begin(r) || !(why->is_cut || r->is_relayed || r->may_have_moved))
+        return false;
+    r->cut_ns = clock_now_ns();
+    snprintf(r->cut_why, sizeof r->cut_why, "%s", why->text);
+    log_warn("%s: connection lost, reconnecting (%s)", r->node->plan->host, r->cut_why);
+    begin(r);
+    return true;
+}
+
+/* From PLAN on its agent knows us again. */
+static bool can_begin(const struct reconnect *r)
+{
+    return r->key.socket[0] != '\0' && r->node->state >= NODE_PREPARING &&
+           r->node->state <= NODE_RUNNING;
+}
+
+static void begin(struct reconnect *r)
+{
+    const struct timeval now = { 0 };
+
+    if (r->is_trying)
+        return;
+    r->is_trying = true;
+    r->answers = false;
+    r->pause_s = PAUSE_FIRST_S;
+    snprintf(r->why, sizeof r->why, "no answer yet");
+    xevent_add(r->timer, &now); /* from a fresh turn of the loop */
+}
+
+/* There may be a second agent, which nobody needs any more: that connection drains. */
+void reconnect_stop(struct reconnect *r)
+{
+    event_del(r->timer);
+    if (r->conn != NULL)
+        draining_add(r->conn);
+    r->conn = NULL;
+    r->is_trying = r->has_asked = r->may_have_moved = false;
 }
 
 static void timer_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct reconnect *r = arg;
 
-    (void)fd;
-    (void)what;
+    (void)fd, (void)what;
     if (r->conn == NULL) {
         dial(r);
         return;
@@ -126,7 +196,7 @@ static void conn_stage(const char *stage, void *arg)
 
 static void conn_open(void *arg)
 {
-    struct reconnect       *r = arg;
+    struct reconnect    *r = arg;
     const struct timeval limit = clock_interval(ANSWER_S);
 
     xevent_add(r->timer, &limit);
@@ -135,13 +205,13 @@ static void conn_open(void *arg)
 static void conn_input(struct evbuffer *in, void *arg)
 {
     struct reconnect *r = arg;
-    struct frame   frame;
-    struct error   err;
-    int            got;
+    struct frame      frame;
+    struct error      err;
+    int               got;
 
     while ((got = frame_peek(in, &frame, &err)) > 0) {
         if (!take(r, &frame, in))
-            return; /* r is gone */
+            return; /* in may be gone */
         frame_drop(in, &frame);
     }
     if (got < 0)
@@ -174,7 +244,7 @@ static void dial(struct reconnect *r)
     conn_start(r->conn);
 }
 
-/* This attempt: the next one after a pause. */
+/* This attempt: the next one follows after a pause. */
 static void give_up(struct reconnect *r)
 {
     struct timeval pause = clock_interval(r->pause_s);
@@ -188,7 +258,7 @@ static void give_up(struct reconnect *r)
 
 /* ---- what comes ---- */
 
-/* False when that was the end of the reconnect, well or not. */
+/* False when that was the end of the attempts, for better or worse. */
 static bool take(struct reconnect *r, const struct frame *frame, struct evbuffer *in)
 {
     struct error err;
@@ -225,13 +295,13 @@ static void ask(struct reconnect *r)
         xalloc_die();
     r->has_asked = r->may_have_moved = r->answers = true;
     frame_put_json(out, FRAME_RECONNECT, node->generation, 0,
-                   json_pack("{s:s, s:s, s:I}", "socket", node->key.socket, "token", node->key.token,
+                   json_pack("{s:s, s:s, s:I}", "socket", r->key.socket, "token", r->key.token,
                              "received", (json_int_t)node->resend.taken));
     conn_write(r->conn, out);
     evbuffer_free(out);
 }
 
-/* ERROR, from either agent: there is nobody to go on with. */
+/* ERROR, from either agent: the ranks there are nobody's any more. */
 static void refused(struct reconnect *r, const json_t *body)
 {
     const char *text = json_string_value(json_object_get(body, "text"));
@@ -245,15 +315,14 @@ static void resumed(struct reconnect *r, const struct frame *frame, const json_t
                     struct evbuffer *in)
 {
     struct node *node = r->node;
-    struct conn *conn = r->conn;
     json_int_t   received, theirs;
     struct error err;
     size_t       ours;
 
     if (json_unpack((json_t *)body, "{s:I, s:I}", "received", &received, "again", &theirs) < 0 ||
         received < 0 || theirs < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "RESUMED frame: no \"received\" or "
-                  "\"again\", or numbers that cannot be");
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL,
+                  "RESUMED frame: \"received\" or \"again\" is missing or impossible");
         return;
     }
     if (resend_queue_rewind(&node->resend, (uint64_t)received, &ours, &err) < 0) {
@@ -261,6 +330,20 @@ static void resumed(struct reconnect *r, const struct frame *frame, const json_t
         return;
     }
     frame_drop(in, frame);
+    move_over(r, (uint64_t)theirs + ours, in);
+}
+
+static void move_over(struct reconnect *r, uint64_t sent_again, struct evbuffer *in)
+{
+    struct node *node = r->node;
+    struct conn *conn = r->conn;
+    int64_t      since_ns = r->cut_ns != 0 ? r->cut_ns : node->liveness.heard_ns;
+
     r->conn = NULL;
-    node_resume(node, conn, (uint64_t)theirs + ours, in);
+    reconnect_stop(r);
+    r->cut_ns = 0;
+    r->is_relayed = true;
+    log_warn("%s: reconnected after %.1f s, %" PRIu64 " bytes sent again", node->plan->host,
+             (double)(clock_now_ns() - since_ns) / NS_PER_S, sent_again);
+    node_resume(node, conn, in);
 }

@@ -23,8 +23,8 @@ struct roundtrip {
 
 struct roundtrips {
     struct roundtrip recent[ROUNDTRIPS_KEPT]; /* a ring */
-    size_t           count;     /* of all there were */
-    int64_t          most_ns;   /* of all there were */
+    size_t           count;                   /* of all there were */
+    int64_t          most_ns;                 /* of all there were */
     int64_t          best_ns;   /* the shortest of the recent; INT64_MAX: none yet */
     int64_t          offset_ns; /* by that one */
     int              slow_count;

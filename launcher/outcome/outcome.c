@@ -17,7 +17,8 @@ static void keep_first_rank(struct outcome *outcome, int rank);
 static bool first_node(const struct outcome *outcome, size_t *first);
 static int  status_of_exec(const struct outcome *outcome);
 static bool output_is_whole(const struct outcome *outcome);
-static bool any_started(const struct outcome *outcome);
+static void note_seen(struct outcome *outcome, const struct rank_end *known);
+static void note_start(struct outcome *outcome, struct rank_end *known);
 static bool all_ended(const struct outcome *outcome);
 static int  code_of(const struct rank_end *end);
 static void signal_words(int number, char *text, size_t size);
@@ -27,18 +28,22 @@ void outcome_init(struct outcome *outcome, const struct plan *plan)
     size_t ranks = (size_t)plan->world_size, rank, n;
     int    i;
 
-    *outcome = (struct outcome){ .plan = plan, .first_rank = -1 };
+    *outcome = (struct outcome){ .plan = plan, .first_rank = -1, .start_ns = clock_now_ns() };
     outcome->rank = xcalloc(ranks, sizeof *outcome->rank);
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
+    outcome->ranks_left = xcalloc(plan->nodes, sizeof *outcome->ranks_left);
     outcome->node = xcalloc(plan->nodes, sizeof *outcome->node);
     outcome->node_failed_ns = xcalloc(plan->nodes, sizeof *outcome->node_failed_ns);
     outcome->cleaned = xcalloc(plan->nodes, sizeof *outcome->cleaned);
     outcome->pace = xcalloc(plan->nodes, sizeof *outcome->pace);
     for (rank = 0; rank < ranks; rank++)
         outcome->node_of[rank] = OUTCOME_NOT_OURS;
-    for (n = 0; n < plan->nodes; n++)
+    for (n = 0; n < plan->nodes; n++) {
         for (i = 0; i < plan->node[n].ranks; i++)
             outcome->node_of[plan->node[n].rank[i].rank] = n;
+        outcome->ranks_left[n] = plan->node[n].ranks;
+        outcome->ours += plan->node[n].ranks;
+    }
 }
 
 void outcome_clear(struct outcome *outcome)
@@ -58,6 +63,7 @@ void outcome_clear(struct outcome *outcome)
     }
     free(outcome->rank);
     free(outcome->node_of);
+    free(outcome->ranks_left);
     free(outcome->node);
     free(outcome->node_failed_ns);
     free(outcome->cleaned);
@@ -67,29 +73,76 @@ void outcome_clear(struct outcome *outcome)
     *outcome = (struct outcome){ .first_rank = -1 };
 }
 
+void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_status)
+{
+    outcome->is_exec = is_exec;
+    outcome->largest_status = largest_status;
+}
+
+void outcome_restart(struct outcome *outcome)
+{
+    struct outcome last = *outcome;
+
+    outcome_clear(outcome);
+    outcome_init(outcome, last.plan);
+    outcome_set_rules(outcome, last.is_exec, last.largest_status);
+    outcome->start_ns = last.start_ns;
+    outcome->lost_bytes = last.lost_bytes;
+    memcpy(outcome->output_why, last.output_why, sizeof last.output_why);
+}
+
 /* --- facts ------------------------------------------------------------------ */
+
+void outcome_begun(struct outcome *outcome)
+{
+    outcome->has_begun = true;
+}
+
+void outcome_ended(struct outcome *outcome)
+{
+    outcome->end_ns = clock_now_ns();
+}
 
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns)
 {
     struct rank_end *end = &outcome->rank[rank];
 
-    end->started = true;
+    note_start(outcome, end);
     end->pid = pid;
     end->start_ns = at_ns;
 }
 
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end)
 {
-    struct rank_end *kept = &outcome->rank[rank];
+    struct rank_end *own = &outcome->rank[rank];
+    size_t           node = outcome->node_of[rank];
 
-    free(kept->error);
-    free(kept->oom);
-    *kept = *end;
-    kept->ended = true;
-    kept->error = end->error != NULL ? xstrdup(end->error) : NULL;
-    kept->oom = end->oom != NULL ? xstrdup(end->oom) : NULL;
-    if (rank_end_is_failure(kept))
+    note_seen(outcome, own);
+    if (!own->ended && node != OUTCOME_NOT_OURS)
+        outcome->ranks_left[node]--;
+    free(own->error);
+    free(own->oom);
+    *own = *end;
+    own->ended = true;
+    own->error = end->error != NULL ? xstrdup(end->error) : NULL;
+    own->oom = end->oom != NULL ? xstrdup(end->oom) : NULL;
+    if (rank_end_is_failure(own))
         keep_first_rank(outcome, rank);
+}
+
+static void note_start(struct outcome *outcome, struct rank_end *known)
+{
+    note_seen(outcome, known);
+    if (!known->started)
+        outcome->started++;
+    known->started = true;
+}
+
+/* Before that is noted in known. */
+static void note_seen(struct outcome *outcome, const struct rank_end *known)
+{
+    if (!known->started && !known->ended)
+        outcome->seen++;
 }
 
 /* The earlier end; of two at the same time the lower rank, whoever reported first. */
@@ -106,17 +159,16 @@ static void keep_first_rank(struct outcome *outcome, int rank)
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns)
 {
-    int rank;
+    const struct plan_node *its = &outcome->plan->node[node];
+    int                     i;
 
     if (outcome->node[node] != NULL)
         return;
     outcome->node[node] = xmemdup(why, sizeof *why);
     outcome->node_failed_ns[node] = at_ns;
-    /* What it was told to start it may have started, without being able to say so. */
-    for (rank = 0; outcome->has_begun && !outcome->is_exec && rank < outcome->plan->world_size;
-         rank++)
-        if (outcome->node_of[rank] == node)
-            outcome->rank[rank].started = true;
+    /* It may have started what it was told to start, without being able to say so. */
+    for (i = 0; outcome->has_begun && !outcome->is_exec && i < its->ranks; i++)
+        note_start(outcome, &outcome->rank[its->rank[i].rank]);
 }
 
 void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips)
@@ -131,7 +183,7 @@ void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundt
 }
 
 void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int left,
-                        const char *text)
+                          const char *text)
 {
     free(outcome->cleaned[node].text);
     outcome->cleaned[node] = (struct node_cleaned){ ended, left, xstrdup(text) };
@@ -162,6 +214,17 @@ void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     va_end(ap);
 }
 
+void outcome_output_lost(struct outcome *outcome, uint64_t bytes)
+{
+    outcome->lost_bytes += bytes;
+}
+
+void outcome_unreached(struct outcome *outcome, json_t *pairs)
+{
+    json_decref(outcome->unreached);
+    outcome->unreached = pairs;
+}
+
 bool rank_end_is_failure(const struct rank_end *end)
 {
     return end->ended && !end->after_stop && code_of(end) != 0;
@@ -182,7 +245,7 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
         first = FIRST_NODE;
         at_ns = outcome->node_failed_ns[*node];
     }
-    if (outcome->cause != 0 && (outcome->cause_ns < at_ns || !any_started(outcome)))
+    if (outcome->cause != 0 && (outcome->cause_ns < at_ns || !outcome_any_started(outcome)))
         first = FIRST_CAUSE;
     return first;
 }
@@ -191,7 +254,7 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
  * which of them took longest to fail says nothing. */
 static bool first_node(const struct outcome *outcome, size_t *first)
 {
-    bool   by_time = any_started(outcome), found = false;
+    bool   by_time = outcome_any_started(outcome), found = false;
     size_t n;
 
     for (n = 0; n < outcome->plan->nodes; n++) {
@@ -262,14 +325,14 @@ static bool output_is_whole(const struct outcome *outcome)
     return outcome->lost_bytes == 0 && outcome->output_why[0] == '\0';
 }
 
-static bool any_started(const struct outcome *outcome)
+bool outcome_any_started(const struct outcome *outcome)
 {
-    int rank;
+    return outcome->seen > 0;
+}
 
-    for (rank = 0; rank < outcome->plan->world_size; rank++)
-        if (outcome->rank[rank].started || outcome->rank[rank].ended)
-            return true;
-    return false;
+bool outcome_all_started(const struct outcome *outcome)
+{
+    return outcome->started == outcome->ours;
 }
 
 /* Ours all exited 0, or in exec as they liked. A rank that stopped without a word,

@@ -22,16 +22,16 @@
 #include "transport/conn.h"
 
 struct rank_end {
-    bool     started, ended;
-    int      pid;
-    int      code;      /* valid when ended and signal == 0 */
-    int      signal;    /* 0: exited by itself */
-    bool     core;
-    int64_t  start_ns, end_ns; /* launcher's monotonic clock */
-    int64_t  maxrss_kb;
-    char    *error;     /* could not be started: why */
-    char    *oom;       /* evidence of the OOM killer */
-    bool     after_stop; /* ended after we had told it to */
+    bool    started, ended;
+    int     pid;
+    int     code;   /* valid when ended and signal == 0 */
+    int     signal; /* 0: exited by itself */
+    bool    core;
+    int64_t start_ns, end_ns; /* launcher's monotonic clock */
+    int64_t maxrss_kb;
+    char   *error;      /* could not be started: why */
+    char   *oom;        /* evidence of the OOM killer */
+    bool    after_stop; /* ended after we had told it to */
 };
 
 /* Of a node's heartbeats; the percentiles are those of the last ones. */
@@ -52,45 +52,68 @@ struct node_cleaned {
 
 struct outcome {
     const struct plan *plan;
-    struct rank_end   *rank;        /* world_size of them; those not in plan->node[] stay 0 */
-    size_t            *node_of;     /* by rank: index into plan->node[], OUTCOME_NOT_OURS */
-    struct conn_failure **node;     /* per node: NULL or why it failed */
-    int64_t           *node_failed_ns; /* when, beside each of node[] */
-    struct node_cleaned *cleaned;       /* per node */
-    struct node_pace  *pace;           /* beside each of node[] */
-    int                first_rank;  /* -1: no rank failed */
+    bool               is_exec, largest_status;
     int64_t            start_ns, end_ns;
-    int                cause;       /* 0, or the exit code of what ended the run other than a
-                                       rank: EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
-    int64_t            cause_ns;
-    char              *cause_text;
-    uint64_t           lost_bytes;
-    char               output_why[256]; /* output cannot be written, and where that was first; "": it
-                                           can. Not always is it known what was lost */
-    json_t            *unreached;   /* unreachable_pairs_json(); NULL: nobody has asked */
-    bool               largest_status, is_exec;
     bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
+
+    /* By rank; those that are not in plan->node[] stay 0, and OUTCOME_NOT_OURS. */
+    struct rank_end *rank;
+    size_t          *node_of;    /* index into plan->node[] */
+    int              ours;       /* how many of them are in plan->node[] */
+    int              started;    /* how many of them have started */
+    int              seen;       /* how many have started or ended */
+    int              first_rank; /* the first that failed; -1: none did */
+
+    /* By node. */
+    int                  *ranks_left;     /* whose end is not known */
+    struct conn_failure **node;           /* NULL, or why it failed */
+    int64_t              *node_failed_ns; /* and when */
+    struct node_cleaned  *cleaned;
+    struct node_pace     *pace;
+
+    int cause; /* 0, or the exit code of what ended the run other than a rank:
+                  EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
+    int64_t  cause_ns;
+    char    *cause_text;
+    uint64_t lost_bytes;
+    char     output_why[256]; /* where output could first not be written, and why; "": it could.
+                                 How much was lost is not always known */
+    json_t *unreached;        /* unreachable_pairs_json(); NULL: nobody has asked */
 };
 
 #define OUTCOME_NOT_OURS ((size_t)-1)
 
+/* The run starts now. */
 void outcome_init(struct outcome *outcome, const struct plan *plan);
 void outcome_clear(struct outcome *outcome);
+/* How muster's exit status is made: by exec's rules; by the largest of all (-S). */
+void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_status);
+/* All ranks start again, as the next generation: forget all but when the run started and what
+ * output was lost. */
+void outcome_restart(struct outcome *outcome);
 
 /* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant).
  * at_ns on the launcher's clock. outcome_cause keeps the first one only, and its
  * time is now. */
+void outcome_begun(struct outcome *outcome); /* GO is sent */
+void outcome_ended(struct outcome *outcome); /* every node is over */
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,
                          int64_t at_ns);
 void outcome_node_pace(struct outcome *outcome, size_t node, const struct roundtrips *trips);
 void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int left,
-                        const char *text);
+                          const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void outcome_output_lost(struct outcome *outcome, uint64_t bytes);
+void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes pairs over */
+
+/* Has any rank started, or even ended? Have all of ours? */
+bool outcome_any_started(const struct outcome *outcome);
+bool outcome_all_started(const struct outcome *outcome);
 
 /* The first of all that happened. Before any rank was started a cause goes before
  * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */

@@ -33,7 +33,7 @@ static void        report_lost(const struct outcome *outcome, FILE *out);
 static void        report_nodes(const struct outcome *outcome, FILE *out);
 static void        group_nodes(const struct outcome *outcome, struct groups *rows,
                                struct groups *hints, struct groups *cleanups);
-static bool        any_started(const struct outcome *outcome);
+static bool        may_have_started(const struct outcome *outcome);
 static void        print_rows(const struct outcome *outcome, const struct groups *rows,
                               FILE *out);
 static int         widest(int width, const char *text);
@@ -107,7 +107,7 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
     if (failed > 0) {
         fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
                 outcome->plan->nodes == 1 ? "node" : "nodes",
-                outcome->plan->world_size == 0 || any_started(outcome)
+                outcome->plan->world_size == 0 || may_have_started(outcome)
                     ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
@@ -149,14 +149,9 @@ static void group_nodes(const struct outcome *outcome, struct groups *rows,
     }
 }
 
-static bool any_started(const struct outcome *outcome)
+static bool may_have_started(const struct outcome *outcome)
 {
-    int rank;
-
-    for (rank = 0; rank < outcome->plan->world_size; rank++)
-        if (outcome->rank[rank].started)
-            return true;
-    return outcome->has_begun;
+    return outcome->has_begun || outcome_any_started(outcome);
 }
 
 static void print_rows(const struct outcome *outcome, const struct groups *rows, FILE *out)

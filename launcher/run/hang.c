@@ -1,14 +1,9 @@
-/* hang.c - --hang-timeout: a run that stands still is told from one that works
- *
- * Agents say with each heartbeat how long their ranks have done nothing. When all of
- * them have done nothing for long enough, that is why the run ends, whatever follows.
- * Before it is stopped every agent is asked where its ranks are, and whether it reaches
- * the other nodes (peers.c).
+/* hang.c - see hang.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "run/run.h"
+#include "run/hang.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +11,9 @@
 #include "buffer.h"
 #include "clock.h"
 #include "log.h"
+#include "run/flow.h"
 #include "run/peers.h"
+#include "run/run.h"
 #include "sanitize.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -27,77 +24,126 @@
 #define LINE_WORDS    "  | "
 
 struct hang {
-    struct run   *run;
-    struct event *late;
-    struct buffer text;    /* safe to print, whole lines */
-    size_t        awaited; /* nodes that have not told all */
-    struct peers *peers;
+    struct run *run;
+    struct node_hang {
+        double idle_s; /* by the last IDLE: how long its ranks have done nothing */
+        bool   owes;   /* it was asked where its ranks are */
+    } * node;
+    int64_t held_up_ns; /* when a node was last seen without credit */
+
+    /* Once a hang was seen. */
+    bool          is_seen;
     bool          is_over; /* the run was stopped */
+    struct event *late;
+    size_t        awaited; /* nodes that have not told all */
+    struct peers *peers;   /* NULL: nobody was asked */
+    struct buffer text;    /* safe to print, whole lines */
 };
 
-static void hang_begin(struct run *run);
-static void add_stack(struct hang *hang, const struct node *node, uint32_t rank,
-                      const char *text);
-static void hang_maybe_end(void *arg);
-static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void hang_end(struct hang *hang);
-static void keep(const struct hang *hang);
-static void report_stacks(const struct hang *hang, FILE *out);
+static bool   is_idle(struct hang *hang);
+static bool   has_ranks(const struct run *run, size_t node);
+static void   begin(struct hang *hang);
+static size_t ask_all(struct hang *hang);
+static void   add_stack(struct hang *hang, const struct node *node, uint32_t rank,
+                        const char *text);
+static void   maybe_end(void *arg);
+static void   late_cb(evutil_socket_t fd, short what, void *arg);
+static void   finish(struct hang *hang);
+static void   keep(const struct hang *hang);
+static void   report_stacks(const struct hang *hang, FILE *out);
 
-/* A node whose ranks have all ended has nothing to say. Ranks whose output nobody takes, and
- * so has used up the credit, do nothing either, and that is no hang of theirs. */
-void hang_look(struct run *run)
+struct hang *hang_new(struct run *run)
 {
-    int64_t now_ns = clock_now_ns();
-    size_t  i, running = 0;
-
-    if (run->options->hang_timeout_s <= 0 || run->phase != PHASE_RUNNING || run->hang != NULL)
-        return;
-    for (i = 0; i < run->plan->nodes; i++) {
-        const struct node *node = &run->node[i];
-
-        if (node->state != NODE_RUNNING || node->ranks_left == 0)
-            continue;
-        if (run->credit_left[i] == 0)
-            run->held_up_ns = now_ns;
-        if (node->idle_s < run->options->hang_timeout_s)
-            return;
-        running++;
-    }
-    if (running > 0 &&
-        (double)(now_ns - run->held_up_ns) / NS_PER_S >= run->options->hang_timeout_s)
-        hang_begin(run);
-}
-
-void hang_take_idle(struct node *node, const json_t *body)
-{
-    node->idle_s = json_number_value(json_object_get(body, "idle_s"));
-}
-
-static void hang_begin(struct run *run)
-{
-    struct timeval limit = clock_interval(STACKS_S);
-    struct hang   *hang = run->hang = xcalloc(1, sizeof *hang);
-    size_t         i;
+    struct hang *hang = xcalloc(1, sizeof *hang);
 
     hang->run = run;
+    hang->node = xcalloc(run->plan->nodes, sizeof *hang->node);
     hang->late = event_new(run->base, -1, 0, late_cb, hang);
     if (hang->late == NULL)
         xalloc_die();
+    return hang;
+}
+
+void hang_free(struct hang *hang)
+{
+    if (hang == NULL)
+        return;
+    event_free(hang->late);
+    peers_free(hang->peers);
+    buffer_clear(&hang->text);
+    free(hang->node);
+    free(hang);
+}
+
+void hang_look(struct run *run)
+{
+    struct hang *hang = run->hang;
+
+    if (run->options->hang_timeout_s > 0 && run->phase.now == PHASE_RUNNING && !hang->is_seen &&
+        is_idle(hang))
+        begin(hang);
+}
+
+/* A node whose ranks have all ended has nothing to say. Ranks whose output nobody reads, until
+ * the credit is used up, do nothing either, and that is no hang of theirs. */
+static bool is_idle(struct hang *hang)
+{
+    const struct run *run = hang->run;
+    double            limit_s = run->options->hang_timeout_s;
+    int64_t           now_ns = clock_now_ns();
+    size_t            i, running = 0;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!has_ranks(run, i))
+            continue;
+        if (flow_is_used_up(run->flow, i))
+            hang->held_up_ns = now_ns;
+        if (hang->node[i].idle_s < limit_s)
+            return false;
+        running++;
+    }
+    return running > 0 && (double)(now_ns - hang->held_up_ns) / NS_PER_S >= limit_s;
+}
+
+static bool has_ranks(const struct run *run, size_t node)
+{
+    return run->node[node].state == NODE_RUNNING && run->outcome.ranks_left[node] > 0;
+}
+
+void hang_take_idle(struct run *run, const struct node *node, const json_t *body)
+{
+    run->hang->node[node->index].idle_s = json_number_value(json_object_get(body, "idle_s"));
+}
+
+static void begin(struct hang *hang)
+{
+    struct timeval limit = clock_interval(STACKS_S);
+    struct run    *run = hang->run;
+    double         limit_s = run->options->hang_timeout_s;
+
+    hang->is_seen = true;
     xevent_add(hang->late, &limit);
     outcome_cause(&run->outcome, EXIT_TIMEOUT,
                   "hang: no output and no CPU time from any rank for %g s (--hang-timeout)",
-                  run->options->hang_timeout_s);
-    log_error("no output and no CPU time from any rank for %g s: asking where they are",
-              run->options->hang_timeout_s);
+                  limit_s);
+    log_error("no output and no CPU time from any rank for %g s: asking where they are", limit_s);
+    hang->awaited = ask_all(hang);
+    hang->peers = peers_begin(run, maybe_end, hang);
+}
+
+static size_t ask_all(struct hang *hang)
+{
+    struct run *run = hang->run;
+    size_t      i, asked = 0;
+
     for (i = 0; i < run->plan->nodes; i++) {
-        if (run->node[i].state != NODE_RUNNING || run->node[i].ranks_left == 0)
+        if (!has_ranks(run, i))
             continue;
-        hang->awaited++;
-        run->node[i].owes_stacks = true;
+        hang->node[i].owes = true;
+        asked++;
         node_send_empty(&run->node[i], FRAME_STACKS);
     }
-    hang->peers = peers_begin(run, hang_maybe_end, hang);
+    return asked;
 }
 
 void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body)
@@ -105,7 +151,7 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
     struct hang *hang = run->hang;
     const char  *text = json_string_value(json_object_get(body, "text"));
 
-    if (!node->owes_stacks) {
+    if (!hang->node[node->index].owes) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "STACKED frame: nobody has asked");
         return;
     }
@@ -113,9 +159,9 @@ void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const js
         add_stack(hang, node, rank, text);
     if (!json_is_true(json_object_get(body, "end")))
         return;
-    node->owes_stacks = false;
+    hang->node[node->index].owes = false;
     hang->awaited--;
-    hang_maybe_end(hang);
+    maybe_end(hang);
 }
 
 static void add_stack(struct hang *hang, const struct node *node, uint32_t rank, const char *text)
@@ -137,16 +183,16 @@ static void add_stack(struct hang *hang, const struct node *node, uint32_t rank,
 
 void hang_take_probed(struct run *run, struct node *node, const json_t *body)
 {
-    if (run->hang != NULL)
+    if (run->hang->is_seen)
         peers_take(run->hang->peers, node, body);
 }
 
-static void hang_maybe_end(void *arg)
+static void maybe_end(void *arg)
 {
     struct hang *hang = arg;
 
     if (hang->awaited == 0 && peers_are_known(hang->peers))
-        hang_end(hang);
+        finish(hang);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -155,19 +201,19 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     log_warn("%zu nodes did not say where their ranks are within %g s", hang->awaited, STACKS_S);
-    hang_end(hang);
+    finish(hang);
 }
 
-static void hang_end(struct hang *hang)
+static void finish(struct hang *hang)
 {
     if (hang->is_over)
         return;
     hang->is_over = true;
     event_del(hang->late);
-    hang->run->outcome.unreached = peers_json(hang->peers);
+    outcome_unreached(&hang->run->outcome, peers_json(hang->peers));
     if (hang->run->dir.path != NULL)
         keep(hang);
-    run_end(hang->run);
+    phase_stop(hang->run);
 }
 
 static void keep(const struct hang *hang)
@@ -187,17 +233,17 @@ static void keep(const struct hang *hang)
     buffer_clear(&all);
 }
 
-/* In front of the report, which must stay the last thing on the screen. */
 void hang_report(const struct run *run, FILE *out)
 {
+    const struct hang    *hang = run->hang;
     const struct strlist *lines;
     size_t                i;
 
-    if (run->hang == NULL)
+    if (!hang->is_seen)
         return;
-    if (run->hang->text.size > 0)
-        report_stacks(run->hang, out);
-    lines = peers_lines(run->hang->peers);
+    if (hang->text.size > 0)
+        report_stacks(hang, out);
+    lines = peers_lines(hang->peers);
     for (i = 0; i < lines->count; i++)
         fprintf(out, "muster: %s\n", lines->item[i]);
 }
@@ -218,14 +264,4 @@ static void report_stacks(const struct hang *hang, FILE *out)
     if (hang->run->dir.path != NULL)
         fprintf(out, "muster: where the ranks were is kept in %s/stacks.txt\n",
                 hang->run->dir.path);
-}
-
-void hang_free(struct hang *hang)
-{
-    if (hang == NULL)
-        return;
-    event_free(hang->late);
-    peers_free(hang->peers);
-    buffer_clear(&hang->text);
-    free(hang);
 }

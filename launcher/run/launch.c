@@ -49,47 +49,46 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "json_file.h"
 #include "log.h"
 #include "node/draining.h"
+#include "run/beat.h"
+#include "run/deadline.h"
+#include "run/generation.h"
+#include "run/hang.h"
+#include "run/interrupt.h"
+#include "run/kvs.h"
+#include "run/node_job.h"
 #include "run/rank_labels.h"
+#include "run/rank_output.h"
+#include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/run_status.h"
 #include "transport/children.h"
-#include "transport/nonce.h"
 #include "xalloc.h"
-
-/* Agents together may have this much output on its way to us: the rest of the
- * 64 MiB that we promise is for lines being put together and written. */
-#define CREDIT_TOTAL (32u << 20)
-#define CREDIT_LEAST (16u << 10)
-#define CREDIT_MOST  (4u << 20)
 
 #define DRAINING_S        2.0  /* for login shells, after their input has been closed */
 #define CHILDREN_S       1.0  /* for our own children to go at the end */
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
-static int      raise_descriptors(size_t nodes, struct error *err);
-static int      keep_begin(struct run *run, struct error *err);
-static int      open_loop(struct run *run, struct error *err);
-static bool     run_generation(struct run *run);
-static void     close_output(struct run *run);
-static void     begin_again(struct run *run, const bool *shown);
-static void     begin_generation(struct run *run, const bool *shown);
-static void     open_output(struct run *run, const bool *shown);
-static void     own_line(const char *line, size_t size, void *arg);
-static void     make_nodes(struct run *run);
-static uint32_t credit_of_each(size_t nodes);
-static int      finish(struct run *run);
-static int      write_json(const struct run *run, int status);
-static void     keep_end(struct run *run, int status);
-static void     run_clear(struct run *run);
-static void     end_generation(struct run *run);
-static void     job_end(struct run *run);
-static void     keep_failed(struct run *run, int status);
+static int  raise_descriptors(size_t nodes, struct error *err);
+static int  keep_begin(struct run *run, struct error *err);
+static int  open_loop(struct run *run, struct error *err);
+static void begin(struct run *run, const bool *shown);
+static bool run_generation(struct run *run);
+static void begin_again(struct run *run, const bool *shown);
+static void begin_generation(struct run *run, const bool *shown);
+static void make_nodes(struct run *run);
+static int  finish(struct run *run);
+static int  write_json(const struct run *run, int status);
+static void keep_end(struct run *run, int status);
+static void run_clear(struct run *run);
+static void end_generation(struct run *run);
+static void job_end(struct run *run);
+static void keep_failed(struct run *run, int status);
 
 int launch_run(const struct options *options, struct plan *plan, const struct node_job *job,
                const struct launch_watcher *watcher)
@@ -103,7 +102,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
-    if (run.job != NULL && (status = run.job->prepare(&run)) != 0)
+    if (run.job != NULL && (status = run.job->prepare(&run, &run.job_data)) != 0)
         goto out;
     status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 || json_file_try(options->json, &err) < 0 ||
@@ -112,8 +111,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
         goto failed;
-    begin_generation(&run, shown);
-    interrupt_watch(&run);
+    begin(&run, shown);
     while (run_generation(&run))
         begin_again(&run, shown);
     status = finish(&run);
@@ -174,107 +172,69 @@ static int open_loop(struct run *run, struct error *err)
     run->base = event_base_new();
     if (run->base == NULL)
         return err_set(err, "cannot make an event loop: %s", strerror(errno));
-    if (nonce_make(run->token) == 0)
+    run->rendezvous = rendezvous_new();
+    if (run->rendezvous != NULL)
         return 0;
     event_base_free(run->base);
-    return err_set(err, "no random numbers are to be had from OpenSSL");
+    return err_set(err, "OpenSSL could not generate random numbers");
 }
 
-/* True when it must be done again. */
+static void begin(struct run *run, const bool *shown)
+{
+    outcome_init(&run->outcome, run->plan);
+    outcome_set_rules(&run->outcome, run_is_exec(run), run->options->largest_status);
+    begin_generation(run, shown);
+    run->interrupt = interrupt_new(run);
+    run->deadline = deadline_new(run);
+    run->beat = beat_new(run);
+    if (run_is_exec(run))
+        deadline_start(run); /* nodes have no common start */
+}
+
+/* One start of all ranks, to its end. True when it must be done again. */
 static bool run_generation(struct run *run)
 {
-    bool again;
+    bool   again;
+    size_t i;
 
-    run_connect(run);
+    phase_connect(run);
     event_base_dispatch(run->base);
-    draining_await(run->base, run->interrupts < 3 ? DRAINING_S : 0);
+    draining_await(run->base, interrupt_is_last(run) ? 0 : DRAINING_S);
     again = generation_starts_again(run);
-    close_output(run);
+    outcome_ended(&run->outcome);
+    for (i = 0; i < run->plan->nodes; i++)
+        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
+    rank_output_finish(run);
     return again;
 }
 
-/* Everything is over: the last output. */
-static void close_output(struct run *run)
-{
-    size_t i;
-
-    run->outcome.end_ns = clock_now_ns();
-    for (i = 0; i < run->plan->nodes; i++)
-        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
-    run->outcome.lost_bytes += output_finish(run->output, interrupt_patience_s(run));
-    log_sink(NULL, NULL);
-}
-
-/* What is of the whole run stays: its beginning, and that something was lost. */
 static void begin_again(struct run *run, const bool *shown)
 {
-    struct outcome last = run->outcome;
-
     end_generation(run);
     generation_next(run);
+    deadline_reset(run->deadline);
+    rendezvous_reset(run->rendezvous);
+    outcome_restart(&run->outcome);
     begin_generation(run, shown);
-    run->outcome.lost_bytes = last.lost_bytes;
-    memcpy(run->outcome.output_why, last.output_why, sizeof last.output_why);
-    run->outcome.start_ns = last.start_ns;
 }
 
-/* One start of all ranks: connect to every node, and so on to the end. */
 static void begin_generation(struct run *run, const bool *shown)
 {
-    run->phase = PHASE_CONNECTING;
-    run->next = run->handshakes = run->unsettled = run->over = 0;
-    outcome_init(&run->outcome, run->plan);
-    run->outcome.is_exec = run_is_exec(run);
-    run->outcome.largest_status = run->options->largest_status;
-    run->outcome.start_ns = clock_now_ns();
-    open_output(run, shown);
+    phase_begin(run);
+    rank_output_open(run, shown);
     make_nodes(run);
-}
-
-static void open_output(struct run *run, const bool *shown)
-{
-    struct output_settings settings = {
-        .out_fd = STDOUT_FILENO,
-        .err_fd = STDERR_FILENO,
-        .timestamps = run->options->timestamps,
-        .filter_out = isatty(STDOUT_FILENO),
-        .filter_err = isatty(STDERR_FILENO),
-        .fold = run->options->fold,
-        .may_skip = run->options->log_dir != NULL,
-    };
-
-    run->output = output_new(run->base, &settings, &agent_frames_output_ops, run);
-    rank_labels_add(run->output, run->plan, run->options, shown);
-    log_sink(own_line, run->output);
-}
-
-static void own_line(const char *line, size_t size, void *arg)
-{
-    output_own(arg, line, size);
+    run->hang = hang_new(run);
+    run->kvs = kvs_new(run->plan->nodes);
 }
 
 static void make_nodes(struct run *run)
 {
     size_t i;
 
-    run->credit = credit_of_each(run->plan->nodes);
-    run->credit_left = xcalloc(run->plan->nodes, sizeof *run->credit_left);
-    run->cleanup = xcalloc(run->plan->nodes, sizeof *run->cleanup);
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
-    for (i = 0; i < run->plan->nodes; i++) {
-        node_init(&run->node[i], i, &run->plan->node[i], run->base, &run_node_ops, run);
-        run->node[i].generation += (uint32_t)run->plan->generation;
-    }
-    run->kvs = kvs_new(run->plan->nodes);
-}
-
-static uint32_t credit_of_each(size_t nodes)
-{
-    size_t credit = CREDIT_TOTAL / nodes;
-
-    if (credit > CREDIT_MOST)
-        credit = CREDIT_MOST;
-    return (uint32_t)(credit < CREDIT_LEAST ? CREDIT_LEAST : credit);
+    for (i = 0; i < run->plan->nodes; i++)
+        node_init(&run->node[i], i, &run->plan->node[i], 1 + (uint32_t)run->plan->generation,
+                  run->base, &phase_node_ops, run);
 }
 
 /* The report and the result. */
@@ -296,8 +256,8 @@ static int finish(struct run *run)
 static int write_json(const struct run *run, int status)
 {
     return json_file_write(run->options->json,
-                     run->job != NULL ? run->job->json(run, status)
-                                         : outcome_json(&run->outcome, log_wants(LOG_INFO)));
+                           run->job != NULL ? run->job->json(run, status)
+                                            : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
 static void keep_end(struct run *run, int status)
@@ -317,9 +277,12 @@ static void run_clear(struct run *run)
     end_generation(run);
     job_end(run);
     run_dir_close(&run->dir); /* from here on it looks over to others */
-    interrupt_clear(run);
+    beat_free(run->beat);
+    deadline_free(run->deadline);
+    interrupt_free(run->interrupt);
+    rendezvous_free(run->rendezvous);
+    outcome_clear(&run->outcome);
     agent_file_clear(&run->agent);
-    free(run->port_taken);
     event_base_free(run->base);
 }
 
@@ -327,28 +290,21 @@ static void end_generation(struct run *run)
 {
     size_t i;
 
-    for (i = 0; i < run->plan->nodes; i++) {
-        orphan_cleanup_free(run->cleanup[i]);
+    for (i = 0; i < run->plan->nodes; i++)
         node_clear(&run->node[i]);
-    }
-    if (run->interrupts < 3)
-        children_await(CHILDREN_S);
-    event_del(run->stop_limit);
-    hang_free(run->hang);
-    output_free(run->output);
-    kvs_free(run->kvs);
-    master_clear(&run->master);
-    outcome_clear(&run->outcome);
     free(run->node);
-    free(run->credit_left);
-    free(run->cleanup);
-    run->hang = NULL;
+    if (!interrupt_is_last(run))
+        children_await(CHILDREN_S);
+    hang_free(run->hang);
+    rank_output_free(run);
+    kvs_free(run->kvs);
+    phase_clear(run);
 }
 
 static void job_end(struct run *run)
 {
     if (run->job != NULL)
-        run->job->free(run);
+        run->job->free(run, run->job_data);
 }
 
 /* It has not even begun. */

@@ -23,7 +23,7 @@ static void   set_iface(struct plan_node *node, const char *iface);
 int master_init(struct master *master, const struct plan *plan, const json_t *hello,
                 struct error *err)
 {
-    const char  *only = plan->node[0].iface;
+    const char   *only = plan->node[0].iface;
     const json_t *entry;
     size_t        i;
 
@@ -140,8 +140,8 @@ static bool reached_by_all(const struct master *master, size_t candidate)
 /* "te1's 10.0.0.1 (eth0) is reached by 2 of 3 nodes, not by te4; ..." */
 static int nobody_wins(const struct master *master, const struct plan *plan, struct error *err)
 {
-    char   text[900] = "";
-    size_t used = 0, c, node, reached;
+    char        text[900] = "";
+    size_t      used = 0, c, node, reached;
     const char *missing;
 
     for (c = 0; c < master->candidates && used < sizeof text; c++) {

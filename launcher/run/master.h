@@ -21,7 +21,7 @@
 
 struct master_candidate {
     char *addr;
-    char *iface;      /* of node 0, that has this address */
+    char *iface; /* of node 0, that has this address */
     bool  is_loopback;
 };
 
@@ -29,7 +29,7 @@ struct master {
     struct master_candidate candidate[MASTER_CANDIDATES_MAX]; /* in order of preference */
     size_t                  candidates;
     size_t                  nodes;
-    char                  **reached_by; /* [node * MASTER_CANDIDATES_MAX + candidate]: interface, or NULL */
+    char **reached_by; /* [node * MASTER_CANDIDATES_MAX + candidate]: interface, or NULL */
 };
 
 /* From node 0's HELLO. Its iface= in the hostfile leaves only that interface's

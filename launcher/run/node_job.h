@@ -17,16 +17,17 @@ struct run;
 struct node;
 
 struct node_job {
-    /* Before any node is connected. 0, or the exit status, and what is wrong was said. */
-    int (*prepare)(struct run *run);
+    /* Before any node is connected: make *data, which the others find as run->job_data. 0, or
+     * the exit status, and the user was told what is wrong. */
+    int (*prepare)(const struct run *run, void **data);
     void (*begin)(struct run *run, struct node *node);
-    /* A frame has come; body as in node_ops. False: it has no place here. */
+    /* A frame has come; body as in node_ops. False: the job does not expect it. */
     bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
                   const json_t *body);
-    /* Print what came of it, and give the exit status, where status is that of the nodes. */
+    /* Print what came of it, and give the exit status; status is that of the nodes. */
     int (*report)(const struct run *run, int status);
     json_t *(*json)(const struct run *run, int status);
-    void (*free)(struct run *run);
+    void (*free)(const struct run *run, void *data); /* NULL is fine */
 };
 
 #endif

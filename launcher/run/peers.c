@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/unreachable_pairs.h"
 #include "sanitize.h"
@@ -30,16 +31,16 @@ struct peer {
 };
 
 struct peers {
-    struct run      *run;
-    struct event    *late;
-    struct peer     *peer;
-    struct reach_node *who; /* beside each peer */
-    size_t           count, awaited;
-    bool             is_calling, is_known;
-    struct unreachable_pairs      pairs;
-    struct strlist   lines;
-    void           (*done)(void *arg);
-    void            *arg;
+    struct run              *run;
+    struct event            *late;
+    struct peer             *peer;
+    struct reach_node       *who; /* beside each peer */
+    size_t                   count, awaited;
+    bool                     is_calling, is_known;
+    struct unreachable_pairs pairs;
+    struct strlist           lines;
+    void (*done)(void *arg);
+    void *arg;
 };
 
 static void        add_peer(struct peers *peers, struct node *node);
@@ -71,8 +72,8 @@ struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
     peers->pairs = (struct unreachable_pairs){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],
-              json_pack("{s:s, s:s, s:i}", "op", "listen", "token", run->token, "timeout_ms",
-                        (int)(PEERS_S * 1000)));
+              json_pack("{s:s, s:s, s:i}", "op", "listen", "token",
+                        rendezvous_token(run->rendezvous), "timeout_ms", (int)(PEERS_S * 1000)));
     if (peers->awaited == 0)
         limit = (struct timeval){ 0 };
     xevent_add(peers->late, &limit);
@@ -113,7 +114,7 @@ static void add_peer(struct peers *peers, struct node *node)
 {
     const char *addr = address_of(peers->run, node);
 
-    if (node->state != NODE_RUNNING || node->conn == NULL || node->ranks_left == 0 || addr == NULL)
+    if (node->state != NODE_RUNNING || node->conn == NULL || peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
         return;
     peers->who[peers->count] = (struct reach_node){ .host = node->plan->host, .addr = addr };
     peers->peer[peers->count++] = (struct peer){ .node = node };
@@ -229,8 +230,9 @@ static void call_all(struct peers *peers)
     for (i = 0; i < peers->count; i++)
         if (peers->peer[i].port > 0)
             await(peers, &peers->peer[i],
-                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->run->token,
-                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
+                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token",
+                            rendezvous_token(peers->run->rendezvous), "timeout_ms", CALL_MS,
+                            "peers", calls_of(peers, i)));
     if (peers->awaited == 0)
         finish(peers);
 }

@@ -60,7 +60,7 @@ static int parse_range(char *word, int world_size, int64_t *first, int64_t *last
 }
 
 void rank_labels_add(struct output *output, const struct plan *plan,
-                    const struct options *options, const bool *shown)
+                     const struct options *options, const bool *shown)
 {
     size_t n;
     int    i;

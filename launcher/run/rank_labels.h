@@ -18,6 +18,6 @@ int rank_labels_parse_shown(const char *text, int world_size, bool **shown, stru
 
 /* Tell output of every rank of the plan. shown from rank_labels_parse_shown(). */
 void rank_labels_add(struct output *output, const struct plan *plan,
-                    const struct options *options, const bool *shown);
+                     const struct options *options, const bool *shown);
 
 #endif

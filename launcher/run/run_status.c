@@ -1,18 +1,9 @@
-/* run_status.c - how a run stands, for muster status: status.json of its directory
- *
- *     {"state": "running",
- *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
- *                 "started_ns": ..., "said_ns": ...}, ...]}
- *
- * said_ns is when the rank's last byte came; both are of this machine's monotonic clock, so
- * that nobody who sets the time makes a rank look silent, and 0 when it has not happened.
- * Made with each heartbeat, and written when it differs from what is there, by a thread: a
- * home that hangs does not hold up the run.
+/* run_status.c - see run_status.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "run/run.h"
+#include "run/run_status.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,74 +11,52 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "run/run.h"
 #include "thread.h"
 #include "xalloc.h"
 
-#define STATE_SIZE 160 /* of the words for a rank; longer ones are cut */
-#define END_S      5   /* for a thread that still writes when the run is over */
+#define STATE_SIZE 160  /* of the words for a rank; longer ones are cut */
+#define SAID_S     60.0 /* between files that differ only in when ranks said something */
+#define END_S      5    /* for a thread that still writes when the run is over */
 
 struct run_status {
-    struct live_rank {
+    struct rank_times {
         int64_t started_ns, said_ns;
     } *rank;
     int       dir_fd;
-    char     *text; /* what is there, or about to be */
-    pthread_t writer;
+    char     *state;      /* the file that is there or about to be, without said_ns */
+    char     *text;       /* all of it */
+    int64_t   written_ns; /* when the writer was last started */
+    bool      is_asked;   /* somebody wants to know now */
+    bool      has_said;   /* some rank did, since then */
     bool      is_writing;
+    pthread_t writer;
     bool      is_there; /* the writer's while it writes */
 };
 
-static void    write_text(struct run_status *status);
+static void    look(struct run *run);
+static bool    is_due(const struct run_status *status, const char *state);
 static void   *write_cb(void *arg);
-static char   *make_text(const struct run *run);
-static json_t *json_of_rank(const struct run *run, const struct node *node, int rank);
+static char   *make_text(const struct run *run, bool with_said);
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank,
+                            bool with_said);
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
 void run_status_begin(struct run *run)
 {
-    run->status_file = xcalloc(1, sizeof *run->status_file);
-    run->status_file->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status_file->rank);
-    run->status_file->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
-}
-
-void run_status_rank_started(struct run *run, uint32_t rank)
-{
-    if (run->status_file != NULL)
-        run->status_file->rank[rank].started_ns = clock_now_ns();
-}
-
-void run_status_rank_said(struct run *run, uint32_t rank)
-{
-    if (run->status_file != NULL)
-        run->status_file->rank[rank].said_ns = clock_now_ns();
-}
-
-void run_status_beat(struct run *run)
-{
-    struct run_status *status = run->status_file;
-    char        *text;
-
-    if (status == NULL || (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0))
-        return;
-    status->is_writing = false;
-    text = make_text(run);
-    if (status->is_there && strcmp(text, status->text) == 0) {
-        free(text);
-        return;
-    }
-    free(status->text);
-    status->text = text;
-    write_text(status);
+    run->status = xcalloc(1, sizeof *run->status);
+    run->status->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status->rank);
+    run->status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
 }
 
 /* A thread that hangs in the file system keeps what it works on. */
 void run_status_end(struct run *run)
 {
-    struct run_status    *status = run->status_file;
-    struct timespec until = { 0 };
+    struct run_status *status = run->status;
+    struct timespec    until = { 0 };
 
-    run->status_file = NULL;
+    run->status = NULL;
     if (status == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -95,16 +64,69 @@ void run_status_end(struct run *run)
     if (status->is_writing && pthread_timedjoin_np(status->writer, NULL, &until) != 0)
         return;
     close(status->dir_fd);
+    free(status->state);
     free(status->text);
     free(status->rank);
     free(status);
 }
 
-/* Without a thread, or room on the disk, the next beat tries again. */
-static void write_text(struct run_status *status)
+void run_status_rank_started(struct run *run, uint32_t rank)
 {
-    status->is_there = false;
+    if (run->status != NULL)
+        run->status->rank[rank].started_ns = clock_now_ns();
+}
+
+void run_status_rank_said(struct run *run, uint32_t rank)
+{
+    if (run->status == NULL)
+        return;
+    run->status->rank[rank].said_ns = clock_now_ns();
+    run->status->has_said = true;
+}
+
+void run_status_ask(struct run *run)
+{
+    if (run->status != NULL)
+        run->status->is_asked = true;
+    run_status_beat(run);
+}
+
+/* A home that hangs must not hold up the run: a thread writes there, one at a time. */
+void run_status_beat(struct run *run)
+{
+    struct run_status *status = run->status;
+
+    if (status == NULL || (status->is_writing && pthread_tryjoin_np(status->writer, NULL) != 0))
+        return;
+    status->is_writing = false;
+    look(run);
+}
+
+/* Without a thread, or room on the disk, the next beat tries again. */
+static void look(struct run *run)
+{
+    struct run_status *status = run->status;
+    char              *state = make_text(run, false);
+
+    if (!is_due(status, state)) {
+        free(state);
+        return;
+    }
+    free(status->state);
+    free(status->text);
+    status->state = state;
+    status->text = make_text(run, true);
+    status->written_ns = clock_now_ns();
+    status->is_asked = status->has_said = status->is_there = false;
     status->is_writing = thread_start(&status->writer, write_cb, status) == 0;
+}
+
+static bool is_due(const struct run_status *status, const char *state)
+{
+    double age_s = (double)(clock_now_ns() - status->written_ns) / NS_PER_S;
+
+    return !status->is_there || status->is_asked || strcmp(state, status->state) != 0 ||
+           (status->has_said && age_s >= SAID_S);
 }
 
 static void *write_cb(void *arg)
@@ -112,11 +134,11 @@ static void *write_cb(void *arg)
     struct run_status *status = arg;
 
     status->is_there = run_dir_write(status->dir_fd, "status.json", status->text,
-                                  strlen(status->text)) == 0;
+                                     strlen(status->text)) == 0;
     return NULL;
 }
 
-static char *make_text(const struct run *run)
+static char *make_text(const struct run *run, bool with_said)
 {
     json_t *ranks = json_array(), *body;
     char   *text;
@@ -126,8 +148,9 @@ static char *make_text(const struct run *run)
     for (n = 0; n < run->plan->nodes; n++)
         for (i = 0; i < run->plan->node[n].ranks; i++)
             json_array_append_new(
-                ranks, json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank));
-    body = json_pack("{s:s, s:o}", "state", run_phase_name(run), "ranks", ranks);
+                ranks,
+                json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank, with_said));
+    body = json_pack("{s:s, s:o}", "state", phase_name(run), "ranks", ranks);
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     if (text == NULL)
@@ -135,19 +158,20 @@ static char *make_text(const struct run *run)
     return text;
 }
 
-static json_t *json_of_rank(const struct run *run, const struct node *node, int rank)
+static json_t *json_of_rank(const struct run *run, const struct node *node, int rank,
+                            bool with_said)
 {
-    const struct live_rank *status = &run->status_file->rank[rank];
-    const struct rank_end  *end = &run->outcome.rank[rank];
-    const char             *host = node->plan->host;
-    char                    state[STATE_SIZE];
+    const struct rank_times *status = &run->status->rank[rank];
+    const struct rank_end   *end = &run->outcome.rank[rank];
+    const char              *host = node->plan->host;
+    char                     state[STATE_SIZE];
 
     rank_words(run, node, rank, state);
     return json_pack("{s:i, s:o, s:i, s:o, s:I, s:I}", "rank", rank, "node",
                      json_text(host, strlen(host)), "pid", end->pid, "state",
                      json_text(state, strlen(state)), "started_ns",
                      (json_int_t)(end->started ? status->started_ns : 0), "said_ns",
-                     (json_int_t)(end->started ? status->said_ns : 0));
+                     (json_int_t)(end->started && with_said ? status->said_ns : 0));
 }
 
 /* Before it starts a rank is where its node is. */
@@ -160,8 +184,8 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
         rank_end_words(end, text, STATE_SIZE);
     else if (!end->started || node_is_over(node))
         snprintf(text, STATE_SIZE, "%s", node_state_name(node));
-    else if (node->cut_ns != 0)
+    else if (reconnect_is_cut(node->reconnect))
         snprintf(text, STATE_SIZE, "cut off");
     else
-        snprintf(text, STATE_SIZE, "%s", node->is_suspect ? "silent node" : "running");
+        snprintf(text, STATE_SIZE, "%s", node->liveness.is_suspect ? "silent node" : "running");
 }

@@ -1,13 +1,9 @@
-/* start_check.c - what nodes say of themselves that speaks against a start
- *
- * No rank runs yet, so a node that fails here goes into the one table with all
- * others that cannot start. What may be meant so is only warned about. Nothing of
- * this is done for `muster exec`, which uses neither slots nor GPUs.
+/* start_check.c - see start_check.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "run/run.h"
+#include "run/start_check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +12,8 @@
 #include "clock.h"
 #include "hostrange.h"
 #include "log.h"
+#include "run/body.h"
+#include "run/run.h"
 
 #define MIB            (1024.0 * 1024.0)
 #define CLOCK_APART_S  1.0
@@ -38,7 +36,7 @@ static int64_t hello_int(const struct node *node, const char *key);
 
 /* --- when all have answered ------------------------------------------------- */
 
-void run_check_nodes(struct run *run)
+void start_check_nodes(struct run *run)
 {
     size_t i;
 
@@ -123,18 +121,20 @@ static bool share_a_slot(const struct plan_node *a, const struct plan_node *b)
 
 /* --- when one is ready ------------------------------------------------------ */
 
-bool run_check_ready(struct run *run, struct node *node, const json_t *ready)
+bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
 {
+    const char *containment = body_text(ready, "containment");
+
     if (run_is_exec(run))
         return true;
-    if (run->options->strict_containment && !is_contained(node->containment)) {
+    if (run->options->strict_containment && !is_contained(containment)) {
         node_fail(node, "containment", EXIT_CREATE,
                   "be root there, or let users make namespaces (sysctl user.max_user_namespaces; "
                   "Debian: kernel.unprivileged_userns_clone=1; Ubuntu: "
                   "kernel.apparmor_restrict_unprivileged_userns=0), or leave "
                   "--strict-containment out",
-                  "neither a PID namespace nor a cgroup is to be had (only %s)",
-                  node->containment != NULL ? node->containment : "nothing");
+                  "neither a PID namespace nor a cgroup is available (only %s)",
+                  containment[0] != '\0' ? containment : "nothing");
         return false;
     }
     check_shm(node, json_object_get(ready, "shm"));
@@ -146,9 +146,9 @@ bool run_check_ready(struct run *run, struct node *node, const json_t *ready)
 static bool is_contained(const char *words)
 {
     static const char *const strong[] = { "pidns", "cgroup" };
-    size_t i, length;
+    size_t                   i, length;
 
-    while (words != NULL && *words != '\0') {
+    while (*words != '\0') {
         length = strcspn(words, "+");
         for (i = 0; i < sizeof strong / sizeof *strong; i++)
             if (strlen(strong[i]) == length && strncmp(words, strong[i], length) == 0)
@@ -242,7 +242,7 @@ static void check_left(const struct node *node, const json_t *left)
 
 /* Leases do not care: they count on the monotonic clock. Logs and checkpoints of
  * different nodes do. */
-void run_check_clocks(const struct run *run)
+void start_check_clocks(const struct run *run)
 {
     struct strlist hosts = { 0 };
     double         ahead, most = 0;

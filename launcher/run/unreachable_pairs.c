@@ -113,7 +113,7 @@ json_t *unreachable_pairs_json(const struct unreachable_pairs *pairs)
     size_t  i;
 
     for (i = 0; i < pairs->count; i++) {
-        const struct unreachable_pair      *pair = &pairs->pair[i];
+        const struct unreachable_pair *pair = &pairs->pair[i];
         const struct reach_node *from = &pairs->node[pair->from], *to = &pairs->node[pair->to];
 
         json_array_append_new(list, json_pack("{s:o, s:o, s:s, s:s, s:o}",

@@ -31,9 +31,9 @@ struct unreachable_pair {
 /* Start from { .node = ..., .nodes = ... }. */
 struct unreachable_pairs {
     const struct reach_node *node;
-    size_t                 nodes;
-    struct unreachable_pair            *pair;
-    size_t                 count;
+    size_t                   nodes;
+    struct unreachable_pair *pair;
+    size_t                   count;
 };
 
 void unreachable_pairs_clear(struct unreachable_pairs *pairs);

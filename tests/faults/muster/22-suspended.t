@@ -8,7 +8,7 @@ ranks_wait
 control 4 -H node1:2,node2:2 ./rank
 faulty_start 4 --heartbeat "$(stretched 0.2)" --dead-after "$(stretched 1)" -H node1:2,node2:2 ./rank
 kill -TSTP "$pid"
-ok "it says why not" wait_for 5 grep -q 'cannot be suspended.*end the run after [0-9.]* s' err
+ok "it says why not" wait_for 5 grep -q 'Ctrl-Z ignored.*end the run after [0-9.]* s' err
 is "it was not stopped" "$(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" | tr S R)" R
 # Nor by a terminal that is not the background's (stty tostop).
 kill -TTOU "$pid"

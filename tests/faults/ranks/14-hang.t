@@ -103,6 +103,14 @@ silent() {
 }
 ok "status shows how long each rank has been silent" wait_for 20 silent
 ok "... in seconds" grep -Eq '^1 +node1 +[0-9]+ +running +[2-9] s$' state
+written() {
+    stat -c '%i %y' "$HOME/.local/state/muster/runs/$id/status.json"
+}
+before=$(written)
+sleep 1 # nothing must happen
+is "output alone, in five heartbeats, writes nothing to the home" "$(written)" "$before"
+muster status "$id" >state
+ok "... but who asks gets it" not [ "$(written)" = "$before" ]
 run muster stop "$id"
 is "the run is stopped" "$rc" 0
 }

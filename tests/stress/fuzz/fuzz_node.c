@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     done[0] = done[1] = false;
     plan_of(&plan, &options[input.is_exec]);
-    status = launch_run(&options[input.is_exec], &plan, NULL);
+    status = launch_run(&options[input.is_exec], &plan, NULL, NULL);
     must((status & 0xff) != 0 || (done[0] && done[1]), "status 0 without DONE of both nodes");
     plan_clear(&plan);
     return 0;

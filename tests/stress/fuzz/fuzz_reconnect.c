@@ -156,8 +156,8 @@ static void node_begin(void)
                                           dial };
     static const struct plan_node planned = { .host = (char *)"node1", .ranks = 1 };
 
-    node_init(&node, 0, &planned, base, &ops, NULL);
-    reconnect_key_make(&node.key, "run", 0);
+    node_init(&node, 0, &planned, 1, base, &ops, NULL);
+    reconnect_make_key(node.reconnect, "run", 0);
     node.conn = fake_make(&node_conn_ops, &node, false);
     fakes[0].is_open = fakes[0].is_in_stream = true;
     node.state = NODE_RUNNING;
@@ -234,15 +234,15 @@ static void play(struct input *input)
 
     switch (toupper((int)letter)) {
     case 'S': /* muster has something to say */
-        if (node_is_live(&node))
+        if (node_takes_frames(&node))
             node_send_u32(&node, FRAME_CREDIT, take_byte(input));
         return;
     case 'P': /* and its heart beats */
-        if (node_is_live(&node))
+        if (node_takes_frames(&node))
             node_ping(&node);
         return;
     case 'Q': /* the node is silent for long */
-        node_try_reconnect(&node);
+        reconnect_beside(node.reconnect);
         return;
     }
     if (fake != NULL)
@@ -292,7 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (events++ < FAKES_MAX && input.at < input.end && !node_is_over(&node)) {
         play(&input);
         event_base_loop(base, EVLOOP_NONBLOCK); /* the first attempt comes at once */
-        must(node_is_over(&node) || (node.conn == NULL) == (node.cut_ns != 0),
+        must(node_is_over(&node) || (node.conn == NULL) == reconnect_is_cut(node.reconnect),
              "cut and not cut");
     }
     must(node.state != NODE_FAILED || node.failure != NULL, "failed without a reason");

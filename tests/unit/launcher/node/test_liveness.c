@@ -1,4 +1,4 @@
-/* test_silence.c - for how long a node may be silent
+/* test_liveness.c - how long a node may be silent
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,0 +1,132 @@
+/* deadline.c - see deadline.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/deadline.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "run/body.h"
+#include "run/rank_output.h"
+#include "run/run.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* How long processes that were killed may write their core files, beyond the grace: an agent
+ * waits for 600 s. */
+#define STOP_CORE_S 620.0
+
+struct deadline {
+    struct event *timeout, *stop;
+    size_t        nodes;
+    bool         *is_dumping; /* by node: the user was told */
+};
+
+static void timeout_cb(evutil_socket_t fd, short what, void *arg);
+static void stop_cb(evutil_socket_t fd, short what, void *arg);
+static void extend_stop(struct run *run);
+
+struct deadline *deadline_new(struct run *run)
+{
+    struct deadline *deadline = xcalloc(1, sizeof *deadline);
+
+    deadline->timeout = event_new(run->base, -1, 0, timeout_cb, run);
+    deadline->stop = event_new(run->base, -1, 0, stop_cb, run);
+    if (deadline->timeout == NULL || deadline->stop == NULL)
+        xalloc_die();
+    deadline->nodes = run->plan->nodes;
+    deadline->is_dumping = xcalloc(run->plan->nodes, sizeof *deadline->is_dumping);
+    return deadline;
+}
+
+void deadline_free(struct deadline *deadline)
+{
+    if (deadline == NULL)
+        return;
+    event_free(deadline->timeout);
+    event_free(deadline->stop);
+    free(deadline->is_dumping);
+    free(deadline);
+}
+
+void deadline_reset(struct deadline *deadline)
+{
+    event_del(deadline->stop);
+    memset(deadline->is_dumping, 0, deadline->nodes * sizeof *deadline->is_dumping);
+}
+
+void deadline_start(struct run *run)
+{
+    struct timeval limit = clock_interval(run->options->timeout_s);
+
+    if (run->options->timeout_s > 0 && !event_pending(run->deadline->timeout, EV_TIMEOUT, NULL))
+        xevent_add(run->deadline->timeout, &limit);
+}
+
+static void timeout_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)fd, (void)what;
+    outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s is over",
+                  run->options->timeout_s);
+    phase_stop(run);
+}
+
+void deadline_stop(struct run *run, double grace_s)
+{
+    struct timeval limit = clock_interval(grace_s + LAUNCH_STOP_S);
+
+    xevent_add(run->deadline->stop, &limit);
+}
+
+/* We cannot say that nothing is left on a node that does not confirm it. */
+static void stop_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval more = clock_interval(LAUNCH_STOP_S);
+    struct run          *run = arg;
+    size_t               i;
+
+    (void)fd, (void)what;
+    if (rank_output_is_moving(run)) {
+        xevent_add(run->deadline->stop, &more);
+        return;
+    }
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_DONE)
+            node_release(&run->node[i]);
+        else if (!node_is_over(&run->node[i]))
+            node_lose(&run->node[i], "stopping", NULL,
+                      "the agent did not confirm that nothing is left");
+}
+
+/* A node that says so again and again is given up in the end. */
+void deadline_take_dumping(struct run *run, struct node *node, const json_t *body)
+{
+    bool  *is_told = &run->deadline->is_dumping[node->index];
+    double stopping_s = (double)(clock_now_ns() - node->stop_ns) / NS_PER_S;
+
+    if (!*is_told)
+        log_warn("%s: waiting for the core files of %" PRId64 " processes", node->plan->host,
+                 body_int(body, "processes", 0));
+    *is_told = true;
+    if (node->stop_ns != 0 && stopping_s < run->options->grace_s + STOP_CORE_S)
+        extend_stop(run);
+}
+
+/* Unless it comes later anyway. */
+static void extend_stop(struct run *run)
+{
+    const struct timeval more = clock_interval(LAUNCH_STOP_S);
+    struct timeval       limit, later;
+
+    evutil_gettimeofday(&later, NULL);
+    evutil_timeradd(&later, &more, &later);
+    if (evtimer_pending(run->deadline->stop, &limit) && limit.tv_sec < later.tv_sec)
+        xevent_add(run->deadline->stop, &more);
+}

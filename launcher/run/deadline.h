@@ -1,0 +1,28 @@
+/* deadline.h - when a run must end, and when its end must be over
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_DEADLINE_H
+#define MUSTER_DEADLINE_H
+
+#include <jansson.h>
+
+struct run;
+struct node;
+struct deadline;
+
+struct deadline *deadline_new(struct run *run);
+void             deadline_free(struct deadline *deadline); /* NULL is fine */
+/* Another generation begins. */
+void deadline_reset(struct deadline *deadline);
+
+/* --timeout, if there is one, counts from now; unless it does already. */
+void deadline_start(struct run *run);
+
+/* The nodes were told to stop, by KILL after grace_s. An agent that does not confirm the end
+ * in time is lost. */
+void deadline_stop(struct run *run, double grace_s);
+
+/* DUMPING has come: DONE will be late, since killed processes write their core files. */
+void deadline_take_dumping(struct run *run, struct node *node, const json_t *body);
+
+#endif

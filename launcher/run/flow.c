@@ -1,0 +1,99 @@
+/* flow.c - see flow.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/flow.h"
+
+#include <stdlib.h>
+
+#include "xalloc.h"
+
+/* Agents together may have this much output on its way to us: the rest of the 64 MiB that we
+ * promise is for lines being put together and written. */
+#define WINDOW_TOTAL (32u << 20)
+#define WINDOW_LEAST (16u << 10)
+#define WINDOW_MOST  (4u << 20)
+#define GRANT_PART   4 /* a fourth of the window is worth a CREDIT frame */
+
+struct flow {
+    uint32_t window;
+    struct node_flow {
+        int64_t  left; /* bytes that the node may still send */
+        uint64_t due;  /* bytes written, not yet given back */
+    } * node;
+    int64_t last_ns;
+};
+
+static uint32_t window_of_each(size_t nodes);
+
+struct flow *flow_new(size_t nodes)
+{
+    struct flow *flow = xcalloc(1, sizeof *flow);
+
+    flow->window = window_of_each(nodes);
+    flow->node = xcalloc(nodes, sizeof *flow->node);
+    return flow;
+}
+
+static uint32_t window_of_each(size_t nodes)
+{
+    size_t window = WINDOW_TOTAL / nodes;
+
+    if (window > WINDOW_MOST)
+        window = WINDOW_MOST;
+    return (uint32_t)(window < WINDOW_LEAST ? WINDOW_LEAST : window);
+}
+
+void flow_free(struct flow *flow)
+{
+    if (flow != NULL)
+        free(flow->node);
+    free(flow);
+}
+
+uint32_t flow_window(const struct flow *flow)
+{
+    return flow->window;
+}
+
+void flow_begin(struct flow *flow, size_t node)
+{
+    flow->node[node].left = flow->window;
+}
+
+int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns)
+{
+    flow->node[node].left -= (int64_t)size;
+    if (flow->node[node].left < 0)
+        return -1;
+    flow->last_ns = now_ns;
+    return 0;
+}
+
+void flow_written(struct flow *flow, size_t node, size_t bytes)
+{
+    flow->node[node].due += bytes;
+}
+
+uint32_t flow_grant(struct flow *flow, size_t node)
+{
+    struct node_flow *at = &flow->node[node];
+    uint64_t          due = at->due;
+
+    if (due < flow->window / GRANT_PART)
+        return 0;
+    at->left += (int64_t)due;
+    at->due = 0;
+    return (uint32_t)due;
+}
+
+bool flow_is_used_up(const struct flow *flow, size_t node)
+{
+    return flow->node[node].left == 0;
+}
+
+int64_t flow_last_ns(const struct flow *flow)
+{
+    return flow->last_ns;
+}

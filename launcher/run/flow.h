@@ -1,0 +1,37 @@
+/* flow.h - how much output each node may send: credit
+ *
+ * A node may send as many bytes of OUTPUT as it has credit. PLAN gives it a window of credit at
+ * first; bytes that have been written, and so have left our memory, come back to it as CREDIT.
+ * Nothing here does I/O.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_FLOW_H
+#define MUSTER_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flow;
+
+struct flow *flow_new(size_t nodes);
+void         flow_free(struct flow *flow); /* NULL is fine */
+
+/* The credit of a node at first, in bytes. */
+uint32_t flow_window(const struct flow *flow);
+/* PLAN is on its way to a node, and gives it that. */
+void flow_begin(struct flow *flow, size_t node);
+
+/* size bytes of OUTPUT have come. -1: more than the node had credit for. */
+int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns);
+/* bytes of that node have been written. */
+void flow_written(struct flow *flow, size_t node, size_t bytes);
+/* The CREDIT to send now; 0: not worth a frame yet. */
+uint32_t flow_grant(struct flow *flow, size_t node);
+
+/* The node has used up its credit: its ranks wait until a reader takes their output. */
+bool flow_is_used_up(const struct flow *flow, size_t node);
+/* When output of a rank last came; 0: never. */
+int64_t flow_last_ns(const struct flow *flow);
+
+#endif

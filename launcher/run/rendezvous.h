@@ -1,0 +1,41 @@
+/* rendezvous.h - where the ranks meet: MASTER_ADDR and MASTER_PORT of a run
+ *
+ * The phases LISTENING, REACHING and HOLDING. Node 0 listens for a moment, the other nodes
+ * connect to each of its addresses (master.h chooses among them), then node 0 holds MASTER_PORT
+ * until the ranks start. Here are the questions and answers; the result goes into the plan.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RENDEZVOUS_H
+#define MUSTER_RENDEZVOUS_H
+
+#include <jansson.h>
+
+struct run;
+struct node;
+struct rendezvous;
+
+/* NULL: OpenSSL could not generate random numbers. */
+struct rendezvous *rendezvous_new(void);
+void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fine */
+/* Another generation begins: forget what was learned. */
+void rendezvous_reset(struct rendezvous *rendezvous);
+
+/* What each phase begins with. */
+void rendezvous_listen(struct run *run);
+void rendezvous_reach(struct run *run);
+void rendezvous_hold(struct run *run);
+/* With --no_ssh: everybody must come to the same address and port without asking. */
+void rendezvous_assume(struct run *run);
+
+/* PROBED has come from a node that is NODE_PROBING. */
+void rendezvous_take(struct run *run, struct node *node, const json_t *body);
+
+/* An agent's DONE says who has MASTER_PORT in the place of rank 0; "": nobody. */
+void rendezvous_take_holder(struct run *run, const struct node *node, const char *holder);
+/* Who that was, of node 0; NULL: nobody. */
+const char *rendezvous_port_holder(const struct rendezvous *rendezvous);
+
+/* With this secret the listening node 0 greets those that connect to it. */
+const char *rendezvous_token(const struct rendezvous *rendezvous);
+
+#endif

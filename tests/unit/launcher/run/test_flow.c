@@ -1,0 +1,83 @@
+/* test_flow.c - how much output a node may send
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "run/flow.h"
+
+static void test_window(void **state)
+{
+    static const struct {
+        size_t   nodes;
+        uint32_t window;
+    } cases[] = {
+        { 1, 4u << 20 }, { 8, 4u << 20 }, { 16, 2u << 20 }, { 2048, 16u << 10 }, { 100000, 16u << 10 },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct flow *flow = flow_new(cases[i].nodes);
+
+        assert_int_equal(flow_window(flow), cases[i].window);
+        flow_free(flow);
+    }
+    flow_free(NULL);
+}
+
+static void test_credit(void **state)
+{
+    struct flow *flow = flow_new(2);
+    uint32_t     window = flow_window(flow);
+
+    (void)state;
+    assert_int_equal(flow_take(flow, 0, 1, 1), -1); /* before PLAN */
+    flow_begin(flow, 0);
+    assert_int_equal(flow_last_ns(flow), 0);
+    assert_int_equal(flow_take(flow, 0, window - 1, 5), 0);
+    assert_int_equal(flow_last_ns(flow), 5);
+    assert_false(flow_is_used_up(flow, 0));
+    assert_int_equal(flow_take(flow, 0, 1, 6), 0);
+    assert_true(flow_is_used_up(flow, 0));
+    assert_int_equal(flow_take(flow, 0, 1, 7), -1);
+    assert_int_equal(flow_last_ns(flow), 6);
+    flow_free(flow);
+}
+
+/* Bytes come back in lots, and only those that were written. */
+static void test_grant(void **state)
+{
+    struct flow *flow = flow_new(2);
+    uint32_t     window = flow_window(flow);
+
+    (void)state;
+    flow_begin(flow, 0);
+    flow_begin(flow, 1);
+    assert_int_equal(flow_take(flow, 1, window, 1), 0);
+    flow_written(flow, 1, window / 4 - 1);
+    assert_int_equal(flow_grant(flow, 1), 0);
+    flow_written(flow, 1, 1);
+    assert_int_equal(flow_grant(flow, 0), 0);
+    assert_int_equal(flow_grant(flow, 1), window / 4);
+    assert_int_equal(flow_grant(flow, 1), 0);
+    assert_int_equal(flow_take(flow, 1, window / 4, 2), 0);
+    assert_true(flow_is_used_up(flow, 1));
+    flow_free(flow);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_credit),
+        cmocka_unit_test(test_grant),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
