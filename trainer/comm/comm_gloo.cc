@@ -108,8 +108,9 @@ std::string source_towards(const char *host)
 }
 
 /* The interface that is asked for, else the one that leads to MASTER_ADDR, else
- * whatever the host's own name stands for. */
-std::shared_ptr<gloo::transport::Device> open_device()
+ * whatever the host's own name stands for. That may be nothing, and one rank alone
+ * does not need it. */
+std::shared_ptr<gloo::transport::Device> open_device(int size)
 {
     gloo::transport::tcp::attr attr;
     const char                *iface = getenv("GLOO_SOCKET_IFNAME");
@@ -122,6 +123,8 @@ std::shared_ptr<gloo::transport::Device> open_device()
                                      ": no such interface here");
     } else if (master != nullptr && *master != '\0') {
         attr.hostname = source_towards(master);
+    } else if (size == 1) {
+        attr.hostname = "127.0.0.1";
     }
     return gloo::transport::tcp::CreateDevice(attr);
 }
@@ -548,7 +551,7 @@ struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
         made->memory = COMM_HOST;
         made->timeout_s = world->timeout_s;
         made->label.assign(world->label, world->label + world->size);
-        made->mesh = std::make_shared<Mesh>(*world, open_device());
+        made->mesh = std::make_shared<Mesh>(*world, open_device(world->size));
         return made.release();
     } catch (const PmiFailure &failure) {
         *timed_out = world->pmi->timed_out;

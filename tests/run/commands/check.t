@@ -97,6 +97,13 @@ ok "nothing is left" no_leftovers
 run muster-train check -n 1
 is "alone it is a world of one rank" "$rc" 0
 ok "... and says why busbw is 0" grep -q 'nothing crosses a bus' out
+if unshare --uts true 2>/dev/null; then
+    run unshare --uts sh -c 'echo nobody.invalid >/proc/sys/kernel/hostname
+        exec muster-train check --backend gloo -n 1 barrier'
+    is "... also where the host's own name stands for nothing" "$rc" 0
+else
+    skip "... also where the host's own name stands for nothing" "needs root, for a name of its own"
+fi
 run sh -c 'exec muster-train check -n 1 >/dev/full'
 is "a table that cannot be written: 2" "$rc" 2
 run muster-train

@@ -90,4 +90,12 @@ for page in muster.1 muster-agent.8 muster.conf.5 hostfile.5; do
     fi
 done
 ok "--version names the libraries" sh -c "muster --version | grep -qi libssh"
+if command -v readelf >/dev/null; then
+    linked=static
+    ! readelf -lW "$top_builddir/agent/muster-agent" | grep -q INTERP || linked=dynamic
+    is "--version says how the agent is linked" \
+        "$(muster --version | sed -n 's/^ *agent: \([a-z]*\);.*/\1/p')" "$linked"
+else
+    skip "--version says how the agent is linked" "readelf is missing (Debian: binutils)"
+fi
 finish
