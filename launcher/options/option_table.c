@@ -16,7 +16,7 @@
 #define NAME_LENGTH_MAX 40 /* longer words are not searched for a suggestion */
 
 static const char *const label_words[] = { "default", "host", "rank", "none", NULL };
-static const char *const transport_words[] = { "auto", "ssh", "exec", NULL };
+static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
 static const char *const local_rank_words[] = { "modulo", "index", NULL };
 
 #define FIELD(name)   .field = offsetof(struct options, name)
@@ -64,9 +64,9 @@ const struct option_row option_table[] = {
       SECONDS(connect_timeout_s, 0.1, 3600), .help = "for each step of a connection" },
     { .name = "fanout", .arg = "N", .initial = "64", INTEGER(fanout, 1, FANOUT_MAX),
       .flags = OPTION_NUMBER, .help = "so many SSH handshakes at once" },
-    { .name = "transport", .arg = "auto|ssh|exec", .initial = "auto", .set = set_word,
+    { .name = "transport", .arg = "auto|ssh|openssh|exec", .initial = "auto", .set = set_word,
       FIELD(transport), .words = transport_words,
-      .help = "exec: every node is this machine" },
+      .help = "openssh: by the ssh program; exec: every node is this machine" },
     { .name = "agent", .arg = "FILE", TEXT(agent),
       .help = "the muster-agent to send, instead of the installed one" },
     { .name = "no_ssh_check", FLAG(no_ssh_check), DEEPSPEED,

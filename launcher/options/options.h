@@ -39,7 +39,7 @@ static inline bool command_is_about_kept(enum command command)
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
-enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
+enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
 
 /* These look after the nodes, and start nothing. */
 static inline bool command_is_errand(enum command command)

@@ -5,6 +5,7 @@
 
 #include "transport/agent_start.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,16 @@ void bootstrap_noise(const struct bootstrap *b, char *text, size_t size)
     size_t count = evbuffer_get_length(b->tail);
 
     sanitize_tail((const char *)evbuffer_pullup(b->tail, -1), count, text, size);
+}
+
+void agent_end_text(int status, char *text, size_t size)
+{
+    const char *signal = status > 128 ? sigabbrev_np(status - 128) : NULL;
+
+    if (signal != NULL)
+        snprintf(text, size, "was killed by SIG%s", signal);
+    else
+        snprintf(text, size, "exited with status %d", status);
 }
 
 static void skip_noise(struct bootstrap *b, struct evbuffer *in, size_t size)

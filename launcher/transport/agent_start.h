@@ -60,4 +60,8 @@ void bootstrap_end(struct bootstrap *b, struct evbuffer *in);
 /* The last of the noise, safe to print; "" when there was none. */
 void bootstrap_noise(const struct bootstrap *b, char *text, size_t size);
 
+/* "exited with status 3", "was killed by SIGKILL": how the remote command ended, for people. A
+ * login shell that has waited for its command says 128 and the signal's number. */
+void agent_end_text(int status, char *text, size_t size);
+
 #endif

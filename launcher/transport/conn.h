@@ -1,8 +1,8 @@
 /* conn.h - a byte stream to the agent of one node
  *
- * Two kinds behind one interface: conn_ssh.c (libssh, one connection a node)
- * and conn_exec.c (agent forked on this machine, socket pair). launch.c cannot
- * tell them apart. Everything happens in callbacks of one libevent loop;
+ * Three kinds behind one interface: conn_ssh.c (libssh, one connection a node),
+ * conn_openssh.c (OpenSSH's own ssh, a process a node) and conn_exec.c (agent
+ * forked on this machine, socket pair). launch.c cannot tell them apart. Everything happens in callbacks of one libevent loop;
  * nothing blocks.
  *
  * A conn_ssh goes through the stages resolve, connect, key exchange, host key,
@@ -61,10 +61,11 @@ struct conn;
 /* The agent's executable, read and hashed once for all nodes (agent_file.c). */
 struct agent_file;
 
-struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
-                          const struct agent_file *agent, const struct conn_ops *ops, void *arg);
-struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
-                           const struct agent_file *agent, const struct conn_ops *ops, void *arg);
+/* Make one, not yet started. target is copied, agent is borrowed. */
+typedef struct conn *conn_new_f(struct event_base *base, const struct conn_target *target,
+                                const struct agent_file *agent, const struct conn_ops *ops,
+                                void *arg);
+conn_new_f conn_ssh_new, conn_openssh_new, conn_exec_new;
 
 void conn_start(struct conn *conn);
 

@@ -211,7 +211,7 @@ static int kex_failed(struct handshake *h)
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
                                 ssh_get_serverbanner(h->session));
     if (!route_is_tcp(&h->route)) {
-        proxy_complaint(&h->route.proxy, said, sizeof said);
+        child_complaint(&h->route.proxy, said, sizeof said);
         return conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the "
                                 "server answered: %s%s%s", config->proxy_command,
                                 said[0] != '\0' ? ": " : "", said);
@@ -329,7 +329,7 @@ static void kex_late(struct handshake *h)
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
                          "banner within %g s", config->port, config->hostname, limit_s);
     else {
-        proxy_complaint(&h->route.proxy, said, sizeof said);
+        child_complaint(&h->route.proxy, said, sizeof said);
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command brought no SSH banner "
                          "within %g s: %s%s%s", limit_s, config->proxy_command,
                          said[0] != '\0' ? ": " : "", said);
