@@ -43,6 +43,16 @@ void strlist_append(struct strlist *list, const struct strlist *more)
         strlist_add(list, more->item[i]);
 }
 
+bool strlist_has(const struct strlist *list, const char *text)
+{
+    size_t i;
+
+    for (i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], text) == 0)
+            return true;
+    return false;
+}
+
 void strlist_clear(struct strlist *list)
 {
     size_t i;

@@ -7,6 +7,7 @@
 #ifndef MUSTER_STRLIST_H
 #define MUSTER_STRLIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct strlist {
@@ -21,6 +22,7 @@ void strlist_addf(struct strlist *list, const char *format, ...)
 void strlist_add_bytes(struct strlist *list, const char *text, size_t size);
 void strlist_append(struct strlist *list, const struct strlist *more); /* copies */
 void strlist_clear(struct strlist *list);
+bool strlist_has(const struct strlist *list, const char *text);
 
 /* The list as an environment: names compare up to the '='. env_set replaces
  * in place or adds; env_get returns the value (borrowed) or NULL. */

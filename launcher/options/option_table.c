@@ -16,7 +16,7 @@
 #define NAME_LENGTH_MAX 40 /* longer words are not searched for a suggestion */
 
 static const char *const label_words[] = { "default", "host", "rank", "none", NULL };
-static const char *const transport_words[] = { "auto", "ssh", "exec", NULL };
+static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
 static const char *const local_rank_words[] = { "modulo", "index", NULL };
 
 #define FIELD(name)   .field = offsetof(struct options, name)
@@ -79,9 +79,9 @@ const struct option_row option_table[] = {
     { .name = "fanout", .arg = "N", .initial = "64", INTEGER(fanout, 1, FANOUT_MAX),
       .commands = FOR_NODES, .flags = OPTION_NUMBER | OPTION_RARE,
       .help = "maximum concurrent SSH handshakes" },
-    { .name = "transport", .arg = "auto|ssh|exec", .initial = "auto", .set = set_word,
+    { .name = "transport", .arg = "auto|ssh|openssh|exec", .initial = "auto", .set = set_word,
       FIELD(transport), .words = transport_words, .commands = FOR_NODES, RARE,
-      .help = "exec: every node is this machine" },
+      .help = "openssh: by the ssh program; exec: all nodes are this machine" },
     { .name = "agent", .arg = "FILE", TEXT(agent), .commands = FOR_NODES, RARE,
       .help = "send this muster-agent, not the installed one" },
     { .name = "no_ssh_check", FLAG(no_ssh_check), .commands = FOR_NODES, DEEPSPEED_RARE,

@@ -41,7 +41,7 @@ static inline bool command_takes_run(enum command command)
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
-enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_EXEC };
+enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
 
 /* Works on the nodes without starting ranks? See run/node_job.h. */
 static inline bool command_is_node_job(enum command command)

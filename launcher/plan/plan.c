@@ -127,7 +127,8 @@ bool plan_host_is_local(const struct host *host, const struct options *options)
 
     if (options->transport == TRANSPORT_EXEC)
         return true;
-    if (options->transport == TRANSPORT_SSH || options->force_multi)
+    if (options->transport == TRANSPORT_SSH || options->transport == TRANSPORT_OPENSSH ||
+        options->force_multi)
         return false;
     if (host->user != NULL || host->addr != NULL || host->port != 0)
         return false;

@@ -112,6 +112,8 @@ static struct conn *make_conn(struct run *run, struct node *node, double stage_s
 
     if (is_forked(run, node))
         return conn_exec_new(run->base, &target, &run->agent, ops, arg);
+    if (run->options->transport == TRANSPORT_OPENSSH)
+        return conn_openssh_new(run->base, &target, &run->agent, ops, arg);
     return conn_ssh_new(run->base, &target, &run->agent, ops, arg);
 }
 

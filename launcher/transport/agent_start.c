@@ -5,6 +5,7 @@
 
 #include "transport/agent_start.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,16 @@ void agent_start_noise(const struct agent_start *start, char *text, size_t size)
     size_t count = evbuffer_get_length(start->tail);
 
     sanitize_tail((const char *)evbuffer_pullup(start->tail, -1), count, text, size);
+}
+
+void agent_end_text(int status, char *text, size_t size)
+{
+    const char *signal = status > 128 ? sigabbrev_np(status - 128) : NULL;
+
+    if (signal != NULL)
+        snprintf(text, size, "was killed by SIG%s", signal);
+    else
+        snprintf(text, size, "exited with status %d", status);
 }
 
 static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size)

@@ -1,8 +1,8 @@
 /* conn.h - a byte stream to the agent of one node
  *
- * Two kinds behind one interface: conn_ssh.c (libssh, one connection per node) and conn_exec.c
- * (an agent forked on this machine, socket pair). The callers cannot tell them apart. Everything
- * happens in callbacks of one libevent loop; nothing blocks.
+ * Three kinds behind one interface: conn_ssh.c (over SSH, by libssh or by OpenSSH's ssh),
+ * conn_openssh.c (by OpenSSH's ssh) and conn_exec.c (the agent is forked on this machine). The run
+ * cannot tell them apart. Everything happens in callbacks of one libevent loop; nothing blocks.
  *
  * A conn_ssh passes through the stages resolve, connect, key exchange, host key, authenticate,
  * agent (channel, exec, push if missing), open. Each stage has its own deadline, and if it fails
@@ -60,10 +60,11 @@ struct conn;
 /* The executable of the agent, read and hashed once for all nodes (agent_file.h). */
 struct agent_file;
 
-struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *target,
-                          const struct agent_file *agent, const struct conn_ops *ops, void *arg);
-struct conn *conn_exec_new(struct event_base *base, const struct conn_target *target,
-                           const struct agent_file *agent, const struct conn_ops *ops, void *arg);
+/* Make one, not yet started. target is copied, agent is borrowed. */
+typedef struct conn *conn_new_f(struct event_base *base, const struct conn_target *target,
+                                const struct agent_file *agent, const struct conn_ops *ops,
+                                void *arg);
+conn_new_f conn_ssh_new, conn_openssh_new, conn_exec_new;
 
 void conn_start(struct conn *conn);
 

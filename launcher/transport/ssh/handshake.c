@@ -47,7 +47,9 @@ enum stage {
 
 struct handshake {
     struct event_base          *base;
-    struct conn_target          target; /* its strings are ours */
+    char                       *name; /* of the hostfile */
+    double                      timeout_s;
+    struct ssh_host            *host;
     const struct agent_file    *agent;
     const struct handshake_ops *ops;
     void                       *arg;
@@ -59,15 +61,12 @@ struct handshake {
     int           retries;
     bool          is_waiting_to_retry;
 
-    struct ssh_config  config;
-    struct known_hosts known;
     struct route       route;
     ssh_session        session;
     struct ssh_auth   *auth;
     struct remote      remote;
 };
 
-static char *copy_text(const char *text);
 static int   step_resolve(struct handshake *h);
 static int   step_connect(struct handshake *h);
 static int   step_kex(struct handshake *h);
@@ -105,40 +104,25 @@ static const struct {
 };
 
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                const struct agent_file *agent, const struct handshake_ops *ops,
+                                struct ssh_host *host, const struct agent_file *agent, const struct handshake_ops *ops,
                                 void *arg)
 {
     struct handshake *h = xcalloc(1, sizeof *h);
 
     h->base = base;
-    h->target = *target;
-    h->target.host = xstrdup(target->host);
-    h->target.addr = copy_text(target->addr);
-    h->target.user = copy_text(target->user);
-    h->target.ssh_config = copy_text(target->ssh_config);
+    h->name = xstrdup(target->host);
+    h->timeout_s = target->connect_timeout_s;
+    h->host = host;
     h->agent = agent;
     h->ops = ops;
     h->arg = arg;
     h->late = xevent_new(base, -1, late_cb, h);
-    route_init(&h->route, base, &h->config, news_cb, h);
+    route_init(&h->route, base, &host->config, news_cb, h);
     return h;
-}
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
 }
 
 void handshake_start(struct handshake *h)
 {
-    struct error err;
-
-    if (ssh_config_read(&h->config, &h->target, &err) < 0) {
-        conn_failure_set(&h->why, EXIT_DATA, "%s", err.text);
-        fail(h);
-        return;
-    }
-    known_hosts_find(&h->known, &h->config, h->target.host);
     enter(h, STAGE_RESOLVE);
     advance(h);
 }
@@ -155,12 +139,8 @@ void handshake_free(struct handshake *h)
     drop_session(h);
     event_free(h->late);
     route_clear(&h->route);
-    known_hosts_clear(&h->known);
-    ssh_config_clear(&h->config);
-    free((char *)h->target.host);
-    free((char *)h->target.addr);
-    free((char *)h->target.user);
-    free((char *)h->target.ssh_config);
+    ssh_host_free(h->host);
+    free(h->name);
     free(h);
 }
 
@@ -184,7 +164,7 @@ static int step_kex(struct handshake *h)
     int          rc;
 
     if (h->session == NULL) {
-        h->session = ssh_session_new(h->route.fd, &h->config, &h->known, &err);
+        h->session = ssh_session_new(h->route.fd, &h->host->config, &h->host->known, &err);
         if (h->session == NULL)
             return conn_failure_set(&h->why, EXIT_INTERNAL, "%s", err.text);
         h->route.fd = -1; /* the session's from now on */
@@ -201,7 +181,7 @@ static int step_kex(struct handshake *h)
 
 static int kex_failed(struct handshake *h)
 {
-    const struct ssh_config *config = &h->config;
+    const struct ssh_config *config = &h->host->config;
     const char              *text = ssh_get_error(h->session);
     char                     said[PROXY_SAID_SIZE];
 
@@ -209,7 +189,7 @@ static int kex_failed(struct handshake *h)
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
                                 ssh_get_serverbanner(h->session));
     if (!route_is_tcp(&h->route)) {
-        proxy_stderr(&h->route.proxy, said, sizeof said);
+        child_stderr(&h->route.proxy, said, sizeof said);
         return conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the "
                                 "server answered: %s%s%s", config->proxy_command,
                                 said[0] != '\0' ? ": " : "", said);
@@ -231,7 +211,7 @@ static int retry(struct handshake *h)
     uint32_t random;
 
     h->retries++;
-    log_debug("%s: closed before the banner; next is attempt %d of %d", h->target.host,
+    log_debug("%s: closed before the banner; next is attempt %d of %d", h->name,
               h->retries + 1, RETRIES + 1);
     drop_session(h);
     enter(h, STAGE_CONNECT);
@@ -259,7 +239,7 @@ static void drop_session(struct handshake *h)
 
 static int step_host_key(struct handshake *h)
 {
-    return known_hosts_check(&h->known, h->session, &h->why) < 0 ? -1 : 1;
+    return known_hosts_check(&h->host->known, h->session, &h->why) < 0 ? -1 : 1;
 }
 
 static int step_auth(struct handshake *h)
@@ -267,7 +247,7 @@ static int step_auth(struct handshake *h)
     int rc;
 
     if (h->auth == NULL)
-        h->auth = ssh_auth_new(h->session, &h->config);
+        h->auth = ssh_auth_new(h->session, &h->host->config);
     rc = ssh_auth_step(h->auth, &h->why);
     if (rc > 0) {
         ssh_auth_free(h->auth);
@@ -282,7 +262,7 @@ static int step_agent(struct handshake *h)
     int    rc;
 
     if (h->remote.session == NULL)
-        remote_init(&h->remote, h->session, &h->config, h->agent, h->target.host);
+        remote_init(&h->remote, h->session, &h->host->config, h->agent, h->name);
     rc = remote_step(&h->remote, &h->why);
     if (h->remote.timeout_s > before && rc == 0)
         set_deadline(h, h->remote.timeout_s);
@@ -294,7 +274,7 @@ static int step_agent(struct handshake *h)
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct handshake *h = arg;
-    double            limit_s = h->target.connect_timeout_s;
+    double            limit_s = h->timeout_s;
 
     (void)fd;
     (void)what;
@@ -317,8 +297,8 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
 static void kex_late(struct handshake *h)
 {
-    const struct ssh_config *config = &h->config;
-    double                   limit_s = h->target.connect_timeout_s;
+    const struct ssh_config *config = &h->host->config;
+    double                   limit_s = h->timeout_s;
     char                     said[PROXY_SAID_SIZE];
 
     if (has_banner(h))
@@ -327,7 +307,7 @@ static void kex_late(struct handshake *h)
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s was reached but sent no SSH "
                          "banner within %g s", config->port, config->hostname, limit_s);
     else {
-        proxy_stderr(&h->route.proxy, said, sizeof said);
+        child_stderr(&h->route.proxy, said, sizeof said);
         conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command sent no SSH banner "
                          "within %g s: %s%s%s", limit_s, config->proxy_command,
                          said[0] != '\0' ? ": " : "", said);
@@ -378,7 +358,7 @@ static void enter(struct handshake *h, enum stage next)
     h->stage = next;
     if (next == STAGE_DONE)
         return;
-    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->target.connect_timeout_s);
+    set_deadline(h, next == STAGE_AGENT ? REMOTE_TIMEOUT_S : h->timeout_s);
     h->ops->stage(stages[next].name, h->arg);
 }
 

@@ -1,4 +1,4 @@
-/* handshake.h - from a name in the hostfile to the agent there, over SSH
+/* handshake.h - from a host that was looked up to the agent there, by libssh
  *
  * Passes through the stages that conn.h names, with a deadline for each, until the agent has
  * answered with its nonce. The session and channel live as long as the connection: conn_ssh.c
@@ -12,6 +12,7 @@
 
 #include "transport/conn.h"
 #include "transport/ssh/remote_agent.h"
+#include "transport/ssh/ssh_lookup.h"
 
 struct handshake;
 
@@ -25,9 +26,9 @@ struct handshake_ops {
     void (*failed)(const struct conn_failure *why, void *arg);
 };
 
-/* target is copied, agent is borrowed. */
+/* target is copied, agent is borrowed; host is taken over. */
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                const struct agent_file *agent, const struct handshake_ops *ops,
+                                struct ssh_host *host, const struct agent_file *agent, const struct handshake_ops *ops,
                                 void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);

@@ -10,23 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
 #include "buffer.h"
 #include "exit_code.h"
 #include "file.h"
 #include "log.h"
+#include "transport/ssh/ssh_pattern.h"
 #include "xalloc.h"
 
-#define ENTRIES_MAX    64 /* keys of one host; more is nonsense */
 #define FILE_BYTES_MAX ((size_t)64 << 20)
+#define HASH_BYTES     20 /* of SHA1 */
+#define HASH_CHARS     28 /* in base64, with one '=' at the end */
 
-static void        add_name(struct strlist *names, const char *host, int port);
 static void        read_file(struct known_hosts *known, const char *file,
                              const struct strlist *names);
 static void        read_line(struct known_hosts *known, char *text,
                              const struct strlist *names);
-static bool        can_match(const char *text, const struct strlist *names);
+static char       *next_word(char **text);
+static bool        is_named(const char *name, const char *line_names);
+static char       *in_lower_case(const char *text);
+static bool        is_hash_of(const char *name, const char *hashed);
+static bool        decode(const char **at, char end, unsigned char bytes[HASH_BYTES]);
+static bool        is_allowed(const struct known_hosts *known, const char *algorithm);
+static bool        is_known(const struct known_hosts *known, const char *algorithm);
 static const char *algorithms(ssh_key key);
-static void        add_algorithms(struct buffer *list, const char *more);
+static void        add_algorithm(struct buffer *list, const char *more);
 static bool        is_same(ssh_key one, ssh_key other);
 static int         refuse_revoked(const struct known_host *entry, const char *got,
                                   struct conn_failure *why);
@@ -41,40 +51,23 @@ static const char *main_file(const struct known_hosts *known);
 
 /* ---- gathering ---- */
 
-/* The first name is the one that ssh would use. The others are names of the same node that the
- * user has vouched for: without the port, which ssh also accepts, and the name in the hostfile if
- * addr= leads elsewhere. */
-void known_hosts_find(struct known_hosts *known, const struct ssh_config *config,
-                      const char *alias)
+void known_hosts_find(struct known_hosts *known, const struct ssh_config *config)
 {
     struct strlist names = { 0 };
     size_t         i;
 
     *known = (struct known_hosts){ .config = config };
-    if (config->host_key_alias != NULL)
-        add_name(&names, config->host_key_alias, 22);
-    add_name(&names, config->hostname, config->port);
-    add_name(&names, config->hostname, 22);
-    add_name(&names, alias, config->port);
-    add_name(&names, alias, 22);
+    if (config->host_key_alias != NULL) {
+        strlist_add(&names, config->host_key_alias);
+    } else {
+        if (config->port != 22)
+            strlist_addf(&names, "[%s]:%d", config->hostname, config->port);
+        strlist_add(&names, config->hostname);
+    }
     known->name = xstrdup(names.item[0]);
     for (i = 0; i < config->known_hosts.count; i++)
         read_file(known, config->known_hosts.item[i], &names);
     strlist_clear(&names);
-}
-
-static void add_name(struct strlist *names, const char *host, int port)
-{
-    char  *name = port == 22 ? xstrdup(host) : xasprintf("[%s]:%d", host, port), *c;
-    size_t i;
-
-    for (c = name; *c != '\0'; c++)
-        *c = (char)tolower((unsigned char)*c);
-    for (i = 0; i < names->count && strcmp(names->item[i], name) != 0; i++)
-        ;
-    if (i == names->count)
-        strlist_add(names, name);
-    free(name);
 }
 
 void known_hosts_clear(struct known_hosts *known)
@@ -90,7 +83,7 @@ void known_hosts_clear(struct known_hosts *known)
     *known = (struct known_hosts){ 0 };
 }
 
-/* A file that cannot be read contains no known host: the check then reports it. */
+/* A file that cannot be read holds no known host: the check then says so. */
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names)
 {
     struct error why;
@@ -117,48 +110,99 @@ static void read_file(struct known_hosts *known, const char *file, const struct 
     free(text);
 }
 
+/* "[@marker] names type key [comment]" */
 static void read_line(struct known_hosts *known, char *text, const struct strlist *names)
 {
-    struct ssh_knownhosts_entry *entry = NULL;
-    struct known_host            host = { 0 };
-    size_t                       i;
+    struct known_host host = { 0 };
+    char             *word = next_word(&text), *type;
+    bool              is_authority = false;
+    size_t            i;
 
-    text += strspn(text, " \t");
-    text[strcspn(text, "\r\n")] = '\0';
-    if (strncmp(text, "@revoked", 8) == 0) {
-        host.is_revoked = true;
-        text += 8 + strspn(text + 8, " \t");
+    if (word != NULL && *word == '@') {
+        host.is_revoked = strcmp(word, "@revoked") == 0;
+        is_authority = strcmp(word, "@cert-authority") == 0;
+        if (!host.is_revoked && !is_authority)
+            return;
+        word = next_word(&text);
     }
-    /* @cert-authority: libssh does not support certificates of hosts. */
-    if (*text == '\0' || *text == '#' || *text == '@' || known->count == ENTRIES_MAX ||
-        !can_match(text, names))
+    if (word == NULL || *word == '#')
         return;
-    for (i = 0; i < names->count && entry == NULL; i++) {
-        if (ssh_known_hosts_parse_line(names->item[i], text, &entry) != SSH_OK)
-            entry = NULL; /* another host's, or malformed */
-        host.is_exact = i == 0;
-    }
-    if (entry == NULL)
+    for (i = 0; i < names->count && !is_named(names->item[i], word); i++)
+        ;
+    if (i == names->count)
         return;
-    host.key = entry->publickey;
-    entry->publickey = NULL;
-    ssh_knownhosts_entry_free(entry);
+    host.is_exact = i == 0;
+    known->has_authority = known->has_authority || is_authority;
+    type = next_word(&text);
+    word = next_word(&text);
+    if (is_authority || word == NULL ||
+        ssh_pki_import_pubkey_base64(word, ssh_key_type_from_name(type), &host.key) != SSH_OK)
+        return;
     known->entry = xreallocarray(known->entry, known->count + 1, sizeof *known->entry);
     known->entry[known->count++] = host;
 }
 
-/* Skip most lines of a long file without libssh, which copies and splits each one: only plain
- * names that do not contain ours are certain misses. */
-static bool can_match(const char *text, const struct strlist *names)
+/* The next word of a line, cut off; NULL at its end. */
+static char *next_word(char **text)
 {
-    size_t size = strcspn(text, " \t"), i;
+    char *word;
 
-    if (strcspn(text, "|*?!ABCDEFGHIJKLMNOPQRSTUVWXYZ") < size)
-        return true;
-    for (i = 0; i < names->count; i++)
-        if (memmem(text, size, names->item[i], strlen(names->item[i])) != NULL)
-            return true;
-    return false;
+    do
+        word = strsep(text, " \t\r");
+    while (word != NULL && *word == '\0');
+    return word;
+}
+
+/* Is name one of the line's? They are patterns, or one hash. */
+static bool is_named(const char *name, const char *line_names)
+{
+    char *lower, *lower_names;
+    bool  is_match;
+
+    if (line_names[0] == '|')
+        return is_hash_of(name, line_names);
+    lower = in_lower_case(name);
+    lower_names = in_lower_case(line_names);
+    is_match = ssh_pattern_list_matches(lower, lower_names);
+    free(lower);
+    free(lower_names);
+    return is_match;
+}
+
+static char *in_lower_case(const char *text)
+{
+    char *copy = xstrdup(text), *c;
+
+    for (c = copy; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return copy;
+}
+
+/* "|1|salt|hash", both in base64: HMAC-SHA1 of the name, with the salt as its key. */
+static bool is_hash_of(const char *name, const char *hashed)
+{
+    unsigned char salt[HASH_BYTES], wanted[HASH_BYTES], made[EVP_MAX_MD_SIZE];
+    unsigned      size = 0;
+    const char   *at = hashed + 3;
+
+    if (strncmp(hashed, "|1|", 3) != 0 || !decode(&at, '|', salt) || !decode(&at, '\0', wanted))
+        return false;
+    return HMAC(EVP_sha1(), salt, sizeof salt, (const unsigned char *)name, strlen(name), made,
+                &size) != NULL &&
+           size == sizeof wanted && memcmp(made, wanted, sizeof wanted) == 0;
+}
+
+/* HASH_BYTES out of the base64 text that ends with end; *at moves behind it. */
+static bool decode(const char **at, char end, unsigned char bytes[HASH_BYTES])
+{
+    unsigned char whole[HASH_BYTES + 4];
+
+    if (strcspn(*at, "|") < HASH_CHARS || (*at)[HASH_CHARS] != end ||
+        EVP_DecodeBlock(whole, (const unsigned char *)*at, HASH_CHARS) != HASH_BYTES + 1)
+        return false;
+    memcpy(bytes, whole, HASH_BYTES);
+    *at += HASH_CHARS + 1;
+    return true;
 }
 
 /* ---- choosing ---- */
@@ -167,26 +211,45 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
 {
     static const char *const all[] = {
         "ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521",
-        "rsa-sha2-512,rsa-sha2-256",
+        "rsa-sha2-512", "rsa-sha2-256",
     };
+    const size_t  count = sizeof all / sizeof all[0];
     struct buffer list = { 0 };
-    bool          is_known[sizeof all / sizeof all[0]] = { false };
-    size_t        i, k;
+    bool          wanted;
+    size_t        i;
 
-    for (i = 0; i < sizeof all / sizeof all[0]; i++)
-        for (k = 0; k < known->count; k++)
-            if (algorithms(known->entry[k].key) != NULL &&
-                strcmp(all[i], algorithms(known->entry[k].key)) == 0)
-                is_known[i] = true;
-    for (i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (is_known[i])
-            add_algorithms(&list, all[i]);
-    for (i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (!is_known[i])
-            add_algorithms(&list, all[i]);
+    for (wanted = true;; wanted = false) {
+        for (i = 0; i < count; i++)
+            if (is_allowed(known, all[i]) && is_known(known, all[i]) == wanted)
+                add_algorithm(&list, all[i]);
+        if (!wanted)
+            break;
+    }
     buffer_add(&list, "", 1);
-    ssh_options_set(session, SSH_OPTIONS_HOSTKEYS, list.bytes);
+    if (list.bytes[0] != '\0')
+        ssh_options_set(session, SSH_OPTIONS_HOSTKEYS, list.bytes);
     buffer_clear(&list);
+}
+
+static bool is_allowed(const struct known_hosts *known, const char *algorithm)
+{
+    return known->config->host_keys == NULL ||
+           ssh_pattern_list_matches(algorithm, known->config->host_keys);
+}
+
+/* Under the name itself: ssh looks at the one without a port only later. */
+static bool is_known(const struct known_hosts *known, const char *algorithm)
+{
+    const char *of_key;
+    size_t      i;
+
+    for (i = 0; i < known->count; i++) {
+        of_key = algorithms(known->entry[i].key);
+        if (known->entry[i].is_exact && of_key != NULL &&
+            ssh_pattern_list_matches(algorithm, of_key))
+            return true;
+    }
+    return false;
 }
 
 /* The signature algorithms for a key, best first. */
@@ -205,10 +268,8 @@ static const char *algorithms(ssh_key key)
     }
 }
 
-static void add_algorithms(struct buffer *list, const char *more)
+static void add_algorithm(struct buffer *list, const char *more)
 {
-    if (more == NULL)
-        return;
     if (list->size > 0)
         buffer_add_text(list, ",");
     buffer_add_text(list, more);
@@ -219,39 +280,47 @@ static void add_algorithms(struct buffer *list, const char *more)
 int known_hosts_check(const struct known_hosts *known, ssh_session session,
                       struct conn_failure *why)
 {
-    const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
-    ssh_key                  shown = NULL;
-    char                    *got;
-    size_t                   i;
-    int                      rc = 0;
+    ssh_key shown = NULL;
+    int     rc;
 
     if (ssh_get_server_publickey(session, &shown) != SSH_OK)
         return conn_failure_set(why, EXIT_PROTOCOL, "the server showed no host key: %s",
                                 ssh_get_error(session));
+    rc = known_hosts_check_key(known, shown, why);
+    ssh_key_free(shown);
+    return rc;
+}
+
+int known_hosts_check_key(const struct known_hosts *known, ssh_key shown,
+                          struct conn_failure *why)
+{
+    const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
+    char                    *got = fingerprint(shown);
+    size_t                   i;
+    int                      rc = 0;
+
     for (i = 0; i < known->count; i++) {
         entry = &known->entry[i];
         if (is_same(entry->key, shown)) {
             if (entry->is_revoked)
                 revoked = entry;
-            else
+            else if (same == NULL || entry->is_exact)
                 same = entry;
         } else if (entry->is_exact && !entry->is_revoked && other == NULL &&
                    ssh_key_type(entry->key) == ssh_key_type(shown)) {
             other = entry;
         }
     }
-    got = fingerprint(shown);
     if (revoked != NULL)
         rc = refuse_revoked(revoked, got, why);
-    else if (same == NULL && other != NULL)
+    else if (other != NULL && (same == NULL || !same->is_exact))
         rc = refuse_changed(known, other, got, why);
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);
     else if (same == NULL)
-        log_info("%s: accepted the unknown host key %s: StrictHostKeyChecking is off", known->name,
+        log_info("%s: unknown host key %s accepted: StrictHostKeyChecking is off", known->name,
                  got);
     free(got);
-    ssh_key_free(shown);
     return rc;
 }
 
@@ -275,7 +344,7 @@ static int refuse_changed(const struct known_hosts *known, const struct known_ho
     conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
                      "has %s for %s", got, old->file, old->line, was, known->name);
     conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
-                           "ssh-keyscan -p %d %s >> %s; if not, the connection may be intercepted",
+                           "ssh-keyscan -p %d %s >> %s; if not, someone may be in between",
                       known->name, old->file, known->config->port, known->config->hostname,
                       old->file);
     free(was);

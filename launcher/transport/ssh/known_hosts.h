@@ -1,12 +1,11 @@
-/* known_hosts.h - is the key of the server the one that the user knows?
+/* known_hosts.h - is the server's key the one the user knows?
  *
- * All known_hosts entries of one host are gathered before the key exchange, which then asks the
- * server for a type of key that is known, and the server's key is checked against them
- * afterwards. A key that differs from a known one of its type is always refused; an unknown host
- * is refused unless ssh config says StrictHostKeyChecking no. Nothing is ever written or asked.
- *
- * libssh could check this itself, but names no file and line, gives up on a file at the first
- * malformed line, and accepts a changed key with StrictHostKeyChecking no.
+ * By OpenSSH's rules and nothing more. All entries of one host are gathered before the key
+ * exchange, which then asks the server for a type of key that is known, and the key that came is
+ * checked against them afterwards. The name is HostKeyAlias, else "host" or "[host]:port"; without
+ * an alias a name with a port that is not known there may be known without it. A key that differs
+ * from a known one of its type is always refused; an unknown host is refused unless ssh config says
+ * StrictHostKeyChecking no. Nothing is ever written or asked.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KNOWN_HOSTS_H
@@ -21,7 +20,7 @@ struct known_host {
     ssh_key key;
     char   *file;
     int     line;
-    bool    is_exact;   /* under the name and port that we connect to, not under the alias */
+    bool    is_exact;   /* under the name itself, not under the one without a port */
     bool    is_revoked; /* @revoked: this very key is refused */
 };
 
@@ -30,18 +29,20 @@ struct known_hosts {
     char                    *name;   /* as in known_hosts: "te1" or "[te1]:2222" */
     struct known_host       *entry;
     size_t                   count;
+    bool                     has_authority; /* @cert-authority has the name: only OpenSSH can tell */
 };
 
-/* alias: the name in the hostfile; a key that is known under it is accepted as well. */
-void known_hosts_find(struct known_hosts *known, const struct ssh_config *config,
-                      const char *alias);
+void known_hosts_find(struct known_hosts *known, const struct ssh_config *config);
 void known_hosts_clear(struct known_hosts *known);
 
-/* Before ssh_connect(): prefer the types of key that are known. */
+/* Before ssh_connect(): of the types of key that config allows, prefer those that are known. */
 void known_hosts_prefer(const struct known_hosts *known, ssh_session session);
 
-/* After it: 0, or -1 with fingerprints and what to do in why. */
+/* After it: 0, or -1 with fingerprints and what to do in why. The second one is for a key that
+ * somebody else has got from the server. */
 int known_hosts_check(const struct known_hosts *known, ssh_session session,
                       struct conn_failure *why);
+int known_hosts_check_key(const struct known_hosts *known, ssh_key shown,
+                          struct conn_failure *why);
 
 #endif

@@ -204,17 +204,12 @@ static void describe_shell(struct remote *r, char *text, size_t size)
         snprintf(text, size, "the login shell ");
 }
 
-/* A login shell that waited for its command exits with 128 and the number of the signal. */
 static void describe_end(const struct ssh_stream *s, char *text, size_t size)
 {
-    const char *signal = s->exit_status > 128 ? sigabbrev_np(s->exit_status - 128) : NULL;
-
     if (s->exit_signal[0] != '\0')
-        signal = s->exit_signal;
-    if (signal != NULL)
-        snprintf(text, size, "was killed by SIG%s", signal);
+        snprintf(text, size, "was killed by SIG%s", s->exit_signal);
     else if (s->exit_status >= 0)
-        snprintf(text, size, "exited with status %d", s->exit_status);
+        agent_end_text(s->exit_status, text, size);
     else
         snprintf(text, size, "was cut off by sshd");
 }

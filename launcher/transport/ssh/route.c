@@ -6,11 +6,14 @@
 #include "transport/ssh/route.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "exit_code.h"
+#include "xalloc.h"
 
+static int  start_proxy(struct route *r, struct error *err);
 static void resolved(struct addrinfo *found, const struct error *err, void *arg);
 static void dialled(int fd, const struct error *err, void *arg);
 
@@ -37,7 +40,7 @@ void route_hang_up(struct route *r)
     if (r->fd >= 0)
         close(r->fd);
     r->fd = -1;
-    proxy_stop(&r->proxy);
+    child_stop(&r->proxy);
 }
 
 bool route_is_tcp(const struct route *r)
@@ -76,13 +79,24 @@ int route_connect(struct route *r, struct conn_failure *why)
         return -1;
     }
     if (!route_is_tcp(r)) {
-        if (proxy_start(&r->proxy, r->base, r->config->proxy_command, &r->fd, &err) < 0)
+        if (start_proxy(r, &err) < 0)
             return conn_failure_set(why, EXIT_INTERNAL, "%s", err.text);
         return 1;
     }
     if (r->dial == NULL)
         r->dial = dial_start(r->base, r->addresses, dialled, r);
     return 0;
+}
+
+/* By /bin/sh, as ssh does. */
+static int start_proxy(struct route *r, struct error *err)
+{
+    char *script = xasprintf("exec %s", r->config->proxy_command);
+    char *argv[] = { (char *)"/bin/sh", (char *)"-c", script, NULL };
+    int   rc = child_start(&r->proxy, r->base, argv, &r->fd, err);
+
+    free(script);
+    return rc;
 }
 
 void route_late(const struct route *r, double limit_s, struct conn_failure *why)

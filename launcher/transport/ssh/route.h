@@ -1,7 +1,7 @@
 /* route.h - a socket to the sshd of one host
  *
  * The name of the host is looked up (resolve.h) and its addresses are dialled (dial.h); if ssh
- * config has a proxy command, that replaces both (proxy.h). The caller keeps the deadlines and
+ * config has a proxy command, that replaces both (child.h). The caller keeps the deadlines and
  * decides when to hang up.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@
 #include <event2/event.h>
 
 #include "err.h"
+#include "transport/child.h"
 #include "transport/conn.h"
 #include "transport/ssh/dial.h"
-#include "transport/ssh/proxy.h"
 #include "transport/ssh/resolve.h"
 #include "transport/ssh/ssh_config.h"
 
@@ -27,7 +27,7 @@ struct route {
     struct resolve          *resolve;
     struct addrinfo         *addresses;
     struct dial             *dial;
-    struct proxy             proxy;
+    struct child             proxy; /* of ProxyCommand */
     int                      fd; /* -1: none */
     bool                     has_failed;
     struct error             err;

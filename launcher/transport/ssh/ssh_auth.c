@@ -62,7 +62,8 @@ struct ssh_auth *ssh_auth_new(ssh_session session, const struct ssh_config *conf
     auth->config = config;
     if (config->identities_named)
         add_files(auth);
-    add_candidate(auth, NULL, NULL);
+    if (!config->identities_only)
+        add_candidate(auth, NULL, NULL);
     if (!config->identities_named)
         add_files(auth);
     return auth;
@@ -194,6 +195,7 @@ static int offer_key(struct ssh_auth *auth, const struct candidate *c)
     static const char *const reasons[] = {
         [SSH_KEY_ABSENT] = " cannot be opened",
         [SSH_KEY_ENCRYPTED] = " is encrypted",
+        [SSH_KEY_SHARED] = " can be read by others (chmod 600)",
         [SSH_KEY_BAD] = " is not a private key that can be read",
     };
     enum ssh_key_state state;
@@ -284,6 +286,8 @@ static void list_methods(int methods, char *text, size_t size)
 
 static const char *text_of(struct buffer *notes)
 {
+    if (notes->size == 0)
+        return "IdentityFile none";
     buffer_add(notes, "", 1);
     return notes->bytes;
 }

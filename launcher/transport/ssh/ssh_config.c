@@ -1,13 +1,16 @@
 /* ssh_config.c - see ssh_config.h
  *
- * Tokens such as %h can only be expanded when all files have been read, so reading comes first
- * (ssh_settings.c).
+ * Tokens such as %h can only be expanded when all files have been read, so
+ * that comes first (ssh_settings.c).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "transport/ssh/ssh_config.h"
 
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,27 +23,35 @@
 #include "xalloc.h"
 
 #define SYSTEM_CONFIG SYSTEM_DIR "/ssh_config"
+#define PATH_TOKENS   "%dhikLlnpru" /* of those that ssh knows in paths; not %C, %j */
+#define PROXY_TOKENS  "%hnpr"
 
+static int   finish(struct ssh_settings *s, int rc, struct ssh_config *config, char **doubt,
+                    struct error *err);
+static bool  is_plain_host(const char *host);
 static int   settle(const struct ssh_settings *s, struct ssh_config *config,
                     struct error *err);
+static void  settle_needs(const struct ssh_settings *s, struct ssh_config *config);
+static bool  is_listed(const char *word, const char *list);
+static void  need(struct ssh_config *config, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static int   settle_address(const struct ssh_settings *s, struct ssh_config *config,
                             struct error *err);
-static int   settle_keys(const struct ssh_settings *s, struct ssh_config *config,
-                         struct error *err);
-static int   settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config,
-                                struct error *err);
-static int   expand_list(const struct ssh_settings *s, const struct ssh_config *config,
-                         enum keyword key, struct strlist *list, struct error *err);
+static void  settle_keys(const struct ssh_settings *s, struct ssh_config *config);
+static bool  names_identities(const struct ssh_settings *s);
+static void  settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config);
+static void  expand_list(const struct ssh_settings *s, struct ssh_config *config,
+                         enum keyword key, struct strlist *list);
 static int   settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
                           struct error *err);
 static char *jump_command(const struct ssh_settings *s, struct error *err);
 static char *copy_value(const struct ssh_settings *s, enum keyword key);
 static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
-                    enum keyword key, const char *text, struct error *err);
+                    const char *text, const char *tokens);
 static int   add_token(const struct ssh_settings *s, const struct ssh_config *config,
                        char token, struct buffer *made);
 
-int ssh_config_read(struct ssh_config *config, const struct conn_target *target,
+int ssh_config_read(struct ssh_config *config, const struct conn_target *target, char **doubt,
                     struct error *err)
 {
     struct ssh_settings s;
@@ -53,22 +64,34 @@ int ssh_config_read(struct ssh_config *config, const struct conn_target *target,
     if (target->ssh_config != NULL) {
         rc = ssh_settings_read(&s, target->ssh_config, true, err);
     } else {
+        s.is_users = true;
         rc = ssh_settings_read(&s, own, false, err);
+        s.is_users = false;
         s.is_system = true;
         if (rc == 0)
             rc = ssh_settings_read(&s, SYSTEM_CONFIG, false, err);
     }
-    if (rc == 0)
-        rc = settle(&s, config, err);
-    if (rc < 0)
-        ssh_config_clear(config);
     free(own);
-    ssh_settings_clear(&s);
+    return finish(&s, rc, config, doubt, err);
+}
+
+int ssh_config_answer(struct ssh_config *config, const char *answer,
+                      const struct conn_target *target, struct error *err)
+{
+    struct ssh_settings s;
+    char               *copy = xstrdup(answer), *doubt;
+    int                 rc;
+
+    *config = (struct ssh_config){ 0 };
+    ssh_settings_init(&s, target);
+    ssh_settings_take_answer(&s, copy);
+    rc = finish(&s, 0, config, &doubt, err); /* no doubt about an answer */
+    free(copy);
     return rc;
 }
 
 int ssh_config_parse(struct ssh_config *config, const char *name, const char *text,
-                     const struct conn_target *target, struct error *err)
+                     const struct conn_target *target, char **doubt, struct error *err)
 {
     struct ssh_settings s;
     char               *copy = xstrdup(text);
@@ -77,14 +100,34 @@ int ssh_config_parse(struct ssh_config *config, const char *name, const char *te
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
     s.depth = INCLUDE_DEPTH_MAX;
-    rc = ssh_settings_parse(&s, name, copy, err);
-    if (rc == 0)
-        rc = settle(&s, config, err);
+    ssh_settings_parse(&s, name, copy);
+    rc = finish(&s, 0, config, doubt, err);
+    free(copy);
+    return rc;
+}
+
+static int finish(struct ssh_settings *s, int rc, struct ssh_config *config, char **doubt,
+                  struct error *err)
+{
+    *doubt = NULL;
+    if (rc == 0 && s->doubt == NULL && !is_plain_host(s->target->host))
+        s->doubt = xasprintf("%s: a name that ssh may read otherwise", s->target->host);
+    if (rc == 0 && s->doubt != NULL) {
+        *doubt = s->doubt;
+        s->doubt = NULL;
+    } else if (rc == 0) {
+        rc = settle(s, config, err);
+    }
     if (rc < 0)
         ssh_config_clear(config);
-    free(copy);
-    ssh_settings_clear(&s);
+    ssh_settings_clear(s);
     return rc;
+}
+
+/* ssh writes names in lower case at some point between two looks at them. */
+static bool is_plain_host(const char *host)
+{
+    return host[0] != '-' && host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789_-.:[]")] == '\0';
 }
 
 void ssh_config_clear(struct ssh_config *config)
@@ -102,20 +145,80 @@ void ssh_config_clear(struct ssh_config *config)
     free(config->macs);
     free(config->host_keys);
     free(config->key_types);
+    free(config->needs_openssh);
     *config = (struct ssh_config){ 0 };
 }
 
 static int settle(const struct ssh_settings *s, struct ssh_config *config, struct error *err)
 {
-    if (settle_address(s, config, err) < 0 || settle_known_hosts(s, config, err) < 0 ||
-        settle_keys(s, config, err) < 0 || settle_proxy(s, config, err) < 0)
+    struct error why;
+    int64_t      bits;
+
+    if (settle_address(s, config, err) < 0 || settle_proxy(s, config, err) < 0)
         return -1;
+    settle_known_hosts(s, config);
+    settle_keys(s, config);
     config->ciphers = copy_value(s, KEY_CIPHERS);
     config->kex = copy_value(s, KEY_KEX);
     config->macs = copy_value(s, KEY_MACS);
     config->host_keys = copy_value(s, KEY_HOST_KEYS);
     config->key_types = copy_value(s, KEY_KEY_TYPES);
+    if (parse_number(ssh_settings_get(s, KEY_RSA_SIZE, NULL, "0"), 0, INT_MAX, &bits, &why) == 0)
+        config->rsa_bits = (int)bits;
+    settle_needs(s, config);
     return 0;
+}
+
+/* Settings that only OpenSSH can follow, unless they have one of these values. */
+static void settle_needs(const struct ssh_settings *s, struct ssh_config *config)
+{
+    static const struct {
+        enum keyword key;
+        const char  *name, *fine;
+    } rows[] = {
+        { KEY_PUBKEY, "PubkeyAuthentication", ",yes,true,unbound,host-bound," },
+        { KEY_KNOWN_HOSTS_COMMAND, "KnownHostsCommand", ",none," },
+        { KEY_REVOKED, "RevokedHostKeys", ",none," },
+        { KEY_DNS, "VerifyHostKeyDNS", ",no,false," },
+        { KEY_PKCS11, "PKCS11Provider", ",none," },
+        { KEY_BIND_ADDRESS, "BindAddress", ",none," },
+        { KEY_BIND_INTERFACE, "BindInterface", ",none," },
+    };
+    const char *preferred = ssh_settings_get(s, KEY_PREFERRED, NULL, "publickey");
+    size_t      i;
+
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (s->value[rows[i].key].count > 0 &&
+            !is_listed(s->value[rows[i].key].item[0], rows[i].fine))
+            need(config, "%s %s", rows[i].name, s->value[rows[i].key].item[0]);
+    if (!is_listed("publickey", preferred))
+        need(config, "PreferredAuthentications %s", preferred);
+}
+
+/* Is word one of the list's, which are apart by commas? */
+static bool is_listed(const char *word, const char *list)
+{
+    size_t      size = strlen(word);
+    const char *at;
+
+    for (at = strstr(list, word); at != NULL; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ',') && (at[size] == ',' || at[size] == '\0'))
+            return true;
+    return false;
+}
+
+/* The first reason stays. */
+static void need(struct ssh_config *config, const char *format, ...)
+{
+    char    text[256];
+    va_list ap;
+
+    if (config->needs_openssh != NULL)
+        return;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    config->needs_openssh = xstrdup(text);
 }
 
 static int settle_address(const struct ssh_settings *s, struct ssh_config *config,
@@ -126,7 +229,6 @@ static int settle_address(const struct ssh_settings *s, struct ssh_config *confi
     const char  *family = ssh_settings_get(s, KEY_ADDRESS_FAMILY, NULL, "any");
     struct error why;
     int64_t      number = s->target->port;
-    char        *expanded;
 
     config->user = xstrdup(ssh_settings_get(s, KEY_USER, s->target->user, s->local_user));
     if (number == 0 && parse_number(port, 1, 65535, &number, &why) < 0)
@@ -135,30 +237,24 @@ static int settle_address(const struct ssh_settings *s, struct ssh_config *confi
     config->family = strcasecmp(family, "inet") == 0    ? AF_INET
                      : strcasecmp(family, "inet6") == 0 ? AF_INET6
                                                         : AF_UNSPEC;
-    config->hostname = xstrdup(s->target->host); /* what %h is in HostName itself */
-    expanded = s->target->addr == NULL && s->place[KEY_HOSTNAME] != NULL
-                   ? expand(s, config, KEY_HOSTNAME, name, err)
-                   : xstrdup(name);
-    if (expanded == NULL)
-        return -1;
-    free(config->hostname);
-    config->hostname = expanded;
+    config->hostname = xstrdup(name); /* ssh -G has expanded it, and our reader knows none with % */
     return 0;
 }
 
-static int settle_keys(const struct ssh_settings *s, struct ssh_config *config,
-                       struct error *err)
+static void settle_keys(const struct ssh_settings *s, struct ssh_config *config)
 {
     static const char *const defaults[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
     const char *agent = ssh_settings_get(s, KEY_IDENTITY_AGENT, NULL, "SSH_AUTH_SOCK");
+    const char *only = ssh_settings_get(s, KEY_IDENTITIES_ONLY, NULL, "no");
     size_t      i;
 
-    if (expand_list(s, config, KEY_IDENTITY_FILE, &config->identity_files, err) < 0 ||
-        expand_list(s, config, KEY_CERTIFICATE_FILE, &config->certificate_files, err) < 0)
-        return -1;
-    config->identities_named = s->place[KEY_IDENTITY_FILE] != NULL;
-    for (i = 0; !config->identities_named && i < sizeof defaults / sizeof defaults[0]; i++)
-        strlist_addf(&config->identity_files, "%s/.ssh/%s", s->home, defaults[i]);
+    expand_list(s, config, KEY_IDENTITY_FILE, &config->identity_files);
+    expand_list(s, config, KEY_CERTIFICATE_FILE, &config->certificate_files);
+    config->identities_named = names_identities(s);
+    config->identities_only = strcasecmp(only, "yes") == 0 || strcasecmp(only, "true") == 0;
+    if (s->place[KEY_IDENTITY_FILE] == NULL)
+        for (i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+            strlist_addf(&config->identity_files, "%s/.ssh/%s", s->home, defaults[i]);
 
     if (strcasecmp(agent, "none") == 0)
         agent = "";
@@ -169,33 +265,50 @@ static int settle_keys(const struct ssh_settings *s, struct ssh_config *config,
     if (agent == NULL)
         agent = "";
     config->identity_agent = s->place[KEY_IDENTITY_AGENT] != NULL && agent[0] != '\0'
-                                 ? expand(s, config, KEY_IDENTITY_AGENT, agent, err)
+                                 ? expand(s, config, agent, PATH_TOKENS)
                                  : xstrdup(agent);
-    return config->identity_agent != NULL ? 0 : -1;
+    if (config->identity_agent == NULL) {
+        need(config, "IdentityAgent %s", agent);
+        config->identity_agent = xstrdup("");
+    }
 }
 
-static int settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config,
-                              struct error *err)
+/* An answer of ssh has its default files like any others. */
+static bool names_identities(const struct ssh_settings *s)
+{
+    const struct strlist *files = &s->value[KEY_IDENTITY_FILE];
+    size_t                i;
+
+    for (i = 0; i < files->count; i++)
+        if (strncmp(files->item[i], "~/.ssh/id_", 10) != 0)
+            return true;
+    return false;
+}
+
+static void settle_known_hosts(const struct ssh_settings *s, struct ssh_config *config)
 {
     const char *strict = ssh_settings_get(s, KEY_STRICT, NULL, "yes");
+    char       *c;
 
     config->host_key_alias = copy_value(s, KEY_HOST_KEY_ALIAS);
-    config->accept_unknown = strcasecmp(strict, "no") == 0 || strcasecmp(strict, "off") == 0;
+    for (c = config->host_key_alias; c != NULL && *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c); /* as ssh does */
+    config->accept_unknown = strcasecmp(strict, "no") == 0 || strcasecmp(strict, "off") == 0 ||
+                             strcasecmp(strict, "false") == 0;
     if (s->place[KEY_USER_KNOWN_HOSTS] == NULL) {
         strlist_addf(&config->known_hosts, "%s/.ssh/known_hosts", s->home);
         strlist_addf(&config->known_hosts, "%s/.ssh/known_hosts2", s->home);
     }
-    if (expand_list(s, config, KEY_USER_KNOWN_HOSTS, &config->known_hosts, err) < 0)
-        return -1;
+    expand_list(s, config, KEY_USER_KNOWN_HOSTS, &config->known_hosts);
     if (s->place[KEY_GLOBAL_KNOWN_HOSTS] == NULL) {
         strlist_add(&config->known_hosts, SYSTEM_DIR "/ssh_known_hosts");
         strlist_add(&config->known_hosts, SYSTEM_DIR "/ssh_known_hosts2");
     }
-    return expand_list(s, config, KEY_GLOBAL_KNOWN_HOSTS, &config->known_hosts, err);
+    expand_list(s, config, KEY_GLOBAL_KNOWN_HOSTS, &config->known_hosts);
 }
 
-static int expand_list(const struct ssh_settings *s, const struct ssh_config *config,
-                       enum keyword key, struct strlist *list, struct error *err)
+static void expand_list(const struct ssh_settings *s, struct ssh_config *config,
+                        enum keyword key, struct strlist *list)
 {
     const struct strlist *words = &s->value[key];
     char                 *path;
@@ -204,13 +317,13 @@ static int expand_list(const struct ssh_settings *s, const struct ssh_config *co
     for (i = 0; i < words->count; i++) {
         if (strcasecmp(words->item[i], "none") == 0)
             continue;
-        path = expand(s, config, key, words->item[i], err);
+        path = expand(s, config, words->item[i], PATH_TOKENS);
         if (path == NULL)
-            return -1;
-        strlist_add(list, path);
+            need(config, "%s", words->item[i]);
+        else if (!strlist_has(list, path))
+            strlist_add(list, path);
         free(path);
     }
-    return 0;
 }
 
 static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
@@ -224,12 +337,15 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     command = key == KEY_PROXY_JUMP ? jump_command(s, err) : copy_value(s, key);
     if (command == NULL)
         return -1;
-    config->proxy_command = expand(s, config, key, command, err);
+    config->proxy_command = expand(s, config, command, PROXY_TOKENS);
+    if (config->proxy_command == NULL)
+        need(config, "%s", command);
     free(command);
-    return config->proxy_command != NULL ? 0 : -1;
+    return 0;
 }
 
-/* The ssh command that ProxyJump stands for. BatchMode: a question would stop the start. */
+/* The ssh command that ProxyJump stands for. BatchMode: a question would hang
+ * the start. */
 static char *jump_command(const struct ssh_settings *s, struct error *err)
 {
     const char   *jump = s->value[KEY_PROXY_JUMP].item[0];
@@ -255,7 +371,7 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
         buffer_add_text(&made, " ");
         jump = last + 1;
     }
-    /* A URI is the only form of a destination that can contain a port. */
+    /* A URI is the one form of a destination that takes a port along. */
     buffer_add_text(&made, "-W '[%h]:%p' ");
     if (strncmp(jump, "ssh://", 6) != 0)
         buffer_add_text(&made, "ssh://");
@@ -269,10 +385,10 @@ static char *copy_value(const struct ssh_settings *s, enum keyword key)
     return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
 }
 
-/* Text with ~ and %x replaced; caller frees. NULL with err, which names the place where that key
- * was set. */
+/* Text with ~/ and %x replaced; caller frees. NULL for what only ssh expands: another user's home,
+ * ${NAME}, a token that is not among tokens. */
 static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
-                    enum keyword key, const char *text, struct error *err)
+                    const char *text, const char *tokens)
 {
     struct buffer made = { 0 };
 
@@ -281,16 +397,19 @@ static char *expand(const struct ssh_settings *s, const struct ssh_config *confi
         text++;
     }
     for (; *text != '\0'; text++) {
-        if (*text != '%') {
+        if ((*text == '~' && made.size == 0) || strncmp(text, "${", 2) == 0)
+            goto unknown;
+        if (*text != '%')
             buffer_add(&made, text, 1);
-        } else if (add_token(s, config, *++text, &made) < 0) {
-            err_set(err, "%s: %%%c is not a token that muster can expand", s->place[key], *text);
-            buffer_clear(&made);
-            return NULL;
-        }
+        else if (*++text == '\0' || strchr(tokens, *text) == NULL ||
+                 add_token(s, config, *text, &made) < 0)
+            goto unknown;
     }
     buffer_add(&made, "", 1);
     return made.bytes;
+unknown:
+    buffer_clear(&made);
+    return NULL;
 }
 
 static int add_token(const struct ssh_settings *s, const struct ssh_config *config, char token,

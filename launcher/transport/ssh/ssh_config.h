@@ -1,12 +1,8 @@
-/* ssh_config.h - what the ssh config of the user says about one host
+/* ssh_config.h - what the user's ssh config says about one host
  *
- * Names in a hostfile are often aliases from ~/.ssh/config, so muster must read it as ssh does:
- * the first value of a keyword wins, lists add up, Host and Match select, Include nests. libssh
- * has a parser too, but it does not return the list of identity files, does not know
- * CertificateFile and HostKeyAlias, and refuses aliases with '_'.
- *
- * Not done: Match exec, canonical, final and the like count as not matching (negated ones too);
- * StrictHostKeyChecking accept-new is as strict as yes, since muster does not write known_hosts.
+ * Hostfile entries are often aliases out of ~/.ssh/config, so muster reads them as ssh does, and
+ * is never laxer: whatever the reader of ssh_settings.h does not know to the letter is for ssh to
+ * answer (ssh -G), and what libssh cannot do to the letter is for ssh to do (needs_openssh).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_CONFIG_H
@@ -26,6 +22,7 @@ struct ssh_config {
 
     struct strlist identity_files;   /* paths; they need not exist */
     bool           identities_named; /* by the config; else they are ssh's defaults */
+    bool           identities_only;  /* no key of the agent */
     struct strlist certificate_files;
     char *identity_agent; /* socket path; "" for none; never NULL */
 
@@ -35,17 +32,25 @@ struct ssh_config {
 
     char *proxy_command; /* expanded; NULL: none */
     char *ciphers, *kex, *macs, *host_keys, *key_types; /* NULL: not set */
+    int   rsa_bits;                                     /* least size of RSA keys; 0: not set */
+
+    char *needs_openssh; /* why this host can only be reached by ssh itself; NULL: it need not */
 };
 
-/* Read target->ssh_config, or else ~/.ssh/config and /etc/ssh/ssh_config;
- * addr, user and port of target win over them. -1 with "file:line: why" in
- * err and config empty. */
-int  ssh_config_read(struct ssh_config *config, const struct conn_target *target,
+/* Read target->ssh_config, or else ~/.ssh/config and /etc/ssh/ssh_config; addr, user and port of
+ * target win over them. If something in them is not understood, *doubt says what and where
+ * (caller frees), config is empty and ssh has to be asked; else *doubt is NULL. -1 with "file:line:
+ * why" in err and config empty. */
+int  ssh_config_read(struct ssh_config *config, const struct conn_target *target, char **doubt,
                      struct error *err);
 void ssh_config_clear(struct ssh_config *config);
 
-/* The same from text, for fuzzing and tests: no Include is followed. */
+/* The same from what ssh -G has answered. */
+int  ssh_config_answer(struct ssh_config *config, const char *answer,
+                       const struct conn_target *target, struct error *err);
+
+/* The same from a text in place of files, for fuzzing and tests. */
 int  ssh_config_parse(struct ssh_config *config, const char *name, const char *text,
-                      const struct conn_target *target, struct error *err);
+                      const struct conn_target *target, char **doubt, struct error *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "xalloc.h"
 
@@ -26,6 +27,7 @@ static struct {
 static bool is_same(const char *one, const char *other);
 static void read_key(struct stored_key *stored);
 static bool is_file(const char *path);
+static bool is_shared(const char *path);
 static int  refuse_passphrase(const char *prompt, char *buf, size_t size, int echo,
                               int verify, void *asked);
 static void add_certificate(struct stored_key *stored);
@@ -87,6 +89,10 @@ static void read_key(struct stored_key *stored)
         stored->state = SSH_KEY_BAD;
         return;
     }
+    if (is_shared(stored->path)) {
+        stored->state = SSH_KEY_SHARED;
+        return;
+    }
     rc = ssh_pki_import_privkey_file(stored->path, NULL, refuse_passphrase, &asked, &stored->key);
     if (rc == SSH_OK && stored->certificate != NULL)
         add_certificate(stored);
@@ -104,6 +110,14 @@ static bool is_file(const char *path)
     struct stat about;
 
     return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
+}
+
+/* As ssh has it: only of files that are ours. */
+static bool is_shared(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && about.st_uid == getuid() && (about.st_mode & 077) != 0;
 }
 
 static int refuse_passphrase(const char *prompt, char *buf, size_t size, int echo, int verify,

@@ -12,6 +12,7 @@ enum ssh_key_state {
     SSH_KEY_USABLE,
     SSH_KEY_ABSENT,    /* no such file */
     SSH_KEY_ENCRYPTED, /* only the ssh agent can use it */
+    SSH_KEY_SHARED,    /* others can read it: ssh uses no such key */
     SSH_KEY_BAD,       /* not a private key that libssh can read */
 };
 

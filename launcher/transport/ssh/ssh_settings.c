@@ -14,56 +14,106 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "transport/ssh/ssh_pattern.h"
 #include "xalloc.h"
 
 #define CONFIG_BYTES_MAX (1 << 20)
 
+enum check {
+    CHECK_WORD,     /* one word without anything that ssh would expand */
+    CHECK_JUMP,     /* such a word without ports, of which ssh refuses some */
+    CHECK_PATHS,    /* such words; "~/" may begin one */
+    CHECK_PATTERNS, /* such words; '*', '?' and a leading '!' */
+    CHECK_NUMBER,   /* decimal, at least 1 */
+    CHECK_CHOICE,   /* one of choices */
+    CHECK_NEVER,    /* ask ssh */
+};
+
+#define YES_NO "yes,no,true,false"
+
+/* What is not here is ssh's to judge. */
 static const struct {
     const char  *name;
     enum keyword key;
+    enum check   check;
+    const char  *choices;
 } keywords[] = {
-    { "host", KEY_HOST },
-    { "match", KEY_MATCH },
-    { "include", KEY_INCLUDE },
-    { "hostname", KEY_HOSTNAME },
-    { "port", KEY_PORT },
-    { "user", KEY_USER },
-    { "addressfamily", KEY_ADDRESS_FAMILY },
-    { "identityagent", KEY_IDENTITY_AGENT },
-    { "hostkeyalias", KEY_HOST_KEY_ALIAS },
-    { "stricthostkeychecking", KEY_STRICT },
-    { "ciphers", KEY_CIPHERS },
-    { "kexalgorithms", KEY_KEX },
-    { "macs", KEY_MACS },
-    { "hostkeyalgorithms", KEY_HOST_KEYS },
-    { "pubkeyacceptedalgorithms", KEY_KEY_TYPES },
-    { "pubkeyacceptedkeytypes", KEY_KEY_TYPES },
-    { "proxycommand", KEY_PROXY_COMMAND },
-    { "proxyjump", KEY_PROXY_JUMP },
-    { "userknownhostsfile", KEY_USER_KNOWN_HOSTS },
-    { "globalknownhostsfile", KEY_GLOBAL_KNOWN_HOSTS },
-    { "identityfile", KEY_IDENTITY_FILE },
-    { "certificatefile", KEY_CERTIFICATE_FILE },
+    { "host", KEY_HOST, CHECK_PATTERNS, NULL },
+    { "include", KEY_INCLUDE, CHECK_PATTERNS, NULL },
+    { "hostname", KEY_HOSTNAME, CHECK_WORD, NULL },
+    { "port", KEY_PORT, CHECK_NUMBER, NULL },
+    { "user", KEY_USER, CHECK_WORD, NULL },
+    { "addressfamily", KEY_ADDRESS_FAMILY, CHECK_CHOICE, "any,inet,inet6" },
+    { "identityagent", KEY_IDENTITY_AGENT, CHECK_PATHS, NULL },
+    { "identityfile", KEY_IDENTITY_FILE, CHECK_PATHS, NULL },
+    { "identitiesonly", KEY_IDENTITIES_ONLY, CHECK_CHOICE, YES_NO },
+    { "hostkeyalias", KEY_HOST_KEY_ALIAS, CHECK_WORD, NULL },
+    { "stricthostkeychecking", KEY_STRICT, CHECK_CHOICE, YES_NO ",ask,off,accept-new" },
+    { "userknownhostsfile", KEY_USER_KNOWN_HOSTS, CHECK_PATHS, NULL },
+    { "globalknownhostsfile", KEY_GLOBAL_KNOWN_HOSTS, CHECK_PATHS, NULL },
+    { "proxyjump", KEY_PROXY_JUMP, CHECK_JUMP, NULL },
+
+    { "addkeystoagent", KEY_IGNORED, CHECK_CHOICE, YES_NO ",ask,confirm" },
+    { "batchmode", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "checkhostip", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "compression", KEY_IGNORED, CHECK_CHOICE, "yes,no" },
+    { "connectionattempts", KEY_IGNORED, CHECK_NUMBER, NULL },
+    { "connecttimeout", KEY_IGNORED, CHECK_NUMBER, NULL },
+    { "controlmaster", KEY_IGNORED, CHECK_CHOICE, YES_NO ",ask,auto,autoask" },
+    { "exitonforwardfailure", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "forwardagent", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "forwardx11", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "forwardx11trusted", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "gssapiauthentication", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "gssapidelegatecredentials", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "hashknownhosts", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "kbdinteractiveauthentication", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "loglevel", KEY_IGNORED, CHECK_CHOICE,
+      "quiet,fatal,error,info,verbose,debug,debug1,debug2,debug3" },
+    { "passwordauthentication", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "requesttty", KEY_IGNORED, CHECK_CHOICE, YES_NO ",force,auto" },
+    { "sendenv", KEY_IGNORED, CHECK_PATTERNS, NULL },
+    { "serveralivecountmax", KEY_IGNORED, CHECK_NUMBER, NULL },
+    { "serveraliveinterval", KEY_IGNORED, CHECK_NUMBER, NULL },
+    { "tcpkeepalive", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+    { "visualhostkey", KEY_IGNORED, CHECK_CHOICE, YES_NO },
+
+    { "proxycommand", KEY_PROXY_COMMAND, CHECK_NEVER, NULL },
+    { "certificatefile", KEY_CERTIFICATE_FILE, CHECK_NEVER, NULL },
+    { "ciphers", KEY_CIPHERS, CHECK_NEVER, NULL },
+    { "kexalgorithms", KEY_KEX, CHECK_NEVER, NULL },
+    { "macs", KEY_MACS, CHECK_NEVER, NULL },
+    { "hostkeyalgorithms", KEY_HOST_KEYS, CHECK_NEVER, NULL },
+    { "pubkeyacceptedalgorithms", KEY_KEY_TYPES, CHECK_NEVER, NULL },
+    { "requiredrsasize", KEY_RSA_SIZE, CHECK_NEVER, NULL },
+    { "pubkeyauthentication", KEY_PUBKEY, CHECK_NEVER, NULL },
+    { "preferredauthentications", KEY_PREFERRED, CHECK_NEVER, NULL },
+    { "knownhostscommand", KEY_KNOWN_HOSTS_COMMAND, CHECK_NEVER, NULL },
+    { "revokedhostkeys", KEY_REVOKED, CHECK_NEVER, NULL },
+    { "verifyhostkeydns", KEY_DNS, CHECK_NEVER, NULL },
+    { "pkcs11provider", KEY_PKCS11, CHECK_NEVER, NULL },
+    { "bindaddress", KEY_BIND_ADDRESS, CHECK_NEVER, NULL },
+    { "bindinterface", KEY_BIND_INTERFACE, CHECK_NEVER, NULL },
 };
+#define KEYWORDS (sizeof keywords / sizeof keywords[0])
 
 static bool         is_there(const char *path);
-static int          read_line(struct ssh_settings *s, char *line, struct error *err);
-static int          include(struct ssh_settings *s, const struct strlist *words,
-                            struct error *err);
+static bool         is_safe(const char *path);
+static void         read_line(struct ssh_settings *s, char *line);
+static void         doubt(struct ssh_settings *s, const char *what);
+static bool         is_understood(size_t row, const struct strlist *words);
+static bool         is_plain(const char *word, const char *more);
+static bool         is_choice(const char *word, const char *choices);
+static void         include(struct ssh_settings *s, const struct strlist *words);
 static char        *include_pattern(const struct ssh_settings *s, const char *word);
 static void         keep_value(struct ssh_settings *s, enum keyword key,
                                const struct strlist *words);
 static char        *cut_keyword(char *keyword);
-static enum keyword find_keyword(const char *name);
-static int          split_words(const char *text, struct strlist *words);
+static size_t       find_keyword(const char *name);
+static void         split_words(char *text, struct strlist *words);
 static bool         match_host_line(const char *host, const struct strlist *words);
-static bool         match_criteria(const struct ssh_settings *s,
-                                   const struct strlist *words);
-static bool         match_comma_list(const char *text, const char *list);
-static bool         try_pattern(const char *text, const char *pattern, bool *is_match);
-static bool         match_pattern(const char *text, const char *pattern);
 
-/* The home directory is that of the password file, not $HOME, as for ssh. */
+/* The home directory is the password file's, whatever $HOME says, as in ssh. */
 void ssh_settings_init(struct ssh_settings *s, const struct conn_target *target)
 {
     const struct passwd *me = getpwuid(getuid());
@@ -83,25 +133,29 @@ void ssh_settings_clear(struct ssh_settings *s)
     }
     free(s->home);
     free(s->local_user);
+    free(s->doubt);
 }
 
 int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
                       struct error *err)
 {
     char *text;
-    int   rc;
 
     if (!must_exist && !is_there(path))
         return 0;
     text = file_read_at_once(path, CONFIG_BYTES_MAX, &(size_t){ 0 }, err);
     if (text == NULL)
         return -1;
-    rc = ssh_settings_parse(s, path, text, err);
+    s->name = path;
+    s->line = 0;
+    if (s->is_users && !is_safe(path))
+        doubt(s, "its owner or mode");
+    ssh_settings_parse(s, path, text);
     free(text);
-    return rc;
+    return 0;
 }
 
-/* A directory that Include finds is skipped, as by ssh. */
+/* A folder among what Include finds is nothing to read, as in ssh. */
 static bool is_there(const char *path)
 {
     struct stat about;
@@ -111,20 +165,53 @@ static bool is_there(const char *path)
     return !S_ISDIR(about.st_mode);
 }
 
-int ssh_settings_parse(struct ssh_settings *s, const char *name, char *text,
-                       struct error *err)
+/* As ssh has it: ours or root's, and nobody else's to write to. */
+static bool is_safe(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && (about.st_uid == 0 || about.st_uid == getuid()) &&
+           (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+void ssh_settings_parse(struct ssh_settings *s, const char *name, char *text)
 {
     char *line;
-    int   rc = 0;
 
     s->name = name;
     s->line = 0;
     s->is_active = true;
-    while (rc == 0 && (line = strsep(&text, "\n")) != NULL) {
+    while ((line = strsep(&text, "\n")) != NULL) {
         s->line++;
-        rc = read_line(s, line, err);
+        read_line(s, line);
     }
-    return rc;
+}
+
+void ssh_settings_take_answer(struct ssh_settings *s, char *text)
+{
+    struct strlist words = { 0 };
+    char          *line, *value;
+    size_t         row;
+
+    s->name = "ssh -G";
+    s->line = 0;
+    s->is_active = true;
+    while ((line = strsep(&text, "\n")) != NULL) {
+        s->line++;
+        value = line + strcspn(line, " ");
+        if (*value != '\0')
+            *value++ = '\0';
+        row = find_keyword(line);
+        if (row == KEYWORDS || *value == '\0' || keywords[row].key <= KEY_INCLUDE)
+            continue;
+        /* Lists of files are on one line; everything else is one value, blanks included. */
+        if (keywords[row].key == KEY_USER_KNOWN_HOSTS || keywords[row].key == KEY_GLOBAL_KNOWN_HOSTS)
+            split_words(value, &words);
+        else
+            strlist_add(&words, value);
+        keep_value(s, keywords[row].key, &words);
+        strlist_clear(&words);
+    }
 }
 
 const char *ssh_settings_get(const struct ssh_settings *s, enum keyword key, const char *given,
@@ -135,68 +222,115 @@ const char *ssh_settings_get(const struct ssh_settings *s, enum keyword key, con
     return s->value[key].count > 0 ? s->value[key].item[0] : otherwise;
 }
 
-static int read_line(struct ssh_settings *s, char *line, struct error *err)
+static void read_line(struct ssh_settings *s, char *line)
 {
     struct strlist words = { 0 };
-    enum keyword   key;
+    size_t         row;
     char          *value;
-    int            rc = 0;
 
-    line += strspn(line, " \t\r");
+    line += strspn(line, " \t");
     if (*line == '\0' || *line == '#')
-        return 0;
+        return;
     value = cut_keyword(line);
-    key = find_keyword(line);
-    if (key == KEY_COUNT)
-        return 0; /* a keyword that muster does not need */
-    if (key == KEY_PROXY_COMMAND && *value != '\0')
-        strlist_add(&words, value); /* for the shell, as it stands */
-    else if (split_words(value, &words) < 0)
-        rc = err_set(err, "%s:%d: a quote is not closed", s->name, s->line);
-    if (rc == 0 && words.count == 0)
-        rc = err_set(err, "%s:%d: %s has no value", s->name, s->line, line);
-    if (rc < 0)
-        goto out;
-    if (key == KEY_HOST)
+    row = find_keyword(line);
+    split_words(value, &words);
+    if (row == KEYWORDS || !is_understood(row, &words))
+        doubt(s, line);
+    else if (keywords[row].key == KEY_HOST)
         s->is_active = match_host_line(s->target->host, &words);
-    else if (key == KEY_MATCH)
-        s->is_active = match_criteria(s, &words);
-    else if (key == KEY_INCLUDE)
-        rc = include(s, &words, err);
+    else if (keywords[row].key == KEY_INCLUDE)
+        include(s, &words);
     else
-        keep_value(s, key, &words);
-out:
+        keep_value(s, keywords[row].key, &words);
     strlist_clear(&words);
-    return rc;
 }
 
-static int include(struct ssh_settings *s, const struct strlist *words, struct error *err)
+/* The first one is told of. */
+static void doubt(struct ssh_settings *s, const char *what)
+{
+    if (s->doubt == NULL)
+        s->doubt = xasprintf("%s:%d: %s", s->name, s->line, what);
+}
+
+static bool is_understood(size_t row, const struct strlist *words)
+{
+    enum check check = keywords[row].check;
+    size_t     i;
+
+    if (words->count == 0 || check == CHECK_NEVER ||
+        (words->count > 1 && check != CHECK_PATHS && check != CHECK_PATTERNS) ||
+        (words->count > 1 && keywords[row].key == KEY_IDENTITY_FILE))
+        return false;
+    for (i = 0; i < words->count; i++) {
+        const char *word = words->item[i];
+
+        if (check == CHECK_CHOICE  ? !is_choice(word, keywords[row].choices)
+            : check == CHECK_NUMBER ? word[0] == '0' || strlen(word) > 5 ||
+                                          word[strspn(word, "0123456789")] != '\0'
+            : check == CHECK_JUMP     ? strpbrk(word, ":[]/+") != NULL || !is_plain(word, "")
+            : check == CHECK_PATTERNS ? !is_plain(word + (word[0] == '!'), "*?~")
+                                      : !is_plain(word, check == CHECK_PATHS ? "~" : ""))
+            return false;
+    }
+    return true;
+}
+
+/* Nothing in it that ssh gives a meaning to, but '~' where more has it: for "~/". */
+static bool is_plain(const char *word, const char *more)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./:,@[]";
+    const char *at = word;
+
+    if (strncmp(word, "~/", 2) == 0 && strchr(more, '~') != NULL)
+        at++;
+    while (*at != '\0' && (strchr(plain, *at) != NULL || (*at != '~' && strchr(more, *at) != NULL)))
+        at++;
+    return *at == '\0' && *word != '\0' && *word != '-';
+}
+
+static bool is_choice(const char *word, const char *choices)
+{
+    size_t size = strlen(word);
+
+    for (; choices != NULL; choices = strchr(choices, ',')) {
+        choices += *choices == ',';
+        if (strncasecmp(choices, word, size) == 0 && (choices[size] == ',' || choices[size] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static void include(struct ssh_settings *s, const struct strlist *words)
 {
     struct ssh_settings before = *s;
+    struct error        why;
     glob_t              found;
     char               *pattern;
     size_t              i, k;
-    int                 rc = 0;
 
-    if (!s->is_active)
-        return 0;
-    if (s->depth >= INCLUDE_DEPTH_MAX)
-        return err_set(err, "%s:%d: Include is nested too deep", s->name, s->line);
+    /* ssh reads them also where they do not apply, and may refuse what it finds. */
+    if (!s->is_active || s->depth >= INCLUDE_DEPTH_MAX) {
+        doubt(s, "Include");
+        return;
+    }
     s->depth++;
-    for (i = 0; i < words->count && rc == 0; i++) {
+    s->is_users = true;
+    for (i = 0; i < words->count; i++) {
         pattern = include_pattern(s, words->item[i]);
         if (glob(pattern, 0, NULL, &found) == 0) {
-            for (k = 0; k < found.gl_pathc && rc == 0; k++)
-                rc = ssh_settings_read(s, found.gl_pathv[k], false, err);
+            for (k = 0; k < found.gl_pathc; k++)
+                if (ssh_settings_read(s, found.gl_pathv[k], false, &why) < 0)
+                    doubt(s, why.text);
             globfree(&found);
         }
         free(pattern);
+        s->name = before.name;
+        s->line = before.line;
+        s->is_active = before.is_active;
     }
     s->depth = before.depth;
-    s->name = before.name;
-    s->line = before.line;
-    s->is_active = before.is_active;
-    return rc;
+    s->is_users = before.is_users;
 }
 
 static char *include_pattern(const struct ssh_settings *s, const char *word)
@@ -215,7 +349,7 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
 
     if (!s->is_active || (s->place[key] != NULL && !adds_up))
         return;
-    /* ProxyCommand and ProxyJump exclude each other: the first of both wins. */
+    /* ProxyCommand and ProxyJump say the same thing: the first of both wins. */
     if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
         (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
         return;
@@ -228,46 +362,33 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
  * value is returned. */
 static char *cut_keyword(char *keyword)
 {
-    char *end = keyword + strcspn(keyword, " \t\r="), *value = end + strspn(end, " \t\r");
+    char *end = keyword + strcspn(keyword, " \t="), *value = end + strspn(end, " \t");
 
     if (*value == '=')
         value++;
-    value += strspn(value, " \t\r");
+    value += strspn(value, " \t");
     *end = '\0';
     return value;
 }
 
-static enum keyword find_keyword(const char *name)
+static size_t find_keyword(const char *name)
 {
-    size_t i;
+    size_t row = 0;
 
-    for (i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
-        if (strcasecmp(keywords[i].name, name) == 0)
-            return keywords[i].key;
-    return KEY_COUNT;
+    while (row < KEYWORDS && strcasecmp(keywords[row].name, name) != 0)
+        row++;
+    return row;
 }
 
-/* Words are separated by blanks; "..." is one word; '#' starts a comment. */
-static int split_words(const char *text, struct strlist *words)
+/* Words are apart by blanks. Quotes, comments and control characters stay in them: no check lets
+ * those pass. */
+static void split_words(char *text, struct strlist *words)
 {
-    const char *end;
+    char *word;
 
-    for (;;) {
-        text += strspn(text, " \t\r");
-        if (*text == '\0' || *text == '#')
-            return 0;
-        if (*text == '"') {
-            end = strchr(++text, '"');
-            if (end == NULL)
-                return -1;
-            strlist_add_bytes(words, text, (size_t)(end - text));
-            text = end + 1;
-        } else {
-            end = text + strcspn(text, " \t\r");
-            strlist_add_bytes(words, text, (size_t)(end - text));
-            text = end;
-        }
-    }
+    while ((word = strsep(&text, " \t")) != NULL)
+        if (*word != '\0')
+            strlist_add(words, word);
 }
 
 static bool match_host_line(const char *host, const struct strlist *words)
@@ -275,83 +396,12 @@ static bool match_host_line(const char *host, const struct strlist *words)
     bool   is_match = false;
     size_t i;
 
-    for (i = 0; i < words->count; i++)
-        if (!try_pattern(host, words->item[i], &is_match))
-            return false;
-    return is_match;
-}
-
-static bool match_criteria(const struct ssh_settings *s, const struct strlist *words)
-{
-    const char *criterion, *text;
-    bool        is_match = true, is_negated;
-    size_t      i;
-
     for (i = 0; i < words->count; i++) {
-        criterion = words->item[i];
-        is_negated = criterion[0] == '!';
-        criterion += is_negated;
-        if (strcasecmp(criterion, "all") == 0) {
-            is_match = is_match && !is_negated;
-            continue;
-        }
-        if (strcasecmp(criterion, "host") == 0)
-            text = ssh_settings_get(s, KEY_HOSTNAME, s->target->addr, s->target->host);
-        else if (strcasecmp(criterion, "originalhost") == 0)
-            text = s->target->host;
-        else if (strcasecmp(criterion, "user") == 0)
-            text = ssh_settings_get(s, KEY_USER, s->target->user, s->local_user);
-        else if (strcasecmp(criterion, "localuser") == 0)
-            text = s->local_user;
-        else
+        enum ssh_pattern_result result = ssh_pattern_try(host, words->item[i]);
+
+        if (result == SSH_PATTERN_EXCLUDED)
             return false;
-        if (++i == words->count)
-            return false;
-        is_match = is_match && match_comma_list(text, words->item[i]) != is_negated;
+        is_match = is_match || result == SSH_PATTERN_MATCHES;
     }
     return is_match;
-}
-
-static bool match_comma_list(const char *text, const char *list)
-{
-    char *copy = xstrdup(list), *rest = copy, *pattern;
-    bool  is_match = false, is_allowed = true;
-
-    while (is_allowed && (pattern = strsep(&rest, ",")) != NULL)
-        is_allowed = try_pattern(text, pattern, &is_match);
-    free(copy);
-    return is_match && is_allowed;
-}
-
-/* A pattern in a list: *is_match if it matches; false if its '!' excludes the whole list. */
-static bool try_pattern(const char *text, const char *pattern, bool *is_match)
-{
-    if (pattern[0] == '!')
-        return !match_pattern(text, pattern + 1);
-    *is_match = *is_match || match_pattern(text, pattern);
-    return true;
-}
-
-/* '*' and '?' only. */
-static bool match_pattern(const char *text, const char *pattern)
-{
-    const char *star = NULL, *retry = NULL;
-
-    while (*text != '\0') {
-        if (*pattern == '*') {
-            star = ++pattern;
-            retry = text;
-        } else if (*pattern == '?' || *pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star != NULL) {
-            pattern = star;
-            text = ++retry;
-        } else {
-            return false;
-        }
-    }
-    while (*pattern == '*')
-        pattern++;
-    return *pattern == '\0';
 }

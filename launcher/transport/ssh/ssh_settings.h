@@ -1,7 +1,12 @@
-/* ssh_settings.h - the lines of ssh config files that apply to one host
+/* ssh_settings.h - ssh config files, read but not yet understood
  *
- * Raw words with the place that they came from: Host, Match and Include have been applied, and
- * the rule that the first value wins. ssh_config.c interprets them.
+ * The lines that apply to one host, as raw words with the place they came from: Host and Include
+ * have done their work, the rule that the first value wins has been applied. ssh_config.c makes
+ * sense of them.
+ *
+ * muster must never be laxer than ssh. So this reader knows a few constructs to the letter, and
+ * says where it met anything else (doubt): an unknown keyword, a quote, Match, a value that ssh
+ * may refuse. Then ssh itself is asked (ssh -G, ssh_query.h), and its answer is read here, too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_SETTINGS_H
@@ -17,14 +22,18 @@
 #define SYSTEM_DIR        "/etc/ssh"
 
 enum keyword {
-    KEY_HOST, KEY_MATCH, KEY_INCLUDE, /* these steer the reading */
+    KEY_HOST, KEY_INCLUDE, /* these steer the reading */
     /* the first value wins */
     KEY_HOSTNAME, KEY_PORT, KEY_USER, KEY_ADDRESS_FAMILY, KEY_IDENTITY_AGENT,
-    KEY_HOST_KEY_ALIAS, KEY_STRICT, KEY_CIPHERS, KEY_KEX, KEY_MACS, KEY_HOST_KEYS,
-    KEY_KEY_TYPES, KEY_PROXY_COMMAND, KEY_PROXY_JUMP, KEY_USER_KNOWN_HOSTS,
-    KEY_GLOBAL_KNOWN_HOSTS,
-    /* these add up */
-    KEY_IDENTITY_FILE, KEY_CERTIFICATE_FILE,
+    KEY_IDENTITIES_ONLY, KEY_HOST_KEY_ALIAS, KEY_STRICT, KEY_PROXY_COMMAND, KEY_PROXY_JUMP,
+    KEY_USER_KNOWN_HOSTS, KEY_GLOBAL_KNOWN_HOSTS,
+    KEY_IDENTITY_FILE, /* these add up */
+    /* only in an answer of ssh */
+    KEY_CERTIFICATE_FILE,
+    KEY_CIPHERS, KEY_KEX, KEY_MACS, KEY_HOST_KEYS, KEY_KEY_TYPES, KEY_RSA_SIZE,
+    KEY_PUBKEY, KEY_PREFERRED, KEY_KNOWN_HOSTS_COMMAND, KEY_REVOKED, KEY_DNS, KEY_PKCS11,
+    KEY_BIND_ADDRESS, KEY_BIND_INTERFACE,
+    KEY_IGNORED, /* it does not concern us, but a bad value of it does */
     KEY_COUNT
 };
 
@@ -33,11 +42,13 @@ struct ssh_settings {
     struct strlist            value[KEY_COUNT];
     char                     *place[KEY_COUNT]; /* "file:line" of the first value */
     char *home, *local_user;
+    char *doubt; /* NULL: everything was understood; else "file:line: what was not" */
 
     /* while reading */
     const char *name; /* of the file */
     int         line;
     bool        is_system; /* relative Includes are under /etc/ssh */
+    bool        is_users;  /* ~/.ssh/config: ssh refuses it if others can write to it */
     bool        is_active; /* the last Host or Match applies */
     int         depth;     /* of Include; INCLUDE_DEPTH_MAX: none allowed */
 };
@@ -46,12 +57,14 @@ void ssh_settings_init(struct ssh_settings *settings, const struct conn_target *
 void ssh_settings_clear(struct ssh_settings *settings);
 
 /* Read a file; with must_exist false, one that is not there is an empty one. -1
- * with "file:line: why". */
+ * with "file: why". What is not understood sets doubt, and is no error. */
 int ssh_settings_read(struct ssh_settings *settings, const char *path, bool must_exist,
                       struct error *err);
 /* The same from text, which is cut up. */
-int ssh_settings_parse(struct ssh_settings *settings, const char *name, char *text,
-                       struct error *err);
+void ssh_settings_parse(struct ssh_settings *settings, const char *name, char *text);
+
+/* Read what ssh -G has printed: a keyword and its value a line, all of them, lists expanded. */
+void ssh_settings_take_answer(struct ssh_settings *settings, char *text);
 
 /* given unless NULL, else the first word set for key, else otherwise. */
 const char *ssh_settings_get(const struct ssh_settings *settings, enum keyword key,

@@ -19,6 +19,7 @@
 
 struct sshd      server;
 bool             has_server;
+conn_new_f      *client_kind = conn_ssh_new;
 struct agent_file agent;
 
 int client_group_setup(void **state)
@@ -142,7 +143,7 @@ void client_start(struct client *c, const struct conn_target *target)
     c->got = evbuffer_new();
     c->guard = evtimer_new(c->base, guard_cb, c);
     evtimer_add(c->guard, &limit);
-    c->conn = conn_ssh_new(c->base, target, &agent, &ops, c);
+    c->conn = client_kind(c->base, target, &agent, &ops, c);
     conn_start(c->conn);
 }
 

@@ -1,4 +1,4 @@
-/* ssh_client.h - one connection of conn_ssh.c to a real sshd, for tests
+/* ssh_client.h - one connection to a real sshd, for tests
  *
  * A group of tests has one sshd, whose ForceCommand plays the login shell, and an agent that is
  * a script: it writes its nonce as the real one does, then what the test wants. Both can be
@@ -25,6 +25,8 @@
 
 extern struct sshd      server;
 extern bool             has_server;
+/* Which connection is tested; conn_ssh_new at first. */
+extern conn_new_f      *client_kind;
 extern struct agent_file agent;
 
 struct client {

@@ -66,7 +66,7 @@ static void test_not_reached(void **state)
         { { .host = "no_such-name.invalid", .connect_timeout_s = 20, .ssh_config = "/dev/null" },
           { "resolve", EXIT_UNREACHABLE, "name not known: no_such-name.invalid", NULL } },
         { { .host = "node", .ssh_config = "/no/such/file" },
-          { "resolve", EXIT_DATA, "/no/such/file", NULL } },
+          { "config", EXIT_DATA, "/no/such/file", NULL } },
     };
     struct client c;
     size_t        i;
@@ -262,29 +262,69 @@ static void test_changed_host_key(void **state)
     expect_fails("host key", EXIT_REFUSED, "revoked", NULL);
 }
 
-static void test_known_by_other_names(void **state)
+/* By the names that ssh would look up, and by no others. */
+static void test_names_of_known_hosts(void **state)
 {
-    static const char *const names[] = { "127.0.0.1", "node", "node,elsewhere", "*.0.0.1" };
-    char                     lines[256];
-    size_t                   i;
+    static const struct {
+        const char *names; /* in known_hosts */
+        bool        is_hashed, opens;
+    } rows[] = {
+        { "[127.0.0.1]:%d", false, true },
+        { "[127.0.0.1]:%d", true, true },
+        { "127.0.0.1", false, true }, /* without the port, where nothing is known with it */
+        { "127.0.0.1", true, true },
+        { "elsewhere,*.0.0.1", false, true },
+        { "*,!127.0.0.1,![127.0.0.1]:%d", false, false },
+        { "*.0.0.1,!127.*", false, false },
+        { "node", false, false }, /* the hostfile's name, but not HostName */
+        { "node", true, false },
+        { "[127.0.0.1]:1", false, false },
+    };
+    char   lines[256], names[64];
+    size_t i;
 
     NEEDS_SSHD();
     snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names", server.dir);
     sshd_client_config(&server, lines);
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        sshd_shell("cd %s && printf '%s ' >names && cut -d' ' -f1,2 host_key.pub >>names",
-                   server.dir, names[i]);
-        if (strchr(names[i], '*') == NULL)
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(names, sizeof names, rows[i].names, server.port); /* NOLINT: a table */
+        sshd_shell("cd %s && printf '%%s ' '%s' >names && cut -d' ' -f1,2 host_key.pub >>names",
+                   server.dir, names);
+        if (rows[i].is_hashed)
             sshd_shell("cd %s && ssh-keygen -q -H -f names >/dev/null 2>&1 && rm names.old",
                        server.dir);
         sshd_shell("cd %s && sed -i '1i malformed\\n' names", server.dir);
-        expect_opens();
+        if (rows[i].opens)
+            expect_opens();
+        else
+            expect_fails("host key", EXIT_REFUSED, "not known", NULL);
     }
     snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names\nHostKeyAlias farm", server.dir);
     sshd_client_config(&server, lines);
+    expect_fails("host key", EXIT_REFUSED, "no such key for farm", NULL);
     sshd_shell("cd %s && printf 'farm ' >names && cut -d' ' -f1,2 host_key.pub >>names",
                server.dir);
     expect_opens();
+}
+
+/* The key that counts has changed, though another name has the right one. */
+static void test_changed_under_its_name(void **state)
+{
+    char lines[256];
+
+    NEEDS_SSHD();
+    other_key("ed25519", "other");
+    snprintf(lines, sizeof lines, "UserKnownHostsFile %s/names", server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && { printf '[127.0.0.1]:%d '; cut -d' ' -f1,2 other.pub; "
+               "printf '127.0.0.1,node '; cut -d' ' -f1,2 host_key.pub; } >names",
+               server.dir, server.port);
+    expect_fails("host key", EXIT_REFUSED, "has changed", NULL);
+    /* Of revoked keys there may be any number in front. */
+    sshd_shell("cd %s && { i=0; while [ $i -lt 100 ]; do printf '@revoked * '; "
+               "cut -d' ' -f1,2 other.pub; i=$((i + 1)); done; printf '@revoked * '; "
+               "cut -d' ' -f1,2 host_key.pub; cat known_hosts; } >names", server.dir);
+    expect_fails("host key", EXIT_REFUSED, "revoked", NULL);
 }
 
 /* ---- logging in ---- */
@@ -305,6 +345,48 @@ static void test_key_refused(void **state)
              server.dir);
     sshd_client_config(&server, lines);
     expect_opens();
+}
+
+/* As ssh has it: a key that others can read is no key; with IdentitiesOnly the agent has none. */
+static void test_keys_that_ssh_does_not_use(void **state)
+{
+    char lines[256];
+
+    NEEDS_SSHD();
+    sshd_client_config(&server, "");
+    sshd_shell("chmod 644 %s/id", server.dir);
+    expect_fails("authenticate", EXIT_REFUSED, "/id can be read by others", NULL);
+    sshd_shell("chmod 600 %s/id", server.dir);
+    other_key("ed25519", "other");
+    sshd_shell("cd %s && ssh-agent -a $PWD/only.sock >agent.env && . ./agent.env >/dev/null && "
+               "ssh-add -q id", server.dir);
+    snprintf(lines, sizeof lines, "IdentityAgent %s/only.sock", server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
+               server.dir);
+    expect_opens();
+    snprintf(lines, sizeof lines, "IdentityAgent %s/only.sock\nIdentitiesOnly yes", server.dir);
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
+               server.dir);
+    expect_fails("authenticate", EXIT_REFUSED, "/other", NULL);
+    /* A public key selects the agent's: OpenSSH does that. */
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/id.pub|' ssh_config",
+               server.dir, server.dir);
+    expect_opens();
+    sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
+}
+
+/* What the configuration excludes is not used instead: libssh has none of these. */
+static void test_algorithms_are_only_narrowed(void **state)
+{
+    NEEDS_SSHD();
+    sshd_client_config(&server, "KexAlgorithms sntrup761x25519-sha512@openssh.com");
+    expect_opens(); /* by OpenSSH */
+    sshd_client_config(&server, "Ciphers aes192-cbc");
+    expect_fails("key exchange", EXIT_PROTOCOL, "no match for method encryption", NULL);
+    sshd_client_config(&server, "KexAlgorithms no-such-thing");
+    expect_fails("config", EXIT_DATA, "no-such-thing", "asks ssh -G because of");
 }
 
 static void test_key_encrypted(void **state)
@@ -396,9 +478,12 @@ int main(void)
         TEST(test_proxy),
         TEST(test_unknown_host_key),
         TEST(test_changed_host_key),
-        TEST(test_known_by_other_names),
+        TEST(test_names_of_known_hosts),
+        TEST(test_changed_under_its_name),
         TEST(test_key_refused),
         TEST(test_key_encrypted),
+        TEST(test_keys_that_ssh_does_not_use),
+        TEST(test_algorithms_are_only_narrowed),
         TEST(test_rsa_and_ecdsa),
         TEST(test_certificate),
         TEST(test_ssh_agent),

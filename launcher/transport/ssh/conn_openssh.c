@@ -1,0 +1,518 @@
+/* conn_openssh.c - the agent of another machine, by way of OpenSSH's own ssh
+ *
+ * For configurations that libssh cannot follow to the letter (FIDO keys, certificates, an
+ * exchange of keys that it does not have), and for sites that trust nothing else. ssh gets the
+ * same remote command as conn_ssh.c sends, and the same dialogue follows on its standard input
+ * and output (agent_start.h). It never asks anything: BatchMode, and no terminal.
+ *
+ * What ssh itself fails at ends it with status 255 and a line on stderr. That line is the
+ * error; what we know of its wording only chooses the stage and the exit code.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <event2/util.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "log.h"
+#include "strlist.h"
+#include "transport/agent_file.h"
+#include "transport/agent_start.h"
+#include "transport/child.h"
+#include "transport/conn.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define SSH_FAILED       255             /* ssh's own exit status, when it is not the agent's */
+#define SSH_KILLED       (-1)            /* ... and none: a signal ended it */
+#define STEPS            3               /* connect, key exchange, login: a deadline for all of them */
+#define SHELL_S          20.0            /* for a login shell with a slow profile */
+#define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take as long as on such a link */
+#define READ_MAX         (256 * 1024)    /* bytes a turn of the loop */
+#define END_S            5.0             /* from the end of ssh's output to its own */
+#define LOOK_MS          2               /* between two looks whether it has ended */
+#define RETRIES          5               /* as handshake.c: sshd drops bursts before its banner */
+#define RETRY_MIN_S      0.2
+#define RETRY_MAX_S      2.0
+
+struct conn_openssh {
+    struct conn              conn; /* first, so that the two convert */
+    struct event_base       *base;
+    struct conn_target       target; /* its strings are ours */
+    const struct agent_file *agent;
+    struct child             ssh;
+    struct agent_start         start;
+    struct evbuffer         *in, *out;
+    struct event            *readable, *writable; /* NULL: no ssh is running */
+    struct event            *late; /* the deadline; in a pause between attempts, its end */
+    struct event            *look; /* has ssh ended? */
+    int64_t                  end_by_ns;
+    int                      retries;
+    bool                     is_open, is_pausing, has_replaced, is_draining;
+};
+
+static char *copy_text(const char *text);
+static void  openssh_start(struct conn *conn);
+static void  openssh_write(struct conn *conn, struct evbuffer *from);
+static size_t openssh_unwritten(const struct conn *conn);
+static bool  openssh_close_input(struct conn *conn);
+static void  openssh_free(struct conn *conn);
+static int   begin(struct conn_openssh *c, struct error *err);
+static void  make_argv(const struct conn_openssh *c, struct strlist *argv);
+static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  writable_cb(evutil_socket_t fd, short what, void *arg);
+static void  readable_cb(evutil_socket_t fd, short what, void *arg);
+static void  talk(struct conn_openssh *c);
+static void  input_ended(struct conn_openssh *c);
+static void  look_cb(evutil_socket_t fd, short what, void *arg);
+static void  ssh_ended(struct conn_openssh *c, int status);
+static bool  try_again(struct conn_openssh *c, bool is_ssh, const char *said);
+static double retry_pause_s(int retries);
+static void  pause_before(struct conn_openssh *c, double seconds);
+static void  drop_ssh(struct conn_openssh *c);
+static void  explain_loss(int status, const char *said, struct conn_failure *why);
+static void  explain_ssh(const struct conn_openssh *c, const char *said,
+                         struct conn_failure *why);
+static void  explain_shell(struct conn_openssh *c, int status, const char *said,
+                           struct conn_failure *why);
+static void  end(struct conn_openssh *c, const struct conn_failure *why);
+static void  set_deadline(struct conn_openssh *c, double seconds);
+
+static const struct conn_kind kind = {
+    .start = openssh_start,
+    .write = openssh_write,
+    .unwritten = openssh_unwritten,
+    .close_input = openssh_close_input,
+    .free = openssh_free,
+};
+
+/* ---- the interface of conn.h ---- */
+
+struct conn *conn_openssh_new(struct event_base *base, const struct conn_target *target,
+                              const struct agent_file *agent, const struct conn_ops *ops,
+                              void *arg)
+{
+    struct conn_openssh *c = xcalloc(1, sizeof *c);
+
+    c->conn = (struct conn){ .kind = &kind, .ops = ops, .arg = arg };
+    c->base = base;
+    c->target = *target;
+    c->target.host = xstrdup(target->host);
+    c->target.addr = copy_text(target->addr);
+    c->target.user = copy_text(target->user);
+    c->target.ssh_config = copy_text(target->ssh_config);
+    c->agent = agent;
+    c->in = evbuffer_new();
+    c->out = evbuffer_new();
+    c->late = xevent_new(base, -1, late_cb, c);
+    c->look = xevent_new(base, -1, look_cb, c);
+    return &c->conn;
+}
+
+static char *copy_text(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+/* From a fresh turn of the loop: closed() may free us. */
+static void openssh_start(struct conn *conn)
+{
+    struct conn_openssh *c = (struct conn_openssh *)conn;
+
+    pause_before(c, 0);
+}
+
+static void openssh_write(struct conn *conn, struct evbuffer *from)
+{
+    struct conn_openssh *c = (struct conn_openssh *)conn;
+
+    evbuffer_add_buffer(c->out, from);
+    if (c->writable != NULL)
+        xevent_add(c->writable, NULL);
+}
+
+static size_t openssh_unwritten(const struct conn *conn)
+{
+    return evbuffer_get_length(((const struct conn_openssh *)conn)->out);
+}
+
+static bool openssh_close_input(struct conn *conn)
+{
+    struct conn_openssh *c = (struct conn_openssh *)conn;
+
+    if (c->readable == NULL)
+        return false;
+    evbuffer_drain(c->out, evbuffer_get_length(c->out));
+    event_del(c->writable);
+    shutdown(event_get_fd(c->readable), SHUT_WR);
+    c->is_draining = true;
+    return true;
+}
+
+/* An agent that still lives sees its input end and cleans up. */
+static void openssh_free(struct conn *conn)
+{
+    struct conn_openssh *c = (struct conn_openssh *)conn;
+
+    drop_ssh(c);
+    event_free(c->late);
+    event_free(c->look);
+    evbuffer_free(c->in);
+    evbuffer_free(c->out);
+    free((char *)c->target.host);
+    free((char *)c->target.addr);
+    free((char *)c->target.user);
+    free((char *)c->target.ssh_config);
+    free(c);
+}
+
+/* ---- the start of ssh ---- */
+
+static int begin(struct conn_openssh *c, struct error *err)
+{
+    struct strlist argv = { 0 };
+    int            fd, rc;
+
+    make_argv(c, &argv);
+    rc = child_start(&c->ssh, c->base, argv.item, &fd, err);
+    strlist_clear(&argv);
+    if (rc < 0)
+        return -1;
+    c->readable = event_new(c->base, fd, EV_READ | EV_PERSIST, readable_cb, c);
+    c->writable = event_new(c->base, fd, EV_WRITE | EV_PERSIST, writable_cb, c);
+    if (c->readable == NULL || c->writable == NULL)
+        xalloc_die();
+    if (agent_start_begin(&c->start, c->agent, c->has_replaced, c->out) < 0)
+        return err_set(err, "no random bytes for a nonce");
+    xevent_add(c->readable, NULL);
+    xevent_add(c->writable, NULL);
+    return 0;
+}
+
+/* What a configuration may say for an interactive login, and must not happen here: forwardings,
+ * a terminal, another command, a master that outlives the run. Options on the command line win
+ * over it. */
+static void make_argv(const struct conn_openssh *c, struct strlist *argv)
+{
+    static const char *const fixed[] = {
+        "BatchMode=yes",        "ClearAllForwardings=yes", "ControlMaster=no",
+        "ControlPath=none",     "ForwardX11=no",           "PermitLocalCommand=no",
+        "RemoteCommand=none",   "RequestTTY=no",           "EscapeChar=none",
+        "SessionType=default",  "StdinNull=no",            "ForkAfterAuthentication=no",
+        "LogLevel=ERROR",
+    };
+    const struct conn_target *target = &c->target;
+    char                     *command = agent_start_command(c->agent, c->has_replaced);
+    size_t                    i;
+
+    strlist_add(argv, "ssh");
+    for (i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        strlist_addf(argv, "-o%s", fixed[i]);
+    strlist_addf(argv, "-oConnectTimeout=%.0f", ceil(target->connect_timeout_s));
+    if (target->ssh_config != NULL)
+        strlist_addf(argv, "-F%s", target->ssh_config);
+    if (target->addr != NULL)
+        strlist_addf(argv, "-oHostName=%s", target->addr);
+    if (target->user != NULL)
+        strlist_addf(argv, "-l%s", target->user);
+    if (target->port > 0)
+        strlist_addf(argv, "-p%d", target->port);
+    strlist_add(argv, "--");
+    strlist_add(argv, target->host);
+    strlist_add(argv, command);
+    free(command);
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_openssh *c = arg;
+    struct conn_failure  why = { .stage = "connect" };
+    struct error         err;
+    char                 said[640];
+
+    (void)fd, (void)what;
+    if (!c->is_pausing) {
+        child_stderr(&c->ssh, said, sizeof said);
+        conn_failure_set(&why, EXIT_WAITED, "ssh has not reached the agent in time%s%s",
+                         said[0] != '\0' ? ": " : "", said);
+        end(c, &why);
+        return;
+    }
+    c->is_pausing = false;
+    c->conn.ops->stage("connect", c->conn.arg);
+    set_deadline(c, STEPS * c->target.connect_timeout_s + SHELL_S);
+    if (begin(c, &err) == 0)
+        return;
+    conn_failure_set(&why, EXIT_INTERNAL, "%s", err.text);
+    conn_failure_hint(&why, "--transport openssh, and what libssh cannot do, need OpenSSH's "
+                            "client (Debian: apt-get install openssh-client)");
+    end(c, &why);
+}
+
+/* ---- bytes ---- */
+
+static void writable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_openssh *c = arg;
+
+    (void)what;
+    /* An error is ssh's death, and reading tells of that. */
+    if (evbuffer_get_length(c->out) > 0 && evbuffer_write(c->out, fd) < 0 && errno != EAGAIN &&
+        errno != EINTR)
+        evbuffer_drain(c->out, evbuffer_get_length(c->out));
+    if (evbuffer_get_length(c->out) == 0)
+        event_del(c->writable);
+}
+
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn_openssh *c = arg;
+    int                  n = evbuffer_read(c->in, fd, READ_MAX);
+
+    (void)what;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0)
+        input_ended(c);
+    else if (!c->is_open)
+        talk(c);
+    else
+        c->conn.ops->input(c->in, c->conn.arg); /* may free c */
+}
+
+/* The dialogue that ends with the agent's nonce. */
+static void talk(struct conn_openssh *c)
+{
+    struct conn_failure   why = { .stage = "agent" };
+    enum agent_start_result result;
+
+    do {
+        result = agent_start_feed(&c->start, c->in, &why);
+        if (result == AGENT_START_PUSH) {
+            log_info("%s: pushing the agent (%zu bytes)", c->target.host, c->agent->size);
+            set_deadline(c, SHELL_S + (double)c->agent->size / PUSH_BYTES_PER_S);
+            xevent_add(c->writable, NULL);
+        }
+    } while (result == AGENT_START_PUSH);
+    if (result == AGENT_START_FAILED) {
+        end(c, &why);
+    } else if (result == AGENT_START_OPEN) {
+        agent_start_clear(&c->start);
+        evtimer_del(c->late);
+        c->is_open = true;
+        c->conn.ops->stage("open", c->conn.arg);
+        c->conn.ops->open(c->conn.arg);
+        if (evbuffer_get_length(c->in) > 0)
+            c->conn.ops->input(c->in, c->conn.arg); /* may free c */
+    }
+}
+
+/* ---- the end of ssh ---- */
+
+/* Its status follows: wait for it, but not for ever. */
+static void input_ended(struct conn_openssh *c)
+{
+    event_del(c->readable);
+    event_del(c->writable);
+    shutdown(event_get_fd(c->readable), SHUT_RDWR);
+    c->end_by_ns = clock_now_ns() + (int64_t)(END_S * NS_PER_S);
+    look_cb(-1, EV_TIMEOUT, c);
+}
+
+static void look_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval pause = { .tv_usec = LOOK_MS * 1000 };
+    struct conn_openssh *c = arg;
+    struct conn_failure  why = { .stage = "running", .is_cut = true };
+    int                  status = 0;
+
+    (void)fd, (void)what;
+    if (waitpid(c->ssh.pid, &status, WNOHANG) != 0) {
+        c->ssh.pid = 0;
+        ssh_ended(c, WIFEXITED(status) ? WEXITSTATUS(status) : SSH_KILLED);
+    } else if (clock_now_ns() < c->end_by_ns) {
+        xevent_add(c->look, &pause);
+    } else {
+        conn_failure_set(&why, EXIT_LOST, "ssh closed its output but did not end");
+        end(c, &why);
+    }
+}
+
+/* Status 255 is ssh's own, or that of an agent which a signal killed: then ssh says nothing. */
+static void ssh_ended(struct conn_openssh *c, int status)
+{
+    bool                is_ssh = status == SSH_FAILED || status == SSH_KILLED;
+    struct conn_failure why = { 0 };
+    char                said[640];
+
+    child_stderr(&c->ssh, said, sizeof said);
+    if (c->is_open && status == 0) {
+        end(c, NULL);
+        return;
+    }
+    if (!c->is_open && try_again(c, is_ssh, said))
+        return;
+    if (c->is_open)
+        explain_loss(status, said, &why);
+    else if (is_ssh)
+        explain_ssh(c, said, &why);
+    else
+        explain_shell(c, status, said, &why);
+    end(c, &why);
+}
+
+/* Two reasons to start ssh once more: sshd dropped the connection before its banner, as it does
+ * beyond MaxStartups; or the agent in the node's cache does not start, and is pushed anew. */
+static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
+{
+    bool was_dropped = is_ssh && strstr(said, "kex_exchange_identification") != NULL;
+
+    if (c->is_draining)
+        return false;
+    if (was_dropped && c->retries < RETRIES) {
+        drop_ssh(c);
+        pause_before(c, retry_pause_s(c->retries++));
+        return true;
+    }
+    if (!is_ssh && !c->has_replaced && c->start.pushes == 0) {
+        log_info("%s: the shell or the agent in its cache failed, pushing it again",
+                 c->target.host);
+        drop_ssh(c);
+        c->has_replaced = true;
+        pause_before(c, 0);
+        return true;
+    }
+    return false;
+}
+
+/* Up to twice as long each time. Random, so that those that sshd has dropped together do not come
+ * back together. */
+static double retry_pause_s(int retries)
+{
+    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - retries));
+    uint32_t random;
+
+    evutil_secure_rng_get_bytes(&random, sizeof random);
+    return RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX);
+}
+
+static void pause_before(struct conn_openssh *c, double seconds)
+{
+    c->is_pausing = true;
+    set_deadline(c, seconds);
+}
+
+static void drop_ssh(struct conn_openssh *c)
+{
+    int fd;
+
+    if (c->readable != NULL) {
+        fd = event_get_fd(c->readable);
+        event_free(c->readable);
+        event_free(c->writable);
+        close(fd);
+    }
+    c->readable = c->writable = NULL;
+    agent_start_clear(&c->start);
+    child_stop(&c->ssh);
+    evbuffer_drain(c->in, evbuffer_get_length(c->in));
+    evbuffer_drain(c->out, evbuffer_get_length(c->out));
+}
+
+static void explain_loss(int status, const char *said, struct conn_failure *why)
+{
+    char end[64];
+
+    why->stage = "running";
+    why->is_cut = status == SSH_KILLED || (status == SSH_FAILED && said[0] != '\0');
+    agent_end_text(status, end, sizeof end);
+    if (status == SSH_KILLED)
+        conn_failure_set(why, EXIT_LOST, "connection lost: ssh was killed on this machine");
+    else if (why->is_cut)
+        conn_failure_set(why, EXIT_LOST, "connection lost: %s", said);
+    else if (status == SSH_FAILED)
+        conn_failure_set(why, EXIT_LOST, "muster-agent was killed by a signal");
+    else
+        conn_failure_set(why, EXIT_LOST, "muster-agent %s%s%s", end, said[0] != '\0' ? ": " : "",
+                         said);
+}
+
+/* ssh's words, as of OpenSSH 8.9 to 10: a part of what it says, and what that means here. */
+static void explain_ssh(const struct conn_openssh *c, const char *said, struct conn_failure *why)
+{
+    static const struct {
+        const char *words, *stage;
+        int         exit_code;
+    } known[] = {
+        { "Host key verification failed", "host key", EXIT_REFUSED },
+        { "IDENTIFICATION HAS CHANGED", "host key", EXIT_REFUSED },
+        { "Permission denied", "authenticate", EXIT_REFUSED },
+        { "Too many authentication failures", "authenticate", EXIT_REFUSED },
+        { "Could not resolve hostname", "resolve", EXIT_UNREACHABLE },
+        { "Bad configuration option", "config", EXIT_DATA },
+        { "terminating, ", "config", EXIT_DATA },
+        { "Bad owner or permissions", "config", EXIT_DATA },
+        { "no matching", "key exchange", EXIT_PROTOCOL },
+        { "", "connect", EXIT_UNREACHABLE },
+    };
+    size_t i = 0;
+
+    while (strstr(said, known[i].words) == NULL)
+        i++;
+    conn_failure_set(why, known[i].exit_code, "%s",
+                     said[0] != '\0' ? said : "ssh failed and does not say why");
+    why->stage = known[i].stage;
+    if (known[i].exit_code == EXIT_REFUSED)
+        conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true", c->target.host);
+}
+
+static void explain_shell(struct conn_openssh *c, int status, const char *said,
+                          struct conn_failure *why)
+{
+    char end[64], noise[640];
+
+    why->stage = "agent";
+    agent_end_text(status, end, sizeof end);
+    agent_start_end(&c->start, c->in);
+    agent_start_noise(&c->start, noise, sizeof noise);
+    if (said[0] == '\0')
+        said = noise;
+    if (said[0] != '\0')
+        conn_failure_set(why, EXIT_PROTOCOL, "the login shell printed \"%s\" and %s", said, end);
+    else
+        conn_failure_set(why, EXIT_PROTOCOL, "the login shell %s", end);
+    if (c->start.pushes > 0)
+        conn_failure_hint(why, "the agent was pushed and does not start: is %s built for this "
+                               "node's processor?", c->agent->path);
+    else
+        conn_failure_hint(why, "try: ssh %s true", c->target.host);
+}
+
+/* The last call into ops: whoever gets it may free c. */
+static void end(struct conn_openssh *c, const struct conn_failure *why)
+{
+    evtimer_del(c->late);
+    evtimer_del(c->look);
+    if (c->readable != NULL) {
+        event_del(c->readable);
+        event_del(c->writable);
+    }
+    c->conn.ops->closed(why, c->conn.arg);
+}
+
+static void set_deadline(struct conn_openssh *c, double seconds)
+{
+    struct timeval limit = clock_interval(seconds);
+
+    xevent_add(c->late, &limit);
+}

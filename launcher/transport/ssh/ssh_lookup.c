@@ -1,0 +1,172 @@
+/* ssh_lookup.c - see ssh_lookup.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/ssh_lookup.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "log.h"
+#include "transport/ssh/ssh_keys.h"
+#include "transport/ssh/ssh_query.h"
+#include "transport/ssh/ssh_session.h"
+#include "xalloc.h"
+
+struct ssh_lookup {
+    struct event_base        *base;
+    const struct conn_target *target;
+    void (*done)(struct ssh_host *host, const struct conn_failure *why, void *arg);
+    void             *arg;
+    struct ssh_query *query;
+    char             *doubt; /* what made us ask ssh */
+};
+
+static void  answered(const char *answer, const struct conn_failure *why, void *arg);
+static void  finish(struct ssh_lookup *lookup, struct ssh_host *host);
+static char *why_not_libssh(const struct ssh_host *host);
+static char *why_not_key(const struct ssh_config *config, const char *path);
+static bool  is_fido(const char *path);
+static void  fail(struct ssh_lookup *lookup, struct ssh_host *host,
+                  const struct conn_failure *why);
+
+void ssh_host_free(struct ssh_host *host)
+{
+    if (host == NULL)
+        return;
+    known_hosts_clear(&host->known);
+    ssh_config_clear(&host->config);
+    free(host);
+}
+
+struct ssh_lookup *ssh_lookup_new(struct event_base *base, const struct conn_target *target,
+                                  void (*done)(struct ssh_host *host,
+                                               const struct conn_failure *why, void *arg),
+                                  void *arg)
+{
+    struct ssh_lookup *lookup = xcalloc(1, sizeof *lookup);
+
+    *lookup = (struct ssh_lookup){ .base = base, .target = target, .done = done, .arg = arg };
+    return lookup;
+}
+
+void ssh_lookup_start(struct ssh_lookup *lookup)
+{
+    struct ssh_host    *host = xcalloc(1, sizeof *host);
+    struct conn_failure why = { .stage = "config" };
+    struct error        err;
+
+    if (ssh_config_read(&host->config, lookup->target, &lookup->doubt, &err) < 0) {
+        conn_failure_set(&why, EXIT_DATA, "%s", err.text);
+        fail(lookup, host, &why);
+    } else if (lookup->doubt != NULL) {
+        log_debug("%s: asking ssh -G: %s", lookup->target->host, lookup->doubt);
+        ssh_host_free(host);
+        lookup->query = ssh_query_start(lookup->base, lookup->target, answered, lookup);
+    } else {
+        finish(lookup, host);
+    }
+}
+
+void ssh_lookup_free(struct ssh_lookup *lookup)
+{
+    if (lookup == NULL)
+        return;
+    ssh_query_free(lookup->query);
+    free(lookup->doubt);
+    free(lookup);
+}
+
+static void answered(const char *answer, const struct conn_failure *why, void *arg)
+{
+    struct ssh_lookup  *lookup = arg;
+    struct ssh_host    *host = xcalloc(1, sizeof *host);
+    struct conn_failure said = { .stage = "config" };
+    struct error        err;
+
+    if (answer == NULL) {
+        conn_failure_set(&said, why->exit_code, "%s", why->text);
+        conn_failure_hint(&said, "muster asks ssh -G because of %s", lookup->doubt);
+        fail(lookup, host, &said);
+    } else if (ssh_config_answer(&host->config, answer, lookup->target, &err) < 0) {
+        conn_failure_set(&said, EXIT_DATA, "%s", err.text);
+        fail(lookup, host, &said);
+    } else {
+        finish(lookup, host);
+    }
+}
+
+static void finish(struct ssh_lookup *lookup, struct ssh_host *host)
+{
+    known_hosts_find(&host->known, &host->config);
+    if (host->config.needs_openssh == NULL)
+        host->config.needs_openssh = why_not_libssh(host);
+    lookup->done(host, NULL, lookup->arg); /* may free lookup */
+}
+
+/* NULL: libssh can do it. */
+static char *why_not_libssh(const struct ssh_host *host)
+{
+    const struct ssh_config *config = &host->config;
+    struct error             err;
+    char                    *why = NULL;
+    size_t                   i;
+
+    if (host->known.has_authority)
+        return xasprintf("@cert-authority for %s", host->known.name);
+    if (!ssh_session_can(config, &err))
+        return xstrdup(err.text);
+    for (i = 0; i < config->identity_files.count && config->identities_named && why == NULL; i++)
+        why = why_not_key(config, config->identity_files.item[i]);
+    return why;
+}
+
+/* A named key that is a FIDO one, or that only the agent can use: ssh picks out that one. */
+static char *why_not_key(const struct ssh_config *config, const char *path)
+{
+    size_t             length = strlen(path);
+    char              *public = xasprintf("%s.pub", path);
+    bool               has_public = access(public, R_OK) == 0, is_key_fido = is_fido(public);
+    enum ssh_key_state state;
+
+    free(public);
+    if (is_key_fido)
+        return xasprintf("%s is a FIDO key", path);
+    if (config->identity_agent[0] == '\0')
+        return NULL;
+    if (length > 4 && strcmp(path + length - 4, ".pub") == 0)
+        return xasprintf("%s selects a key of the agent", path);
+    ssh_keys_take();
+    ssh_keys_get(path, NULL, &state);
+    ssh_keys_drop();
+    if (state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public))
+        return xasprintf("%s selects a key of the agent", path);
+    return NULL;
+}
+
+/* "sk-ssh-ed25519@openssh.com ..." */
+static bool is_fido(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    char  head[4] = "";
+
+    if (file == NULL)
+        return false;
+    if (fgets(head, sizeof head, file) == NULL)
+        head[0] = '\0';
+    fclose(file);
+    return strcmp(head, "sk-") == 0;
+}
+
+/* The last call: the callee may free lookup. */
+static void fail(struct ssh_lookup *lookup, struct ssh_host *host,
+                 const struct conn_failure *why)
+{
+    ssh_host_free(host);
+    lookup->done(NULL, why, lookup->arg);
+}

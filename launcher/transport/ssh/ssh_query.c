@@ -1,0 +1,226 @@
+/* ssh_query.c - see ssh_query.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "transport/ssh/ssh_query.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "exit_code.h"
+#include "strlist.h"
+#include "transport/child.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define ANSWER_MAX (256 * 1024) /* bytes; a real one has 5000 */
+#define ANSWER_S   10.0         /* Match exec may run programs */
+#define LOOK_MS    2            /* between two looks whether ssh has ended */
+
+struct ssh_query {
+    void          (*done)(const char *answer, const struct conn_failure *why, void *arg);
+    void           *arg;
+    char           *key; /* of the answer among those that are kept */
+    struct strlist  argv;
+    struct child    ssh;
+    struct evbuffer *in;
+    struct event   *readable; /* NULL: not running */
+    struct event   *again;    /* the start; then: has ssh ended? */
+    struct event   *late;
+};
+
+/* Answers of the process, like its children: key, answer, key, answer. */
+static struct strlist answers;
+
+static void        make_argv(const struct conn_target *target, struct strlist *argv);
+static char       *key_of(const struct strlist *argv, const char *file);
+static void        again_cb(evutil_socket_t fd, short what, void *arg);
+static const char *kept_answer(const char *key);
+static void        readable_cb(evutil_socket_t fd, short what, void *arg);
+static void        wait_for_end(struct ssh_query *query);
+static void        late_cb(evutil_socket_t fd, short what, void *arg);
+static void        ended(struct ssh_query *query, int status);
+static void        fail(struct ssh_query *query, const char *text);
+
+struct ssh_query *ssh_query_start(struct event_base *base, const struct conn_target *target,
+                                  void (*done)(const char *answer,
+                                               const struct conn_failure *why, void *arg),
+                                  void *arg)
+{
+    const struct timeval now = { 0 }, limit = clock_interval(ANSWER_S);
+    struct ssh_query    *query = xcalloc(1, sizeof *query);
+
+    query->done = done;
+    query->arg = arg;
+    make_argv(target, &query->argv);
+    query->key = key_of(&query->argv, target->ssh_config);
+    query->in = evbuffer_new();
+    query->again = xevent_new(base, -1, again_cb, query);
+    query->late = xevent_new(base, -1, late_cb, query);
+    xevent_add(query->late, &limit);
+    xevent_add(query->again, &now);
+    return query;
+}
+
+void ssh_query_free(struct ssh_query *query)
+{
+    if (query == NULL)
+        return;
+    if (query->readable != NULL) {
+        close(event_get_fd(query->readable));
+        event_free(query->readable);
+    }
+    child_stop(&query->ssh);
+    event_free(query->again);
+    event_free(query->late);
+    evbuffer_free(query->in);
+    strlist_clear(&query->argv);
+    free(query->key);
+    free(query);
+}
+
+static void make_argv(const struct conn_target *target, struct strlist *argv)
+{
+    strlist_add(argv, "ssh");
+    strlist_add(argv, "-G");
+    if (target->ssh_config != NULL)
+        strlist_addf(argv, "-F%s", target->ssh_config);
+    if (target->addr != NULL)
+        strlist_addf(argv, "-oHostName=%s", target->addr);
+    if (target->user != NULL)
+        strlist_addf(argv, "-l%s", target->user);
+    if (target->port > 0)
+        strlist_addf(argv, "-p%d", target->port);
+    strlist_add(argv, "--");
+    strlist_add(argv, target->host);
+}
+
+/* What was asked, and of which version of the file, as one text; caller frees. */
+static char *key_of(const struct strlist *argv, const char *file)
+{
+    struct buffer made = { 0 };
+    struct stat   about;
+    char          stamp[96] = "";
+    size_t        i;
+
+    if (file != NULL && stat(file, &about) == 0)
+        snprintf(stamp, sizeof stamp, "%ju %jd.%09ld %jd", (uintmax_t)about.st_ino,
+                 (intmax_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec, (intmax_t)about.st_size);
+    buffer_add_text(&made, stamp);
+    for (i = 0; i < argv->count; i++) {
+        buffer_add_text(&made, "\n");
+        buffer_add_text(&made, argv->item[i]);
+    }
+    buffer_add(&made, "", 1);
+    return made.bytes;
+}
+
+/* Start ssh, unless the answer is known; later, see whether it has ended. */
+static void again_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct ssh_query *query = arg;
+    const char       *answer = kept_answer(query->key);
+    struct error      err;
+    int               socket;
+
+    (void)fd, (void)what;
+    if (query->readable != NULL) {
+        wait_for_end(query);
+    } else if (answer != NULL) {
+        query->done(answer, NULL, query->arg); /* may free query */
+    } else if (child_start(&query->ssh, event_get_base(query->late), query->argv.item, &socket,
+                           &err) < 0) {
+        fail(query, err.text);
+    } else {
+        query->readable = event_new(event_get_base(query->late), socket, EV_READ | EV_PERSIST,
+                                    readable_cb, query);
+        if (query->readable == NULL)
+            xalloc_die();
+        xevent_add(query->readable, NULL);
+    }
+}
+
+static const char *kept_answer(const char *key)
+{
+    size_t i;
+
+    for (i = 0; i < answers.count; i += 2)
+        if (strcmp(answers.item[i], key) == 0)
+            return answers.item[i + 1];
+    return NULL;
+}
+
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct ssh_query *query = arg;
+    int               n = evbuffer_read(query->in, fd, ANSWER_MAX);
+
+    (void)what;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (evbuffer_get_length(query->in) > ANSWER_MAX) {
+        fail(query, "ssh -G does not end its answer");
+        return;
+    }
+    if (n > 0)
+        return;
+    event_del(query->readable);
+    wait_for_end(query);
+}
+
+static void wait_for_end(struct ssh_query *query)
+{
+    const struct timeval pause = { .tv_usec = LOOK_MS * 1000 };
+    int                  status;
+
+    if (waitpid(query->ssh.pid, &status, WNOHANG) == 0) {
+        xevent_add(query->again, &pause);
+        return;
+    }
+    query->ssh.pid = 0;
+    ended(query, status);
+}
+
+static void ended(struct ssh_query *query, int status)
+{
+    char said[640];
+
+    child_stderr(&query->ssh, said, sizeof said);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        fail(query, said[0] != '\0' ? said : "ssh -G failed and does not say why");
+        return;
+    }
+    evbuffer_add(query->in, "", 1);
+    strlist_add(&answers, query->key);
+    strlist_add(&answers, (const char *)evbuffer_pullup(query->in, -1));
+    event_del(query->late);
+    query->done(answers.item[answers.count - 1], NULL, query->arg); /* may free query */
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    fail(arg, "ssh -G has not answered within 10 s");
+}
+
+/* The last call: the callee may free query. */
+static void fail(struct ssh_query *query, const char *text)
+{
+    struct conn_failure why = { .stage = "config" };
+
+    conn_failure_set(&why, EXIT_DATA, "%s", text);
+    event_del(query->late);
+    event_del(query->again);
+    if (query->readable != NULL)
+        event_del(query->readable);
+    query->done(NULL, &why, query->arg);
+}
