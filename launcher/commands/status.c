@@ -23,8 +23,8 @@
 #include "exit_code.h"
 #include "history/history.h"
 #include "history/run_dir.h"
-#include "json_file.h"
 #include "log.h"
+#include "output/json_file.h"
 #include "xalloc.h"
 
 static int     status_of_all(const struct history *list, const char *json);

@@ -81,7 +81,7 @@ const struct option_row option_table[] = {
       .help = "maximum concurrent SSH handshakes" },
     { .name = "transport", .arg = "auto|ssh|openssh|exec", .initial = "auto", .set = set_word,
       FIELD(transport), .words = transport_words, .commands = FOR_NODES, RARE,
-      .help = "openssh: by the ssh program; exec: all nodes are this machine" },
+      .help = "openssh: ssh itself; exec: no SSH" },
     { .name = "agent", .arg = "FILE", TEXT(agent), .commands = FOR_NODES, RARE,
       .help = "send this muster-agent, not the installed one" },
     { .name = "no_ssh_check", FLAG(no_ssh_check), .commands = FOR_NODES, DEEPSPEED_RARE,

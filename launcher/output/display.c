@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 #include "sanitize.h"
 
 #define ERASE_LINE "\r\033[K"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "linebuf.h"
 #include "output/fold.h"
+#include "output/linebuf.h"
 #include "output/mailbox.h"
 #include "output/tail.h"
 #include "output/writer.h"

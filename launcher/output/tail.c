@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 #include "sanitize.h"
 
 static void start_walk(const struct tail *tail, struct segments *walk);

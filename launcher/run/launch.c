@@ -51,9 +51,9 @@
 #include <sys/resource.h>
 
 #include "clock.h"
-#include "json_file.h"
 #include "log.h"
 #include "node/draining.h"
+#include "output/json_file.h"
 #include "run/beat.h"
 #include "run/deadline.h"
 #include "run/generation.h"

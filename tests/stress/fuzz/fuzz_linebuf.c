@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 
 #define LONG_TEXT  30000
 #define STREAM_MAX ((size_t)1 << 20)

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 #include "output_fixture.h"
 #include "strlist.h"
 #include "xalloc.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 #include "xalloc.h"
 
 /* Segments as text, each followed by its end: L, C (CRLF), R (CR), or '.'. */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "linebuf.h"
+#include "output/linebuf.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "json_file.h"
+#include "output/json_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
