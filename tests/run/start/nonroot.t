@@ -8,7 +8,7 @@ need user
 user=65534
 
 # The build may be in a place that nobody else can read.
-for file in launcher/muster agent/muster-agent tests/run/env/echo_args; do
+for file in launcher/muster agent/muster-agent tests/run/agent/muster-agent tests/run/env/echo_args; do
     mkdir -p "$tmp/copy/$(dirname "$file")"
     cp "$top_builddir/$file" "$tmp/copy/$file"
 done
