@@ -100,7 +100,7 @@ exec sleep 100
 END
 }
 
-# ranks_wait: every rank goes on until there is a file go.
+# ranks_wait: every rank continues until there is a file go.
 ranks_wait() {
     rank_does <<'END'
 while [ ! -e go ]; do sleep 0.05; done

@@ -127,7 +127,7 @@ node_listen() {
 # Wait until this sshd listens (0) or has given up (1).
 node_await() {
     polls=0
-    while [ "$polls" -lt 500 ]; do
+    while [ "$polls" -lt 1500 ]; do
         if grep -q "Server listening" "$nodes_dir/$1/sshd.log"; then
             echo "$2" >"$nodes_dir/$1/pid"
             return 0

@@ -167,7 +167,7 @@ try 69 20 pings --reconnect 0
 # Each of its ranks fails for reasons of a megabyte.
 try 1 20 long-errors -H node1:200
 ok "... the report is short" test "$(wc -c <err)" -lt 8000
-# What it says of the others when all stand still; the hang came first.
+# What it says of the others when all hang; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
 ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err
 # Frames of another generation are as if they had not come.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Row 68: another user of the machine, while a run goes on. There is nothing to connect to, nothing
-# to read, nothing to signal.
+# Row 68: another user of the machine, during a run. There is nothing to connect to, nothing to read,
+# nothing to signal.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -13,11 +13,12 @@ world_control 2 wait
 export TOKEN=secret-of-the-run
 faulty_start 4 --env TOKEN ./rank
 # The oracle knows every listening socket of the world. An agent has one, without a file, for a
-# muster that has lost its connection; run/reconnect/reconnect_socket.t knocks at it.
+# muster that has lost its connection; run/reconnect/reconnect_socket.t asks there.
 listens() {
     oracle_says "" | grep -v -e '^process' -e '^unix socket that listens: @muster-'
 }
-ok "nothing listens but sshd and our doors, and no file is there" test -z "$(listens)" || listens | sed 's/^/# /'
+ok "nothing listens but sshd and our reconnect sockets, and no file is there" \
+    test -z "$(listens)" || listens | sed 's/^/# /'
 script_file other <<'END'
 #!/usr/bin/env python3
 """As somebody else: what can be read of these processes, and may they be signalled?"""

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Row 15: muster has no child that carries a connection, unless ssh config asks for a proxy. When that
-# one is killed muster makes another connection, and the run goes on with every byte of its output.
+# Row 15: muster has no child that carries a connection, unless ssh config asks for a proxy. If that
+# one is killed, muster makes another connection, and the run continues with every byte of its
+# output.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -29,7 +30,7 @@ is "with one it has ssh" "$(children)" ssh
 kill -KILL "$(pgrep -P "$pid")"
 ok "muster knows within 1 s" wait_for 1 grep -q 'node2: connection lost, reconnecting' err
 ok "it has found its node again within 10 s" wait_for 10 grep -q 'node2: reconnected' err
-ok "every rank goes on" wait_for 10 all_count_to 4 100
+ok "every rank continues" wait_for 10 all_count_to 4 100
 is "... by another ssh" "$(children)" ssh
 : >go
 finish_run 20

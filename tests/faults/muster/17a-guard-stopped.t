@@ -1,7 +1,7 @@
 #!/bin/sh
 # Beside row 17: a guard that is stopped, or that one of its own ranks holds as a debugger would.
-# The agent kills it and takes its place. So does it when the stop comes while the guard stands
-# still, long before the lease is over. Without an agent, another one does.
+# The agent kills it and takes its place. So does it when the stop comes while the guard is
+# stopped, long before the lease is over. Without an agent, another one does.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

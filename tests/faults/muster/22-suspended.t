@@ -1,6 +1,6 @@
 #!/bin/sh
-# Row 22: Ctrl-Z. muster refuses to stand still, since its nodes would take it for dead; the run
-# goes on.
+# Row 22: Ctrl-Z. muster refuses to be stopped, since its nodes would take it for dead; the run
+# continues.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -13,7 +13,7 @@ is "it was not stopped" "$(sed -n 's/^State:.\(.\).*/\1/p' "/proc/$pid/status" |
 # Nor by a terminal that is not the background's (stty tostop).
 kill -TTOU "$pid"
 kill -TTIN "$pid"
-# Should it be stopped all the same, the nodes end the run after --dead-after: this is longer.
+# If it is stopped anyway, the nodes end the run after --dead-after: this is longer.
 time_passes "$(stretched 1.5)"
 : >go
 finish_run 20

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 24: the terminal goes away: SIGHUP, and then errors from what was a terminal. The run is
-# stopped, with 129. With --detach or under nohup(1) it goes on, and no byte is missing.
+# stopped, with 129. With --detach or under nohup(1) it continues, and no byte is missing.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -80,7 +80,7 @@ run ./terminal muster --detach --env FAULT=yes -H node1:2,node2:2 ./rank
 is "detached: 0, and the terminal is free" "$rc" 0
 ok "... every rank ran" all_ran 4
 id=$(sed -n 's/^muster: \(.*\) goes on: .*/\1/p' out)
-ok "... and goes on" sh -c "muster status --json - $id | grep -q '\"exit_status\": null'"
+ok "... and continues" sh -c "muster status --json - $id | grep -q '\"exit_status\": null'"
 : >closed
 run muster attach "$id"
 ended 0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 25: the sshd process behind a connection is killed on the node. muster makes another one, and
-# the run goes on with every byte of its output.
+# the run continues with every byte of its output.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -9,7 +9,7 @@ world_control 2 count
 faulty_start 4 --grace 1 --reconnect 10 ./rank
 session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
-ok "every rank goes on" wait_for 10 all_count_to 4 100
+ok "every rank continues" wait_for 10 all_count_to 4 100
 : >go
 finish_run 20
 ended 0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 25a: the session is killed on a node on which a login takes 1.5 s. The node waits for as long
-# as another one takes, without being told to, and the run goes on with every byte.
+# as another one takes, without being told to, and the run continues with every byte.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -14,7 +14,7 @@ faulty_start 4 --grace 1 ./rank
 session_kill node1
 ok "muster has found its node again within 10 s" wait_for 10 grep -q 'node1: reconnected' err
 ok "... not before the login was done" grep -Eq 'node1: reconnected after (1\.[5-9]|[2-9])' err
-ok "every rank goes on" wait_for 10 all_count_to 4 200
+ok "every rank continues" wait_for 10 all_count_to 4 200
 : >go
 finish_run 20
 ended 0

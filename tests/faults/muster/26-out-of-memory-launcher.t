@@ -34,7 +34,7 @@ short=$(calls)
 inject "" 2000
 is "counted, not failing: 0" "$rc" 0
 long=$(calls)
-ok "a run that goes on asks for memory" test "$long" -gt $((short + 20)) ||
+ok "a run that continues asks for memory" test "$long" -gt $((short + 20)) ||
     echo "# $short calls to the end of a short one, $long of a long one"
 
 failures=0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 31: the TCP connection to a node is reset. muster knows at once, makes another one, and the run
-# goes on.
+# continues.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Row 33: the link is cut for less than the lease, and heals. The run goes on, with a word about it,
-# and not a byte is missing. 2 s of 8 here, 8 of 15 by default.
+# Row 33: the link is cut for less than the lease, and heals. The run continues, with a word about
+# it, and not a byte is missing. 2 s of 8 here, 8 of 15 by default.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

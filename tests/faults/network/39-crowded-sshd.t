@@ -1,5 +1,5 @@
 #!/bin/sh
-# Row 39: an sshd that drops connections when many come at once. All nodes come up all the same.
+# Row 39: an sshd that drops connections when many come at once. All nodes come up anyway.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

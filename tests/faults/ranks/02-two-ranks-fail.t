@@ -27,7 +27,7 @@ control 4 ./rank
 
 # In which order: RANK CODE LATE0 LATE3.
 ordered() {
-    moment=$(python3 -c 'import time; print(time.time() + 0.7)')
+    moment=$(python3 -c 'import sys, time; print(time.time() + float(sys.argv[1]))' "$(stretched 0.7)")
     faulty --grace 5 --env MOMENT="$moment" --env LATE0="$3" --env LATE3="$4" ./rank
     is "rank $1 failed first: $2" "$rc $(json end.json 'd["first_failure"]["rank"]')" "$2 $1"
 }
@@ -35,8 +35,8 @@ ordered() {
 turns=2
 [ "${MUSTER_TEST_LONG:-}" != yes ] || turns=50
 for turn in $(seq $turns); do
-    ordered 0 3 0 0.05
-    ordered 3 4 0.05 0
+    ordered 0 3 0 "$(stretched 0.05)"
+    ordered 3 4 "$(stretched 0.05)" 0
 done
 ended 4
 says 'rank 3 on node2 failed first: exit 4' 'ended after that:.*rank 0 exit 3'

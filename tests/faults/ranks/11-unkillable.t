@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 11: a rank that SIGKILL cannot end, since it waits in the kernel for a file system that
-# stands still. It is reported with its pid and what it waits in, and muster does not wait.
+# hangs. It is reported with its pid and what it waits in, and muster does not wait.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

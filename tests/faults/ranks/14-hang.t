@@ -1,5 +1,5 @@
 #!/bin/sh
-# --hang-timeout: a run that stands still is ended, saying where; one that works is not.
+# --hang-timeout: a run that hangs is ended, saying where; one that works is not.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 

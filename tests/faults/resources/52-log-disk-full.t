@@ -1,5 +1,5 @@
 #!/bin/sh
-# Row 52: the disk with the per-rank files is full. The training goes on, one line says so, the
+# Row 52: the disk with the per-rank files is full. The training continues, one line says so, the
 # lost bytes are counted, and the run is no success. So with the disk that has the output of a
 # detached run.
 # SPDX-License-Identifier: Apache-2.0
@@ -70,7 +70,7 @@ finish_run 20
 ended 0
 umount state
 
-# A home that stands still: status.json and the log wait for it, the run does not.
+# A home that hangs: status.json and the log wait for it, the run does not.
 truncate -s 8M disk
 if command -v fsfreeze >/dev/null && mkfs.ext4 -q disk 2>/dev/null &&
     mount -o loop disk state 2>/dev/null; then
@@ -86,7 +86,7 @@ END
     ok "muster has something to say" wait_for 5 grep -q 'Ctrl-Z ignored' err
     time_passes 5
     lines_before=$(wc -l <out)
-    ok "5 s with a home that stands still: the ranks go on" \
+    ok "5 s with a home that hangs: the ranks continue" \
         wait_for 5 sh -c "test \$(wc -l <out) -gt $lines_before"
     fsfreeze -u state
     : >thawed
@@ -96,6 +96,6 @@ END
     ok "... and the log has it" grep -q 'Ctrl-Z ignored' state/muster/runs/*/log
     umount state
 else
-    skip "5 s with a home that stands still: the ranks go on" "no loop device, fsfreeze or mkfs.ext4"
+    skip "5 s with a home that hangs: the ranks continue" "no loop device, fsfreeze or mkfs.ext4"
 fi
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Row 52a: the disk with the per-rank files stands still, as when a file server is gone. The
-# run goes on, and what has room in memory reaches the files later. At its end muster waits for
+# Row 52a: the disk with the per-rank files hangs, as when a file server is gone. The
+# run continues, and what has room in memory reaches the files later. At its end muster waits for
 # them, but not for ever, and says which of them may be short.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
@@ -35,7 +35,7 @@ ok "the ranks write" wait_for 10 all_count_to 2 10
 fsfreeze -f frozen
 time_passes 5
 lines_before=$(wc -l <out)
-ok "5 s with a disk that stands still: the run goes on" \
+ok "5 s with a disk that hangs: the run continues" \
     wait_for 5 sh -c "test \$(wc -l <out) -gt $((lines_before + 20))"
 fsfreeze -u frozen
 : >go

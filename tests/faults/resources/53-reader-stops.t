@@ -1,5 +1,5 @@
 #!/bin/sh
-# Row 53: whoever reads muster's output stands still. With per-rank files the ranks do not wait,
+# Row 53: the reader of muster's output stalls. With per-rank files the ranks do not wait,
 # memory stays bounded, the files are whole, and the reader learns what it missed and where it is.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"

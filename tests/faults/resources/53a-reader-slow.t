@@ -72,7 +72,7 @@ ended 0
 ok "... and he gets every byte" all_shown
 is "... and nobody complains" "$(cat err)" ""
 
-# The ranks stand still then, but it is not they who hang.
+# The ranks stop then, but it is not they who hang.
 script_file much <<'END'
 #!/bin/sh
 yes "a line of which there are too many to be kept by anybody" | head -c 20000000

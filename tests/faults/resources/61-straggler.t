@@ -1,5 +1,5 @@
 #!/bin/sh
-# Row 61: a node that hardly gets any CPU time. It is named, and the run goes on.
+# Row 61: a node that hardly gets any CPU time. It is named, and the run continues.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -28,7 +28,7 @@ for process in $(below "$(cat "$nodes_dir/node2/pid")"); do
     echo "$process" >"$slow/cgroup.procs"
 done 2>/dev/null
 ok "the node is named" wait_for 60 grep -q 'node2: slow: heartbeats take up to' err
-ok "the run goes on" not is_gone "$pid"
+ok "the run continues" not is_gone "$pid"
 cpu_limit max
 : >go
 finish_run 60

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Row 47: nodes take their own names for 127.0.1.1, as Debian sets them up. MASTER_ADDR is an
-# address that the others reach all the same.
+# address that the others reach even so.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 

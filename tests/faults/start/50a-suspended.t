@@ -1,6 +1,6 @@
 #!/bin/sh
 # Beside row 50: machines that are suspended for longer than the lease. Where muster slept on the
-# same machine, its run goes on, and so it does when all were stopped or frozen. An agent whose
+# same machine, its run continues, and so it does when all were stopped or frozen. An agent whose
 # muster was awake has long been given up: it does not wait another lease.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
@@ -31,7 +31,7 @@ time_passes 4
 kill -CONT $sleepers
 }
 time_passes 3
-ok "all were stopped: the run goes on" not is_gone "$pid"
+ok "all were stopped: the run continues" not is_gone "$pid"
 : >go
 finish_run 20
 ended 0
@@ -40,7 +40,7 @@ says 'muster itself did not run for [34] s'
 suspendable
 echo 3600 >suspended
 time_passes 3
-ok "both slept: the run goes on" not is_gone "$pid"
+ok "both slept: the run continues" not is_gone "$pid"
 : >go
 finish_run 20
 ended 0

@@ -13,15 +13,15 @@ ok "... on both streams" wait_for 10 grep -q 'begun 3' err
 kill -INT "$pid"
 finish_run 10
 is "Ctrl-C ends attach with 130" "$rc" 130
-ok "... and says that the run goes on" grep -q "^muster: $id goes on" err
+ok "... and says that the run continues" grep -q "^muster: $id goes on" err
 ok "... which it does" status_says 'd["state"] == "running"'
 
-# One reader stands still from before the output comes until the run is over.
+# One reader is stopped from before the output comes until the run is over.
 : >still.out
 muster attach "$id" >>still.out 2>>still.err &
 still=$!
 test_pids="$test_pids $still"
-ok "one attach stands still" wait_for 10 grep -q 'begun 3' still.out
+ok "one attach is stopped" wait_for 10 grep -q 'begun 3' still.out
 kill -STOP "$still"
 start muster attach "$id"
 : >go
@@ -32,7 +32,7 @@ ok "... and has every byte" cmp -s out "$kept/stdout"
 is "... of every rank" "$(for i in 0 1 2 3; do numbers_of $i; done | sort -u)" \
     "$(seq 1000000 1400000 | cksum)"
 kill -CONT "$still"
-ok "the one that stood still gets the rest" wait_for 30 is_gone "$still"
+ok "the one that was stopped gets the rest" wait_for 30 is_gone "$still"
 ok "... to the last byte" cmp -s still.out "$kept/stdout"
 is "a run that is over leaves these" "$(ls "$kept" | tr '\n' ' ')" \
     "log plan.json result.json stderr stdout "
@@ -73,7 +73,7 @@ tail_is 4 "$(cat "$kept/stderr")"
 tail_is 9 "$(cat "$kept/stderr")"
 detach -H node1:1 sh -c 'seq 10; until [ -e go ]; do sleep 0.05; done; echo end'
 start muster attach --tail 2 "$id"
-ok "--tail of a run that goes on: what is there" wait_for 10 grep -q 10 out
+ok "--tail of a run that is running: what is there" wait_for 10 grep -q 10 out
 : >go
 finish_run 10
 is "... and what comes" "$(tr '\n' ' ' <out)" "9 10 end "

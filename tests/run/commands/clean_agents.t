@@ -21,7 +21,7 @@ clean --kill
 is "--kill ends them: 0" "$rc" 0
 ok "nothing is left" wait_for 5 nothing_left
 
-# All of muster is killed where only the weakest containment is to be had
+# All of muster is killed with only the weakest containment
 script_file daemon <<'END'
 #!/bin/sh
 setsid sleep 1005 &
@@ -44,8 +44,8 @@ clean --kill
 is "--kill ends them: 0" "$rc" 0
 ok "nothing is left" wait_for 5 nothing_left
 
-# An agent that has lost muster and waits for a deaf rank; somebody else listens as if it had a
-# door.
+# An agent that has lost muster and waits for a deaf rank. Another user listens on a socket like its
+# reconnect socket.
 start muster --reconnect 0 --grace 60 --dead-after 2 --heartbeat 0.5 -H node1:1 \
     sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done'
 wait_for 20 grep -q ready out
@@ -55,9 +55,9 @@ id=$(tr '\0' '\n' <"/proc/$deaf/environ" | sed -n 's/^MUSTER_RUN_ID=//p')
 python3 -c '
 import os, socket, sys, time
 os.setuid(65534)
-door = socket.socket(socket.AF_UNIX)
-door.bind("\0muster-" + sys.argv[1] + "-0-0123456789abcdef")
-door.listen(64)
+squatter = socket.socket(socket.AF_UNIX)
+squatter.bind("\0muster-" + sys.argv[1] + "-0-0123456789abcdef")
+squatter.listen(64)
 print("listens", flush=True)
 time.sleep(1000)' "$id" >squatter &
 test_pids="$test_pids $!"

@@ -68,6 +68,6 @@ if [ -n "$groups" ]; then
         rmdir "$group"/muster-* "$group"
     done
 else
-    skip "a dead run's control group goes" "no control groups to be had"
+    skip "a dead run's control group goes" "no control groups available"
 fi
 finish

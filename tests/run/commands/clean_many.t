@@ -29,7 +29,7 @@ clean --kill
 is "--kill says so too: 1" "$rc" 1
 ok "... but has ended them all" nothing_left_of_run
 clean --kill
-is "... as one sees: 0" "$rc" 0
+is "... as the next one says: 0" "$rc" 0
 
 # A node that answers with far too much, or too long
 cat >fake <<'END'

@@ -12,11 +12,11 @@ wait_for 20 all_ready
 cp out out.run
 cp err err.run
 run muster -H node1:1 true
-is "a run beside one that goes on has nothing to say" "$rc $(cat err)" "0 "
+is "a run beside another has nothing to say" "$rc $(cat err)" "0 "
 run muster clean --kill --grace 1 -H node1:2
-is "a run that goes on is not touched: 0" "$rc" 0
+is "a run that is running is not touched: 0" "$rc" 0
 ok "... but shown" grep -Eq '^node1 +running +run .* [2-9][0-9]* processes' out
-ok "... and goes on" alive "$launcher"
+ok "... and continues" alive "$launcher"
 id=$(awk '$2 == "running" { print $(NF - 2) }' out)
 run muster clean --kill --grace 1 -H node1:2 --run "$id"
 is "--kill --run ends it: 0" "$rc" 0

@@ -31,7 +31,7 @@ cp err err.run
 ok "... and its agent an orphan" test "$(ps -o ppid= -p "$agent" | tr -d ' ')" = 1
 launcher=$pid
 run muster clean --kill --grace 1 -H node1:1
-is "... it goes on: 0" "$rc" 0
+is "... it continues: 0" "$rc" 0
 ok "... and is shown so" grep -Eq '^node1 +running +run' out
 ok "... its agent is there" alive "$agent"
 kill -INT "$launcher"

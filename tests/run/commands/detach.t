@@ -16,7 +16,7 @@ is "attach: where it has looked" "$rc $(cat err)" \
 run muster status nothing
 ok "... also for a name" grep -q "no run 'nothing' is kept in $runs;" err
 
-# ---- it goes on ----
+# ---- it continues ----
 detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
 is "... its output is the id of the run" "$(ls "$runs")" "$id"

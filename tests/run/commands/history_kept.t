@@ -23,7 +23,7 @@ wait_for 5 is_later_than "$id" # ids of the same second are in no order
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
     muster -H node1:1 true
 done
-is "more than 20 are kept, if the oldest goes on" "$(ls "$runs" | wc -l)" 22
+is "more than 20 are kept, if the oldest is running" "$(ls "$runs" | wc -l)" 22
 ok "... it is there" test -e "$kept/log"
 ok "... and alive" status_says 'd["state"] == "running"'
 : >go

@@ -94,7 +94,7 @@ run muster $two --log-dir plain true
 is "a log directory that is a file: 73" "$rc" 73
 }
 
-# With files the ranks do not wait for a reader that stands still.
+# With files the ranks do not wait for a reader that stalls.
 mkfifo pipe
 start sh -c 'exec 3<>pipe; exec muster -H node1:1 --log-dir files ./numbers >pipe'
 ok "ranks with files do not wait for the reader" \

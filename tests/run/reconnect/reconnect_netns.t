@@ -1,5 +1,5 @@
 #!/bin/sh
-# A link that is down for a while, and a TCP connection that is reset: the run goes on.
+# A link that is down for a while, and a TCP connection that is reset: the run continues.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 . "$here/reconnect/reconnect.sh"

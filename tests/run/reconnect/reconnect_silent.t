@@ -20,8 +20,8 @@ is "... exit status 0" "$rc" 0
 ok "... the output is complete" output_is_complete
 ok "... nothing is left" wait_for 5 nothing_left
 
-# The agent stands still until it is asked to go on elsewhere; that connection breaks before it can
-# answer. It has then let go of the old one, though that brings its last words.
+# The agent is stopped until it is asked to continue over a new connection, which breaks before it
+# can answer. It has then let go of the old one, though that brings its last words.
 rm -f go
 start muster exec -vv --label none --heartbeat 1 --dead-after 12 --reconnect 20 -H node1 -- \
     "$PWD/ticks"
@@ -30,14 +30,14 @@ agent=$(agents)
 kill -STOP "$agent"
 wait_for 20 grep -q 'node1: reconnecting: open' err
 socket=$(socket_of "$agent")
-ok "the second agent has knocked" wait_for 5 is_waited_at "$socket"
+ok "the second agent has asked to be let in" wait_for 5 is_waited_at "$socket"
 kill -STOP "$(cat "$nodes_dir/node1/pid")"
 break_connection node1 --newest
 wait_for 20 says 1 'node1: reconnecting: running: connection lost'
 kill -CONT "$agent"
 ok "the old connection brings what the agent had sent" wait_for 10 grep -q 'node1: heard again' err
 kill -CONT "$(cat "$nodes_dir/node1/pid")"
-ok "... and is given up all the same" wait_for 20 says 1 'node1: reconnected after'
+ok "... and is given up anyway" wait_for 20 says 1 'node1: reconnected after'
 ok "... not only when it is silent again" says 1 'node1: suspect'
 : >go
 finish_run 20

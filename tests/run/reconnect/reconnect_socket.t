@@ -11,9 +11,9 @@ ticks_until_go
 start muster exec --label none -H node1 -- "$PWD/ticks"
 wait_for 20 has_grown 10
 socket=$(socket_of "$(agents)")
-script_file knock <<'END'
+script_file ask <<'END'
 #!/usr/bin/env python3
-# knock SOCKET TOKEN: what an agent says to a RECONNECT.
+# ask SOCKET TOKEN: what an agent says to a RECONNECT.
 import json, socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 s.settimeout(20)
@@ -27,10 +27,10 @@ except (BrokenPipeError, ConnectionResetError):
 END
 ok "the agent's reconnect socket has a name" test -n "$socket"
 ok "a wrong token is refused" sh -c \
-    "./knock '$socket' 00112233445566778899aabbccddeeff | grep -q 'not this run.s token'"
+    "./ask '$socket' 00112233445566778899aabbccddeeff | grep -q 'not this run.s token'"
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     is "another user is turned away unheard" "$(setpriv --reuid 65534 --clear-groups \
-        python3 - "$socket" token <knock)" ""
+        python3 - "$socket" token <ask)" ""
 else
     skip "another user is turned away unheard" "needs root and setpriv"
 fi
@@ -38,5 +38,5 @@ ok "the token is in no process's arguments or environment" not grep -lqz '"token
     "/proc/$(agents)/cmdline" "/proc/$(agents)/environ"
 : >go
 finish_run 20
-is "... and the run goes on: 0" "$rc" 0
+is "... and the run continues: 0" "$rc" 0
 finish

@@ -109,7 +109,7 @@ is "a script that is not there" "$rc" 127
 # Ranks
 run muster --dry-run --json plan.json -H te1:2,te2:4 train.py
 is "world size" "$(json plan.json 'd["world_size"]')" 6
-is "ranks go on over the nodes" "$(json plan.json '[n["ranks"] for n in d["nodes"]]')" \
+is "ranks continue over the nodes" "$(json plan.json '[n["ranks"] for n in d["nodes"]]')" \
     "[[0, 1], [2, 3, 4, 5]]"
 is "local rank is rank modulo local size" "$(json plan.json '[n["local_ranks"] for n in d["nodes"]]')" \
     "[[0, 1], [2, 3, 0, 1]]"

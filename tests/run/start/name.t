@@ -29,7 +29,7 @@ for caller, plate in callers:
 for caller, plate in callers:
     assert caller.recv(1) == b'', 'it speaks'
 END
-ok "whoever knocks at its door is turned away" python3 knock.py
+ok "whoever connects to its socket is turned away" python3 knock.py
 run muster --name llama-7b.x -H node2:1,node3:1 ./rank
 is "a second one of that name: 73" "$rc" 73
 ok "... says which one there is" grep -Eq "prepare +a run of the same name goes on there: $id" err
@@ -57,7 +57,7 @@ run muster stop llama-7b.x2
 is "... which is stopped by its own" "$rc" 0
 run muster --detach --name llama-7b.x $two sh -c 'rm -f go; exec ./rank'
 run muster stop llama-7b.x
-is "... but of three the one that goes on" "$rc" 0
+is "... but of three the one that is running" "$rc" 0
 
 # Two at once: each sees the other, or one does
 rm -f go begun

@@ -1,5 +1,5 @@
 #!/bin/sh
-# No port of muster's listens while a run goes on.
+# No port of muster's listens while a run is running.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
