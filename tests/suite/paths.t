@@ -18,7 +18,7 @@ words() {
 # nowhere. What a build makes is no file of ours.
 no_paths() {
     words | grep -E "^($rooms)/" | sed 's|/$||' | grep -vxFf "$tmp/tree" |
-        grep -vE '^(launcher/muster|agent/muster-agent|launcher/libmuster.a)$|\.log$'
+        grep -vE '/muster(-agent)?$|\.(a|log)$'
 }
 
 # no_sources: C files of a name that is not there. Not ours: NCCL's and MPICH's.
