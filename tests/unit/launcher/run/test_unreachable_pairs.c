@@ -1,4 +1,4 @@
-/* test_unreachable_pairs.c - which nodes do not reach each other
+/* test_gap.c - which nodes do not reach each other
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
