@@ -54,6 +54,7 @@ END
 # FILE:LINE: TEXT, as a regex.
 allowed() {
     cat <<'END'
+launcher/transport/ssh/handshake.c:.* news_cb | of the route, not of the guard
 END
 }
 
@@ -168,14 +169,32 @@ hits() {
     grep -wEf "$tmp/patterns" | grep -vEf "$tmp/allowances"
 }
 
-# Claims about texts that are still being rewritten, as a regex.
+# Claims about texts that are still being rewritten.
 not_yet() {
-    echo '^(example|messages|comments of|no old word)'
+    cat <<'END'
+example settings and hostfile: phrases
+example settings and hostfile: stiff
+comments of agent/copy
+comments of agent/guard
+comments of agent/plan
+comments of agent/rank
+messages of agent/session
+messages of agent/session, too
+comments of common
+comments of launcher/commands
+messages of launcher/commands, too
+comments of launcher/history
+comments of launcher/node
+comments of launcher/run
+messages of launcher/run
+messages of trainer/check
+no old word
+END
 }
 
 # clean WHAT TABLE: claim that there are none.
 clean() {
-    if echo "$1" | grep -qE "$(not_yet)"; then
+    if not_yet | grep -qxF "$1"; then
         skip "$1" "is still being rewritten"
         return
     fi
@@ -222,9 +241,6 @@ for table in phrases stiff; do
     clean "the manual: $table" $table <"$tmp/manual"
     clean "READMEs of tests, quickstart: $table" $table <"$tmp/others"
     clean "example settings and hostfile: $table" $table <"$tmp/examples"
-    # shellcheck disable=SC2046
-    c_texts strings $(code launcher agent common trainer) >"$tmp/strings"
-    clean "messages: $table" $table <"$tmp/strings"
 done
 for room in $(find launcher agent common trainer -type d -not -name '.*' | sort); do
     files=$(find "$room" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cc')
@@ -232,6 +248,10 @@ for room in $(find launcher agent common trainer -type d -not -name '.*' | sort)
     # shellcheck disable=SC2086
     c_texts comments $files >"$tmp/comments"
     clean "comments of $room" phrases <"$tmp/comments"
+    # shellcheck disable=SC2086
+    c_texts strings $files >"$tmp/strings"
+    clean "messages of $room" phrases <"$tmp/strings"
+    clean "messages of $room, too" stiff <"$tmp/strings"
 done
 
 # shellcheck disable=SC2046

@@ -33,7 +33,16 @@ comments() {
 
 is "README and HACKING name paths that exist" "$(cat README HACKING tests/*/README | no_paths)" ""
 is "and sources" "$(cat README HACKING doc/PROTOCOL | no_sources)" ""
-# is "so do comments" "$(comments agent common launcher trainer tests | no_sources)" ""
+is "so do comments" "$(comments agent common trainer | no_sources)" ""
 is "a path that leads nowhere is found" "$(echo "see agent/none/such.c and such.c." | no_paths)" "agent/none/such.c"
 is "and a source" "$(echo "see agent/none/such.c, such.c" | no_sources)" "such.c"
+
+# HACKING's walks: a line a file, with the functions to look at.
+sed -n '/^Three walks/,/^How the code reads/p' HACKING | grep -E "^ +($rooms)/" >"$tmp/walks"
+ok "there are walks" test "$(wc -l <"$tmp/walks")" -gt 15
+is "the functions that they name are there" "$(while read -r file text; do
+    for name in $(echo "$text" | grep -oE '[a-z_]+\(\)' | tr -d '()'); do
+        grep -q "\b$name(" "$file" || echo "$file: $name"
+    done
+done <"$tmp/walks")" ""
 finish

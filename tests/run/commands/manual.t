@@ -16,8 +16,23 @@ manual_options >documented
 missing=$(comm -23 known documented | tr '\n' ' ')
 is "muster.1 has every option" "$missing" ""
 
-# --local_rank is what the scripts get.
+# section SUBCOMMAND: what muster.1 says about it.
+section() {
+    sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
+}
 subcommands="run exec check clean bcast attach status stop"
+is "muster.1 has a section for each subcommand" \
+    "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
+is "... and a line of the synopsis" "$(for word in $subcommands help; do
+    sed -n '/^.SH SYN/,/^.SH DESC/p' "$top_srcdir/doc/muster.1" | grep -q -e "muster $word\$" -e " $word ]" || echo "$word"
+done)" ""
+muster --list-options | awk '$5 !~ /,/ && $5 != "run" { print $5, $1 }' >own
+ok "some have options that no other has" test "$(wc -l <own)" -gt 4
+is "... which are in their section" "$(while read -r word option; do
+    section "$word" | grep '^\.B' | grep -q -e "--$option" || echo "$word --$option"
+done <own)" ""
+
+# --local_rank is what the scripts get.
 for word in "" $subcommands; do
     muster $word --help
 done | grep -oE -e '--[a-z][a-z0-9_-]*' | sed 's/^--//' | tr '_' '-' | sort -u >helped

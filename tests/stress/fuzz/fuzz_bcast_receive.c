@@ -1,4 +1,4 @@
-/* fuzz_receive.c - what a sender may say to the agent that receives files
+/* fuzz_bcast_receive.c - what a sender may say to the agent that receives files
  *
  * Input is a row of messages: a byte that says which, two for its size, its body. They come
  * into a directory that has links to another one beside it, where nothing may ever appear.

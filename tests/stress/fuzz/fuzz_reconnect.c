@@ -1,4 +1,4 @@
-/* fuzz_redial.c - what a node may do while its connection is lost and made again
+/* fuzz_reconnect.c - what a node may do while its connection is lost and made again
  *
  * A node in the middle of a run, its connections fakes. The input is a list of events, one
  * letter each: see play(). Small letters happen to the older of two connections, when a silent

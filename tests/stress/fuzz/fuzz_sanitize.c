@@ -1,4 +1,4 @@
-/* fuzz_visible.c - whatever a rank writes, a terminal sees text and colours only
+/* fuzz_sanitize.c - whatever a rank writes, a terminal sees text and colours only
  *
  * The first byte chooses where to cut, the rest is the text.
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* test_replay.c - counting, keeping and sending again
+/* test_resend_queue.c - counting, keeping and sending again
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* test_agent_process.c - processes as the agent reads them in /proc, whatever they call
+/* test_process.c - processes as the agent reads them in /proc, whatever they call
  * themselves
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* test_agent_bind.c - which cores a rank gets, on machines made up by hwloc
+/* test_bind.c - which cores a rank gets, on machines made up by hwloc
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

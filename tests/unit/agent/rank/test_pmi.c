@@ -1,4 +1,4 @@
-/* test_agent_pmi.c - the node's side of PMI-1, line by line
+/* test_pmi.c - the node's side of PMI-1, line by line
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

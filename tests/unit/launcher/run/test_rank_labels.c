@@ -1,4 +1,4 @@
-/* test_view.c - --show-ranks as people write it, and as they mistype it
+/* test_rank_labels.c - --show-ranks as people write it, and as they mistype it
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -1,4 +1,4 @@
-/* test_train.c - the parts of muster-train that need no other rank
+/* test_check.c - the parts of muster-train that need no other rank
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
