@@ -66,7 +66,7 @@ static int read_arguments(int argc, char **argv, const char **nonce)
     if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
         return -1;
     fputs("usage: muster-agent --nonce HEX\n"
-          "muster starts this on each node; there is nothing to do with it by hand.\n"
+          "muster starts it on each node; do not run it by hand.\n"
           "See muster(1) and muster-agent(8).\n", stderr);
     return EXIT_USAGE;
 }

@@ -63,7 +63,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     struct clean        *clean;
 
     if ((run != NULL && !json_is_string(run)) || grace_s < 0 || grace_s > GRACE_MAX_S) {
-        err_set(err, "CLEAN frame: \"run\" or \"grace_s\" makes no sense");
+        err_set(err, "CLEAN frame: \"run\" or \"grace_s\" is invalid");
         return NULL;
     }
     clean = xcalloc(1, sizeof *clean);

@@ -116,7 +116,7 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     int                 rc;
 
     if (receiver->root_fd < 0)
-        return err_set(err, "entries of no tree");
+        return err_set(err, "ENTRIES frame without a tree");
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
         if (receiver->next == ENTRIES_MAX)
             return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
@@ -138,7 +138,7 @@ static int check_place(const struct bcast_receive *receiver, const struct entry 
 
     if (size > 0 && (strncmp(entry->path, receiver->dir, size) != 0 ||
                      (receiver->dir[size] != '/' && receiver->dir[size] != '\0')))
-        return err_set(err, "%.400s: comes without its directory", entry->path);
+        return err_set(err, "%.400s: its directory was not sent", entry->path);
     return 0;
 }
 
@@ -270,11 +270,11 @@ int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body
     if (rc < 0)
         return -1;
     if (rc == 0 || reader.left > 0 || entry.type != ENTRY_FILE)
-        return err_set(err, "a FILE frame that is not of one file of a tree");
+        return err_set(err, "FILE frame: not exactly one file of a tree");
     if (receiver->left > 0)
-        return err_set(err, "a file begins in the middle of another one");
+        return err_set(err, "FILE frame before the end of the last file");
     if (get_u32(body) >= receiver->next)
-        return err_set(err, "file %u was never spoken of", get_u32(body));
+        return err_set(err, "file %u was never announced", get_u32(body));
     receiver->number = get_u32(body);
     receiver->left = entry.size;
     begin_file(receiver, &entry);
@@ -335,16 +335,16 @@ static void fail(struct bcast_receive *receiver, uint32_t number, const char *wh
 
     switch (error) {
     case ELOOP:
-        why = "a symbolic link is there, and is not followed";
+        why = "a symbolic link is in the way";
         break;
     case ENOTDIR:
-        why = "a file is there, and no directory";
+        why = "a file is in the way";
         break;
     case EISDIR:
-        why = "a directory is there";
+        why = "a directory is in the way";
         break;
     case EEXIST:
-        why = "a device, pipe or socket is there";
+        why = "a device, pipe or socket is in the way";
         break;
     }
     receiver->ops->failed(number, what, why, is_all, receiver->arg);

@@ -68,7 +68,7 @@ int spawn_pack(const struct spawn *spawn, struct error *err)
         fd_write_all(fd, bytes, size) < size ||
         fd_write_all(fd, spawn->cpus, header.cpus_size) < header.cpus_size ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
-        err_set(err, "cannot hand %zu bytes of arguments to the guard: %s", size,
+        err_set(err, "cannot pass %zu bytes of arguments to the guard: %s", size,
                 strerror(errno));
         close(fd);
         fd = -1;
@@ -126,7 +126,7 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
         return 126;
     case SPAWN_EXEC:
         if (failure->error == ENOENT && access(path, F_OK) == 0)
-            err_set(err, "cannot execute %s: the interpreter or loader it names is not there",
+            err_set(err, "cannot execute %s: the interpreter or loader it names does not exist",
                     path);
         else if (failure->error == ENOEXEC)
             err_set(err, "cannot execute %s: %s (no #! line, or built for another machine)",

@@ -161,7 +161,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (got < 0 && errno == EAGAIN)
         return;
     if (got <= 0) {
-        cut(link, got < 0 ? strerror(errno) : "the launcher has closed it");
+        cut(link, got < 0 ? strerror(errno) : "the launcher closed it");
         return;
     }
     link->heard_ns = clock_now_ns();

@@ -109,9 +109,9 @@ int reconnect_socket_connect(const char *name, struct error *err)
     if (is_open && is_ours(fd))
         return fd;
     if (is_open)
-        err_set(err, "Unix socket @%s is another user's", name);
+        err_set(err, "Unix socket @%s belongs to another user", name);
     else if (errno == ECONNREFUSED)
-        err_set(err, "the run's agent is no longer there, or has given the launcher up");
+        err_set(err, "the run's agent is no longer there, or no longer waits for the launcher");
     else
         err_set(err, "Unix socket @%s: %s", name, strerror(errno));
     if (fd >= 0)
@@ -200,7 +200,7 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     if (rc == 0 && evbuffer_get_length(caller->in) < REQUEST_MAX)
         return;
     if (rc == 0)
-        err_set(&err, "too long for an RECONNECT frame");
+        err_set(&err, "too long for a RECONNECT frame");
     if (rc > 0)
         rc = hear(caller, &frame, &err);
     if (rc > 0)
@@ -221,14 +221,14 @@ static int hear(struct caller *caller, const struct frame *frame, struct error *
 
     if (frame->type != FRAME_RECONNECT ||
         evbuffer_get_length(caller->in) != FRAME_HEADER_BYTES + frame->size)
-        return err_set(err, "not one RECONNECT frame and nothing else");
+        return err_set(err, "expected one RECONNECT frame and nothing else");
     body = frame_json(frame, err);
     if (body == NULL || reconnect_socket_request(body, &name, &token, &received, err) < 0)
         goto out;
     if (!same_token(self->token, token))
         err_set(err, "that is not this run's token");
     else if (frame->generation != self->generation)
-        err_set(err, "generation %u was asked for, but %u runs here", frame->generation,
+        err_set(err, "asked for generation %u, but %u is running here", frame->generation,
                 self->generation);
     else if (self->reconnect(caller->fd, received, self->arg, err) == 0)
         rc = 1;

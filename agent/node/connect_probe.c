@@ -155,7 +155,7 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
         memcmp(call->got, call->probe->token, sizeof call->got) == 0)
         call_over(call, NULL);
     else
-        call_over(call, got < 0 ? reason(errno) : "somebody else answers there");
+        call_over(call, got < 0 ? reason(errno) : "another program answers there");
 }
 
 /* The last one to end is the end of all. */

@@ -85,7 +85,7 @@ bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t 
 
     if (is_free(port))
         return false;
-    snprintf(holder, holder_size, "a process that cannot be seen");
+    snprintf(holder, holder_size, "a process that muster cannot see");
     if (!find_holder(port, &found))
         return nobody_binds && !is_free(port);
     holder_words(&found, holder, holder_size);

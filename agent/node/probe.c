@@ -79,7 +79,7 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
         return connect_begin(probe, body, err);
     if (op != NULL && strcmp(op, "port") == 0)
         return port_begin(probe, body, err);
-    return err_set(err, "PROBE frame: no \"op\" that is known");
+    return err_set(err, "PROBE frame: unknown \"op\"");
 }
 
 void probe_end(struct probe *probe)
@@ -106,7 +106,7 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
     if (read_token(probe, body, err) < 0)
         return -1;
     if (timeout_ms < 0 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"timeout_ms\" is invalid");
     probe->listen_fd = port_listen(&port, &why);
     if (probe->listen_fd < 0) {
         probe->answer(json_pack("{s:s, s:s}", "op", "listen", "error", why.text), probe->arg);
@@ -182,10 +182,10 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
         return -1;
     if (!json_is_array(list) || count > PROBE_ADDRESSES_MAX || port < 1 || port > 65535 ||
         timeout_ms < 1 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is invalid");
     for (i = 0; i < count; i++)
         if (!json_is_string(json_array_get(list, i)))
-            return err_set(err, "PROBE frame: an address that is no text");
+            return err_set(err, "PROBE frame: an address that is not text");
     probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
     for (i = 0; i < count; i++)
         connect_probe_add(probe->tries, json_string_value(json_array_get(list, i)), (int)port, 0);
@@ -218,7 +218,7 @@ static int peers_begin(struct probe *probe, const json_t *body, struct error *er
         return -1;
     if (!json_is_array(list) || json_array_size(list) > PROBE_ADDRESSES_MAX || timeout_ms < 1 ||
         timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is invalid");
     connect_probe_end(probe);
     probe->tries = connect_probe_new(probe->base, probe->token, peers_cb, probe);
     json_array_foreach(list, i, peer)
@@ -269,7 +269,7 @@ static int port_begin(struct probe *probe, const json_t *body, struct error *err
     json_t      *answer;
 
     if (port < 1 || port > 65535)
-        return err_set(err, "PROBE frame: \"port\" is missing, or none from 1 to 65535");
+        return err_set(err, "PROBE frame: \"port\" is missing or not from 1 to 65535");
     port_forget(&probe->held);
     if (port_hold(&probe->held, (int)port, fixed, holder, sizeof holder, &why) == 0) {
         answer = json_pack("{s:s, s:i}", "op", "port", "port", probe->held.port);
@@ -290,7 +290,7 @@ static int read_token(struct probe *probe, const json_t *body, struct error *err
 
     if (text == NULL || strlen(text) != 2 * CALL_TOKEN_BYTES ||
         strspn(text, "0123456789abcdef") != strlen(text))
-        return err_set(err, "PROBE frame: no \"token\" of 32 hex digits");
+        return err_set(err, "PROBE frame: \"token\" is not 32 hex digits");
     for (i = 0; i < CALL_TOKEN_BYTES; i++) {
         memcpy(pair, text + 2 * i, 2);
         probe->token[i] = (unsigned char)strtoul(pair, &end, 16);

@@ -54,7 +54,7 @@ static int check_descriptors(const struct node_plan *plan, struct failure *failu
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
-    return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn there",
+    return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn on that node",
                        "%d ranks need %ju file descriptors, but the limit is %ju", plan->ranks,
                        (uintmax_t)need, (uintmax_t)limit.rlim_cur);
 }
@@ -70,9 +70,9 @@ static int check_user(const struct node_plan *plan, struct failure *failure)
     tasks = count_tasks(geteuid());
     if ((rlim_t)(tasks + tasks_of(plan)) <= limit.rlim_cur)
         return 0;
-    return failure_set(failure, EXIT_CREATE, "raise ulimit -u there",
-                       "%d ranks do not fit: this user has %ld processes and threads, and may"
-                       " have %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
+    return failure_set(failure, EXIT_CREATE, "raise ulimit -u on that node",
+                       "%d ranks do not fit: this user has %ld processes and threads, the"
+                       " limit is %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
 }
 
 /* The pids controller: the limit of a container, TasksMax of a systemd session or of a
@@ -88,9 +88,9 @@ static int check_group(const struct node_plan *plan, struct failure *failure)
     for (; strlen(path) > top; *strrchr(path, '/') = '\0')
         if (read_number(path, "pids.max", &most) && read_number(path, "pids.current", &tasks) &&
             tasks + tasks_of(plan) > most)
-            return failure_set(failure, EXIT_CREATE, "raise the limit there (TasksMax)",
+            return failure_set(failure, EXIT_CREATE, "raise TasksMax on that node",
                                "%d ranks do not fit: the control group %s has %ld processes and"
-                               " threads, and may have %ld", plan->ranks, path, tasks, most);
+                               " threads, the limit is %ld", plan->ranks, path, tasks, most);
     return 0;
 }
 

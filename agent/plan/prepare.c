@@ -49,7 +49,7 @@ int prepare_cwd(const struct node_plan *plan, struct failure *failure)
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
     return failure_set(failure, EXIT_CANNOT_EXECUTE,
-                       "the directory must be on every node; --cwd names another one",
+                       "the directory must exist on every node; --cwd names another one",
                        "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
 }
 
@@ -132,7 +132,7 @@ int prepare_binding(const struct node_plan *plan, const struct strlist *base,
         return 0;
     if (env_get(base, "KMP_AFFINITY") != NULL || env_get(&plan->env, "KMP_AFFINITY") != NULL)
         return failure_set(failure, EXIT_CANNOT_EXECUTE, "unset one of the two",
-                           "KMP_AFFINITY is set, which would undo --bind_cores_to_rank");
+                           "KMP_AFFINITY is set and would undo --bind_cores_to_rank");
     slot = xcalloc((size_t)plan->ranks, sizeof *slot);
     for (i = 0; i < plan->ranks; i++)
         slot[i] = plan->rank[i].slot;
@@ -220,7 +220,7 @@ static const char *find_hint(const char *name, char *hint, size_t size)
     if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
         return strchr(name, '/') != NULL
                    ? "it must be at the same path on every node; muster bcast copies it"
-                   : "install it there, or name it by its path";
+                   : "install it on that node, or give its path";
     snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
              fits ? name : "...");
     return hint;

@@ -186,7 +186,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     guard_signal(venv->guard, GUARD_HELPER, SIGKILL);
-    fail(venv, &failure, "not done within %d s", VENV_DEADLINE_S);
+    fail(venv, &failure, "not finished after %d s", VENV_DEADLINE_S);
     finish(venv, NULL, &failure);
 }
 
@@ -204,12 +204,12 @@ static int check_end(struct venv *venv, const struct guard_message *end, struct 
     if (end->failure.step != SPAWN_OK)
         return fail(venv, failure, "cannot start bash: %s", strerror(end->failure.error));
     if (lseek(venv->out_fd, 0, SEEK_CUR) >= VENV_OUTPUT_MAX)
-        return fail(venv, failure, "an environment of more than %u KiB", VENV_OUTPUT_MAX >> 10);
+        return fail(venv, failure, "its environment is larger than %u KiB", VENV_OUTPUT_MAX >> 10);
     if (WIFSIGNALED(end->value))
-        return fail(venv, failure, "its shell was killed by %s%s", name != NULL ? "SIG" : "a ",
+        return fail(venv, failure, "bash was killed by %s%s", name != NULL ? "SIG" : "a ",
                     name != NULL ? name : "real-time signal");
     if (WEXITSTATUS(end->value) != 0)
-        return fail(venv, failure, "it ended with status %d", WEXITSTATUS(end->value));
+        return fail(venv, failure, "exit status %d", WEXITSTATUS(end->value));
     return 0;
 }
 
@@ -223,7 +223,7 @@ static int read_out(struct venv *venv, struct strlist *env, struct failure *fail
     if (size > 0 && pread(venv->out_fd, bytes, (size_t)size, 0) == size)
         rc = strlist_unpack(env, bytes, (size_t)size);
     free(bytes);
-    return rc == 0 ? 0 : fail(venv, failure, "no environment came back (%zu bytes)", (size_t)size);
+    return rc == 0 ? 0 : fail(venv, failure, "bash printed no environment (%zu bytes)", (size_t)size);
 }
 
 static int fail(struct venv *venv, struct failure *failure, const char *format, ...)

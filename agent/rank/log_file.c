@@ -81,7 +81,7 @@ struct log_file *log_file_new(struct event_base *base, const char *dir, const ch
         xalloc_die();
     rc = log->wake_fd < 0 ? errno : thread_start(&log->thread, keep_file, log);
     if (rc != 0) {
-        err_set(err, "no thread for the log file %s: %s", log->path, strerror(rc));
+        err_set(err, "cannot start a thread for the log file %s: %s", log->path, strerror(rc));
         let_go(log);
         return NULL;
     }
@@ -213,8 +213,8 @@ static void patience_cb(evutil_socket_t fd, short what, void *arg)
     pthread_mutex_lock(&log->lock);
     if (!log->is_created && !log->has_failed) {
         log->has_failed = true;
-        err_set(&log->why, "cannot create the log file %s: nothing has come of it for %d s; is"
-                " a server gone?", log->path, LOG_FILE_CREATE_S);
+        err_set(&log->why, "cannot create the log file %s: no answer for %d s (is"
+                " its file server down?)", log->path, LOG_FILE_CREATE_S);
     }
     log->stands = log->written == log->written_before;
     log->is_full = !log->stands;
@@ -277,7 +277,7 @@ static int make_dir(const char *dir, struct error *err)
     if (stat(dir, &about) < 0)
         return err_set(err, "log directory %s: %s", dir, strerror(errno));
     if (!S_ISDIR(about.st_mode))
-        return err_set(err, "cannot create the log directory %s: there is a file of that name",
+        return err_set(err, "cannot create the log directory %s: a file has that name",
                        dir);
     return 0;
 }

@@ -129,7 +129,7 @@ int pmi_union(struct pmi *pmi, const json_t *body, struct error *err)
     const char *key;
 
     if (!json_is_object(puts))
-        return err_set(err, "KVS frame: no object \"put\"");
+        return err_set(err, "KVS frame: \"put\" is not an object");
     json_object_foreach (puts, key, value)
         if (!json_is_string(value) || !is_word(key, PMI_KEY_MAX) ||
             !is_word(json_string_value(value), PMI_VALUE_MAX))

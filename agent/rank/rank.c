@@ -84,7 +84,7 @@ int rank_start(struct rank *rank, struct error *err)
     if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
         rc = 0;
     if (rc < 0)
-        err_set(err, "the guard cannot be told to start a rank: %s", strerror(errno));
+        err_set(err, "cannot tell the guard to start a rank: %s", strerror(errno));
     else
         rank->state = RANK_STARTING;
 out:

@@ -37,7 +37,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
 
     (void)frame;
     if (root == NULL)
-        return err_set(err, "TREE frame without \"root\", the number of a blob with an absolute path");
+        return err_set(err, "TREE frame: \"root\" is not the number of a blob with an absolute path");
     blobs_clear(&agent->blobs);
     if (agent->bcast == NULL)
         agent->bcast = bcast_receive_new(&ops, agent);

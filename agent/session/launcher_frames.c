@@ -136,7 +136,7 @@ static int take_signal(struct agent *agent, const struct frame *frame, const jso
 
     (void)frame;
     if (number < 1 || number > SIGRTMAX)
-        return err_set(err, "SIGNAL frame: no \"signal\" from 1 to %d", SIGRTMAX);
+        return err_set(err, "SIGNAL frame: \"signal\" is not from 1 to %d", SIGRTMAX);
     guard_signal(&agent->guard, GUARD_ALL, (int)number);
     return 0;
 }
@@ -149,7 +149,7 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
     (void)frame;
     if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
         json_number_value(grace_s) > NODE_PLAN_SECONDS_MAX)
-        return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
+        return err_set(err, "STOP frame: \"grace_s\" is not a number of seconds");
     if (agent->state == AGENT_RUNNING)
         master_port_look(agent);
     agent_stop(agent, json_number_value(grace_s));

@@ -228,7 +228,7 @@ static void helper_start(struct stack *stack)
     snprintf(pid, sizeof pid, "%d", (int)(stack->python > 0 ? stack->python : stack->rank->pid));
     path = helper_find(stack, pid, argv);
     if (path == NULL) {
-        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is to be had on this node)\n");
+        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is installed on this node)\n");
         return;
     }
     if (pipe2(pair, O_CLOEXEC) < 0) {
@@ -337,7 +337,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         if (i < begun && stack->helper == 0)
             continue; /* it has been told */
         helper_end(stack);
-        evbuffer_add_printf(stack->text, "(not %s within %d s)\n", i < begun ? "done" : "begun",
+        evbuffer_add_printf(stack->text, "(not %s within %d s)\n", i < begun ? "finished" : "started",
                             STACKS_S);
         tell(stack);
     }

@@ -92,8 +92,8 @@ static int check_name(struct agent *agent, struct failure *failure)
         (other = name_lock_holder(agent->plan.run_id)) == NULL)
         return 0;
     failure_set(failure, EXIT_CREATE,
-                "muster stop ends it, where it was launched; or take another --name",
-                "a run of the same name goes on there: %s", other);
+                "end it with muster stop where it was launched, or choose another --name",
+                "a run with the same name is running there: %s", other);
     free(other);
     return -1;
 }

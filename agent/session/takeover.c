@@ -27,9 +27,8 @@ void takeover_begin(struct agent *agent)
     guard_events_stop_reading(agent);
     takeover->is_on = true;
     failure_set(&failure, EXIT_LOST, "",
-                "muster's guard process %s; everything that it had started on this node is being"
-                " ended",
-                agent->guard.was_silent ? "stood still (stopped, or held by a debugger?)"
+                "muster's guard process %s; muster ends everything it started on this node",
+                agent->guard.was_silent ? "did not run (stopped, or held by a debugger?)"
                                         : "was killed");
     stop_init(&takeover->stop, &agent->guard.contain, getpid());
     takeover->again = evtimer_new(agent->base, again_cb, agent);
