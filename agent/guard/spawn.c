@@ -21,7 +21,7 @@
 #include "fd.h"
 #include "xalloc.h"
 
-/* Ranks first, agent last, when the kernel runs out of memory. */
+/* The OOM score of ranks: the kernel kills them before the agent. */
 #define OOM_SCORE_OF_RANKS 500
 
 /* The memfd: this, then path, cwd, arguments and environment, each ended by
@@ -97,7 +97,7 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
     failure.step = SPAWN_BIND;
     if (spec.cpus_size > 0 && sched_setaffinity(0, spec.cpus_size, spec.cpus) < 0)
         goto failed;
-    /* Late, so that nothing undoes it; the parent may have died before. */
+    /* This late, so that nothing resets it. The parent may have died before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -171,9 +171,9 @@ static int unpack(int fd, struct unpacked *spec)
     return 0;
 }
 
-/* Input from /dev/null, output into the pipes, PMI where PMI_FD says. The
- * originals are close-on-exec; they may sit on one of the numbers wanted, so
- * they move away first. */
+/* Input from /dev/null, output into the pipes, PMI at PMI_FD. The originals are
+ * close-on-exec. One of them may have a number that is needed here, so they are moved away
+ * first. */
 static int take_descriptors(const int fds[SPAWN_FDS])
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -195,8 +195,8 @@ static int move_up(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
 }
 
-/* By the system call: glibc keeps two signals to itself, which whoever started us
- * may have ignored all the same. An all-zero action is SIG_DFL. */
+/* By the system call: glibc reserves two signals for itself, and whoever started us may have
+ * ignored those too. An all-zero action is SIG_DFL. */
 static void reset_signals(void)
 {
     static const unsigned long default_action[8];

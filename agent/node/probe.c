@@ -26,10 +26,10 @@ struct probe {
     void                 *arg;
     unsigned char         token[CALL_TOKEN_BYTES];
     int                   listen_fd;
-    struct event         *caller; /* somebody calls */
-    struct event         *rest;   /* nobody could be let in, for want of a descriptor */
-    struct event         *late;   /* listening is over */
-    struct connect_probe *tries;  /* NULL: none are under way */
+    struct event         *caller; /* a connection came */
+    struct event         *rest;   /* accept() failed for want of a descriptor */
+    struct event         *late;   /* the end of listening */
+    struct connect_probe *tries;  /* NULL: none in progress */
     struct held_port      held;
 };
 
@@ -71,7 +71,7 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
     const char *op = json_string_value(json_object_get(body, "op"));
 
     if (op != NULL && strcmp(op, "peers") == 0)
-        return peers_begin(probe, body, err); /* the others call us meanwhile */
+        return peers_begin(probe, body, err); /* other nodes still connect to us */
     probe_end(probe);
     if (op != NULL && strcmp(op, "listen") == 0)
         return listen_begin(probe, body, err);
@@ -134,11 +134,11 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)what;
     if (caller < 0) {
-        event_del(probe->caller); /* it would be ready again at once */
+        event_del(probe->caller); /* it would be readable again at once */
         xevent_add(probe->rest, &rest);
         return;
     }
-    /* 16 bytes always fit the buffer of a fresh connection. */
+    /* 16 bytes always fit the buffer of a new connection. */
     send(caller, probe->token, sizeof probe->token, MSG_NOSIGNAL);
     close(caller);
 }
@@ -193,7 +193,7 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     return 0;
 }
 
-/* In the order asked: the launcher prefers the first that all nodes reach. */
+/* In the order of the request: the launcher prefers the first that all nodes reach. */
 static void reached_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;

@@ -21,7 +21,7 @@
 #include "node/facts.h"
 #include "xalloc.h"
 
-#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones are "..." */
+#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones end in "..." */
 
 static void        overlay(struct strlist *env, const struct strlist *over,
                            bool only_absent);
@@ -160,7 +160,7 @@ int prepare_pid_file(const char *path, struct failure *failure)
     if (fd >= 0 && close(fd) < 0 && why == 0)
         why = errno;
     if (why != 0 && fd >= 0)
-        unlink(path); /* an empty one would be in the way of the next run */
+        unlink(path); /* an empty file would block the next run */
     return why == 0 ? 0 : failure_set(failure, EXIT_CREATE, "",
                                       "cannot create the pid file %s: %s", path, strerror(why));
 }
@@ -181,8 +181,8 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
     }
 }
 
-/* What another process manager left in our environment must not reach the
- * ranks: MPICH would believe it. */
+/* Variables of another process manager in our environment must not reach the ranks: MPICH
+ * would believe them. */
 static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
@@ -212,7 +212,7 @@ static void env_drop(struct strlist *env, const char *name)
         }
 }
 
-/* pdsh would have given it to a shell. */
+/* pdsh passes its command to a shell, muster does not. */
 static const char *find_hint(const char *name, char *hint, size_t size)
 {
     bool fits = strlen(name) <= SHOWN_MAX && strchr(name, '\'') == NULL;
@@ -226,7 +226,7 @@ static const char *find_hint(const char *name, char *hint, size_t size)
     return hint;
 }
 
-/* 0, or why not. */
+/* 0, or errno. */
 static int executable(const char *path)
 {
     struct stat about;

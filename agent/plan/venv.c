@@ -36,7 +36,8 @@ struct venv {
     int              stderr_fd;
     struct event    *stderr_event, *late;
     struct evbuffer *stderr_text;
-    void           (*done)(const struct strlist *, const struct failure *, void *); /* NULL: called */
+    /* NULL: it was called. */
+    void           (*done)(const struct strlist *, const struct failure *, void *);
     void            *arg;
 };
 
@@ -216,14 +217,16 @@ static int check_end(struct venv *venv, const struct guard_message *end, struct 
 /* The shell wrote through our open file, so its position tells how much that is. */
 static int read_out(struct venv *venv, struct strlist *env, struct failure *failure)
 {
-    off_t  size = lseek(venv->out_fd, 0, SEEK_CUR);
-    char  *bytes = xmalloc((size_t)size + 1);
-    int    rc = -1;
+    off_t size = lseek(venv->out_fd, 0, SEEK_CUR);
+    char *bytes = xmalloc((size_t)size + 1);
+    int   rc = -1;
 
     if (size > 0 && pread(venv->out_fd, bytes, (size_t)size, 0) == size)
         rc = strlist_unpack(env, bytes, (size_t)size);
     free(bytes);
-    return rc == 0 ? 0 : fail(venv, failure, "bash printed no environment (%zu bytes)", (size_t)size);
+    if (rc < 0)
+        fail(venv, failure, "bash printed no environment (%zu bytes)", (size_t)size);
+    return rc;
 }
 
 static int fail(struct venv *venv, struct failure *failure, const char *format, ...)

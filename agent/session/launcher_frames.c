@@ -1,4 +1,5 @@
-/* launcher_frames.c - what the launcher says, and what follows from it
+/* launcher_frames.c - frames from the launcher: in which state each may come, and what it
+ * does
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,7 +14,7 @@
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_signal,
     take_stop, take_ack;
 
-/* What the launcher may send. from, to: the states in which it makes sense. */
+/* The frames that the launcher may send. from, to: the states in which they make sense. */
 static const struct {
     frame_f         *take;
     bool             is_json;
@@ -52,7 +53,7 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     if (agent->ranks.count > 0 && frame->generation != agent->generation && !timeless)
         return 0;
     if (agent->state < frames[frame->type].from || agent->state > frames[frame->type].to) {
-        /* A frame may cross with our end; before that it is a mistake. */
+        /* It may have crossed with our end; before the end it is a mistake. */
         return agent->state >= AGENT_ENDING
                    ? 0 : err_set(err, "%s frame at the wrong time", frame_name(frame->type));
     }
@@ -85,7 +86,7 @@ static int take_ping(struct agent *agent, const struct frame *frame, const json_
     return 0;
 }
 
-/* That it came is all that counts; see heard_ns. */
+/* Only its arrival counts; see heard_ns. */
 static int take_pong(struct agent *agent, const struct frame *frame, const json_t *body,
                      struct error *err)
 {

@@ -82,7 +82,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
     return 0;
 }
 
-/* The same job twice on the same GPUs is a slip more often than a wish. */
+/* The same job twice on the same GPUs is usually a mistake. */
 static int check_name(struct agent *agent, struct failure *failure)
 {
     char *other;
