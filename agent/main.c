@@ -1,6 +1,6 @@
 /* main.c - muster-agent: muster's part on each node
  *
- * People start muster; muster starts this, over SSH or by fork, and speaks
+ * Users start muster; muster starts this program, over SSH or by fork, and speaks
  * doc/PROTOCOL with it over standard input and output.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     return agent_run(nonce);
 }
 
-/* The exit status when there is nothing to run, else -1. */
+/* The exit status if there is nothing to run, else -1. */
 static int read_arguments(int argc, char **argv, const char **nonce)
 {
     static const struct option options[] = {
@@ -66,14 +66,14 @@ static int read_arguments(int argc, char **argv, const char **nonce)
     if (*nonce != NULL && is_nonce(*nonce) && optind == argc)
         return -1;
     fputs("usage: muster-agent --nonce HEX\n"
-          "muster starts this on each node; there is nothing to do with it by hand.\n"
+          "muster starts it on each node; do not run it by hand.\n"
           "See muster(1) and muster-agent(8).\n", stderr);
     return EXIT_USAGE;
 }
 
-/* Out of the opening line (doc/PROTOCOL section 1), where the login shell has
- * started us directly: all of it, and nothing behind it, which is not there
- * before we have answered. NULL when there is none. */
+/* From the opening line (doc/PROTOCOL section 1), if the login shell has started us
+ * directly. Reads all of the line and nothing behind it, since the launcher waits for our
+ * answer. NULL if there is none. */
 static const char *read_nonce(void)
 {
     static char line[256];
@@ -86,7 +86,7 @@ static const char *read_nonce(void)
             return NULL;
         used += (size_t)got;
     }
-    line[FRAME_NONCE_CHARS] = '\0'; /* a blank stood there */
+    line[FRAME_NONCE_CHARS] = '\0'; /* in place of a blank */
     return line;
 }
 
@@ -96,10 +96,9 @@ static bool is_nonce(const char *text)
            strspn(text, "0123456789abcdef") == FRAME_NONCE_CHARS;
 }
 
-/* Away from the terminal, whose Ctrl-C is for muster to decide about, and from
- * whatever descriptors came along, or signals that a login shell had blocked or
- * ignored. The kernel, out of memory, shall take a rank first: lower our score
- * where that is allowed. */
+/* Leave the terminal, whose Ctrl-C muster handles, and drop inherited descriptors and
+ * signals that a login shell had blocked or ignored. If memory runs out the kernel should
+ * kill a rank first: lower our score if that is allowed. */
 static void detach(void)
 {
     sigset_t none;
@@ -107,13 +106,13 @@ static void detach(void)
 
     setsid();
     fd_close_from(3);
-    /* 0 to 2 must be something, or the sockets made next would take their place. */
+    /* 0 to 2 must be open, or the next sockets would get these numbers. */
     do
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     while (fd >= 0 && fd <= 2);
     close(fd);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a rank's file that is too large is as a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* treat a file that is too large as a full disk */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
@@ -122,8 +121,8 @@ static void detach(void)
     fd_write_file("/proc/self/oom_score_adj", "-500");
 }
 
-/* Blocks of 128 KiB carry the output: keep them on the heap, not in a mapping
- * of their own each time, and do not give the heap back in between. */
+/* Blocks of 128 KiB carry the output: keep them on the heap instead of in a mapping each,
+ * and do not return heap memory in between. */
 static void tune_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);

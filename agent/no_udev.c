@@ -1,8 +1,8 @@
-/* no_udev.c - libudev's functions that a static libhwloc asks for
+/* no_udev.c - stubs for the libudev functions that a static libhwloc needs
  *
- * Distributions ship libhwloc.a but no libudev.a. hwloc uses udev only for the
- * names of disks and has another way when there is none, so these say that
- * there is none. Compiled into the static agent only.
+ * Distributions ship libhwloc.a but no libudev.a. hwloc uses udev only for names of disks,
+ * and does without if there is none, which is what these stubs report. Only the static
+ * agent has them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

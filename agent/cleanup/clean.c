@@ -21,17 +21,17 @@
 #include "xevent.h"
 
 #define LOOK_MS     20.0
-#define STUCK_S     10.0 /* what survives KILL so long is reported as left */
-#define STUCK_LOST_S 5.0 /* the same of orphans, for which a run waits: see ORPHAN_CLEANUP_S */
+#define STUCK_S     10.0 /* then what survives KILL is reported as left */
+#define STUCK_LOST_S 5.0 /* the same for orphans; a run waits for it: see ORPHAN_CLEANUP_S */
 #define GRACE_MAX_S 86400.0
-#define MORE_BYTES  64 /* of the answer, for "more" */
+#define MORE_BYTES  64 /* that the answer needs for "more" */
 
 struct clean {
     struct orphans orphans;
     bool           kill;
-    bool           only_orphans; /* only what no agent looks after any more */
-    bool           has_more;     /* than the answer will tell of */
-    char          *run;          /* NULL: all that is stale */
+    bool           only_orphans; /* only processes without an agent */
+    bool           has_more;     /* than the answer says */
+    char          *run;          /* NULL: of any run */
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
     struct event  *again;
@@ -63,7 +63,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     struct clean        *clean;
 
     if ((run != NULL && !json_is_string(run)) || grace_s < 0 || grace_s > GRACE_MAX_S) {
-        err_set(err, "CLEAN frame: \"run\" or \"grace_s\" makes no sense");
+        err_set(err, "CLEAN frame: \"run\" or \"grace_s\" is invalid");
         return NULL;
     }
     clean = xcalloc(1, sizeof *clean);
@@ -114,7 +114,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
             clean->has_more = true;
             orphans_forget_gone(&clean->orphans);
         }
-        orphans_look(&clean->orphans); /* what they have started meanwhile */
+        orphans_look(&clean->orphans); /* what they started in between */
         is_over = all_gone(clean);
         ask_to_end(clean);
     }
@@ -127,7 +127,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     xevent_add(clean->again, &pause);
 }
 
-/* Those that are known. */
+/* Of the processes known so far. */
 static bool all_gone(struct clean *clean)
 {
     size_t i;
@@ -139,8 +139,8 @@ static bool all_gone(struct clean *clean)
     return true;
 }
 
-/* Orphans are not asked: the kernel may be about to end them, as it does with all that had
- * the guard for the first process of their namespace. */
+/* Orphans get no TERM: if the guard was the first process of their namespace, the kernel is
+ * about to kill them anyway. */
 static void ask_to_end(struct clean *clean)
 {
     if (!clean->kill || clean->only_orphans)
@@ -149,8 +149,8 @@ static void ask_to_end(struct clean *clean)
     signal_targets(clean, SIGTERM);
 }
 
-/* Stopped first, they start nothing more; and with an agent goes all that is below it, also
- * what does not tell whose it is. */
+/* SIGSTOP first, so that they start nothing more. With an agent, everything below it is
+ * killed, also processes that do not carry the run's id. */
 static void kill_targets(struct clean *clean)
 {
     const struct containment none = { 0 };
@@ -173,7 +173,7 @@ static void signal_targets(struct clean *clean, int signal)
             orphan_signal(&clean->orphans.item[i], signal);
 }
 
-/* --- what came of it -------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------- */
 
 static void finish(struct clean *clean)
 {
@@ -184,7 +184,7 @@ static void finish(struct clean *clean)
         if (is_told(clean, &clean->orphans.item[i]))
             json_array_append_new(processes, json_of(&clean->orphans.item[i]));
     if (clean->only_orphans)
-        stale_files_remove_groups(); /* they were in one */
+        stale_files_remove_groups(); /* their processes were in one */
     stale = clean->run != NULL ? json_array() : stale_files_list(clean->kill);
     clean->has_more = clean->has_more || orphans_are_full(&clean->orphans) ||
                       json_array_size(stale) == STALE_FILES_MAX;
@@ -196,7 +196,8 @@ static void finish(struct clean *clean)
     clean->done(body, clean->arg);
 }
 
-/* To what a frame holds: a name of control characters takes six times its size in JSON. */
+/* Cut the answer down to the size of a frame: in JSON a name of control characters takes six
+ * times its size. */
 static bool shorten(json_t *body)
 {
     static const char *const lists[] = { "processes", "shm", "stale_files", "gpu_holders" };
@@ -217,7 +218,7 @@ static bool shorten(json_t *body)
     return is_cut;
 }
 
-/* The agent of a run stands for it; a healthy one without is just starting. */
+/* A run's agent is listed for its run. A healthy one without ranks is just starting. */
 static bool is_told(const struct clean *clean, const struct orphan *orphan)
 {
     if (orphan->is_spared || !is_of_run(clean, orphan) ||
@@ -227,7 +228,8 @@ static bool is_told(const struct clean *clean, const struct orphan *orphan)
     return !clean->only_orphans || is_awaited(clean, orphan);
 }
 
-/* Nothing of ours to end, since its guard does that, but we say when it is done. */
+/* Also those that their guard is ending: there is nothing for us to do, but we say when they
+ * are gone. */
 static bool is_awaited(const struct clean *clean, const struct orphan *orphan)
 {
     return is_target(clean, orphan) || (clean->kill && clean->only_orphans && orphan->is_draining &&
@@ -247,7 +249,7 @@ static bool is_of_run(const struct clean *clean, const struct orphan *orphan)
     return clean->run == NULL || orphan->is_given_up || strcmp(orphan->run, clean->run) == 0;
 }
 
-/* Files do not tell whose run they are of. */
+/* With a run's id none: files do not show which run they are from. */
 static json_t *list_shm(const struct clean *clean)
 {
     json_t *list, *file;

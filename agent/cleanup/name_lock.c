@@ -19,7 +19,7 @@
 
 #define PREFIX "muster-name-"
 
-static void knock_cb(evutil_socket_t fd, short what, void *arg);
+static void connection_cb(evutil_socket_t fd, short what, void *arg);
 static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
 static bool is_of_this_user(const char *plate);
 
@@ -42,7 +42,7 @@ struct event *name_lock_take(struct event_base *base, const char *run_id)
         close(fd);
         return NULL;
     }
-    name_lock = xevent_new(base, fd, knock_cb, NULL);
+    name_lock = xevent_new(base, fd, connection_cb, NULL);
     xevent_watch(name_lock, EV_READ);
     return name_lock;
 }
@@ -58,8 +58,9 @@ void name_lock_release(struct event *name_lock)
     close(fd);
 }
 
-/* Left alone they would fill the queue, and the next one take this for a dead socket. */
-static void knock_cb(evutil_socket_t fd, short what, void *arg)
+/* Connections that nobody accepts would fill the queue, and the next caller would take this
+ * for a dead socket. */
+static void connection_cb(evutil_socket_t fd, short what, void *arg)
 {
     int caller;
 
@@ -85,7 +86,7 @@ char *name_lock_holder(const char *run_id)
     return found;
 }
 
-/* What is between the prefix and the pid. */
+/* The part between the prefix and the pid. */
 static bool run_of(const char *plate, char run[RUNID_MAX + 1])
 {
     const char *id = plate + strlen(PREFIX), *pid = strrchr(id, '-');

@@ -1,11 +1,11 @@
-/* name_lock.h - that a run with a name is on this machine, for others of that name to see
+/* name_lock.h - keep a second run of the same --name off this machine
  *
- * A listening abstract Unix socket, whose callers are turned away:
+ * A listening abstract Unix socket that closes every connection at once:
  *
  *     @muster-name-RUN-PID
  *
- * It is there exactly as long as its agent. Anybody can make one: only those of one's own
- * user count.
+ * It exists exactly as long as its agent. Any user can make such a socket: only those of
+ * our own user count.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_NAME_LOCK_H
@@ -13,12 +13,13 @@
 
 #include <event2/event.h>
 
-/* Put one up, if the run has a name; NULL: none, and taking that down is fine. */
+/* Take the lock, if the run has a name. NULL: the run has none, or it failed;
+ * name_lock_release(NULL) is fine. */
 struct event *name_lock_take(struct event_base *base, const char *run_id);
 void          name_lock_release(struct event *name_lock);
 
-/* Another run of this user with that name, whose id the caller frees; NULL: there is none. Ask
- * with one's own put up: of two that begin at once, one at least sees the other. */
+/* Another run of this user with that name, whose id the caller frees; NULL: none. Take the
+ * lock first, then ask: of two runs that start at once, at least one then sees the other. */
 char *name_lock_holder(const char *run_id);
 
 #endif

@@ -48,7 +48,7 @@ void orphans_look(struct orphans *orphans)
     bool             ourselves;
 
     if (orphans->item == NULL)
-        orphans->item = xcalloc(1, sizeof *orphans->item); /* the end of none, too, is somewhere */
+        orphans->item = xcalloc(1, sizeof *orphans->item); /* item + count is a pointer then */
     processes_all(&all);
     for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
         one = (struct orphan){ .process = all.item[i] };
@@ -126,8 +126,8 @@ void orphan_signal(struct orphan *orphan, int signal)
 
 /* --- what a process is ------------------------------------------------------ */
 
-/* To us; run is filled for a rank. What only looks like an agent is none that we could
- * end, but what is below it may have one. */
+/* What the process is to us; run is filled for a rank. A process that only looks like an
+ * agent must not be ended, but processes below it may have an agent in it. */
 static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
 {
     uid_t uid;
@@ -143,7 +143,7 @@ static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
-/* Started in the way the launcher does. */
+/* Started as the launcher starts an agent. */
 static bool looks_like_agent(pid_t pid)
 {
     char    path[64], line[PATH_MAX + 64];
@@ -155,8 +155,8 @@ static bool looks_like_agent(pid_t pid)
            strcmp(line + strlen(line) + 1, "--nonce") == 0;
 }
 
-/* The executable says what it is, wherever it was copied to: the same file as ours,
- * or one in a directory that is named by a hash. */
+/* By its executable, wherever that was copied to: the same file as ours, or one in a
+ * directory that is named by a hash. */
 static bool is_agent_file(pid_t pid)
 {
     char        path[64], exe[PATH_MAX], *folder;
@@ -177,7 +177,7 @@ static bool is_agent_file(pid_t pid)
     return folder != NULL && strspn(folder + 1, "0123456789abcdef") == 64;
 }
 
-/* The run that its environment names, into run; false when there is none. */
+/* The run named in its environment; false if there is none. */
 static bool run_of(pid_t pid, char *run)
 {
     const size_t length = strlen(RUN_VARIABLE);
@@ -195,8 +195,8 @@ static bool run_of(pid_t pid, char *run)
     return run[0] != '\0';
 }
 
-/* Whoever asked, and whoever called them: they may themselves carry the variable, when
- * cleaning is what a rank does. */
+/* Us, our ancestors and descendants: they may carry the variable themselves, if a rank calls
+ * muster clean. */
 static bool is_ourselves(const struct processes *all, pid_t pid)
 {
     return descends_from(all, getpid(), pid) || descends_from(all, pid, getpid());
@@ -212,10 +212,10 @@ static bool is_known(const struct orphans *orphans, const struct process *proces
     return false;
 }
 
-/* --- whether its run goes on ------------------------------------------------ */
+/* --- whether its run is running --------------------------------------------- */
 
-/* The agent above a process knows whether its run goes on. The guard is an agent to the
- * eye, but below another one: where that is sick, it is no sign of life. */
+/* The agent above a process shows whether its run is running. A guard looks like an agent,
+ * but has one above it: if that one is sick, the guard is no sign of life. */
 static void judge(struct orphans *orphans, const struct processes *all)
 {
     struct orphan *begin = orphans->item, *end = begin + orphans->count, *one, *agent;
@@ -236,7 +236,7 @@ static void judge(struct orphans *orphans, const struct processes *all)
             one->is_given_up = one->is_given_up || (is_lost && is_stopped(agent));
             has_sick = has_sick || !is_healthy(agent);
             if (is_stopped(agent) && agent->process.parent <= 1)
-                continue; /* as good as gone */
+                continue; /* it will do nothing more */
             one->has_agent = true;
             one->is_draining = one->is_draining || is_lost || agent->process.parent <= 1;
         }
@@ -244,8 +244,8 @@ static void judge(struct orphans *orphans, const struct processes *all)
     }
 }
 
-/* The ranks know the name of their run. Above them is the guard, and above that the agent;
- * further up there may be those of a run in which all of this is a rank. */
+/* Agents get the run's id from their ranks. Above a rank is the guard, above that the agent;
+ * further up there may be those of a run in which all of this is one rank. */
 static void name_agents(const struct orphans *orphans, const struct orphan *rank,
                         const struct processes *all)
 {
@@ -276,8 +276,8 @@ static bool is_same(const struct process *one, const struct process *other)
     return one->pid == other->pid && one->start == other->start;
 }
 
-/* An agent that runs has a launcher, or is about to end. In a container the launcher
- * may be process 1 itself. */
+/* An agent that is not stopped has a launcher, or is about to end. In a container the
+ * launcher may be process 1. */
 static bool is_healthy(const struct orphan *agent)
 {
     char name[32];
@@ -290,16 +290,16 @@ static bool is_healthy(const struct orphan *agent)
     return strcmp(name, "muster\n") == 0 || has_reconnect_socket(agent);
 }
 
-/* By a signal, or a debugger. */
+/* By a signal or a debugger. */
 static bool is_stopped(const struct orphan *agent)
 {
     return agent->process.state == 'T' || agent->process.state == 't';
 }
 
-/* An agent whose SSH session has died is an orphan for the rest of the run, which goes on
- * once the launcher is back: see doc/PROTOCOL, section 6. Its reconnect socket stays open. Anybody can
- * listen under such a name, so it is looked for among what the agent itself has open; it is not
- * knocked at, since a busy agent may be slow to answer. */
+/* An agent whose SSH session has died has no parent until the run ends, but the run
+ * continues once the launcher is back: see doc/PROTOCOL, section 6. Its reconnect socket
+ * stays open. Any process can listen under such a name, so look among the files that the
+ * agent itself has open. Connecting would prove less: a busy agent may be slow to answer. */
 static bool has_reconnect_socket(const struct orphan *agent)
 {
     char          line[512], start[ORPHAN_RUN_ID_MAX + 16];

@@ -1,11 +1,13 @@
-/* orphans.h - processes on this node that are, or once were, of a run of this user
+/* orphans.h - processes on this node that are, or were, of a run of this user
  *
- * A process is of a run when its environment carries MUSTER_RUN_ID, or it is in the run's
- * control group, and its user is ours; the run goes on as long as the agent lives that it
- * descends from. An agent is sick when it is stopped, or has lost its parent and keeps no
- * reconnect socket open for a launcher to come back: a healthy one ends by itself then. One that has lost
- * its parent and is stopped looks after nothing. Nothing is known by its name, and what another
- * user owns is never among them.
+ * A process is of a run if it belongs to our user and its environment has MUSTER_RUN_ID or
+ * it is in the run's control group. The run is running as long as the agent lives that the
+ * process descends from.
+ *
+ * An agent is sick if it is stopped, or if it has lost its parent and has no reconnect
+ * socket open for a launcher to come back to: a healthy agent without a parent ends soon.
+ * An agent that has lost its parent and is stopped takes care of nothing. Names of
+ * processes prove nothing, and other users' processes are never listed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_ORPHANS_H
@@ -17,50 +19,49 @@
 
 #include "node/process.h"
 
-#define ORPHANS_MAX       512 /* of more, only these are looked at, until some are forgotten */
+#define ORPHANS_MAX       512 /* more have to wait for orphans_forget_gone() */
 #define ORPHAN_RUN_ID_MAX 64
 
 enum orphan_what {
     ORPHAN_NONE,
     ORPHAN_RANK,
-    ORPHAN_AGENT, /* or a guard, which looks the same and is below one */
+    ORPHAN_AGENT, /* or a guard, which looks the same but has an agent above it */
 };
 
 struct orphan {
     struct process   process;
     enum orphan_what what;
     char             run[ORPHAN_RUN_ID_MAX]; /* "": not known */
-    bool             has_agent;   /* it is one, or below one, though perhaps a sick one */
-    bool             is_running;  /* of a run that goes on */
-    bool             is_draining; /* its agent, or guard, has lost its parent and ends it */
-    bool             is_given_up; /* the agent that was given up, or was below it, and that is
-                                     stopped; if it is not, it is leaving */
-    bool    is_spared;            /* we descend from it, or may not know: never to be touched */
-    bool    is_signalled;         /* by us */
-    bool    is_gone;
-    json_t *about;
+    bool             has_agent;    /* it is an agent or below one, though perhaps a sick one */
+    bool             is_running;   /* its run is running */
+    bool             is_draining;  /* its agent or guard has lost its parent and is ending it */
+    bool             is_given_up;  /* its agent, or it, was given up, and that agent is stopped */
+    bool             is_spared;    /* we descend from it, or must not touch it */
+    bool             is_signalled; /* we sent it a signal */
+    bool             is_gone;
+    json_t          *about;
 };
 
 struct orphans {
     struct orphan *item;
     size_t         count;
-    struct process given_up; /* an agent that its launcher cannot reach any more, by pid and
-                                start: set it before the first look. pid 0: none */
+    struct process given_up; /* an agent, by pid and start; set it before the first look. pid 0:
+                                none */
 };
 
-/* Add what was not there the last time. We ourselves, what we descend from and our own
- * descendants are left out; agents among them are there as spared. */
+/* Add processes that were not there the last time. We ourselves, our ancestors and our
+ * descendants are left out; agents among them are listed as spared. */
 void orphans_look(struct orphans *orphans);
 void orphans_clear(struct orphans *orphans);
 bool orphans_are_full(const struct orphans *orphans);
-/* Those that are gone make room. */
+/* Drop those that are gone, to make room. */
 void orphans_forget_gone(struct orphans *orphans);
 
-/* Look whether they are still there, and whose they are by now; new ones are not seen. */
+/* Update the listed processes; new ones are not added. */
 void orphans_refresh(struct orphans *orphans);
 
-/* Number and start time make it the same process (process_signal holds it while it
- * looks); what it is to us is asked again, since it may have become another program. */
+/* Send a signal to exactly this process: pid and start time must match, and it must still be
+ * what it was, since it may have executed another program. */
 void orphan_signal(struct orphan *orphan, int signal);
 
 #endif

@@ -19,9 +19,9 @@
 #include "runid.h"
 #include "xalloc.h"
 
-#define GROUPS_DEEP 16    /* folders below each other, of control groups */
+#define GROUPS_DEEP 16    /* of nested control groups */
 #define GROUPS_MOST 50000
-#define PART_OLD_S  60    /* a copy that is being sent grows all the time */
+#define PART_OLD_S  60    /* a copy that is being sent grows all the time; this one does not */
 
 struct stale {
     json_t *list;
@@ -138,7 +138,7 @@ static void add_parts(struct stale *stale, const char *base)
         closedir(dir);
 }
 
-/* Each is called as the nonce of its connection is, behind a dot. */
+/* Its name is a dot and the nonce of its connection. */
 static void add_parts_in(struct stale *stale, const char *folder)
 {
     DIR           *dir = opendir(folder);

@@ -1,9 +1,9 @@
-/* stale_files.h - what is left on a node of muster's own when it was killed there
+/* stale_files.h - what muster itself has left on a node where it was killed
  *
  *     group  a control group without processes, whose guard is dead
- *     file   a part of muster-agent, whose sending broke off
+ *     file   a part of muster-agent, from a copy that broke off
  *
- * All of it belongs to this user and takes next to no room, but stays until somebody
+ * All of it belongs to this user and takes almost no space, but stays until somebody
  * removes it.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,13 +14,13 @@
 
 #include <jansson.h>
 
-#define STALE_FILES_MAX 256 /* things reported, and removed, at a time */
+#define STALE_FILES_MAX 256 /* reported, and removed, at a time */
 
-/* [{"what":"group", "path":"/sys/fs/cgroup/...", "gone":false}, ...] remove: it is tried,
- * and gone says whether. */
+/* [{"what":"group", "path":"/sys/fs/cgroup/...", "gone":false}, ...]. remove: try to remove
+ * each; gone says whether it worked. */
 json_t *stale_files_list(bool remove);
 
-/* Only control groups, and without a word. */
+/* Remove only control groups; report nothing. */
 void stale_files_remove_groups(void);
 
 #endif

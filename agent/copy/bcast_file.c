@@ -13,8 +13,8 @@
 
 #include "fd.h"
 
-/* A disk may take long over what it was given. So that we never wait for more than this
- * much, and are not taken for dead, it is made to write while more comes. */
+/* A disk may take long to write what it was given. Make it write while more comes in, so
+ * that we never wait for more than this much and are not taken for dead. */
 #define WRITE_BEHIND (8u << 20)
 
 static const char *give_up(struct bcast_file *file, const char *what);
@@ -52,8 +52,8 @@ const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t 
     return NULL;
 }
 
-/* Wait for what was begun the last time, and begin with the rest. An error is told of only
- * once, so it must not get lost here; that a file system cannot do this is none. */
+/* Wait for the part begun the last time, then begin with the rest. An error is reported only
+ * once, so it must not get lost here. A file system that cannot do this is no error. */
 static int write_behind(struct bcast_file *file)
 {
     const unsigned wait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
@@ -67,7 +67,7 @@ static int write_behind(struct bcast_file *file)
     return 0;
 }
 
-/* The mode comes late: it may forbid us to write. */
+/* The mode is set last: it may forbid us to write. */
 const char *bcast_file_finish(struct bcast_file *file)
 {
     const struct timespec   times[2] = { { .tv_nsec = UTIME_OMIT }, file->mtime };

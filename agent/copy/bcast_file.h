@@ -1,10 +1,10 @@
-/* bcast_file.h - one file of muster bcast while it comes
+/* bcast_file.h - one file of muster bcast while it is being received
  *
- * It has a name of its own until all of it is on the disk, and only then its true one:
- * nobody ever sees half of it, and what was there before stays until then.
+ * It has a temporary name until all of it is on the disk, and gets its own name then: no
+ * process ever sees half of it, and the old file stays until then.
  *
- * What fails names what could not be done ("create", "write"), and errno says why; then
- * the file is dropped already.
+ * A failure returns what could not be done ("create", "write"), with errno as the reason;
+ * the file is dropped then.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BCAST_FILE_H
@@ -19,8 +19,8 @@
 #include "entry.h"
 
 struct bcast_file {
-    int             dir_fd, fd;     /* fd -1: there is none */
-    uint64_t        written, begun; /* up to begun the disk was told to write */
+    int             dir_fd, fd;     /* fd -1: no file */
+    uint64_t        written, begun; /* the disk was told to write up to begun */
     uint32_t        mode;
     struct timespec mtime;
     char            temporary[SAFE_TEMPORARY_BYTES];
@@ -30,13 +30,13 @@ struct bcast_file {
 void bcast_file_init(struct bcast_file *file);
 bool bcast_file_is_open(const struct bcast_file *file);
 
-/* Takes place->dir_fd over. NULL, or what could not be done. */
+/* Takes over place->dir_fd. NULL, or what could not be done. */
 const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
                              const struct entry *entry);
 const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t size);
 const char *bcast_file_finish(struct bcast_file *file);
 
-/* It does not come after all. */
+/* The rest is not coming. */
 void bcast_file_drop(struct bcast_file *file);
 
 #endif

@@ -29,7 +29,7 @@ struct bcast_receive {
     char                            dir[ENTRY_PATH_MAX + 1]; /* the last directory that has come */
     char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
     struct bcast_file file;
-    uint32_t          number; /* of that file */
+    uint32_t          number; /* of the file */
     uint64_t          left;   /* bytes of it that have not come; thrown away once it has failed */
 };
 
@@ -100,7 +100,7 @@ static int make_dirs(const char *path)
             *slash = '\0';
         rc = mkdir(copy, 0777) < 0 && errno != EEXIST ? -1 : 0;
         if (rc < 0 && access(copy, F_OK) == 0)
-            rc = 0; /* on a file system that takes nothing, but has it */
+            rc = 0; /* a read-only file system may say this of a directory that exists */
         if (slash != NULL)
             *slash = '/';
     }
@@ -116,7 +116,7 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     int                 rc;
 
     if (receiver->root_fd < 0)
-        return err_set(err, "entries of no tree");
+        return err_set(err, "ENTRIES frame without a tree");
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
         if (receiver->next == ENTRIES_MAX)
             return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
@@ -127,9 +127,9 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     return rc;
 }
 
-/* Each directory comes before what is in it, and all that is in it comes before the next
- * one beside it. So whatever is not in the last directory or above is below something
- * that is none: a link or a file. */
+/* A directory is sent before its contents, and its contents before the next entry beside it.
+ * So an entry that is not in the last directory or one above it is below something that is
+ * not a directory: a link or a file. */
 static int check_place(const struct bcast_receive *receiver, const struct entry *entry,
                        struct error *err)
 {
@@ -138,7 +138,7 @@ static int check_place(const struct bcast_receive *receiver, const struct entry 
 
     if (size > 0 && (strncmp(entry->path, receiver->dir, size) != 0 ||
                      (receiver->dir[size] != '/' && receiver->dir[size] != '\0')))
-        return err_set(err, "%.400s: comes without its directory", entry->path);
+        return err_set(err, "%.400s: its directory was not sent", entry->path);
     return 0;
 }
 
@@ -150,7 +150,7 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
     if (entry->type == ENTRY_DIR)
         snprintf(receiver->dir, sizeof receiver->dir, "%s", entry->path);
     if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
-        return; /* that its directory is missing has been said */
+        return; /* already reported for its directory */
     if (safe_find(receiver->root_fd, entry->path, &place) < 0) {
         fail(receiver, number, "find the directory", errno);
         return;
@@ -183,8 +183,8 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
-/* One that we cannot write into is of no use; the group that it has from its own
- * directory stays. */
+/* A directory that we cannot write into is of no use. Its group stays the one inherited from
+ * its parent. */
 static int set_dir_mode(const struct safe_place *place, uint32_t mode)
 {
     struct stat now;
@@ -198,7 +198,7 @@ static int set_dir_mode(const struct safe_place *place, uint32_t mode)
     return rc;
 }
 
-/* Is it the directory that is here already? */
+/* Does the directory exist already? */
 static int check_dir(const struct safe_place *place)
 {
     struct stat now;
@@ -232,7 +232,7 @@ static void take_link(struct bcast_receive *receiver, const struct safe_place *p
 
 /* --- files ------------------------------------------------------------------ */
 
-/* Not when it is there already; nor when something is in its way, which is told of. */
+/* False if the same file is there already, or if something is in its way, which is reported. */
 static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number)
 {
@@ -255,7 +255,7 @@ static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *p
 
 static bool same_time(const struct timespec *here, const struct timespec *there)
 {
-    /* Some file systems keep whole seconds only. */
+    /* Some file systems store whole seconds only. */
     return here->tv_sec == there->tv_sec &&
            (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
 }
@@ -270,11 +270,11 @@ int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body
     if (rc < 0)
         return -1;
     if (rc == 0 || reader.left > 0 || entry.type != ENTRY_FILE)
-        return err_set(err, "a FILE frame that is not of one file of a tree");
+        return err_set(err, "FILE frame: not exactly one file of a tree");
     if (receiver->left > 0)
-        return err_set(err, "a file begins in the middle of another one");
+        return err_set(err, "FILE frame before the end of the last file");
     if (get_u32(body) >= receiver->next)
-        return err_set(err, "file %u was never spoken of", get_u32(body));
+        return err_set(err, "file %u was never announced", get_u32(body));
     receiver->number = get_u32(body);
     receiver->left = entry.size;
     begin_file(receiver, &entry);
@@ -290,7 +290,7 @@ int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body
 
     if (size > receiver->left)
         return err_set(err, "more bytes than the file has");
-    if (size == 0) { /* it has changed while it was read */
+    if (size == 0) { /* the sender read a file that was changing */
         bcast_file_drop(&receiver->file);
         receiver->left = 0;
         return 0;
@@ -316,7 +316,7 @@ static void begin_file(struct bcast_receive *receiver, const struct entry *entry
         fail(receiver, receiver->number, what, errno);
 }
 
-/* That it has failed before was said then. */
+/* A failure before this was reported then. */
 static void finish_file(struct bcast_receive *receiver)
 {
     const char *what =
@@ -335,22 +335,22 @@ static void fail(struct bcast_receive *receiver, uint32_t number, const char *wh
 
     switch (error) {
     case ELOOP:
-        why = "a symbolic link is there, and is not followed";
+        why = "a symbolic link is in the way";
         break;
     case ENOTDIR:
-        why = "a file is there, and no directory";
+        why = "a file is in the way";
         break;
     case EISDIR:
-        why = "a directory is there";
+        why = "a directory is in the way";
         break;
     case EEXIST:
-        why = "a device, pipe or socket is there";
+        why = "a device, pipe or socket is in the way";
         break;
     }
     receiver->ops->failed(number, what, why, is_all, receiver->arg);
 }
 
-/* dir itself is not. */
+/* dir itself does not count. */
 static bool is_below(const char *path, const char *dir)
 {
     size_t size = strlen(dir);

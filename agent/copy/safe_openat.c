@@ -52,7 +52,7 @@ static int open_dir(int root, const char *path)
                         : walk(root, path);
 }
 
-/* Containers answer EPERM to system calls that they do not know. */
+/* Some containers answer EPERM to system calls that they do not know. */
 static bool kernel_can(void)
 {
     static int      can = -1; /* not known yet */
@@ -92,7 +92,7 @@ static int walk(int root, const char *path)
     return dir;
 }
 
-/* One name: O_DIRECTORY makes of a symbolic link what is no directory. */
+/* One name. With O_DIRECTORY a symbolic link fails as "not a directory". */
 static int step(int dir, const char *name)
 {
     struct stat what;

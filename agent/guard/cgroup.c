@@ -23,7 +23,7 @@
 #include "xalloc.h"
 
 #define GROUPS_DEEP 32 /* below each other */
-#define NO_RUN "0" /* whose id is no name for a directory */
+#define NO_RUN "0" /* whose id cannot be a directory name */
 
 static bool name_in(const char *path, char *run_id, size_t size);
 static bool any_group(const char *path, int depth, bool (*look)(const char *path));
@@ -49,8 +49,8 @@ bool cgroup_enter(const struct cgroup *cgroup)
     return cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.procs", "0");
 }
 
-/* Kernels before 5.14 have no cgroup.kill: then freeze, which holds for the groups below
- * too, so that nobody can fork meanwhile, kill one by one, thaw. */
+/* Kernels before 5.14 have no cgroup.kill. Freeze then, which includes the groups below, so
+ * that nothing can fork; kill one by one; thaw. */
 void cgroup_kill(const struct cgroup *cgroup)
 {
     if (cgroup->path[0] == '\0' || write_in(cgroup->path, "cgroup.kill", "1"))
@@ -64,7 +64,7 @@ bool cgroup_is_empty(const struct cgroup *cgroup)
     return cgroup->path[0] == '\0' || !any_group(cgroup->path, GROUPS_DEEP, has_members);
 }
 
-/* The kernel lets go of the last process a moment after it was reaped. */
+/* The kernel releases the group a moment after its last process was reaped. */
 bool cgroup_remove(struct cgroup *cgroup)
 {
     const struct timespec moment = { .tv_nsec = 1000000 };
@@ -127,7 +127,7 @@ bool cgroup_own(const char *controller, char *path, int size)
     return true;
 }
 
-/* In "4:cpu,memory:/a/b" or "0::/a/b", the part behind the second colon. */
+/* The part after the second colon of "4:cpu,memory:/a/b" or "0::/a/b". */
 char *cgroup_path_in(char *text, const char *controller)
 {
     char *line, *next, *names, *path, *name, *rest;
@@ -151,7 +151,7 @@ char *cgroup_path_in(char *text, const char *controller)
     return NULL;
 }
 
-/* Out of ".../muster-20261120-073000-a1b2-4711/...". */
+/* From ".../muster-20261120-073000-a1b2-4711/...". */
 static bool name_in(const char *path, char *run_id, size_t size)
 {
     while ((path = strchr(path, '/')) != NULL)
@@ -175,8 +175,8 @@ bool cgroup_name(const char *name, char *run_id, size_t size)
     return runid_is(run_id) || strcmp(run_id, NO_RUN) == 0;
 }
 
-/* Look at all groups below path, which the ranks may have made, and last at path itself,
- * until one look says true. */
+/* Call look for all groups below path, which the ranks may have made, and last for path,
+ * until one call returns true. */
 static bool any_group(const char *path, int depth, bool (*look)(const char *path))
 {
     DIR           *dir = depth > 0 ? opendir(path) : NULL;
@@ -215,8 +215,8 @@ static bool kill_members(const char *path)
     return false;
 }
 
-/* Where that cannot be read there may be some, but not in one that has gone, nor in a
- * threaded one, whose members those above it show. */
+/* If it cannot be read, there may be processes; but not in a group that is gone, nor in a
+ * threaded one, whose members show in the group above it. */
 static bool has_members(const char *path)
 {
     char   *name = xasprintf("%s/cgroup.procs", path), text[16];
@@ -232,7 +232,7 @@ static bool cannot_remove(const char *path)
     return rmdir(path) < 0 && errno != ENOENT;
 }
 
-/* Of version 1 or 2, whichever it is. */
+/* For version 1 or 2. */
 static void set_frozen(const char *path, bool frozen)
 {
     if (!write_in(path, "freezer.state", frozen ? "FROZEN" : "THAWED"))
@@ -259,8 +259,8 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
     return true;
 }
 
-/* The descriptor; 0 where somebody has it, or where it cannot be. Unlike the number in its
- * name a lock means the same in every PID namespace. */
+/* The descriptor; 0 if another process holds the lock, or it failed. A lock means the same
+ * in every PID namespace, unlike the pid in the group's name. */
 static int lock(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -271,8 +271,8 @@ static int lock(const char *path)
     return 0;
 }
 
-/* It can be made where nothing may be moved into it (a session scope that is ours by owner
- * only): then it is of no use. */
+/* Some groups can be made but not entered (in a session scope that we own but did not
+ * create): such a group is of no use. */
 static bool can_be_joined(const struct cgroup *cgroup)
 {
     int   status = 1;

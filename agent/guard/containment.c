@@ -22,11 +22,12 @@
 #include "node/process.h"
 #include "node/test_switch.h"
 
-/* Rounds of "stop what is new" before killing: more than any tree forks
- * while it is being frozen, and an end for one that forks for ever. */
+/* Rounds of "stop what is new" before killing: more than any normal tree needs to be frozen,
+ * and a limit for one that forks for ever. */
 #define FREEZE_ROUNDS_MAX 50
 
-/* For a child to enter its namespaces: a mount may hang. Nobody hears the launcher meanwhile. */
+/* For a child to enter its namespaces: a mount may hang, and meanwhile nobody reads what the
+ * launcher sends. */
 #define ANSWER_MS 5000
 
 static bool  layer_allowed(const char *name);
@@ -84,9 +85,9 @@ void containment_signal(const struct containment *contain, pid_t root, int signa
     processes_clear(&all);
 }
 
-/* Without a namespace: freeze first, until no new process shows up, since one
- * that forks faster than it is found would get away. What is frozen cannot
- * reap, so its children's numbers stay theirs. */
+/* Without a namespace: freeze first, until no new process appears, since a process that
+ * forks faster than it is found would escape. A frozen process cannot reap, so its
+ * children's pids are not reused. */
 void containment_kill(const struct containment *contain, pid_t root)
 {
     struct processes all = { 0 };
@@ -139,9 +140,9 @@ static bool layer_allowed(const char *name)
     return false;
 }
 
-/* Like fork(), into new PID and mount namespaces; -1 when the node does not
- * allow them, or does not allow the /proc that programs inside need. The
- * child says over a socket pair whether it got that far. */
+/* Like fork(), into new PID and mount namespaces. -1 if the node does not allow them, or not
+ * the /proc that programs inside need. The child reports over a socket pair when it is
+ * inside. */
 static pid_t fork_pidns(bool userns)
 {
     int   flags = SIGCHLD | CLONE_NEWPID | CLONE_NEWNS | (userns ? CLONE_NEWUSER : 0);
@@ -152,7 +153,7 @@ static pid_t fork_pidns(bool userns)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
-    /* glibc's fork() takes no flags. Stack and the rest 0: as fork() does. */
+    /* glibc's fork() takes no flags. The stack and the other arguments are 0, as for fork(). */
     pid = (pid_t)syscall(SYS_clone, flags, 0, 0, 0, 0);
     if (pid == 0) {
         close(pair[0]);
@@ -166,15 +167,15 @@ static pid_t fork_pidns(bool userns)
         answer = answer_read(pair[0]);
     if (pid > 0 && answer <= 0) {
         kill(pid, SIGKILL);
-        waitpid(pid, NULL, answer < 0 ? WNOHANG : 0); /* it may not hear that for long either */
+        waitpid(pid, NULL, answer < 0 ? WNOHANG : 0); /* it may be stuck */
         pid = -1;
     }
     close(pair[0]);
     return pid;
 }
 
-/* Only /proc becomes private: what the ranks mount elsewhere goes where it
- * would have gone, so `muster exec -- mount ...` works as expected. */
+/* Only /proc becomes private: other mounts that the ranks make affect the node as they would
+ * without muster, so `muster exec -- mount ...` works. */
 static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
 {
     char map[64];
@@ -192,7 +193,7 @@ static bool pidns_enter(bool userns, uid_t uid, gid_t gid)
            mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 
-/* 1: it got that far; 0: it did not; -1: it has not said so in time. */
+/* 1: it is inside; 0: it failed; -1: no answer in time. */
 static int answer_read(int fd)
 {
     struct pollfd wait = { .fd = fd, .events = POLLIN };

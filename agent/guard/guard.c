@@ -16,7 +16,8 @@
 
 #include "clock.h"
 
-/* It has but to open two descriptors. Nobody hears the launcher meanwhile. */
+/* For the guard to start: it opens two descriptors. Nobody reads what the launcher sends
+ * meanwhile. */
 #define START_MS 5000
 
 static int send_message(struct guard *guard, const struct guard_message *message,
@@ -41,7 +42,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
         return err_set(err, "cannot fork the guard: %s", strerror(errno));
     }
     guard->fd = pair[0];
-    /* The ranks' parent may be killed: what it leaves shall come to us. */
+    /* If the guard is killed, its children become ours. */
     if (!guard->contain.pidns)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
     wait = (struct pollfd){ .fd = guard->fd, .events = POLLIN };
@@ -82,8 +83,8 @@ int guard_stop(struct guard *guard, double grace_s)
     return send_message(guard, &message, NULL, 0);
 }
 
-/* One that is late itself has not read what the other said meanwhile, and judges
- * nobody. */
+/* If this process itself was late, it has not read what the guard sent meanwhile: do not
+ * judge the guard by that. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s)
 {
     const struct guard_message message = { .type = GUARD_ALIVE, .seconds = lease_s };
@@ -94,7 +95,7 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
     guard->watched_ns = now;
     if (now - guard->heard_ns > (int64_t)(patience_s * NS_PER_S)) {
         guard->was_silent = true;
-        kill(guard->pid, SIGKILL); /* it is not reaped before its socket has closed */
+        kill(guard->pid, SIGKILL); /* it is reaped only after its socket closed */
     } else {
         send_message(guard, &message, NULL, 0);
     }
@@ -113,8 +114,8 @@ int guard_receive(struct guard *guard, struct guard_message *message)
     struct ucred    sender;
     ssize_t         got;
 
-    /* A guard that left without reading all that we said (a second STOP) resets the
-     * socket. That is told first and once; its last words are still to be read. */
+    /* A guard that ended before it read everything (a second STOP) resets the socket. recv()
+     * reports that first, once; the guard's last messages can still be read. */
     do
         got = recvmsg(guard->fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (got < 0 && (errno == EINTR || errno == ECONNRESET));
@@ -154,7 +155,7 @@ static int send_message(struct guard *guard, const struct guard_message *message
         item->cmsg_len = CMSG_LEN((size_t)count * sizeof *fds);
         memcpy(CMSG_DATA(item), fds, (size_t)count * sizeof *fds);
     }
-    /* It reads at once, unless it is stopped; we must not come to stand still too. */
+    /* The guard reads at once unless it is stopped; then we must not block too. */
     do
         sent = sendmsg(guard->fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && (errno == EINTR || (errno == ENOBUFS && poll(NULL, 0, 1) == 0)));

@@ -1,12 +1,12 @@
 /* guard.h - the agent's second process, parent of the ranks
  *
- * Forked by the agent when the plan has come and before anything is done with
- * it, while the agent has one thread. The guard starts and reaps the
- * ranks and knows nothing of the launcher. It ends everything at once when the
- * agent dies, and when it dies itself the kernel (pidns) or the agent does. One
- * that is stopped, or held by a debugger, has not died but is as good as dead:
- * both say once a second that they run. The two talk in fixed-size messages over
- * a SOCK_SEQPACKET pair, which never tears one.
+ * The agent forks it when PLAN has come, before anything else is done with the plan, while
+ * the agent has one thread. The guard starts and reaps the ranks and does not know the
+ * launcher. When the agent dies, the guard ends everything at once; when the guard dies,
+ * the kernel (pidns) or the agent does. A process that is stopped, or held by a debugger,
+ * is no better than a dead one: so each tells the other once a second that it runs. They
+ * exchange messages of a fixed size over a SOCK_SEQPACKET pair, which keeps each message
+ * whole.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GUARD_H
@@ -20,7 +20,7 @@
 #include "guard/containment.h"
 #include "guard/spawn.h"
 
-/* Ids of processes. A rank has its index on this node. */
+/* Ids of processes. The id of a rank is its index on this node. */
 #define GUARD_HELPER (-1) /* the shell that reads --venv_script */
 #define GUARD_ALL    (-2) /* signal: every rank */
 
@@ -28,8 +28,8 @@ enum guard_type {
     GUARD_SPAWN = 1, /* to the guard: start id, with descriptors */
     GUARD_SIGNAL,    /* signal number in value, to the process group of id */
     GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
-    GUARD_ALIVE,     /* the agent runs; it is not silent for `seconds`. From the guard:
-                        so does it, and `value` processes write their core files */
+    GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
+                        it runs, and `value` processes are writing core files */
     GUARD_READY,     /* from it: containment is chosen */
     GUARD_STARTED,   /* id was executed */
     GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
@@ -51,31 +51,30 @@ struct guard_message {
 
 #define GUARD_BEAT_S 1.0 /* between two GUARD_ALIVE */
 
-/* The agent's end. */
+/* What the agent knows of its guard. */
 struct guard {
     int                fd;
     pid_t              pid;
     int64_t            heard_ns, watched_ns;
-    bool               was_silent; /* which is why it was killed */
+    bool               was_silent; /* and was killed for that */
     struct containment contain;
 };
 
-/* Fork it and wait until it is there. use_pidns: not for commands that look
- * after the node itself (ps, pkill, sudo): they must see it as it is. -1 with
- * err. */
+/* Fork it and wait until it has started. use_pidns: not for commands that look after the
+ * node itself (ps, pkill, sudo): they need to see all of it. -1 with err. */
 int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err);
 
-/* Ask. The descriptors stay the caller's. -1 when the guard is gone; its end
- * is then also seen by guard_receive. */
+/* Requests. The descriptors stay the caller's. -1 if the guard is gone; guard_receive()
+ * reports that too. */
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
 int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
 
-/* To be called every GUARD_BEAT_S: say that we run, and for how long at most we
- * shall not say so (lease_s). A guard that was silent for patience_s is killed. */
+/* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
+ * within lease_s. A guard that was silent for patience_s is killed. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
 
-/* 1: *message is filled; 0: nothing there now; -1: the guard is gone. */
+/* 1: *message is filled; 0: nothing to read now; -1: the guard is gone. */
 int guard_receive(struct guard *guard, struct guard_message *message);
 
 /* The guard itself (guard_loop.c). Does not return. */

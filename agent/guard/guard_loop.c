@@ -1,8 +1,8 @@
 /* guard_loop.c - the guard process, see guard.h
  *
- * One poll() loop over the agent's socket, SIGCHLD and the pipes of children
- * that are between fork and exec. It hears no signal but KILL: only the
- * agent's word, its death or its silence ends the ranks.
+ * One poll() loop over the agent's socket, SIGCHLD and the pipes of children that are
+ * between fork and exec. It ignores all signals but KILL: only the agent's message, its
+ * death or its silence ends the ranks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -30,9 +30,9 @@
 
 #define AGENT_FD 3 /* the socket to the agent */
 
-/* The loop goes round as often at least, to see whether the agent is silent. */
+/* The longest time between two checks whether the agent is silent. */
 #define TURN_MS 1000
-/* An agent that does not take our words for so long is gone, too. */
+/* An agent that reads nothing for this long counts as gone. */
 #define UNREAD_S 10
 
 struct child {
@@ -46,8 +46,8 @@ struct child {
 struct guard_process {
     int                 agent_fd, signal_fd;
     bool                agent_gone;
-    int64_t             agent_due_ns; /* it must be heard by then; 0: it may be silent */
-    int64_t             turn_ns;      /* when the loop went round last */
+    int64_t             agent_due_ns; /* it must be heard until then; 0: no limit */
+    int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
     struct stop         stop;
     struct child       *child; /* all that were ever started here */
@@ -111,8 +111,8 @@ static void set_up(struct guard_process *g, int fd, struct containment *contain,
     int                         null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     *g = (struct guard_process){ .agent_fd = AGENT_FD, .contain = contain };
-    /* Nothing of the agent's may stay open here, least of all its end of the
-     * launcher's stream. The agent says that we did not start. */
+    /* No descriptor of the agent may stay open here, least of all its end of the launcher's
+     * stream. If this fails, the agent reports that we did not start. */
     for (i = 0; i <= 2; i++)
         if (dup2(null, (int)i) < 0)
             _exit(1);
@@ -127,9 +127,9 @@ static void set_up(struct guard_process *g, int fd, struct containment *contain,
     sigprocmask(SIG_BLOCK, &child, NULL);
     g->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     if (g->signal_fd < 0)
-        _exit(1); /* deaf to the end of ranks */
-    /* In a namespace the guard may die with the agent, since everything dies
-     * with the guard. Otherwise it has to live on and clear up. */
+        _exit(1); /* SIGCHLD could not be read */
+    /* In a namespace the guard may die with the agent, since everything in it dies with the
+     * guard. Without one it must survive and end the ranks. */
     if (contain->pidns)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     containment_reap_here(contain, run_id);
@@ -152,7 +152,7 @@ static void wait_for_something(struct guard_process *g, int timeout_ms)
             g->poll[count++] = (struct pollfd){ .fd = g->child[i].exec_fd, .events = POLLIN };
     while (poll(g->poll, (nfds_t)count, timeout_ms) < 0)
         if (errno != EINTR)
-            xalloc_die(); /* ENOMEM: nothing else is possible here */
+            xalloc_die(); /* ENOMEM */
     for (i = 0; i < g->children; i++)
         if (g->child[i].exec_fd >= 0)
             child_exec_seen(g, &g->child[i]);
@@ -188,8 +188,8 @@ static void hear_agent(struct guard_process *g)
             close(fds[i]);
 }
 
-/* Nothing has come from the agent. If we did not run ourselves, it may not have run
- * either (the machine was suspended, both were frozen). */
+/* Nothing came from the agent. If we did not run ourselves, the agent may not have run
+ * either (the machine was suspended, or both were frozen). */
 static void watch_agent(struct guard_process *g)
 {
     int64_t now = clock_now_ns(), slept = now - g->turn_ns;
@@ -214,7 +214,7 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         break;
     case GUARD_STOP:
         if (nothing_left(g)) {
-            g->stop.begun = true; /* the usual end: nobody to look for */
+            g->stop.begun = true; /* the usual end: no process is left */
             break;
         }
         if (g->running == 0)
@@ -266,9 +266,9 @@ static void child_start(struct guard_process *g, int id, const int *fds)
     g->running++;
 }
 
-/* fork() with all signals blocked in the child, until spawn_exec() lets them in.
- * The guard ignores TERM; a child that still did when a stop came would lose it
- * and be killed only after the grace. A blocked one stays pending. */
+/* fork() with all signals blocked in the child, until spawn_exec() unblocks them. The guard
+ * ignores TERM: a child that still did when a stop came would lose the TERM and get KILL
+ * after the grace. A blocked TERM stays pending. */
 static pid_t fork_blocked(void)
 {
     sigset_t all, before;
@@ -282,8 +282,8 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Reap whatever has ended. True when there is no child at all: with a
- * subreaper or as PID 1 that means that no descendant is left either. */
+/* Reap every child that has ended. True if there is no child at all: with a subreaper, or as
+ * process 1, no descendant is left then. */
 static bool nothing_left(struct guard_process *g)
 {
     struct signalfd_siginfo signalled;
@@ -305,8 +305,8 @@ static bool nothing_left(struct guard_process *g)
     return rc < 0 && errno == ECHILD && cgroup_is_empty(&g->contain->cgroup);
 }
 
-/* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. It gets
- * the signal that stopped it, and no more attention. */
+/* A child has made us its debugger (PTRACE_TRACEME) and waits to be continued. Detach from
+ * it, and pass on the signal that stopped it. */
 static void detach_tracee(const siginfo_t *stopped)
 {
     int signal_number = stopped->si_status & 0x7f;
@@ -315,8 +315,8 @@ static void detach_tracee(const siginfo_t *stopped)
            (void *)(intptr_t)(signal_number == SIGTRAP ? 0 : signal_number));
 }
 
-/* It is still a zombie here, so that its pid can be named in STARTED when it
- * ended before that was sent. */
+/* The child is still a zombie here, so STARTED can name its pid if that was not sent before
+ * it ended. */
 static void child_ended(struct guard_process *g, pid_t pid)
 {
     struct guard_message message = { .type = GUARD_EXITED };
@@ -339,7 +339,7 @@ static void child_ended(struct guard_process *g, pid_t pid)
     tell(g, &message, 0);
 }
 
-/* The pipe closes without a word when exec succeeded. */
+/* If exec succeeds, the pipe closes without data. */
 static void child_exec_seen(struct guard_process *g, struct child *child)
 {
     struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
@@ -364,7 +364,7 @@ static void signal_ranks(struct guard_process *g, int id, int signal_number)
             kill(-g->child[i].pid, signal_number);
 }
 
-/* Heard: it has until then to be heard again, and shall hear us. */
+/* The agent must be heard again within that time, and gets an answer. */
 static void answer_agent(struct guard_process *g, double seconds)
 {
     struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
@@ -382,8 +382,8 @@ static void finish(struct guard_process *g, int left)
     _exit(0);
 }
 
-/* Inside a namespace pid means nothing to the agent: sent as credentials, the
- * kernel turns it into the agent's number for the same process. */
+/* Inside a namespace our pid numbers mean nothing to the agent: sent as credentials, the
+ * kernel translates them. */
 static void tell(struct guard_process *g, struct guard_message *message, pid_t pid)
 {
     union {

@@ -21,7 +21,7 @@
 #include "fd.h"
 #include "xalloc.h"
 
-/* Ranks first, agent last, when the kernel runs out of memory. */
+/* The OOM score of ranks: the kernel kills them before the agent. */
 #define OOM_SCORE_OF_RANKS 500
 
 /* The memfd: this, then path, cwd, arguments and environment, each ended by
@@ -68,7 +68,7 @@ int spawn_pack(const struct spawn *spawn, struct error *err)
         fd_write_all(fd, bytes, size) < size ||
         fd_write_all(fd, spawn->cpus, header.cpus_size) < header.cpus_size ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
-        err_set(err, "cannot hand %zu bytes of arguments to the guard: %s", size,
+        err_set(err, "cannot pass %zu bytes of arguments to the guard: %s", size,
                 strerror(errno));
         close(fd);
         fd = -1;
@@ -97,7 +97,7 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
     failure.step = SPAWN_BIND;
     if (spec.cpus_size > 0 && sched_setaffinity(0, spec.cpus_size, spec.cpus) < 0)
         goto failed;
-    /* Late, so that nothing undoes it; the parent may have died before. */
+    /* This late, so that nothing resets it. The parent may have died before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
@@ -126,7 +126,7 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
         return 126;
     case SPAWN_EXEC:
         if (failure->error == ENOENT && access(path, F_OK) == 0)
-            err_set(err, "cannot execute %s: the interpreter or loader it names is not there",
+            err_set(err, "cannot execute %s: the interpreter or loader it names does not exist",
                     path);
         else if (failure->error == ENOEXEC)
             err_set(err, "cannot execute %s: %s (no #! line, or built for another machine)",
@@ -171,9 +171,9 @@ static int unpack(int fd, struct unpacked *spec)
     return 0;
 }
 
-/* Input from /dev/null, output into the pipes, PMI where PMI_FD says. The
- * originals are close-on-exec; they may sit on one of the numbers wanted, so
- * they move away first. */
+/* Input from /dev/null, output into the pipes, PMI at PMI_FD. The originals are
+ * close-on-exec. One of them may have a number that is needed here, so they are moved away
+ * first. */
 static int take_descriptors(const int fds[SPAWN_FDS])
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -195,8 +195,8 @@ static int move_up(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
 }
 
-/* By the system call: glibc keeps two signals to itself, which whoever started us
- * may have ignored all the same. An all-zero action is SIG_DFL. */
+/* By the system call: glibc reserves two signals for itself, and whoever started us may have
+ * ignored those too. An all-zero action is SIG_DFL. */
 static void reset_signals(void)
 {
     static const unsigned long default_action[8];

@@ -1,9 +1,8 @@
-/* spawn.h - what one process is started from, and its way to execve()
+/* spawn.h - everything that one process is started from, and how it gets to execve()
  *
- * The agent knows it, the guard starts it. Arguments and environment may be
- * larger than any packet, so they travel in a sealed memfd that goes with the
- * descriptors; the child maps it and calls execve() with pointers into it:
- * nothing is quoted, parsed or cut on the way.
+ * The agent packs it, the guard starts it. Arguments and environment may be larger than
+ * any packet, so they travel in a sealed memfd beside the descriptors. The child maps it
+ * and calls execve() with pointers into it: nothing is quoted, parsed or cut.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SPAWN_H
@@ -16,15 +15,14 @@
 #include "guard/cgroup.h"
 #include "strlist.h"
 
-/* The descriptor at which a rank finds its PMI socket. Not a low one: shell
- * scripts take 3 to 9 for themselves without asking. */
+/* The descriptor of a rank's PMI socket. Not a low number: shell scripts use 3 to 9 freely. */
 #define SPAWN_PMI_FD 19
 
 /* Descriptors that go with a spawn, in this order; the last may be absent. */
 enum { SPAWN_FD_SPEC, SPAWN_FD_STDOUT, SPAWN_FD_STDERR, SPAWN_FD_PMI, SPAWN_FDS };
 
 struct spawn {
-    const char           *path; /* what to execute; argv[0] may say otherwise */
+    const char           *path; /* the file to execute; argv[0] may differ */
     const char           *cwd;  /* NULL: stay */
     const struct strlist *argv, *env;
     const cpu_set_t      *cpus; /* NULL: no binding */
@@ -42,8 +40,8 @@ struct spawn_failure {
 /* All of it in a memfd. The descriptor, or -1 with err. */
 int spawn_pack(const struct spawn *spawn, struct error *err);
 
-/* In the child: become the process. parent: who must still be there once the
- * child has asked to die with it. Comes back only when it failed. */
+/* In the child: execute the program. parent: the process that must still live after the
+ * child asked to die with it. Returns only if it failed. */
 struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
                                 const struct cgroup *cgroup);
 

@@ -29,7 +29,7 @@ void stop_begin(struct stop *stop, double grace_s)
     if (!stop->begun || kill_at < stop->kill_at_ns)
         stop->kill_at_ns = kill_at;
     if (!stop->begun && grace_s > 0) {
-        /* One that is stopped (Ctrl-Z, a debugger) must run to see its TERM. */
+        /* A process that is stopped (Ctrl-Z, a debugger) must run to handle its TERM. */
         containment_signal(stop->contain, stop->root, SIGCONT);
         containment_signal(stop->contain, stop->root, SIGTERM);
     }

@@ -1,9 +1,9 @@
-/* stop.h - ending every process of the run: TERM, grace, KILL, nothing left
+/* stop.h - end every process of the run: TERM, grace, KILL, until nothing is left
  *
- * A stop is a deadline and a loop: first CONT and TERM to all, at the deadline
- * KILL, then KILL again and again, since a process may have been forked in
- * between, until whoever owns the stop finds that nothing is left. The owner
- * (the guard; the agent when the guard was killed) reaps and waits.
+ * A stop is a deadline and a loop: first CONT and TERM to all; from the deadline on KILL,
+ * again and again, since a process may have been forked in between, until the owner of the
+ * stop finds that nothing is left. The owner (the guard; the agent, if the guard was
+ * killed) reaps and waits.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_STOP_H
@@ -15,10 +15,10 @@
 
 #include "guard/containment.h"
 
-/* KILL cannot end a process that waits in the kernel for a device. This long
- * after the first one it is reported instead. */
+/* KILL cannot end a process that waits in the kernel for a device. This long after the first
+ * KILL it is reported as left. */
 #define STOP_STUCK_S 10
-/* A process that writes its core file looks the same and is waited for. */
+/* A process that writes its core file looks the same, but is waited for. */
 #define STOP_CORE_S 600
 
 #define STOP_STUCK (-2)
@@ -31,20 +31,20 @@ struct stop {
     int64_t                   killing_since_ns; /* 0: not yet */
     int64_t                   again_at_ns;
     int                       pause_ms;
-    int dumping; /* so many have kept KILL waiting long, to write their core files */
+    int dumping; /* processes that still write their core files long after KILL */
 };
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root);
 
-/* Begin, or shorten the grace of one that has begun. 0: KILL now. */
+/* Begin, or shorten the grace of a stop that has begun. 0: KILL now. */
 void stop_begin(struct stop *stop, double grace_s);
 
-/* Do what is due. Milliseconds until the next call; -1: none is needed (not
- * begun); STOP_STUCK: something survives KILL. */
+/* Send what is due. Milliseconds until the next call; -1: not begun; STOP_STUCK: something
+ * survives KILL. */
 int stop_step(struct stop *stop);
 
-/* After STOP_STUCK: how many are left. One at least, though /proc may not show it: a rank
- * that is root can mount something over that. */
+/* After STOP_STUCK: how many are left, at least one: /proc may not show them, since a rank
+ * that is root can mount something over it. */
 int stop_left(const struct stop *stop);
 
 #endif

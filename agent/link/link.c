@@ -15,7 +15,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define READ_MAX (128 * 1024 - 64) /* with libevent's header a round block */
+#define READ_MAX (128 * 1024 - 64) /* a round block, with libevent's header */
 
 static void watch(struct link *link, struct event_base *base);
 static void drop_fd(int fd);
@@ -55,7 +55,7 @@ void link_attach(struct link *link, int fd)
     drop_fd(link->in_fd);
     if (link->out_fd != link->in_fd)
         drop_fd(link->out_fd);
-    evbuffer_drain(link->in, evbuffer_get_length(link->in)); /* part of a frame: it comes again */
+    evbuffer_drain(link->in, evbuffer_get_length(link->in)); /* it is sent again as a whole */
     link->in_fd = link->out_fd = fd;
     link->is_cut = false;
     fd_set_nonblock(fd);
@@ -84,7 +84,7 @@ void link_hang_up(struct link *link)
         drop_fd(link->in_fd);
 }
 
-/* 0 to 2 stay something, or the next file that is opened would take their place. */
+/* 0 to 2 stay open, or the next file that is opened would get their number. */
 static void drop_fd(int fd)
 {
     int null;
@@ -161,7 +161,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (got < 0 && errno == EAGAIN)
         return;
     if (got <= 0) {
-        cut(link, got < 0 ? strerror(errno) : "the launcher has closed it");
+        cut(link, got < 0 ? strerror(errno) : "the launcher closed it");
         return;
     }
     link->heard_ns = clock_now_ns();

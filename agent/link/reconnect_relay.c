@@ -18,8 +18,8 @@
 /* One direction. */
 struct flow {
     int    from, to;
-    bool   has_ended; /* from has nothing more */
-    bool   is_broken; /* to takes nothing more */
+    bool   has_ended; /* from has ended */
+    bool   is_broken; /* to takes no more bytes */
     size_t begin, end;
     char   bytes[RELAY_BYTES];
 };
@@ -49,13 +49,13 @@ int reconnect_relay_run(int in_fd, int out_fd, int agent_fd)
     return up.has_ended ? 0 : 1;
 }
 
-/* The agent's last words are passed on before we go. */
+/* Pass on what the agent sent last before we end. */
 static bool is_over(const struct flow *flow)
 {
     return flow->is_broken || (flow->has_ended && flow->begin == flow->end);
 }
 
-/* A negative descriptor is one that poll() leaves out. */
+/* poll() ignores a negative descriptor. */
 static void watch(const struct flow *flow, struct pollfd *from, struct pollfd *to)
 {
     bool is_empty = flow->begin == flow->end;

@@ -20,14 +20,14 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define CALLERS_MAX 4    /* at a time; each is a second agent of the same launcher */
-#define BACKLOG     16   /* others may connect, too, and are not heard */
-#define REQUEST_MAX 4096 /* bytes of an RECONNECT frame */
-#define REST_S      0.1  /* when nobody can be let in, for want of a descriptor */
-#define REQUEST_S   5.0  /* for it to come: the caller has it when it connects */
+#define CALLERS_MAX 4    /* at a time; each is a second agent of one launcher */
+#define BACKLOG     16   /* others may connect too, and wait */
+#define REQUEST_MAX 4096 /* bytes of a RECONNECT frame */
+#define REST_S      0.1  /* before the next accept() if it fails for want of a descriptor */
+#define REQUEST_S   5.0  /* for the frame: the caller has it when it connects */
 
 struct caller {
-    struct reconnect_socket *of; /* NULL: the place is free */
+    struct reconnect_socket *of; /* NULL: this entry is free */
     int                      fd;
     struct event            *event;
     struct evbuffer         *in;
@@ -98,7 +98,7 @@ void reconnect_socket_close(struct reconnect_socket *self)
     free(self);
 }
 
-/* Not to wait where somebody listens who takes nobody in. */
+/* Nonblocking: a listener may accept nobody. */
 int reconnect_socket_connect(const char *name, struct error *err)
 {
     struct sockaddr_un address;
@@ -109,9 +109,9 @@ int reconnect_socket_connect(const char *name, struct error *err)
     if (is_open && is_ours(fd))
         return fd;
     if (is_open)
-        err_set(err, "Unix socket @%s is another user's", name);
+        err_set(err, "Unix socket @%s belongs to another user", name);
     else if (errno == ECONNREFUSED)
-        err_set(err, "the run's agent is no longer there, or has given the launcher up");
+        err_set(err, "the run's agent is no longer there, or no longer waits for the launcher");
     else
         err_set(err, "Unix socket @%s: %s", name, strerror(errno));
     if (fd >= 0)
@@ -127,13 +127,13 @@ int reconnect_socket_request(const json_t *body, const char **name, const char *
     if (json_unpack((json_t *)body, "{s:s, s:s, s:I}", "socket", name, "token", token, "received",
                     &position) < 0 ||
         (*name)[0] == '\0' || strlen(*name) > FRAME_SOCKET_MAX || position < 0)
-        return err_set(err, "RECONNECT frame: no \"socket\", \"token\" or \"received\", or one that "
+        return err_set(err, "RECONNECT frame: \"socket\", \"token\" or \"received\" is missing or "
                             "cannot be");
     *received = (uint64_t)position;
     return 0;
 }
 
-/* Its name begins with NUL: it is no file. */
+/* Its name begins with NUL: it is not a file. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address)
 {
     size_t size = strnlen(name, FRAME_SOCKET_MAX);
@@ -154,7 +154,7 @@ static void connection_cb(evutil_socket_t fd, short what, void *arg)
     while (caller < end && caller->of != NULL)
         caller++;
     if (new < 0) {
-        event_del(self->listening); /* it would be ready again at once */
+        event_del(self->listening); /* it would be readable again at once */
         xevent_add(self->rest, &rest);
         return;
     }
@@ -200,7 +200,7 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     if (rc == 0 && evbuffer_get_length(caller->in) < REQUEST_MAX)
         return;
     if (rc == 0)
-        err_set(&err, "too long for an RECONNECT frame");
+        err_set(&err, "too long for a RECONNECT frame");
     if (rc > 0)
         rc = hear(caller, &frame, &err);
     if (rc > 0)
@@ -210,7 +210,7 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
     caller_clear(caller);
 }
 
-/* 1: it was the launcher. -1 with why it is not. */
+/* 1: it is the launcher. -1 with the reason if not. */
 static int hear(struct caller *caller, const struct frame *frame, struct error *err)
 {
     const struct reconnect_socket *self = caller->of;
@@ -221,14 +221,14 @@ static int hear(struct caller *caller, const struct frame *frame, struct error *
 
     if (frame->type != FRAME_RECONNECT ||
         evbuffer_get_length(caller->in) != FRAME_HEADER_BYTES + frame->size)
-        return err_set(err, "not one RECONNECT frame and nothing else");
+        return err_set(err, "expected one RECONNECT frame and nothing else");
     body = frame_json(frame, err);
     if (body == NULL || reconnect_socket_request(body, &name, &token, &received, err) < 0)
         goto out;
     if (!same_token(self->token, token))
         err_set(err, "that is not this run's token");
     else if (frame->generation != self->generation)
-        err_set(err, "generation %u was asked for, but %u runs here", frame->generation,
+        err_set(err, "asked for generation %u, but %u is running here", frame->generation,
                 self->generation);
     else if (self->reconnect(caller->fd, received, self->arg, err) == 0)
         rc = 1;
@@ -237,7 +237,7 @@ out:
     return rc;
 }
 
-/* How long it takes does not tell how much of it was right. */
+/* In constant time: the time must not tell how much of it was right. */
 static bool same_token(const char *ours, const char *theirs)
 {
     size_t        size = strlen(ours), i;
@@ -250,7 +250,7 @@ static bool same_token(const char *ours, const char *theirs)
     return difference == 0;
 }
 
-/* A few bytes into an empty socket: they fit. */
+/* A few bytes fit an empty socket. */
 static void turn_away(struct caller *caller, const struct error *why)
 {
     struct evbuffer *out = evbuffer_new();

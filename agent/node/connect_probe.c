@@ -155,10 +155,10 @@ static void token_cb(evutil_socket_t fd, short what, void *arg)
         memcmp(call->got, call->probe->token, sizeof call->got) == 0)
         call_over(call, NULL);
     else
-        call_over(call, got < 0 ? reason(errno) : "somebody else answers there");
+        call_over(call, got < 0 ? reason(errno) : "another program answers there");
 }
 
-/* The last one to end is the end of all. */
+/* When the last one is over, all are. */
 static void call_over(struct call *call, const char *why)
 {
     struct connect_probe *probe = call->probe;
@@ -168,7 +168,7 @@ static void call_over(struct call *call, const char *why)
         probe->done(probe, probe->arg);
 }
 
-/* What a blackhole route says is EINVAL. */
+/* connect() fails with EINVAL if the route is a blackhole. */
 static const char *reason(int error)
 {
     return error == EINVAL ? "the route there is a black hole" : strerror(error);
@@ -185,7 +185,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     probe->done(probe, probe->arg);
 }
 
-/* why NULL: it was reached, or nobody wants to know any more. */
+/* why NULL: it was reached, or the result is no longer needed. */
 static void call_end(struct call *call, const char *why)
 {
     if (call->fd < 0)

@@ -1,7 +1,7 @@
-/* connect_probe.h - who answers at these addresses?
+/* connect_probe.h - which of these addresses can this node connect to?
  *
- * All are called at once and have one deadline. Each must greet with the token: an address
- * alone proves nothing, many machines have a 172.17.0.1.
+ * Connects to all at once, with one deadline. Each must send the token: an address alone
+ * proves nothing, since many machines have a 172.17.0.1.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_CONNECT_PROBE_H
@@ -16,10 +16,10 @@
 
 struct call {
     char         *address;
-    int           port, node; /* node: whatever the caller knows it by */
+    int           port, node; /* node: the caller's number for it */
     bool          reached;
-    char          interface[32]; /* it left by this one */
-    char          why[96];       /* it was not reached */
+    char          interface[32]; /* the local interface of the connection */
+    char          why[96];       /* the reason, if it was not reached */
 
     struct connect_probe *probe;
     int                   fd; /* -1: over */
@@ -38,13 +38,13 @@ struct connect_probe {
     void              *arg;
 };
 
-/* done comes once, when all are over; it may connect_probe_free(). */
+/* done is called once, when all are over; it may call connect_probe_free(). */
 struct connect_probe *connect_probe_new(struct event_base  *base,
                                         const unsigned char token[CALL_TOKEN_BYTES],
                                         void (*done)(struct connect_probe *probe, void *arg),
                                         void *arg);
 void connect_probe_add(struct connect_probe *probe, const char *address, int port, int node);
-/* After the last connect_probe_add. done may come at once. */
+/* Start, after the last connect_probe_add(). done may be called at once. */
 void connect_probe_begin(struct connect_probe *probe, int timeout_ms);
 void connect_probe_free(struct connect_probe *probe);
 

@@ -89,7 +89,7 @@ void facts_interface_of(const char *address, char *name, size_t size)
     freeifaddrs(all);
 }
 
-/* Loopback ones last: they are only good for a run on one machine. */
+/* Loopback addresses last: they only work if the whole run is on one machine. */
 static json_t *addresses(void)
 {
     struct ifaddrs *all, *one;
@@ -109,8 +109,8 @@ static json_t *addresses(void)
     return list;
 }
 
-/* IPv4 and IPv6, without link-local ones: those mean nothing without the
- * interface of whoever connects. */
+/* IPv4 and IPv6, without link-local addresses: those mean nothing without the interface of
+ * the other side. */
 static bool address_text(const struct sockaddr *from, char *text)
 {
     const struct sockaddr_in  *v4 = (const void *)from;
@@ -134,8 +134,7 @@ static int64_t own_size(void)
     return stat("/proc/self/exe", &about) == 0 ? (int64_t)about.st_size : 0;
 }
 
-/* Namespaces are known by their inode. Two connections that end in the same ones
- * end on the same machine. */
+/* The inodes of its namespaces: two connections with the same ones end on the same machine. */
 static int64_t namespace_of(const char *which)
 {
     char        path[64];

@@ -1,6 +1,6 @@
-/* facts.h - what the launcher is told about this node in HELLO
+/* facts.h - what HELLO tells the launcher about this node
  *
- * Cheap ones only: a greeting must not cost more than the run that follows.
+ * Only what is cheap to find out: HELLO must not cost more than the run that follows.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_FACTS_H
@@ -8,14 +8,13 @@
 
 #include <jansson.h>
 
-/* CPUs this process may run on. */
+/* The number of CPUs this process may run on. */
 int facts_cores(void);
 
 /* The body of HELLO; the caller releases it. */
 json_t *facts_hello(void);
 
-/* Name of the interface that has this address ("10.0.0.1"), into name; "" when
- * there is none. */
+/* The name of the interface with this address ("10.0.0.1"), into name; "" if there is none. */
 void facts_interface_of(const char *address, char *name, size_t size);
 
 #endif

@@ -75,10 +75,10 @@ int gpu_of_minor(int minor)
         if (line != NULL && strtol(line + strlen("Device Minor:"), NULL, 10) == minor)
             return i;
     }
-    return minor; /* the driver does not say: they are alike on most machines */
+    return minor; /* the driver does not say: on most machines the numbers are equal */
 }
 
-/* The driver's own list: a container sees only what it was given. */
+/* The driver's own list: in a container it has only the container's GPUs. */
 static int list_driver(struct pci_address *found, int most)
 {
     DIR           *gpus = open_dir("/proc/driver/nvidia/gpus");

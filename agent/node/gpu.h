@@ -1,7 +1,7 @@
-/* gpu.h - the NVIDIA GPUs of this node as the kernel's files show them
+/* gpu.h - the NVIDIA GPUs of this node, by the kernel's files
  *
- * No CUDA here: device files to count them, PCI addresses to know which cores
- * are near. Slot N is the N-th GPU in PCI order, as nvidia-smi counts.
+ * Without CUDA: device files to count them, PCI addresses to find the cores near them.
+ * Slot N is the N-th GPU in PCI order, as nvidia-smi counts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GPU_H
@@ -11,8 +11,8 @@
 
 int gpu_count(void);
 
-/* The NUMA node of each GPU into node, at most most of them, -1 where it is not
- * known. Returns how many there are. */
+/* The NUMA node of each GPU into node, for `most` GPUs at most; -1 if it is not known.
+ * Returns the number of GPUs. */
 int gpu_numa_nodes(int *node, int most);
 
 /* The number of the GPU behind /dev/nvidiaMINOR. */

@@ -1,7 +1,7 @@
 /* gpu_holders.h - the processes that have GPUs of this node open
  *
- * Found by their open files: no driver library is needed, and a process that
- * hangs in the driver is seen too. Root sees everybody's, others only their own.
+ * Found by their open files: that needs no driver library, and also finds a process that
+ * hangs in the driver. Root sees all processes, other users their own.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GPU_HOLDERS_H
@@ -13,11 +13,11 @@
 
 #include "node/gpu.h"
 
-#define GPU_HOLDERS_MAX 64 /* reported of one node */
+#define GPU_HOLDERS_MAX 64 /* reported for one node */
 
-/* [{"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"...", "gpus":[0, 1]},
- * ...] with the numbers of the GPUs as nvidia-smi counts them. wanted: by number,
- * GPU_MAX of them; NULL: all. Costs nothing where no GPU is. */
+/* [{"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"...", "gpus":[0, 1]}, ...] with
+ * the numbers of the GPUs as nvidia-smi counts them. wanted[GPU_MAX]: which GPUs to look
+ * for; NULL: all. Cheap on a node without GPUs. */
 json_t *gpu_holders(const bool *wanted);
 
 #endif

@@ -1,7 +1,7 @@
-/* open_files.h - what a process has open, by name
+/* open_files.h - the names of the files that a process has open
  *
- * Only names are read: to look at the files themselves could hang on a dead file
- * server. Of a process that is not ours to look into, nothing is seen.
+ * Only names are read: opening the files themselves could hang on a dead file server. For
+ * a process that we may not look into, the list is empty.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_OPEN_FILES_H
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct open_files {
-    DIR *folder; /* NULL: there is nothing to be seen */
+    DIR *folder; /* NULL: nothing to read */
     char name[PATH_MAX];
 };
 
@@ -27,7 +27,7 @@ void open_files_begin(struct open_files *files, pid_t pid);
 bool open_files_next(struct open_files *files);
 void open_files_end(struct open_files *files);
 
-/* Does it have the socket with that inode? */
+/* True if it has the socket with that inode open. */
 bool open_files_socket(pid_t pid, unsigned long inode);
 
 #endif

@@ -20,15 +20,15 @@
 #include "node/open_files.h"
 #include "node/process.h"
 
-/* Besides the one that was asked for, these many after it are tried before the kernel
- * chooses: those are below the range that it takes for outgoing connections, of which one
- * could have the port before rank 0 does. */
+/* If the port is taken, this many ports after it are tried before the kernel chooses: they
+ * are below the range for outgoing connections, one of which could take the port before rank
+ * 0 does. */
 #define NEIGHBOURS 100
 
 struct holder {
     unsigned long  inode;   /* of the socket */
     uid_t          uid;
-    struct process process; /* pid 0: none that we can see */
+    struct process process; /* pid 0: not visible to us */
 };
 
 static bool is_free(int port);
@@ -85,14 +85,14 @@ bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t 
 
     if (is_free(port))
         return false;
-    snprintf(holder, holder_size, "a process that cannot be seen");
+    snprintf(holder, holder_size, "a process that muster cannot see");
     if (!find_holder(port, &found))
         return nobody_binds && !is_free(port);
     holder_words(&found, holder, holder_size);
     if (found.process.pid != 0)
         return !process_is_below(found.process.pid, run);
-    /* It may have ended meanwhile. One that is ours and may not be looked into could
-     * be the run's. */
+    /* It may have ended in between. A process of our own user that we may not look into
+     * could be the run's. */
     return (geteuid() == 0 || found.uid != geteuid()) && !is_free(port);
 }
 
@@ -119,9 +119,9 @@ static bool is_free(int port)
     return fd >= 0 || errno != EADDRINUSE;
 }
 
-/* The user's choice, even if another run has it too: that one may never bind it. Only old
- * connections in TIME_WAIT may be in the way, and whoever listens on MASTER_PORT sets
- * SO_REUSEADDR. */
+/* The user chose this port: take it even if another run has claimed it, since that one may
+ * never bind it. Old connections in TIME_WAIT are no obstacle: whoever listens on
+ * MASTER_PORT sets SO_REUSEADDR. */
 static void hold_fixed(struct held_port *held, int port)
 {
     held->fd = bind_all(port, false);
@@ -145,7 +145,7 @@ static void hold_free(struct held_port *held, int port)
     held->fd = bind_all(0, false);
 }
 
-/* The name is seen where the port is: in this network namespace, by every user. */
+/* Abstract names belong to a network namespace, as ports do, and all users see them. */
 static int claim(int port)
 {
     struct sockaddr_un name = { .sun_family = AF_UNIX };
@@ -163,7 +163,7 @@ static int claim(int port)
     return -1;
 }
 
-/* On all addresses of both families; without IPv6, of the one there is. */
+/* On all addresses of both families; without IPv6, of IPv4. */
 static int bind_all(int port, bool reuse)
 {
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
@@ -210,8 +210,8 @@ static int bound_port(int fd)
                                      : ntohs(((struct sockaddr_in *)&own)->sin_port);
 }
 
-/* Who has the port, from the tables of sockets, where those that listen come first.
- * False: nobody does that they show, which leaves out what is bound and no more. */
+/* Who has the port, by the tables of sockets, where listening ones come first. False if they
+ * show nobody; sockets that are only bound are not in them. */
 static bool find_holder(int port, struct holder *holder)
 {
     struct processes all;
@@ -229,8 +229,8 @@ static bool find_holder(int port, struct holder *holder)
     return true;
 }
 
-/* Lines such as "1: 0100007F:733C 00000000:0000 0A 0:0 00:0 0 uid timeout inode". The
- * inode of a connection that nobody has open any more is 0. */
+/* Lines like "1: 0100007F:733C 00000000:0000 0A 0:0 00:0 0 uid timeout inode". A connection
+ * that no process has open has inode 0. */
 static bool find_socket(const char *table, int port, struct holder *holder)
 {
     FILE    *file = fopen(table, "re");
@@ -249,8 +249,7 @@ static bool find_socket(const char *table, int port, struct holder *holder)
     return holder->inode != 0;
 }
 
-/* "pid 123 (python3) of ann". Of other users' processes only root sees more than whose
- * they are. */
+/* "pid 123 (python3) of ann". For other users' processes, only root sees more than the user. */
 static void holder_words(const struct holder *holder, char *words, size_t size)
 {
     char user[64], path[64], name[64];

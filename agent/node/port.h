@@ -1,7 +1,7 @@
-/* port.h - holding a TCP port until the ranks start
+/* port.h - hold a TCP port until the ranks start
  *
- * MASTER_PORT is chosen before the ranks run. Bound here meanwhile, and never
- * listened on, it cannot be taken by somebody else in between.
+ * MASTER_PORT is chosen before the ranks run. It is bound here, and never listened on, so
+ * that no other program takes it in between.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PORT_H
@@ -13,26 +13,26 @@
 
 #include "err.h"
 
-/* Between the ranks' start and rank 0's own bind it is free for seconds. At least another
- * run of muster on this machine does not choose it then: claim_fd is bound to an abstract
- * Unix socket with the port in its name, as long as the agent lives. */
+/* Between the start of the ranks and rank 0's own bind() the port is free for seconds. To
+ * keep other runs of muster on this machine from choosing it then, claim_fd is bound to an
+ * abstract Unix socket with the port in its name, as long as the agent lives. */
 struct held_port {
     int port;
-    int fd;       /* -1: let go of */
+    int fd;       /* -1: released */
     int claim_fd; /* -1: none */
 };
 
-/* Bind port, or, unless fixed, another one that is free; held->port tells which. -1 with
- * err, and in holder "pid 123 (python3) of ann", or "" when that cannot be seen. */
+/* Bind port or, unless fixed, another free one; held->port says which. -1 with err; holder
+ * then says "pid 123 (python3) of ann", or "" if that is not visible. */
 int port_hold(struct held_port *held, int port, bool fixed, char *holder, size_t holder_size,
               struct error *err);
-/* Now rank 0 may bind it. */
+/* Release it: rank 0 may bind it now. */
 void port_let_go(struct held_port *held);
 void port_forget(struct held_port *held);
 
-/* Let go of, it may have been taken before the run could: true when somebody has it who
- * is neither run nor descends from it; holder says who. Whoever has only bound it shows
- * nowhere, and could be the run's: nobody_binds says that this cannot be. */
+/* After the release: true if a process has the port that is neither run nor descends from
+ * it; holder says which one. A process that only bound it is not visible, and could be the
+ * run's: nobody_binds says that this is impossible. */
 bool port_is_taken(int port, pid_t run, bool nobody_binds, char *holder, size_t holder_size);
 
 /* A listening socket for the probe of addresses, on any free port. */

@@ -26,10 +26,10 @@ struct probe {
     void                 *arg;
     unsigned char         token[CALL_TOKEN_BYTES];
     int                   listen_fd;
-    struct event         *caller; /* somebody calls */
-    struct event         *rest;   /* nobody could be let in, for want of a descriptor */
-    struct event         *late;   /* listening is over */
-    struct connect_probe *tries;  /* NULL: none are under way */
+    struct event         *caller; /* a connection came */
+    struct event         *rest;   /* accept() failed for want of a descriptor */
+    struct event         *late;   /* the end of listening */
+    struct connect_probe *tries;  /* NULL: none in progress */
     struct held_port      held;
 };
 
@@ -71,7 +71,7 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
     const char *op = json_string_value(json_object_get(body, "op"));
 
     if (op != NULL && strcmp(op, "peers") == 0)
-        return peers_begin(probe, body, err); /* the others call us meanwhile */
+        return peers_begin(probe, body, err); /* other nodes still connect to us */
     probe_end(probe);
     if (op != NULL && strcmp(op, "listen") == 0)
         return listen_begin(probe, body, err);
@@ -79,7 +79,7 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
         return connect_begin(probe, body, err);
     if (op != NULL && strcmp(op, "port") == 0)
         return port_begin(probe, body, err);
-    return err_set(err, "PROBE frame: no \"op\" that is known");
+    return err_set(err, "PROBE frame: unknown \"op\"");
 }
 
 void probe_end(struct probe *probe)
@@ -106,7 +106,7 @@ static int listen_begin(struct probe *probe, const json_t *body, struct error *e
     if (read_token(probe, body, err) < 0)
         return -1;
     if (timeout_ms < 0 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"timeout_ms\" is invalid");
     probe->listen_fd = port_listen(&port, &why);
     if (probe->listen_fd < 0) {
         probe->answer(json_pack("{s:s, s:s}", "op", "listen", "error", why.text), probe->arg);
@@ -134,11 +134,11 @@ static void caller_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)what;
     if (caller < 0) {
-        event_del(probe->caller); /* it would be ready again at once */
+        event_del(probe->caller); /* it would be readable again at once */
         xevent_add(probe->rest, &rest);
         return;
     }
-    /* 16 bytes always fit the buffer of a fresh connection. */
+    /* 16 bytes always fit the buffer of a new connection. */
     send(caller, probe->token, sizeof probe->token, MSG_NOSIGNAL);
     close(caller);
 }
@@ -182,10 +182,10 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
         return -1;
     if (!json_is_array(list) || count > PROBE_ADDRESSES_MAX || port < 1 || port > 65535 ||
         timeout_ms < 1 || timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"addresses\", \"port\" or \"timeout_ms\" is invalid");
     for (i = 0; i < count; i++)
         if (!json_is_string(json_array_get(list, i)))
-            return err_set(err, "PROBE frame: an address that is no text");
+            return err_set(err, "PROBE frame: an address that is not text");
     probe->tries = connect_probe_new(probe->base, probe->token, reached_cb, probe);
     for (i = 0; i < count; i++)
         connect_probe_add(probe->tries, json_string_value(json_array_get(list, i)), (int)port, 0);
@@ -193,7 +193,7 @@ static int connect_begin(struct probe *probe, const json_t *body, struct error *
     return 0;
 }
 
-/* In the order asked: the launcher prefers the first that all nodes reach. */
+/* In the order of the request: the launcher prefers the first that all nodes reach. */
 static void reached_cb(struct connect_probe *tries, void *arg)
 {
     struct probe *probe = arg;
@@ -218,7 +218,7 @@ static int peers_begin(struct probe *probe, const json_t *body, struct error *er
         return -1;
     if (!json_is_array(list) || json_array_size(list) > PROBE_ADDRESSES_MAX || timeout_ms < 1 ||
         timeout_ms > PROBE_TIMEOUT_MAX_MS)
-        return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is wrong");
+        return err_set(err, "PROBE frame: \"peers\" or \"timeout_ms\" is invalid");
     connect_probe_end(probe);
     probe->tries = connect_probe_new(probe->base, probe->token, peers_cb, probe);
     json_array_foreach(list, i, peer)
@@ -269,7 +269,7 @@ static int port_begin(struct probe *probe, const json_t *body, struct error *err
     json_t      *answer;
 
     if (port < 1 || port > 65535)
-        return err_set(err, "PROBE frame: \"port\" is missing, or none from 1 to 65535");
+        return err_set(err, "PROBE frame: \"port\" is missing or not from 1 to 65535");
     port_forget(&probe->held);
     if (port_hold(&probe->held, (int)port, fixed, holder, sizeof holder, &why) == 0) {
         answer = json_pack("{s:s, s:i}", "op", "port", "port", probe->held.port);
@@ -290,7 +290,7 @@ static int read_token(struct probe *probe, const json_t *body, struct error *err
 
     if (text == NULL || strlen(text) != 2 * CALL_TOKEN_BYTES ||
         strspn(text, "0123456789abcdef") != strlen(text))
-        return err_set(err, "PROBE frame: no \"token\" of 32 hex digits");
+        return err_set(err, "PROBE frame: \"token\" is not 32 hex digits");
     for (i = 0; i < CALL_TOKEN_BYTES; i++) {
         memcpy(pair, text + 2 * i, 2);
         probe->token[i] = (unsigned char)strtoul(pair, &end, 16);

@@ -1,11 +1,11 @@
-/* probe.h - can the other nodes reach this one, and by which interface?
+/* probe.h - can other nodes reach this one, and on which interface?
  *
- * Node 0 listens on all its addresses and greets each caller with a token; the
- * other nodes call each of its addresses and report those where the token came
- * back: an address alone proves nothing, many machines have a 172.17.0.1.
+ * At the start node 0 listens on all its addresses and sends a token to each caller. The
+ * other nodes connect to each of its addresses and report those where the token came back:
+ * an address alone proves nothing, since many machines have a 172.17.0.1.
  *
- * In the middle of a run each node listens for some seconds and calls some of the others,
- * and those that do not answer are reported, with the reason.
+ * During a run each node listens for some seconds and connects to some of the others. It
+ * reports those that do not answer, with the reason.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PROBE_H
@@ -21,19 +21,19 @@
 
 struct probe;
 
-/* answer: the body of PROBED, which it owns. It may come at once. */
+/* answer gets the body of PROBED and owns it. It may be called at once. */
 struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, void *arg),
                         void *arg);
 void probe_free(struct probe *probe);
 
-/* The body of a PROBE frame. It ends what the one before had begun, but "peers" lets it
- * listen. -1 with err when it is malformed. */
+/* Do what the body of a PROBE frame asks. Ends what the request before started, except that
+ * "peers" keeps the listener. -1 with err if it is malformed. */
 int  probe_request(struct probe *probe, const json_t *body, struct error *err);
 
-/* PLAN or a stop has come: probing is over; only the port stays held. */
+/* PLAN or a stop came: end all probing; only the port stays held. */
 void probe_end(struct probe *probe);
 
-/* The ranks start now: let the port go. Which one that was; 0: none. */
+/* The ranks start now: release the port. Returns its number; 0: none. */
 int  probe_release_port(struct probe *probe);
 
 #endif

@@ -18,7 +18,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* Steps up to a process's ancestor: they are read one by one, and change meanwhile. */
+/* Limit of steps up to an ancestor: parents are read one by one, and change in between. */
 #define DEPTH_MAX 1000
 
 static int compare(const void *pid, const void *process);
@@ -84,8 +84,8 @@ void process_signal(const struct process *process, int signal)
 
     if (fd < 0 && errno == ESRCH)
         return;
-    /* The descriptor holds one process; is it still the one that was listed? An old kernel
-     * has no such thing and many a container forbids it: then the number has to do. */
+    /* The descriptor holds one process; is it still the one that was listed? Old kernels and
+     * many containers have no pidfd_open(): then the pid must do. */
     if (process_read(process->pid, &now) && now.start == process->start &&
         (fd < 0 || (syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) < 0 && errno != ESRCH)))
         kill(process->pid, signal);
@@ -146,7 +146,7 @@ void processes_all(struct processes *all)
         closedir(proc);
 }
 
-/* Fields are counted from behind the name, which may hold blanks and ')'. */
+/* Fields are counted from the end of the name, which may contain blanks and ')'. */
 bool process_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;

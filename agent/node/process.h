@@ -1,7 +1,7 @@
-/* process.h - processes as /proc shows them
+/* process.h - processes, as /proc shows them
  *
- * Only looked at when something has to be ended or counted: reading all of
- * /proc is too dear for the ordinary way.
+ * Used only to end or to count processes: reading all of /proc is too slow for the normal
+ * path.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PROCESS_H
@@ -19,7 +19,7 @@ struct process {
     uint64_t start; /* ticks since boot: with pid, unique until reboot */
     uint64_t cpu;   /* ticks of CPU time, with those of reaped children */
     char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
-    bool     below; /* descends from the root that was asked for */
+    bool     below; /* descends from the given root */
 };
 
 struct processes {
@@ -27,35 +27,33 @@ struct processes {
     size_t          count;
 };
 
-/* All living processes that descend from root, without root and without
- * zombies. Free with processes_clear(). */
+/* All living processes that descend from root; neither root nor zombies. Free with
+ * processes_clear(). */
 void processes_below(struct processes *found, pid_t root);
-/* True for root and one that descends from it. */
+/* True for root and its descendants. */
 bool process_is_below(pid_t pid, pid_t root);
-/* One, while it is there: false when not. */
+/* Read one process: false if it does not exist. */
 bool process_read(pid_t pid, struct process *process);
-/* All that this /proc shows, in the order of their numbers: the kernel lists them so. */
+/* All processes that this /proc shows, in the order of their pids, as the kernel lists them. */
 void processes_all(struct processes *found);
-/* One of these; NULL when it is not among them. */
+/* The one with that pid; NULL if it is not in the list. */
 const struct process *processes_find(const struct processes *all, pid_t pid);
 void processes_clear(struct processes *found);
 
-/* Send a signal to exactly this process: not to one that took its number
- * since. */
+/* Send a signal to exactly this process, not to a later one with the same pid. */
 void process_signal(const struct process *process, int signal);
 
-/* True while the kernel writes its core file: it looks unkillable, and is
- * only slow. */
+/* True while the kernel writes its core file: KILL has no effect until that is done. */
 bool process_is_dumping(pid_t pid);
 
 /* {"pid":N, "name":"python3", "wchan":"nfs_wait_bit_killable"} */
 json_t *process_json(pid_t pid);
 
-/* {"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"python3 train.py"};
- * NULL when it has gone. process_about.c */
+/* {"pid":N, "uid":N, "user":"ann", "age_s":N, "command":"python3 train.py"}; NULL if it is
+ * gone. process_about.c */
 json_t *process_about(const struct process *process);
 
-/* Its real user; false when it has gone. */
+/* Its real user id; false if it is gone. */
 bool process_uid(pid_t pid, uid_t *uid);
 
 /* "ann", or "uid 1234". */

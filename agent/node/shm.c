@@ -149,7 +149,7 @@ static void mark_mapped(struct files *files, pid_t pid)
         fclose(maps);
 }
 
-/* A container may see the folder under another name, so only the last part counts:
+/* A container may have the folder under another name, so compare only the last part: it is
  * better to spare a file than to remove one that is used. */
 static void mark_name(struct files *files, const char *path)
 {

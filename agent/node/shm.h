@@ -1,8 +1,8 @@
-/* shm.h - what crashed programs have left in /dev/shm
+/* shm.h - files that crashed programs have left in /dev/shm
  *
- * NCCL and PyTorch share memory between the ranks of a node by files there, and
- * remove them at an orderly end. A killed rank leaves them, gigabytes in all, until
- * a later one finds no room.
+ * NCCL and PyTorch share memory between the ranks of a node by files there, and remove
+ * them in an orderly end. A killed rank leaves them, gigabytes in all, until a later run
+ * finds no space.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_SHM_H
@@ -13,18 +13,17 @@
 
 #include <jansson.h>
 
-#define SHM_FILES_MAX 256 /* looked at */
+#define SHM_FILES_MAX 256 /* examined at most */
 
-/* Bytes that are free there; 0 where there is none. */
+/* Free bytes there; 0 if there is no /dev/shm. */
 int64_t shm_free(void);
 
-/* Those files of NCCL and PyTorch that no process has open or mapped:
- * [{"name":"nccl-x", "uid":N, "user":"ann", "size":N,
- * "inode":N}, ...]. Root sees everybody's
- * processes, others only their own: so for them only_ours is the truth. */
+/* Files of NCCL and PyTorch that no process has open or mapped: [{"name":"nccl-x", "uid":N,
+ * "user":"ann", "size":N, "inode":N}, ...]. Other users than root cannot see all processes:
+ * for them the list is only right with only_ours. */
 json_t *shm_stale(bool only_ours);
 
-/* Remove one of them, if it is ours and still the one it was. */
+/* Remove one of them, if it is ours and still the same file. */
 bool shm_remove(const json_t *file);
 
 #endif

@@ -1,9 +1,9 @@
 /* bind.h - which cores each local rank gets
  *
- * As DeepSpeed's --bind_cores_to_rank, but within the CPUs this process may
- * use, without numactl, and near the rank's GPU: cores / local ranks each,
- * contiguous, the remainder unused. A core stays whole: a rank gets all its
- * hyperthreads, and no two ranks share one.
+ * As DeepSpeed's --bind_cores_to_rank, but only CPUs that this process may use, without
+ * numactl, and near the rank's GPU: each rank gets cores / local ranks, contiguous; the
+ * remainder is unused. A core stays whole: a rank gets all its hyperthreads, and no two
+ * ranks share one.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_BIND_H
@@ -16,9 +16,9 @@
 
 #include "err.h"
 
-#define BIND_CPU_MAX 8192 /* highest CPU number and one */
+#define BIND_CPU_MAX 8192 /* the highest CPU number plus one */
 
-/* What is dealt out: a core, or with a list one CPU of it. */
+/* The unit to be dealt out: a core or, with a list, one CPU. */
 struct bind_unit {
     int            numa;  /* NUMA node, -1: unknown */
     hwloc_bitmap_t cpus;
@@ -37,10 +37,10 @@ int  bind_make(struct binding *binding, const char *list, const int *slot, int r
                struct error *err);
 void bind_clear(struct binding *binding);
 
-/* The two halves of it that only compute. bind_list: numbers ascending and not
- * overlapping, into set. bind_deal: which of the units (count of them) rank i
- * gets, chosen[i * each + j]; near[i] is the NUMA node rank i wants, or -1.
- * Returns each, units for one rank; 0 when there are too few. */
+/* The two halves that only compute. bind_list: numbers that ascend and do not overlap, into
+ * set. bind_deal: which of the units (count of them) rank i gets, chosen[i * each + j];
+ * near[i] is the NUMA node that rank i wants, or -1. Returns each, the units for one rank; 0
+ * if there are too few. */
 int bind_list(const char *list, hwloc_bitmap_t set, struct error *err);
 int bind_deal(const struct bind_unit *unit, int count, const int *near, int ranks, int *chosen);
 

@@ -38,7 +38,7 @@ const struct blob *blobs_find(const struct blobs *blobs, uint32_t id)
 {
     size_t i;
 
-    /* From the end: most calls are for the blob that came last. */
+    /* From the end: most calls are for the last blob. */
     for (i = blobs->count; i > 0; i--)
         if (blobs->item[i - 1].id == id)
             return &blobs->item[i - 1];

@@ -18,7 +18,8 @@
 #include "fd.h"
 #include "guard/cgroup.h"
 
-/* Of the agent itself: the link, the reconnect socket, signals, and what is open for a moment. */
+/* For the agent itself: the link, the reconnect socket, signals, and files that are open for
+ * a moment. */
 #define DESCRIPTORS_OWN 32
 
 static int  check_descriptors(const struct node_plan *plan, struct failure *failure);
@@ -45,7 +46,7 @@ int limits_check(const struct node_plan *plan, struct failure *failure)
                ? -1 : 0;
 }
 
-/* Of each rank: its output, its errors, its PMI, its file and what tells of that. */
+/* For each rank: stdout, stderr, PMI, its log file and the eventfd of that. */
 static int check_descriptors(const struct node_plan *plan, struct failure *failure)
 {
     int           each = 2 + (plan->kvsname != NULL) + 2 * (plan->log_dir != NULL);
@@ -54,12 +55,12 @@ static int check_descriptors(const struct node_plan *plan, struct failure *failu
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
-    return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn there",
+    return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn on that node",
                        "%d ranks need %ju file descriptors, but the limit is %ju", plan->ranks,
                        (uintmax_t)need, (uintmax_t)limit.rlim_cur);
 }
 
-/* ulimit -u, which counts threads and does not hold for root. */
+/* ulimit -u: it counts threads, and does not apply to root. */
 static int check_user(const struct node_plan *plan, struct failure *failure)
 {
     struct rlimit limit;
@@ -70,9 +71,9 @@ static int check_user(const struct node_plan *plan, struct failure *failure)
     tasks = count_tasks(geteuid());
     if ((rlim_t)(tasks + tasks_of(plan)) <= limit.rlim_cur)
         return 0;
-    return failure_set(failure, EXIT_CREATE, "raise ulimit -u there",
-                       "%d ranks do not fit: this user has %ld processes and threads, and may"
-                       " have %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
+    return failure_set(failure, EXIT_CREATE, "raise ulimit -u on that node",
+                       "%d ranks do not fit: this user has %ld processes and threads, the"
+                       " limit is %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
 }
 
 /* The pids controller: the limit of a container, TasksMax of a systemd session or of a
@@ -88,13 +89,13 @@ static int check_group(const struct node_plan *plan, struct failure *failure)
     for (; strlen(path) > top; *strrchr(path, '/') = '\0')
         if (read_number(path, "pids.max", &most) && read_number(path, "pids.current", &tasks) &&
             tasks + tasks_of(plan) > most)
-            return failure_set(failure, EXIT_CREATE, "raise the limit there (TasksMax)",
+            return failure_set(failure, EXIT_CREATE, "raise TasksMax on that node",
                                "%d ranks do not fit: the control group %s has %ld processes and"
-                               " threads, and may have %ld", plan->ranks, path, tasks, most);
+                               " threads, the limit is %ld", plan->ranks, path, tasks, most);
     return 0;
 }
 
-/* Processes, and a thread for the file of each. */
+/* Processes, and a thread for each log file. */
 static long tasks_of(const struct node_plan *plan)
 {
     return plan->log_dir != NULL ? 2L * plan->ranks : plan->ranks;
@@ -121,7 +122,7 @@ static long count_tasks(uid_t uid)
     return tasks;
 }
 
-/* False also for "max". */
+/* Also false for "max". */
 static bool read_number(const char *directory, const char *name, long *number)
 {
     char path[600], text[32], *end;

@@ -1,7 +1,6 @@
-/* limits.h - descriptors and processes that the ranks will take
+/* limits.h - are there enough descriptors and processes for the ranks?
  *
- * Found out before a rank starts: one too few would else end a run of which half
- * is there already.
+ * Checked before a rank starts: one too few would end a run of which a half is running.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_LIMITS_H
@@ -10,12 +9,12 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 
-/* Take all the descriptors that the hard limit gives. The ranks keep the limit that
- * they would have had, where the guard is forked before. */
+/* Raise our soft limit of descriptors to the hard one. The ranks keep the limit they would
+ * have had, if the guard is forked before. */
 void limits_raise(void);
 
-/* -1 with failure when this agent could not start the plan's ranks. That they fit in
- * now is no promise: others may come. */
+/* -1 with failure if this agent could not start the plan's ranks. 0 is no promise: other
+ * processes may come. */
 int limits_check(const struct node_plan *plan, struct failure *failure);
 
 #endif

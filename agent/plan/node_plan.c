@@ -138,7 +138,7 @@ static int read_objects(struct reader *in, struct node_plan *plan)
     if (get_path(&log, "dir", &plan->log_dir) < 0 || get_text(&log, "stamp", &plan->log_stamp) < 0)
         return -1;
     if (plan->log_dir == NULL || strchr(plan->log_stamp, '/') != NULL)
-        return err_set(in->err, "PLAN frame: no log directory, or a stamp that is no name");
+        return err_set(in->err, "PLAN frame: no log directory, or a stamp that is not a name");
     plan->log_console = json_is_true(json_object_get(log.body, "console"));
     return 0;
 }
@@ -162,7 +162,7 @@ static int read_ranks(struct reader *in, struct node_plan *plan)
     int           j;
 
     if (count == 0 || count > FRAME_RANKS_MAX)
-        return err_set(in->err, "PLAN frame: %zu ranks for one node, from 1 to %d are possible",
+        return err_set(in->err, "PLAN frame: %zu ranks for one node: must be 1 to %d",
                        count, FRAME_RANKS_MAX);
     plan->rank = xcalloc(count, sizeof *plan->rank);
     for (i = 0; i < count; i++) {
@@ -207,7 +207,7 @@ static int get_int(struct reader *in, const char *key, int64_t min, int64_t max,
 
     if (!json_is_integer(value) || json_integer_value(value) < min ||
         json_integer_value(value) > max)
-        return err_set(in->err, "PLAN frame: \"%s\" is missing, or no number from %lld to %lld",
+        return err_set(in->err, "PLAN frame: \"%s\" is missing or not a number from %lld to %lld",
                        key, (long long)min, (long long)max);
     *number = (int)json_integer_value(value);
     return 0;
@@ -219,7 +219,7 @@ static int get_seconds(struct reader *in, const char *key, double *seconds)
 
     *seconds = json_number_value(value);
     if (!json_is_number(value) || !(*seconds >= 0 && *seconds <= NODE_PLAN_SECONDS_MAX))
-        return err_set(in->err, "PLAN frame: \"%s\" is missing, or no number of seconds up to %g",
+        return err_set(in->err, "PLAN frame: \"%s\" is missing or not a number of seconds up to %g",
                        key, NODE_PLAN_SECONDS_MAX);
     return 0;
 }
@@ -229,7 +229,7 @@ static int get_text(struct reader *in, const char *key, char **text)
     const char *value = json_string_value(json_object_get(in->body, key));
 
     if (value == NULL || strlen(value) > 4096)
-        return err_set(in->err, "PLAN frame: \"%s\" is missing, or no short text", key);
+        return err_set(in->err, "PLAN frame: \"%s\" is missing or not a short text", key);
     *text = xstrdup(value);
     return 0;
 }
@@ -243,7 +243,7 @@ static int get_path(struct reader *in, const char *key, char **path)
     if (blob == NULL)
         return 0;
     if (blob->size == 0 || blob->size >= 4096 || memchr(blob->bytes, '\0', blob->size) != NULL)
-        return err_set(in->err, "PLAN frame: \"%s\" is empty or no path", key);
+        return err_set(in->err, "PLAN frame: \"%s\" is empty or not a path", key);
     *path = xstrndup(blob->bytes, blob->size);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* node_plan.h - what this node has to run: the PLAN frame and its blobs, read
+/* node_plan.h - what this node has to run: PLAN and its blobs, as a struct
  *
- * Only reading: nothing is looked at on the node yet (prepare.c does that).
+ * Only parsing: nothing on the node is examined (prepare.c does that).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_NODE_PLAN_H
@@ -17,7 +17,7 @@
 
 /* No deadline is longer than a day; it keeps nanoseconds far from overflow. */
 #define NODE_PLAN_SECONDS_MAX 86400.0
-/* All argument and environment lists together; many ranks may name one blob. */
+/* All argument and environment lists together: many ranks may refer to one blob. */
 #define NODE_PLAN_LISTS_MAX (512u << 20)
 
 struct node_plan_rank {
@@ -29,13 +29,13 @@ struct node_plan_rank {
 struct node_plan {
     char          *run_id;
     bool           is_exec;  /* one command a node instead of a job */
-    bool           no_pidns; /* the ranks shall see all processes, as they do with is_exec */
+    bool           no_pidns; /* the ranks see all processes, as with is_exec */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
-    double         hang_s; /* 0: nobody asks whether the ranks do anything */
+    double         hang_s; /* 0: no --hang-timeout */
     uint32_t       credit;
-    char          *cwd;    /* NULL: stay */
-    char          *script; /* that Python must be able to read; NULL: none */
+    char          *cwd;    /* NULL: do not change it */
+    char          *script; /* a file that Python must be able to read; NULL: none */
     struct strlist env, env_default;
     char          *kvsname, *mapping;   /* NULL: no PMI */
     char          *bind_list;           /* NULL: no binding; "": all cores */
@@ -43,13 +43,13 @@ struct node_plan {
     bool           log_console;
     char          *venv_script, *pid_file; /* NULL: none */
     bool           omp_default;
-    char          *socket, *token; /* how to come back in (reconnect_socket.h); NULL: not at all */
-    double         reconnect_s;    /* ... and within which time */
+    char          *socket, *token; /* for coming back (reconnect_socket.h); NULL: not possible */
+    double         reconnect_s;    /* ... and how long it is possible */
     struct node_plan_rank *rank;
     int                    ranks;
 };
 
-/* -1 with what is missing or wrong; plan is then empty. */
+/* -1 with err; plan is then empty. */
 int  node_plan_read(struct node_plan *plan, const json_t *body, const struct blobs *blobs,
                     struct error *err);
 void node_plan_clear(struct node_plan *plan);

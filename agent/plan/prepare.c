@@ -21,7 +21,7 @@
 #include "node/facts.h"
 #include "xalloc.h"
 
-#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones are "..." */
+#define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones end in "..." */
 
 static void        overlay(struct strlist *env, const struct strlist *over,
                            bool only_absent);
@@ -49,7 +49,7 @@ int prepare_cwd(const struct node_plan *plan, struct failure *failure)
     if (plan->cwd == NULL || chdir(plan->cwd) == 0)
         return 0;
     return failure_set(failure, EXIT_CANNOT_EXECUTE,
-                       "the directory must be on every node; --cwd names another one",
+                       "the directory must exist on every node; --cwd names another one",
                        "cannot enter the working directory %s: %s", plan->cwd, strerror(errno));
 }
 
@@ -132,7 +132,7 @@ int prepare_binding(const struct node_plan *plan, const struct strlist *base,
         return 0;
     if (env_get(base, "KMP_AFFINITY") != NULL || env_get(&plan->env, "KMP_AFFINITY") != NULL)
         return failure_set(failure, EXIT_CANNOT_EXECUTE, "unset one of the two",
-                           "KMP_AFFINITY is set, which would undo --bind_cores_to_rank");
+                           "KMP_AFFINITY is set and would undo --bind_cores_to_rank");
     slot = xcalloc((size_t)plan->ranks, sizeof *slot);
     for (i = 0; i < plan->ranks; i++)
         slot[i] = plan->rank[i].slot;
@@ -160,7 +160,7 @@ int prepare_pid_file(const char *path, struct failure *failure)
     if (fd >= 0 && close(fd) < 0 && why == 0)
         why = errno;
     if (why != 0 && fd >= 0)
-        unlink(path); /* an empty one would be in the way of the next run */
+        unlink(path); /* an empty file would block the next run */
     return why == 0 ? 0 : failure_set(failure, EXIT_CREATE, "",
                                       "cannot create the pid file %s: %s", path, strerror(why));
 }
@@ -181,8 +181,8 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
     }
 }
 
-/* What another process manager left in our environment must not reach the
- * ranks: MPICH would believe it. */
+/* Variables of another process manager in our environment must not reach the ranks: MPICH
+ * would believe them. */
 static void set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                     struct strlist *env)
 {
@@ -212,7 +212,7 @@ static void env_drop(struct strlist *env, const char *name)
         }
 }
 
-/* pdsh would have given it to a shell. */
+/* pdsh passes its command to a shell, muster does not. */
 static const char *find_hint(const char *name, char *hint, size_t size)
 {
     bool fits = strlen(name) <= SHOWN_MAX && strchr(name, '\'') == NULL;
@@ -220,13 +220,13 @@ static const char *find_hint(const char *name, char *hint, size_t size)
     if (name[strcspn(name, " \t\n|&;<>()$`\\\"'*?~")] == '\0')
         return strchr(name, '/') != NULL
                    ? "it must be at the same path on every node; muster bcast copies it"
-                   : "install it there, or name it by its path";
+                   : "install it on that node, or give its path";
     snprintf(hint, size, "muster starts no shell; write: muster exec -- sh -c '%s'",
              fits ? name : "...");
     return hint;
 }
 
-/* 0, or why not. */
+/* 0, or errno. */
 static int executable(const char *path)
 {
     struct stat about;

@@ -1,9 +1,8 @@
-/* prepare.h - everything that could go wrong is looked at before a rank starts
+/* prepare.h - check everything that could go wrong, before a rank starts
  *
- * READY means: the working directory can be entered, the program is there and
- * can be executed, a Python script be read, the cores, descriptors and processes
- * are enough, the log files are open. What fails says so with the exit status
- * that muster shall take.
+ * READY means: the working directory can be entered, the program exists and can be
+ * executed, a Python script can be read, there are enough cores, descriptors and
+ * processes, the log files are open. A failure has the exit code that muster will return.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PREPARE_H
@@ -27,25 +26,23 @@ int failure_set(struct failure *failure, int code, const char *hint, const char 
 /* Enter the working directory, if there is one. */
 int prepare_cwd(const struct node_plan *plan, struct failure *failure);
 
-/* Only Python itself would notice, when the other ranks are at work already. */
+/* Otherwise only Python would notice, when the other ranks are already working. */
 int prepare_script(const char *script, struct failure *failure);
 
-/* The environment of one rank, later over earlier: base, env_default where
- * absent, env, the rank's own; then what muster decides itself. threads:
- * OMP_NUM_THREADS where nobody has set it, 0 leaves it alone. */
+/* The environment of one rank, later over earlier: base, env_default if absent, env, the
+ * rank's own, and what muster sets itself. threads: OMP_NUM_THREADS if nothing else sets it;
+ * 0: leave it alone. */
 void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank,
                  const struct strlist *base, int threads, struct strlist *env);
 
-/* The file that argv[0] means, along the PATH of env. Caller frees; NULL with
- * failure. */
+/* The file that argv[0] means, along PATH in env. The caller frees it; NULL with failure. */
 char *prepare_program(const char *name, const struct strlist *env, struct failure *failure);
 
-/* Deal out cores when the plan binds. *threads: what each rank may use. */
+/* Deal out cores if the plan binds ranks. *threads: how many each rank may use. */
 int prepare_binding(const struct node_plan *plan, const struct strlist *base,
                     struct binding *binding, int *threads, struct failure *failure);
 
-/* Create the file that holds our pid. One that was left by a dead agent is
- * replaced. */
+/* Create the file with our pid. One that a dead agent left is replaced. */
 int prepare_pid_file(const char *path, struct failure *failure);
 
 #endif

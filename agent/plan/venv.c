@@ -36,7 +36,8 @@ struct venv {
     int              stderr_fd;
     struct event    *stderr_event, *late;
     struct evbuffer *stderr_text;
-    void           (*done)(const struct strlist *, const struct failure *, void *); /* NULL: called */
+    /* NULL: it was called. */
+    void           (*done)(const struct strlist *, const struct failure *, void *);
     void            *arg;
 };
 
@@ -186,7 +187,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     guard_signal(venv->guard, GUARD_HELPER, SIGKILL);
-    fail(venv, &failure, "not done within %d s", VENV_DEADLINE_S);
+    fail(venv, &failure, "not finished after %d s", VENV_DEADLINE_S);
     finish(venv, NULL, &failure);
 }
 
@@ -204,26 +205,28 @@ static int check_end(struct venv *venv, const struct guard_message *end, struct 
     if (end->failure.step != SPAWN_OK)
         return fail(venv, failure, "cannot start bash: %s", strerror(end->failure.error));
     if (lseek(venv->out_fd, 0, SEEK_CUR) >= VENV_OUTPUT_MAX)
-        return fail(venv, failure, "an environment of more than %u KiB", VENV_OUTPUT_MAX >> 10);
+        return fail(venv, failure, "its environment is larger than %u KiB", VENV_OUTPUT_MAX >> 10);
     if (WIFSIGNALED(end->value))
-        return fail(venv, failure, "its shell was killed by %s%s", name != NULL ? "SIG" : "a ",
+        return fail(venv, failure, "bash was killed by %s%s", name != NULL ? "SIG" : "a ",
                     name != NULL ? name : "real-time signal");
     if (WEXITSTATUS(end->value) != 0)
-        return fail(venv, failure, "it ended with status %d", WEXITSTATUS(end->value));
+        return fail(venv, failure, "exit status %d", WEXITSTATUS(end->value));
     return 0;
 }
 
 /* The shell wrote through our open file, so its position tells how much that is. */
 static int read_out(struct venv *venv, struct strlist *env, struct failure *failure)
 {
-    off_t  size = lseek(venv->out_fd, 0, SEEK_CUR);
-    char  *bytes = xmalloc((size_t)size + 1);
-    int    rc = -1;
+    off_t size = lseek(venv->out_fd, 0, SEEK_CUR);
+    char *bytes = xmalloc((size_t)size + 1);
+    int   rc = -1;
 
     if (size > 0 && pread(venv->out_fd, bytes, (size_t)size, 0) == size)
         rc = strlist_unpack(env, bytes, (size_t)size);
     free(bytes);
-    return rc == 0 ? 0 : fail(venv, failure, "no environment came back (%zu bytes)", (size_t)size);
+    if (rc < 0)
+        fail(venv, failure, "bash printed no environment (%zu bytes)", (size_t)size);
+    return rc;
 }
 
 static int fail(struct venv *venv, struct failure *failure, const char *format, ...)

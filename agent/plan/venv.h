@@ -1,8 +1,7 @@
-/* venv.h - what --venv_script does to the environment
+/* venv.h - the environment that --venv_script makes
  *
- * A shell reads the script and prints the environment it ends up with, which
- * the ranks then get. The shell is started by the guard like a rank, so it and
- * whatever it leaves behind are contained too.
+ * bash sources the script and prints its environment, which the ranks then get. The guard
+ * starts the shell like a rank, so the shell and what it leaves behind are contained too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_VENV_H
@@ -19,13 +18,13 @@
 
 struct venv;
 
-/* done is called once, later: env is what came of it, or NULL with failure. */
+/* done is called once, perhaps at once: env, or NULL with failure. */
 struct venv *venv_start(struct event_base *base, struct guard *guard, const char *script,
                         const char *cwd, const struct strlist *env,
                         void (*done)(const struct strlist *env, const struct failure *failure,
                                      void *arg),
                         void *arg);
-/* The guard says that its process has ended. */
+/* The guard reports the end of the shell. */
 void venv_exited(struct venv *venv, const struct guard_message *message);
 void venv_free(struct venv *venv);
 

@@ -1,7 +1,7 @@
 /* log_file.c - see log_file.h
  *
- * The lock guards what both threads touch. The thread never holds it while it is in the
- * file system, and has an eventfd to wake the event loop by.
+ * The lock protects what both threads use. The thread never holds it while it is in the
+ * file system. It wakes the event loop by an eventfd.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,18 +27,18 @@ struct log_file {
     char           *dir, *path;
     pthread_t       thread;
     pthread_mutex_t lock;
-    pthread_cond_t  work; /* for the thread */
+    pthread_cond_t  work; /* waiting for the thread */
     int             wake_fd;
 
     /* Under the lock. */
     struct evbuffer *waiting;
     size_t           writing; /* bytes that the thread has taken */
-    uint64_t         written; /* pieces: how the loop sees that it gets on */
+    uint64_t         written; /* pieces: shows the loop that there is progress */
     uint64_t         lost;
     struct error     why;     /* it was not created */
-    int              error;   /* errno of the first that was lost, or of its end */
+    int              error;   /* errno of the first failed write, or of close() */
     bool             is_created, has_failed, is_ending, is_wanted, is_over;
-    bool             is_awaited; /* the loop wants to know of room */
+    bool             is_awaited; /* the loop waits for space */
 
     /* The event loop's. */
     struct event *woken, *patience;
@@ -81,7 +81,7 @@ struct log_file *log_file_new(struct event_base *base, const char *dir, const ch
         xalloc_die();
     rc = log->wake_fd < 0 ? errno : thread_start(&log->thread, keep_file, log);
     if (rc != 0) {
-        err_set(err, "no thread for the log file %s: %s", log->path, strerror(rc));
+        err_set(err, "cannot start a thread for the log file %s: %s", log->path, strerror(rc));
         let_go(log);
         return NULL;
     }
@@ -191,7 +191,7 @@ bool log_file_free(struct log_file *log)
     return true;
 }
 
-/* There is room, it was created or is over. */
+/* There is space, it was created, or it is over. */
 static void woken_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct log_file *log = arg;
@@ -213,8 +213,8 @@ static void patience_cb(evutil_socket_t fd, short what, void *arg)
     pthread_mutex_lock(&log->lock);
     if (!log->is_created && !log->has_failed) {
         log->has_failed = true;
-        err_set(&log->why, "cannot create the log file %s: nothing has come of it for %d s; is"
-                " a server gone?", log->path, LOG_FILE_CREATE_S);
+        err_set(&log->why, "cannot create the log file %s: no answer for %d s (is"
+                " its file server down?)", log->path, LOG_FILE_CREATE_S);
     }
     log->stands = log->written == log->written_before;
     log->is_full = !log->stands;
@@ -277,12 +277,12 @@ static int make_dir(const char *dir, struct error *err)
     if (stat(dir, &about) < 0)
         return err_set(err, "log directory %s: %s", dir, strerror(errno));
     if (!S_ISDIR(about.st_mode))
-        return err_set(err, "cannot create the log directory %s: there is a file of that name",
+        return err_set(err, "cannot create the log directory %s: a file has that name",
                        dir);
     return 0;
 }
 
-/* Until the end, and all that waits then. With the lock, but for the writing. */
+/* Until the end, and everything that waits then. With the lock held, except for the writing. */
 static void write_all(struct log_file *log, int fd)
 {
     size_t done;

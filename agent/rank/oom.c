@@ -59,10 +59,10 @@ static int64_t count_kills(const struct memory *memory)
     return find_number(path, "oom_kill", &kills) ? kills : -1;
 }
 
-/* The nearest limit: on the cgroup itself or on one that it is in. */
+/* The nearest limit: of the cgroup itself or of one above it. */
 static int64_t cgroup_limit(const struct memory *memory)
 {
-    const int64_t none = INT64_C(1) << 60; /* version 1 says "no limit" by a huge number */
+    const int64_t none = INT64_C(1) << 60; /* in version 1 "no limit" is a huge number */
     char          dir[512], path[600], text[32], *end;
     int64_t       limit;
 

@@ -1,8 +1,8 @@
 /* oom.h - evidence that the kernel's OOM killer ended a rank
  *
- * A rank that gets SIGKILL does not say why. The kernel counts the processes
- * it killed for want of memory, for a cgroup (version 1 or 2) or the machine:
- * a count that went up during the run is the evidence.
+ * A rank that gets SIGKILL cannot tell why. The kernel counts the processes that it killed
+ * when memory ran out, for a cgroup (version 1 or 2) or the machine: a count that went up
+ * during the run is the evidence.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_OOM_H

@@ -88,7 +88,7 @@ struct pmi *pmi_new(const char *kvsname, const char *mapping, int world_size, in
     pmi->ops = ops;
     pmi->arg = arg;
     pmi->rank = xcalloc((size_t)ranks, sizeof *pmi->rank);
-    /* By this key, which nobody puts, MPICH knows which ranks share a node. */
+    /* MPICH learns by this key, which no rank puts, which ranks share a node. */
     if (mapping != NULL)
         store_put(pmi, "PMI_process_mapping", mapping);
     pmi->store_bytes = 0;
@@ -129,7 +129,7 @@ int pmi_union(struct pmi *pmi, const json_t *body, struct error *err)
     const char *key;
 
     if (!json_is_object(puts))
-        return err_set(err, "KVS frame: no object \"put\"");
+        return err_set(err, "KVS frame: \"put\" is not an object");
     json_object_foreach (puts, key, value)
         if (!json_is_string(value) || !is_word(key, PMI_KEY_MAX) ||
             !is_word(json_string_value(value), PMI_VALUE_MAX))
@@ -180,7 +180,7 @@ static int take_line(struct pmi *pmi, int local, char *line, struct evbuffer *ou
             return requests[i].call(pmi, local, &request, out) == 0
                        ? 0
                        : err_set(err, "PMI request %s is malformed", request.name);
-    /* Without an answer it would wait for ever. */
+    /* Without an answer the client would wait for ever. */
     return err_set(err, "unknown PMI request '%.40s'", request.name);
 }
 
@@ -315,7 +315,7 @@ static int do_abort(struct pmi *pmi, int local, const struct request *request,
 
     (void)out;
     if (pmi->rank[local].has_aborted)
-        return 0; /* each would wait in our memory until the launcher has it */
+        return 0; /* each would stay in our memory until the launcher has it */
     pmi->rank[local].has_aborted = true;
     if (text != NULL)
         parse_number(text, INT32_MIN, INT32_MAX, &code, NULL);
@@ -333,7 +333,7 @@ static const char *word(const struct request *request, const char *key)
     return NULL;
 }
 
-/* Names that other jobs could look up: not offered. */
+/* Names that other jobs could look up: not supported. */
 static int do_publish(struct pmi *pmi, int local, const struct request *request,
                       struct evbuffer *out)
 {
@@ -358,7 +358,7 @@ static int do_unpublish(struct pmi *pmi, int local, const struct request *reques
     return 0;
 }
 
-/* What fits a line of the protocol, and JSON as it is. */
+/* Text that fits a line of the protocol, and JSON without escapes. */
 static bool is_word(const char *text, size_t most)
 {
     const char *at;

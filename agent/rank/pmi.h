@@ -1,10 +1,10 @@
 /* pmi.h - the process management interface of MPICH, version 1
  *
- * Every rank may speak it on the descriptor PMI_FD: plain text, one request a
- * line, one answer a line (MPICH's src/pmi/src/pmi_v1.c is the client). This
- * is the node's side: it answers gets, keeps puts, and when all ranks of the
- * node wait in the barrier it hands the puts up; the launcher's union of all
- * nodes comes back and the barrier is over. No I/O here: lines in, lines out.
+ * Every rank may use it on the descriptor PMI_FD: plain text, one request a line, one
+ * answer a line (MPICH's src/pmi/src/pmi_v1.c is the client). This is the node's side: it
+ * answers gets and keeps puts. When all ranks of the node wait in the barrier it passes
+ * the puts on; when the launcher's union of all nodes comes back, the barrier is over. No
+ * I/O here: lines in, lines out.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PMI_H
@@ -22,22 +22,21 @@
 #define PMI_KVSNAME_MAX 256
 #define PMI_KEY_MAX     64
 #define PMI_VALUE_MAX   1024
-/* A request: the three above, their names, and room to spare. */
+/* A request: those three, their names, and some spare. */
 #define PMI_LINE_MAX 4096
-/* Keys and values of the whole run; the launcher keeps to it too. What this
- * node's ranks put is counted with what an entry takes beside its text, so that
- * many short ones are no way round it. */
+/* Keys and values of the whole run; the launcher has the same bound. What this node's ranks
+ * put is counted with the memory of an entry, so that many short ones cannot get around the
+ * bound. */
 #define PMI_STORE_MAX   (64u << 20)
 #define PMI_ENTRY_BYTES 128
-/* Of JSON that goes up in one frame of 1 MiB. */
+/* Bytes of JSON in one frame, which holds 1 MiB. */
 #define PMI_PART_MAX (960u << 10)
 
 struct pmi_ops {
-    /* All ranks of this node are in the barrier: send their puts (the callee
-     * owns them). more: another part follows; the barrier is complete with
-     * the one without. */
+    /* All ranks of this node are in the barrier: send their puts (the callee owns them).
+     * more: another part follows; the barrier is complete with the part without. */
     void (*barrier)(json_t *puts, bool more, void *arg);
-    /* A rank wants the run to end; comes once of each. */
+    /* A rank wants the run to end; once for each. */
     void (*abort)(int local, int code, void *arg);
 };
 
@@ -47,18 +46,18 @@ struct pmi *pmi_new(const char *kvsname, const char *mapping, int world_size, in
                     const struct pmi_ops *ops, void *arg);
 void        pmi_free(struct pmi *pmi);
 
-/* Take whole lines of rank number local out of in, put answers into out. -1:
- * what it says is not PMI; hang up on it. */
+/* Take whole lines of local rank number `local` out of in, and add answers to out. -1: it
+ * does not speak PMI; close the connection. */
 int  pmi_input(struct pmi *pmi, int local, struct evbuffer *in, struct evbuffer *out,
                struct error *err);
 
 /* The union of puts, or a part of it, from the launcher. 1: the barrier is
  * over, call pmi_release() for every rank; 0: more parts follow; -1 with err. */
 int  pmi_union(struct pmi *pmi, const json_t *body, struct error *err);
-/* The answer that lets one rank out of the barrier; nothing when it was not in. */
+/* The answer that lets one rank leave the barrier; nothing if it was not in. */
 void pmi_release(struct pmi *pmi, int local, struct evbuffer *out);
 
-/* It has begun with PMI and not finished: it failed, whatever its status. */
+/* It began to use PMI and did not finish: it failed, whatever its status. */
 bool pmi_is_unfinished(const struct pmi *pmi, int local);
 
 #endif

@@ -19,9 +19,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Answers that a rank has asked for and does not read. */
+/* Bytes of answers that a rank has asked for and does not read. */
 #define PMI_UNREAD_MAX (256u << 10)
-/* What it said last: no socket holds more. */
+/* Bytes of its last requests: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
 
 static void    tell(struct rank *rank, enum frame_type type, json_t *body);
@@ -84,7 +84,7 @@ int rank_start(struct rank *rank, struct error *err)
     if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
         rc = 0;
     if (rc < 0)
-        err_set(err, "the guard cannot be told to start a rank: %s", strerror(errno));
+        err_set(err, "cannot tell the guard to start a rank: %s", strerror(errno));
     else
         rank->state = RANK_STARTING;
 out:
@@ -139,7 +139,7 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
 
     rank->state = RANK_ENDED;
     rank->end = *message;
-    stream_begin(&rank->out); /* when it was never executed, they only end */
+    stream_begin(&rank->out); /* if it was not executed, they only end */
     stream_begin(&rank->err);
     pmi_hear_out(rank);
     rank->late = evtimer_new(rank->ranks->base, late_cb, rank);
@@ -162,7 +162,7 @@ void rank_maybe_report(struct rank *rank)
         return;
     rank->state = RANK_REPORTED;
     event_del(rank->late);
-    if (rank->ranks->has_begun) /* else there is nothing to tell: it never was to start */
+    if (rank->ranks->has_begun) /* else there is nothing to report: it was not to be started */
         tell(rank, FRAME_EXIT, report(rank));
 }
 
@@ -203,8 +203,7 @@ static int pmi_open(struct rank *rank, struct error *err)
     return pair[1];
 }
 
-/* The guard's word that it has ended comes before its own last ones: an abort may be among
- * them. */
+/* The guard may report its end before we have read its last requests: one may be an abort. */
 static void pmi_hear_out(struct rank *rank)
 {
     struct evbuffer *in;
@@ -218,8 +217,8 @@ static void pmi_hear_out(struct rank *rank)
     pmi_close(rank);
 }
 
-/* What is not PMI is hung up on, and the client in the rank complains. A rank
- * that does not know of PMI loses nothing. */
+/* A rank that does not speak PMI gets its connection closed, and its client reports that. A
+ * rank that does not use PMI loses nothing. */
 static void pmi_readable_cb(struct bufferevent *event, void *arg)
 {
     struct rank  *rank = arg;
@@ -288,8 +287,8 @@ static json_t *report(struct rank *rank)
         json_object_set_new(body, "oom", json_string(oom));
     if (!rank_is_silent(rank))
         json_object_set_new(body, "late", json_true());
-    /* The guard's stamp and ours are of one clock, so this is exact: the launcher
-     * cannot tell a cause from its effect by clocks of two machines. */
+    /* The guard's stamp and ours are of one clock, so this is exact: the launcher cannot
+     * compare clocks of two machines. */
     if (ranks->stopped_ns != 0 && rank->end.at_ns >= ranks->stopped_ns)
         json_object_set_new(body, "stopped", json_true());
     return body;

@@ -42,7 +42,7 @@ int stream_open(struct stream *stream, struct event_base *base, enum frame_strea
     stream->event = event_new(base, pair[0], EV_READ | EV_PERSIST, readable_cb, stream);
     if (stream->waiting == NULL || stream->event == NULL)
         xalloc_die();
-    event_priority_set(stream->event, 2); /* behind the launcher's and the guard's words */
+    event_priority_set(stream->event, 2); /* after launcher and guard */
     return pair[1];
 }
 
@@ -161,7 +161,7 @@ static void end_reading(struct stream *stream)
     stream->fd = -1;
 }
 
-/* A pipe that cannot be read is not one that has ended: what is in it is lost. */
+/* A read error is not the end: what is in the pipe is lost. */
 static void count_unread(struct stream *stream)
 {
     int waits = 0;
@@ -171,9 +171,8 @@ static void count_unread(struct stream *stream)
     stream->unread_bytes += (uint64_t)waits;
 }
 
-/* The file gets everything. The frames get what fits; at the bound the line
- * that is under way is completed, and when there is room again they go on
- * with the beginning of a line. */
+/* The file gets everything, the frames what fits: at the bound the current line is
+ * completed, and when there is space again the frames continue at the beginning of a line. */
 static void keep(struct stream *stream, struct evbuffer *fresh)
 {
     size_t size = evbuffer_get_length(fresh), line = size;
@@ -202,8 +201,8 @@ static void keep(struct stream *stream, struct evbuffer *fresh)
     append(stream->waiting, fresh);
 }
 
-/* Little is copied, so that it shares a block with what came before: moving
- * it would leave a block of 1 KiB behind for each short line. */
+/* Copy short lines, so that they share a block with the bytes before: moving them would keep
+ * a block of 1 KiB for each. */
 static void append(struct evbuffer *to, struct evbuffer *from)
 {
     char   copy[4096];
@@ -228,7 +227,7 @@ static bool find_newline(struct evbuffer *buffer, size_t *after)
     return true;
 }
 
-/* Stop at the bound, go on at half of it. With a file only that counts. */
+/* Stop at the bound, continue at half of it. With a file only the file counts. */
 static void update_reading(struct stream *stream)
 {
     size_t most = stream->paused ? STREAM_WAITING_MAX / 2 : STREAM_WAITING_MAX;

@@ -1,10 +1,9 @@
 /* stream.h - stdout or stderr of one rank: pipe, waiting bytes, OUTPUT frames
  *
- * What the pipe has is read into `waiting` and leaves from there as frames,
- * when credit and the link allow. At STREAM_WAITING_MAX reading stops: then the
- * pipe fills and the rank waits, unless its output also goes to a file: then
- * the rank waits for nothing but that, and what exceeds the bound is left out of
- * the frames, whole lines at a time, and counted.
+ * Bytes from the pipe go to `waiting`, and from there into frames as credit and the link
+ * allow. At STREAM_WAITING_MAX reading stops; then the pipe fills and the rank waits. If
+ * the output also goes to a file, the rank waits only for that: what exceeds the bound is
+ * left out of the frames, in whole lines, and counted.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_STREAM_H
@@ -21,11 +20,11 @@
 #include "rank/log_file.h"
 
 #define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for a rank's two */
-/* One read, one frame. With libevent's own header on top it fills a block of
- * 128 KiB exactly, which then moves from pipe to link without being copied. */
+/* One read, one frame. With libevent's own header it fills a block of 128 KiB exactly, which
+ * moves from pipe to link without being copied. */
 #define STREAM_FRAME_MAX (128 * 1024 - 64)
-/* Pipes are made this large, but no more than so much for all of them: the
- * kernel gives every user 64 MiB before it cuts all his new pipes short. */
+/* The size of each pipe, and a limit for all: beyond 64 MiB the kernel makes all new pipes
+ * of a user small. */
 #define STREAM_PIPE_BYTES     (1u << 20)
 #define STREAM_ALL_PIPE_BYTES (32u << 20)
 
@@ -34,21 +33,21 @@ struct stream {
     int               fd; /* our end of the pipe; -1: it has ended */
     struct event     *event;
     struct evbuffer  *waiting;
-    bool              paused;   /* not read, since too much is waiting, here or for the file */
+    bool              paused;   /* not read: too much is waiting, here or for the file */
     bool              skipping; /* the file gets all, the frames do not */
     bool              end_sent;
     struct log_file  *log;       /* NULL: no file; borrowed */
     bool              to_frames; /* false: only into the file */
     uint64_t          read_bytes;
     uint64_t          lost_bytes;   /* left out of the frames */
-    uint64_t          unread_bytes; /* at least: the pipe could not be read */
+    uint64_t          unread_bytes; /* at least; the pipe could not be read */
     void (*changed)(void *arg);     /* bytes are waiting, or it has ended */
     void *arg;
 };
 
-/* Make the pipe. Returns the end that the rank writes to, or -1 with err.
- * streams: how many there are on this node. It is read from stream_begin() on:
- * after STARTED, so that no output comes before that. */
+/* Make the pipe. Returns the end that the rank writes to, or -1 with err. streams: how many
+ * there are on this node. Reading starts with stream_begin(), after STARTED, so that no
+ * output precedes that. */
 int  stream_open(struct stream *stream, struct event_base *base, enum frame_stream which,
                  int streams, struct error *err);
 void stream_begin(struct stream *stream);
@@ -60,14 +59,14 @@ void stream_close(struct stream *stream);
 size_t stream_frame(struct stream *stream, uint32_t generation, uint32_t rank, size_t credit,
                     struct evbuffer *wire, bool *framed);
 
-/* The file may have become full, or have room again. */
+/* The file may be full now, or have space again. */
 void stream_log_changed(struct stream *stream);
 
-/* Nobody listens any more: throw away what waits, now and from here on. */
+/* The link is lost: throw away what waits, now and later. */
 void stream_discard(struct stream *stream);
 
-/* Take what is in the pipe, a pipe's room beyond STREAM_WAITING_MAX if need be, and stop
- * reading, though something may still hold the other end. */
+/* Read the rest of the pipe, even beyond STREAM_WAITING_MAX, and stop reading, though a
+ * process may still hold the other end. */
 void stream_give_up(struct stream *stream);
 
 #endif

@@ -177,9 +177,9 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     (void)what;
     if (agent->state >= AGENT_ENDING)
         return;
-    failure_set(&failure, EXIT_LOST, "if the session's end did it: loginctl enable-linger, or"
+    failure_set(&failure, EXIT_LOST, "if logind ended the session: loginctl enable-linger, or"
                 " KillUserProcesses=no in logind.conf",
-                "muster's agent was killed by session end (SIG%s)",
+                "the login session ended (SIG%s to muster's agent)",
                 sigabbrev_np((int)signal_number));
     ranks_stopped(&agent->ranks, clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S));
     reconnect_extend(agent, HEAR_WHY_S);

@@ -210,7 +210,7 @@ void takeover_stop(struct agent *agent); /* KILL, once it has begun */
 void takeover_close(struct agent *agent);
 
 /* master_port.c. Between our letting go of the port (GO) and rank 0's bind another process
- * may take it: that is why rank 0 fails, or the others, who meet a stranger there. Look when
+ * may take it: then rank 0 fails, or the others connect to another program there. Look when
  * rank 0 fails and when a stop begins, while the holder can still be seen. */
 void master_port_release(struct agent *agent);
 void master_port_look(struct agent *agent);

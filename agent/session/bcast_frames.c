@@ -1,7 +1,7 @@
 /* bcast_frames.c - the frames of `muster bcast`: see bcast_receive.h
  *
- * All that comes is worked on before the next frame is looked at; CREDIT then says so, and
- * bounds what is on its way.
+ * Each frame is handled completely before the next one is read; CREDIT then reports it,
+ * which bounds the bytes on their way.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -37,7 +37,8 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
 
     (void)frame;
     if (root == NULL)
-        return err_set(err, "TREE frame without \"root\", the number of a blob with an absolute path");
+        return err_set(err,
+                       "TREE frame: \"root\" is not the number of a blob with an absolute path");
     blobs_clear(&agent->blobs);
     if (agent->bcast == NULL)
         agent->bcast = bcast_receive_new(&ops, agent);
@@ -49,7 +50,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
     return 0;
 }
 
-/* Caller frees; NULL when there is none. */
+/* The caller frees it; NULL if there is none. */
 static char *root_of(const struct agent *agent, const json_t *body)
 {
     const json_t      *id = json_object_get(body, "root");
@@ -116,7 +117,7 @@ static void failed_cb(uint32_t number, const char *what, const char *why, bool i
     agent_send(arg, FRAME_FAILED, 0, body);
 }
 
-/* It is done, or whoever sends this means no good: not one byte more of it. */
+/* Report it as done; or refuse it, and read no more from this sender. */
 static void answer(struct agent *agent, const struct frame *frame, int rc,
                    const struct error *why)
 {

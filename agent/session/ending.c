@@ -1,9 +1,9 @@
-/* ending.c - from "stop" to DONE
+/* ending.c - from a stop to DONE
  *
- * Usually: the last rank ends, the guard is told to stop what may be left, it
- * says EMPTY, the streams have ended, DONE. The same from any earlier state on
- * STOP, on a failure of our own or when the launcher is gone; then with TERM
- * and grace first. When the guard itself was killed: see takeover.c.
+ * Usually the last rank ends, the guard is told to end what may be left, it reports EMPTY,
+ * the streams end, DONE. The same happens in any earlier state on STOP, on a failure of
+ * our own or if the launcher is lost; then with TERM and grace first. If the guard itself
+ * died: see takeover.c.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,13 +15,13 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* What outlives the last rank gets TERM and this long. */
+/* Processes that outlive the last rank get TERM and this long. */
 #define LEFTOVER_GRACE_S 1.0
-/* Nothing is left that could write, but a pipe is open: somebody outside has it, or
- * what is in it waits for a reader who rests. */
+/* No process is left that could write, but a pipe is open: a process outside of the run has
+ * it, or its bytes wait for a slow reader. */
 #define LINGER_S 2
-/* For log files to be written when all else is over: the same after a stop, when the
- * launcher waits for DONE 15 s; and when it has had to wait for processes already. */
+/* Time for log files to be written when all else is over; after a stop, when the launcher
+ * waits 15 s for DONE; and after processes that could not be killed. */
 #define LOGS_S       60
 #define LOGS_STOP_S  10
 #define LOGS_STUCK_S 1
@@ -67,7 +67,7 @@ void ending_rank_ended(struct agent *agent)
     stop_guard(agent, LEFTOVER_GRACE_S);
 }
 
-/* Of several graces the one that is over first counts. */
+/* Of several graces the one that ends first counts. */
 static void stop_guard(struct agent *agent, double grace_s)
 {
     int64_t kill_ns = clock_now_ns() + (int64_t)(grace_s * NS_PER_S);
@@ -77,7 +77,7 @@ static void stop_guard(struct agent *agent, double grace_s)
     guard_stop(&agent->guard, grace_s);
 }
 
-/* Those that were not asked for yet never will be. */
+/* Ranks that were not started yet will not be. */
 static void cancel_waiting(struct agent *agent)
 {
     if (ranks_cancel(&agent->ranks, agent->takeover.is_on) > 0)

@@ -9,11 +9,11 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Agent and guard may be silent for the lease, but not for less than some beats: no
- * network is between them, yet a loaded machine is. */
+/* The shortest silence that counts, between agent and guard: there is no network between
+ * them, but the machine may be loaded. */
 #define LEASE_LEAST_S   5.0
-/* Once KILL is due there is nothing to lose by killing the guard; but to find what is to
- * be killed takes its time on a node with many processes. The launcher waits longer. */
+/* Once KILL is due, killing the guard loses nothing; but on a node with many processes it
+ * takes time to find those to be killed. The launcher waits longer. */
 #define KILL_PATIENCE_S 10.0
 
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
@@ -31,7 +31,7 @@ void guard_events_open(struct agent *agent)
     events->watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
     if (events->readable == NULL || events->watch == NULL)
         xalloc_die();
-    event_priority_set(events->readable, 1); /* behind signals to us: see session_end_cb */
+    event_priority_set(events->readable, 1); /* after signals to us: see session_end_cb */
     event_priority_set(events->watch, 0);
     xevent_add(events->readable, NULL);
     xevent_add(events->watch, &beat);
@@ -59,7 +59,7 @@ void guard_events_close(struct agent *agent)
     event_free(agent->guard_events.watch);
 }
 
-/* The guard, or we in its place. */
+/* For the guard, or for us in its place. */
 static void watch_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
@@ -121,7 +121,7 @@ static void take(struct agent *agent, const struct guard_message *message)
     }
 }
 
-/* The launcher would else take us for lost, when DONE does not come. */
+/* Otherwise the launcher would take us for lost, since DONE does not come. */
 static void tell_dumping(struct agent *agent, int processes)
 {
     if (processes == 0)

@@ -59,7 +59,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     notice_sleep(agent);
     if (clock_now_ns() - agent->link.heard_ns > (int64_t)(lease_s * NS_PER_S)) {
-        err_set(&why, "nothing was heard for %g s", lease_s);
+        err_set(&why, "nothing came for %g s", lease_s);
         link_lose(&agent->link, why.text);
         return;
     }

@@ -11,7 +11,7 @@
 #include "node/process.h"
 #include "session/agent.h"
 
-#define WINDOW_PART 0.1 /* of the time after which it is a hang */
+#define WINDOW_PART 0.1 /* of --hang-timeout */
 #define WINDOW_MIN  0.25
 #define WINDOW_MAX  30.0
 #define BUSY_CORES  0.01
@@ -24,7 +24,7 @@ void idle_begin(struct idle *idle)
     *idle = (struct idle){ .busy_ns = clock_now_ns(), .window_ns = clock_now_ns() };
 }
 
-/* Less CPU time than before: a process has ended, and took its own along. */
+/* Less CPU time than before means that a process has ended. */
 double idle_seconds(struct idle *idle, const struct agent *agent)
 {
     int64_t  now_ns = clock_now_ns();

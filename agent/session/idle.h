@@ -1,8 +1,8 @@
-/* idle.h - whether the ranks of this node do anything at all
+/* idle.h - is any rank of this node doing something?
  *
- * They do when one writes output, or when they and their children together use more
- * than a hundredth of a core: the watchdogs and heartbeats of a program that hangs
- * use less. Only asked with --hang-timeout.
+ * A rank is busy if it writes output, or if it and its children use more than a hundredth
+ * of a core: watchdogs and heartbeats of a program that hangs use less. Only used with
+ * --hang-timeout.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_IDLE_H
@@ -13,14 +13,14 @@
 struct agent;
 
 struct idle {
-    int64_t  busy_ns;   /* when something was last seen to happen */
-    int64_t  window_ns; /* when the present window began */
+    int64_t  busy_ns;   /* when a rank was last seen busy */
+    int64_t  window_ns; /* when the current window began */
     uint64_t cpu, output; /* at that time: ticks, bytes */
 };
 
 void idle_begin(struct idle *idle);
 
-/* For how long nothing has happened. Looks at /proc, at most once in a window. */
+/* Seconds since a rank was busy. Reads /proc once in a window at most. */
 double idle_seconds(struct idle *idle, const struct agent *agent);
 
 #endif

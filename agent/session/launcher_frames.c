@@ -1,4 +1,5 @@
-/* launcher_frames.c - what the launcher says, and what follows from it
+/* launcher_frames.c - frames from the launcher: in which state each may come, and what it
+ * does
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,7 +14,7 @@
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_signal,
     take_stop, take_ack;
 
-/* What the launcher may send. from, to: the states in which it makes sense. */
+/* The frames that the launcher may send. from, to: the states in which they make sense. */
 static const struct {
     frame_f         *take;
     bool             is_json;
@@ -52,7 +53,7 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     if (agent->ranks.count > 0 && frame->generation != agent->generation && !timeless)
         return 0;
     if (agent->state < frames[frame->type].from || agent->state > frames[frame->type].to) {
-        /* A frame may cross with our end; before that it is a mistake. */
+        /* It may have crossed with our end; before the end it is a mistake. */
         return agent->state >= AGENT_ENDING
                    ? 0 : err_set(err, "%s frame at the wrong time", frame_name(frame->type));
     }
@@ -85,7 +86,7 @@ static int take_ping(struct agent *agent, const struct frame *frame, const json_
     return 0;
 }
 
-/* That it came is all that counts; see heard_ns. */
+/* Only its arrival counts; see heard_ns. */
 static int take_pong(struct agent *agent, const struct frame *frame, const json_t *body,
                      struct error *err)
 {
@@ -136,7 +137,7 @@ static int take_signal(struct agent *agent, const struct frame *frame, const jso
 
     (void)frame;
     if (number < 1 || number > SIGRTMAX)
-        return err_set(err, "SIGNAL frame: no \"signal\" from 1 to %d", SIGRTMAX);
+        return err_set(err, "SIGNAL frame: \"signal\" is not from 1 to %d", SIGRTMAX);
     guard_signal(&agent->guard, GUARD_ALL, (int)number);
     return 0;
 }
@@ -149,7 +150,7 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
     (void)frame;
     if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
         json_number_value(grace_s) > NODE_PLAN_SECONDS_MAX)
-        return err_set(err, "STOP frame: no \"grace_s\" that is a number of seconds");
+        return err_set(err, "STOP frame: \"grace_s\" is not a number of seconds");
     if (agent->state == AGENT_RUNNING)
         master_port_look(agent);
     agent_stop(agent, json_number_value(grace_s));

@@ -1,9 +1,9 @@
 /* ready_report.c - see ready_report.h
  *
- * Whoever has the GPUs or has filled /dev/shm is looked for among all processes.
- * That is only done for a run that could be disturbed by it: never for `muster
- * exec`, not without GPUs, not while there is room. What an earlier run has left is
- * only told: somebody may have meant it to stay, or a batch system have passed our
+ * To find who has the GPUs open or has filled /dev/shm, all processes are examined. That
+ * is only done for a run that could suffer from it: never for `muster exec`, not without
+ * GPUs, not while there is space. Processes that an earlier run has left are only
+ * reported: somebody may have wanted them to stay, or a batch system may have passed our
  * variables on.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@
 #include "node/shm.h"
 #include "session/agent.h"
 
-#define LEFT_MAX   16 /* processes told of */
+#define LEFT_MAX   16 /* processes reported */
 #define LEFT_OLD_S 10 /* younger ones may be about to end: their run has just died */
 
 /* NCCL takes some MiB for each pair of ranks, PyTorch's loaders more. */
@@ -54,7 +54,7 @@ json_t *ready_report_body(const struct agent *agent)
     return body;
 }
 
-/* Of other runs of this user, with no agent that could still end it. */
+/* Processes of this user's other runs, without an agent that could still end them. */
 static json_t *left_here(const struct agent *agent)
 {
     struct orphans orphans = { 0 };
@@ -82,7 +82,7 @@ static bool is_left(const struct agent *agent, const struct orphan *orphan)
            shares_network(orphan->process.pid);
 }
 
-/* What a container runs is its own affair: it has a network of its own. */
+/* What runs in a container is none of our business: it has its own network. */
 static bool shares_network(pid_t pid)
 {
     struct stat its, ours;
@@ -104,7 +104,7 @@ static json_t *holders_of_ours(const struct agent *agent)
     return gpu_holders(wanted);
 }
 
-/* False when they are not given by number (UUIDs, MIG). */
+/* False if they are not given by number (UUIDs, MIG). */
 static bool gpus_of(const struct node_plan_rank *rank, bool *wanted)
 {
     const char *list = env_get(&rank->env, "CUDA_VISIBLE_DEVICES");

@@ -1,5 +1,5 @@
-/* ready_report.h - what is said with READY: how ranks are contained here, and what may
- * be in their way
+/* ready_report.h - what READY tells: how ranks are contained on this node, and what may be
+ * in their way
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_READY_REPORT_H

@@ -50,9 +50,9 @@ void reconnect_close(struct agent *agent)
         event_free(agent->reconnect.window);
 }
 
-/* The end of the stream does not tell a launcher that was killed from a connection
- * that broke. Wait for it to come back, but not for long: no run shall outlive its
- * launcher by more than this and the grace. */
+/* The end of the stream does not distinguish a launcher that was killed from a connection
+ * that broke. Wait for it to come back, but not for long: no run may outlive its launcher by
+ * more than this and the grace. */
 bool reconnect_cut(void *arg)
 {
     struct agent        *agent = arg;
@@ -96,8 +96,8 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     return 0;
 }
 
-/* There is an agent already, which has lost its connection: the launcher shall have
- * this one. Nothing else is done here from now on. */
+/* We are a second agent: the first one has lost its connection. Connect the launcher with
+ * it; nothing else is done here from now on. */
 int reconnect_take(struct agent *agent, const struct frame *frame, const json_t *body,
                    struct error *err)
 {
@@ -117,7 +117,7 @@ int reconnect_take(struct agent *agent, const struct frame *frame, const json_t 
     if (out == NULL)
         xalloc_die();
     frame_put(out, frame);
-    evbuffer_write(out, agent->reconnect.relay_fd); /* if it does not take it, it has closed */
+    evbuffer_write(out, agent->reconnect.relay_fd); /* an error shows when reading: it has closed */
     evbuffer_free(out);
     event_base_loopbreak(agent->base);
     return 0;

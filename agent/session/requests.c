@@ -59,7 +59,8 @@ int requests_take_clean(struct agent *agent, const struct frame *frame, const js
     if (agent->requests.clean != NULL)
         return err_set(err, "a second CLEAN frame");
     if (!process_read(getpid(), &self)) {
-        failure_set(&failure, EXIT_INTERNAL, "", "/proc shows no processes: what is mounted over it?");
+        failure_set(&failure, EXIT_INTERNAL, "",
+                    "/proc shows no processes (is something mounted over it?)");
         agent_fail(agent, "clean", &failure);
         return 0;
     }

@@ -205,7 +205,7 @@ static void status_of(const char *folder, const char *key, char *text, size_t si
 
 /* --- py-spy and gdb --------------------------------------------------------- */
 
-/* As many as may be at a time. A rank that gets none is told at once. */
+/* As many as may run at a time. A rank without a helper is reported at once. */
 static void helpers_start(struct stacks *stacks)
 {
     struct stack *stack;
@@ -228,7 +228,7 @@ static void helper_start(struct stack *stack)
     snprintf(pid, sizeof pid, "%d", (int)(stack->python > 0 ? stack->python : stack->rank->pid));
     path = helper_find(stack, pid, argv);
     if (path == NULL) {
-        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is to be had on this node)\n");
+        evbuffer_add_printf(stack->text, "(neither py-spy nor gdb is installed on this node)\n");
         return;
     }
     if (pipe2(pair, O_CLOEXEC) < 0) {
@@ -245,7 +245,7 @@ static void helper_start(struct stack *stack)
         close(pair[0]);
     } else {
         stack->stacks->helpers++;
-        setpgid(stack->helper, stack->helper); /* here too: we may be first to need it */
+        setpgid(stack->helper, stack->helper); /* here too: this may run before the child does it */
         evbuffer_add_printf(stack->text, "%s %s:\n", argv[0], pid);
         fd_set_nonblock(pair[0]);
         stack->readable = event_new(stack->stacks->agent->base, pair[0], EV_READ | EV_PERSIST,
@@ -258,12 +258,12 @@ static void helper_start(struct stack *stack)
     free(path);
 }
 
-/* Which one, along the PATH of the rank (a virtualenv may have its own), and how. The
- * words are static but path and pid. */
+/* Which helper, along the PATH of the rank (a virtualenv may have its own), and its
+ * arguments: all static but path and pid. */
 static char *helper_find(const struct stack *stack, char *pid, const char **argv)
 {
     static const char *const spy[] = { "py-spy", "dump", "--pid", NULL };
-    /* The ranks' files are ours: to look for them in their mount namespace takes root. */
+    /* Use our files for the ranks': finding them in their mount namespace would need root. */
     static const char *const gdb[] = { "gdb", "-batch", "-nx", "-iex", "set sysroot /", "-ex",
                                        "thread apply all bt", "-p", NULL };
     const struct agent *agent = stack->stacks->agent;
@@ -288,7 +288,8 @@ static char *helper_find(const struct stack *stack, char *pid, const char **argv
     return path;
 }
 
-/* Its user's settings could make it do anything; it dies with us. */
+/* With an empty environment: settings of the user could make it do anything. It dies with
+ * us. */
 static void helper_exec(const char *path, const char *const *argv, int out, pid_t parent)
 {
     char        locale[] = "LC_ALL=C", places[] = "PATH=/usr/bin:/bin";
@@ -335,16 +336,16 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         struct stack *stack = &stacks->stack[i];
 
         if (i < begun && stack->helper == 0)
-            continue; /* it has been told */
+            continue; /* already reported */
         helper_end(stack);
-        evbuffer_add_printf(stack->text, "(not %s within %d s)\n", i < begun ? "done" : "begun",
-                            STACKS_S);
+        evbuffer_add_printf(stack->text, "(not %s within %d s)\n",
+                            i < begun ? "finished" : "started", STACKS_S);
         tell(stack);
     }
 }
 
-/* What a helper still does is of no use: it only looks. It is not waited for, since
- * what it looks at may hold it up; at the latest it is reaped after our own end. */
+/* Nobody needs the rest of what a helper does. Do not wait for it, since the process it
+ * examines may block it; it is reaped when we end, at the latest. */
 static void helper_end(struct stack *stack)
 {
     if (stack->helper == 0)

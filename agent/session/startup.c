@@ -82,7 +82,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
     return 0;
 }
 
-/* The same job twice on the same GPUs is a slip more often than a wish. */
+/* The same job twice on the same GPUs is usually a mistake. */
 static int check_name(struct agent *agent, struct failure *failure)
 {
     char *other;
@@ -92,8 +92,8 @@ static int check_name(struct agent *agent, struct failure *failure)
         (other = name_lock_holder(agent->plan.run_id)) == NULL)
         return 0;
     failure_set(failure, EXIT_CREATE,
-                "muster stop ends it, where it was launched; or take another --name",
-                "a run of the same name goes on there: %s", other);
+                "end it with muster stop where it was launched, or choose another --name",
+                "a run with the same name is running there: %s", other);
     free(other);
     return -1;
 }

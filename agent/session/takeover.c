@@ -1,6 +1,6 @@
-/* takeover.c - the agent in the place of a guard that was killed: kill, reap, look again
+/* takeover.c - the agent takes the place of a guard that died: kill, reap, repeat
  *
- * The agent is a subreaper too, so whatever the guard has left is below it.
+ * The agent is a subreaper too, so whatever the guard left is below it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,9 +27,8 @@ void takeover_begin(struct agent *agent)
     guard_events_stop_reading(agent);
     takeover->is_on = true;
     failure_set(&failure, EXIT_LOST, "",
-                "muster's guard process %s; everything that it had started on this node is being"
-                " ended",
-                agent->guard.was_silent ? "stood still (stopped, or held by a debugger?)"
+                "muster's guard process %s; muster ends everything it started on this node",
+                agent->guard.was_silent ? "did not run (stopped, or held by a debugger?)"
                                         : "was killed");
     stop_init(&takeover->stop, &agent->guard.contain, getpid());
     takeover->again = evtimer_new(agent->base, again_cb, agent);
@@ -72,8 +71,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     xevent_add(agent->takeover.again, &pause);
 }
 
-/* True when there is no child, not even the guard, whose namespace may take a
- * moment to die. */
+/* True if there is no child, not even the guard, whose namespace may take a moment to die. */
 static bool reap_all(void)
 {
     pid_t pid;

@@ -17,7 +17,7 @@ guard_is_stopped() {
     since=$(now_ms)
     finish_within "$1: muster returns" 8
     ended 69
-    says "node1 +running +muster's guard process stood still"
+    says "node1 +running +muster's guard process did not run"
 }
 
 guard_is_stopped pidns,userns
@@ -54,7 +54,7 @@ if grep -q 'not allowed here' err; then
     skip "a rank that holds its guard" "ptrace is restricted here"
 else
     ended 69
-    says "node1 +running +muster's guard process stood still"
+    says "node1 +running +muster's guard process did not run"
 fi
 
 cat >traceme.py <<'END'

@@ -14,7 +14,7 @@ for signal in TERM HUP; do
     kill -$signal "$(agent_of 0)"
     finish_within "SIG$signal: muster returns" 1.5
     ended 69
-    says "node1 .*agent was killed by session end \(SIG$signal\)" 'hint: node1: .*loginctl'
+    says "node1 .*the login session ended \(SIG$signal to muster's agent\)" 'hint: node1: .*loginctl'
 done
 
 # systemd tells everything in the session at once: with sshd the connection goes, and the ranks
@@ -43,7 +43,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     kill -CONT "$agent"
     finish_within "the whole session: muster returns" 7
     ended 69
-    says "node1 .*agent was killed by session end" 'hint: node1: .*loginctl'
+    says "node1 .*the login session ended" 'hint: node1: .*loginctl'
 else
     skip "the whole session" "needs root and sshd"
 fi

@@ -78,7 +78,7 @@ wait
 END
 hang 1 -H node1:1 "$python3" -c 'import time; time.sleep(1003)'
 is "a py-spy that hangs itself: 124" "$rc" 124
-ok "... is given up" grep -q 'not done within 10 s' err
+ok "... is given up" grep -q 'not finished within 10 s' err
 ok "... and what it said is there" grep -q '| begun' err
 ok "... and gone, with what it has started" wait_for 5 is_gone "$(cat spy.pid)"
 rm bin/*

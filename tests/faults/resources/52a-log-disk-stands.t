@@ -89,7 +89,7 @@ since=$(now_ms)
 faulty --log-dir "$PWD/frozen/more" -H node1:1,node2:1 ./rank
 within "it hangs before the start: muster returns" 24 "$since"
 is "exit status 73" "$rc" 73
-says 'cannot create the log file .*/more/.*: nothing has come of it for 15 s'
+says 'cannot create the log file .*/more/.*: no answer for 15 s'
 fsfreeze -u frozen
 ok "nothing is left" clean_within 10
 

@@ -95,7 +95,7 @@ def test_signals_are_the_agents_own():
     agent.run(['sleep', '100'])
     agent.wait('STARTED')
     agent.process.terminate()
-    assert 'session end (SIGTERM)' in agent.wait('ERROR').body['text']
+    assert 'session ended (SIGTERM' in agent.wait('ERROR').body['text']
     agent.finish()
 
 
@@ -166,7 +166,7 @@ def test_command_line():
     run = subprocess.run([AGENT, '--version'], capture_output=True, check=True)
     assert run.stdout.startswith(b'muster-agent ')
     run = subprocess.run([AGENT], capture_output=True, check=False)
-    assert run.returncode == 2 and b'muster starts this' in run.stderr
+    assert run.returncode == 2 and b'muster starts it' in run.stderr
 
 
 # What looks for the stacks of twenty ranks: never more than sixteen at a time.

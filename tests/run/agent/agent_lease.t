@@ -49,7 +49,7 @@ def test_session_end_is_named():
     agent.wait('STARTED')
     os.kill(agent.pid, signal.SIGTERM)
     error = agent.wait('ERROR').body
-    assert 'session end' in error['text'] and 'linger' in error['hint'], error
+    assert 'session ended' in error['text'] and 'linger' in error['hint'], error
     agent.finish()
     assert agent.exit_of()['signal'] == signal.SIGTERM
 

@@ -74,9 +74,9 @@ def test_venv_script_fails():
     for text, *wanted in (
             ('echo it broke >&2\nexit 3\n', 'status 3', 'it broke'),
             ('kill -KILL $$\n', 'killed by SIGKILL'),
-            ('exit 0\n', 'no environment came back (0 bytes)'),
-            ("fake='printf A=1'\n" + other_env, 'no environment came back (3 bytes)'),
-            ("fake='exec yes'\n" + other_env, 'an environment of more than 4096 KiB'),
+            ('exit 0\n', 'bash printed no environment (0 bytes)'),
+            ("fake='printf A=1'\n" + other_env, 'bash printed no environment (3 bytes)'),
+            ("fake='exec yes'\n" + other_env, 'environment is larger than 4096 KiB'),
             ('kill -40 $$\n', 'killed by a real-time signal')):
         with open(script, 'w', encoding='ascii') as file:
             file.write(text)

@@ -54,7 +54,7 @@ def test_a_guard_that_cannot_be_told_of_a_rank():
     os.waitpid(taker, 0)
     agent.send('GO')
     error = agent.wait('ERROR').body
-    assert error['stage'] == 'start' and 'cannot be told' in error['text'], error
+    assert error['stage'] == 'start' and 'cannot tell the guard' in error['text'], error
     assert agent.finish(10)['left'] == 0
 
 

@@ -161,8 +161,8 @@ mkdir -p to-bad/src/train.py to-bad/src/pkg
 echo file >to-bad/src/pkg/sub
 bcast -H node1,node2 src --to to-bad --json end.json
 is "things in the way: 73" "$rc" 73
-ok "... a directory" grep -q "node\[1-2\]  $PWD/to-bad/src/train.py: cannot replace: a directory is there" err
-ok "... a file" grep -q "node\[1-2\]  $PWD/to-bad/src/pkg/sub: cannot make the directory: a file is there" err
+ok "... a directory" grep -q "node\[1-2\]  $PWD/to-bad/src/train.py: cannot replace: a directory is in the way" err
+ok "... a file" grep -q "node\[1-2\]  $PWD/to-bad/src/pkg/sub: cannot make the directory: a file is in the way" err
 is "... each once" "$(grep -c cannot err)" 2
 is "... and the others arrive" "$(cat to-bad/src/-rf)" "-rf"
 ok "... --json says so" json_says end.json \

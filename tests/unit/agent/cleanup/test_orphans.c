@@ -1,0 +1,361 @@
+/* test_orphans.c - which processes are of a run, whether it is running, and who is signalled
+ *
+ * The processes are started outside of this one's own descendants, which never count. This
+ * program itself, called with --nonce, is what looks like an agent.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cleanup/orphans.h"
+#include "fd.h"
+
+#define PATIENCE_MS 10000
+#define LIFE_S      "60" /* of a sleep that nobody ends */
+
+struct world {
+    struct orphans orphans;
+    pid_t          group; /* of all that was started; 0: nothing */
+    pid_t          rank, agent;
+    char           run[ORPHAN_RUN_ID_MAX];
+};
+
+/* Print the pid and become a sleep, with the variable or without. */
+static void become_sleep(const char *run)
+{
+    char  variable[ORPHAN_RUN_ID_MAX + 16];
+    char *argv[] = { (char *)"sleep", (char *)LIFE_S, NULL }, *env[] = { variable, NULL };
+    int   pid = getpid();
+
+    snprintf(variable, sizeof variable, "MUSTER_RUN_ID=%s", run);
+    if (write(STDOUT_FILENO, &pid, sizeof pid) == sizeof pid)
+        execve("/bin/sleep", argv, run[0] != '\0' ? env : env + 1);
+    _exit(1);
+}
+
+static void become(const char *mode, const char *run)
+{
+    execl("/proc/self/exe", "test_orphans", mode, run, NULL);
+    _exit(1);
+}
+
+/* What this program is when it does not test. */
+static void play(const char *mode, const char *run)
+{
+    if (strcmp(mode, "rank") == 0)
+        become_sleep(run);
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (strcmp(mode, "--nonce") == 0)
+            become_sleep(run);
+        become("--nonce", run); /* mode "parent": a launcher that an agent has */
+    }
+    for (;;)
+        pause();
+}
+
+/* Not a child of ours: its parent has ended. */
+static void start_outside(struct world *world, const char *mode, const char *run)
+{
+    int   ready[2];
+    pid_t starter;
+
+    assert_int_equal(pipe(ready), 0);
+    starter = fork();
+    assert_true(starter >= 0);
+    if (starter == 0) {
+        setsid();
+        if (fork() == 0) {
+            dup2(ready[1], STDOUT_FILENO);
+            fd_close_from(3);
+            become(mode, run);
+        }
+        _exit(0);
+    }
+    close(ready[1]);
+    assert_int_equal(waitpid(starter, NULL, 0), starter);
+    world->group = starter;
+    assert_int_equal(read(ready[0], &world->rank, sizeof world->rank), sizeof world->rank);
+    close(ready[0]);
+}
+
+static bool is_sleep(pid_t pid)
+{
+    struct process now;
+    char           path[64], name[32] = "";
+
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    fd_read_file(path, name, sizeof name);
+    return strcmp(name, "sleep\n") == 0 && process_read(pid, &now) && now.parent != getpid();
+}
+
+static void wait_for_sleep(struct world *world)
+{
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    struct process        rank;
+    int                   i;
+
+    for (i = 0; i < PATIENCE_MS / 2 && !is_sleep(world->rank); i++)
+        nanosleep(&pause, NULL);
+    assert_true(is_sleep(world->rank));
+    assert_true(process_read(world->rank, &rank));
+    world->agent = rank.parent;
+}
+
+static void start(struct world *world, const char *mode)
+{
+    start_outside(world, mode, world->run);
+    wait_for_sleep(world);
+}
+
+static struct orphan *find(struct world *world, pid_t pid)
+{
+    size_t i;
+
+    for (i = 0; i < world->orphans.count; i++)
+        if (world->orphans.item[i].process.pid == pid)
+            return &world->orphans.item[i];
+    return NULL;
+}
+
+/* The kernel gives orphans to process 1, unless a subreaper is above us. */
+static bool is_adopted_by_init(struct world *world, pid_t pid)
+{
+    struct orphan *orphan = find(world, pid);
+
+    return orphan != NULL && orphan->process.parent == 1;
+}
+
+static void wait_for_state(pid_t pid, char state)
+{
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    struct process        now;
+    int                   i;
+
+    for (i = 0; i < PATIENCE_MS / 2 && process_read(pid, &now) && now.state != state; i++)
+        nanosleep(&pause, NULL);
+}
+
+static int set_up(void **state)
+{
+    struct world *world = calloc(1, sizeof *world);
+
+    snprintf(world->run, sizeof world->run, "20260101-000000-%x", (unsigned)getpid());
+    *state = world;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+
+    orphans_clear(&world->orphans);
+    if (world->group > 0)
+        kill(-world->group, SIGKILL);
+    free(world);
+    return 0;
+}
+
+static void test_rank_without_an_agent(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank;
+
+    start(world, "rank");
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    assert_non_null(rank);
+    assert_int_equal(rank->what, ORPHAN_RANK);
+    assert_string_equal(rank->run, world->run);
+    assert_false(rank->has_agent || rank->is_running || rank->is_draining || rank->is_spared);
+    assert_int_equal(json_integer_value(json_object_get(rank->about, "pid")), world->rank);
+}
+
+static void test_no_variable_no_orphan(void **state)
+{
+    struct world *world = *state;
+
+    start_outside(world, "rank", "");
+    wait_for_sleep(world);
+    orphans_look(&world->orphans);
+    assert_null(find(world, world->rank));
+}
+
+static void test_own_children_do_not_count(void **state)
+{
+    struct world *world = *state;
+    int           ready[2];
+    pid_t         child;
+
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (child == 0) {
+        dup2(ready[1], STDOUT_FILENO);
+        become("rank", world->run);
+    }
+    assert_int_equal(read(ready[0], &world->rank, sizeof world->rank), sizeof world->rank);
+    wait_for_state(child, 'S');
+    orphans_look(&world->orphans);
+    assert_null(find(world, child));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void test_looking_twice_adds_nothing(void **state)
+{
+    struct world *world = *state;
+    size_t        i, times = 0;
+
+    start(world, "rank");
+    orphans_look(&world->orphans);
+    orphans_look(&world->orphans);
+    for (i = 0; i < world->orphans.count; i++)
+        times += world->orphans.item[i].process.pid == world->rank;
+    assert_int_equal(times, 1);
+}
+
+static void test_agent_with_a_launcher(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank, *agent;
+
+    start(world, "parent");
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    agent = find(world, world->agent);
+    assert_non_null(rank);
+    assert_non_null(agent);
+    assert_int_equal(agent->what, ORPHAN_AGENT);
+    assert_string_equal(agent->run, world->run); /* as its rank says */
+    assert_true(rank->has_agent && rank->is_running);
+    assert_false(rank->is_draining || agent->is_spared);
+}
+
+static void test_agent_that_lost_its_launcher(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank;
+
+    start(world, "--nonce");
+    orphans_look(&world->orphans);
+    if (!is_adopted_by_init(world, world->agent))
+        skip();
+    rank = find(world, world->rank);
+    assert_true(rank->has_agent && rank->is_draining); /* it ends its ranks */
+    assert_false(rank->is_running);
+}
+
+static void test_stopped_agent(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank;
+
+    start(world, "parent");
+    kill(world->agent, SIGSTOP);
+    wait_for_state(world->agent, 'T');
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    assert_true(rank->has_agent);
+    assert_false(rank->is_running || rank->is_given_up);
+
+    world->orphans.given_up = find(world, world->agent)->process;
+    orphans_refresh(&world->orphans);
+    assert_true(find(world, world->rank)->is_given_up);
+    assert_true(find(world, world->agent)->is_given_up);
+}
+
+static void test_given_up_agent_that_runs_ends_its_ranks(void **state)
+{
+    struct world *world = *state;
+
+    start(world, "parent");
+    orphans_look(&world->orphans);
+    world->orphans.given_up = find(world, world->agent)->process;
+    orphans_refresh(&world->orphans);
+    assert_false(find(world, world->rank)->is_given_up);
+    assert_true(find(world, world->rank)->is_draining);
+}
+
+static void test_signal_ends_it(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank;
+    size_t         count;
+
+    start(world, "rank");
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    orphans_refresh(&world->orphans);
+    assert_false(rank->is_gone);
+    orphan_signal(rank, SIGKILL);
+    assert_true(rank->is_signalled);
+    wait_for_state(world->rank, 'Z');
+    orphans_refresh(&world->orphans);
+    assert_true(rank->is_gone);
+    count = world->orphans.count;
+    orphans_forget_gone(&world->orphans);
+    assert_null(find(world, world->rank));
+    assert_true(world->orphans.count < count);
+}
+
+/* Neither what we may not touch, nor another process with that number. */
+static void test_signal_spares(void **state)
+{
+    struct world  *world = *state;
+    struct orphan *rank;
+
+    start(world, "rank");
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    rank->is_spared = true;
+    orphan_signal(rank, SIGKILL);
+    assert_false(rank->is_signalled);
+    rank->is_spared = false;
+    rank->what = ORPHAN_AGENT; /* it was one, and became another program */
+    orphan_signal(rank, SIGKILL);
+    assert_false(rank->is_signalled);
+    rank->what = ORPHAN_RANK;
+    rank->process.start++;
+    orphan_signal(rank, SIGKILL);
+    assert_true(is_sleep(world->rank));
+    orphans_refresh(&world->orphans);
+    assert_true(rank->is_gone); /* the one that was meant */
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_rank_without_an_agent),
+        TEST(test_no_variable_no_orphan),
+        TEST(test_own_children_do_not_count),
+        TEST(test_looking_twice_adds_nothing),
+        TEST(test_agent_with_a_launcher),
+        TEST(test_agent_that_lost_its_launcher),
+        TEST(test_stopped_agent),
+        TEST(test_given_up_agent_that_runs_ends_its_ranks),
+        TEST(test_signal_ends_it),
+        TEST(test_signal_spares),
+    };
+
+    if (argc == 3)
+        play(argv[1], argv[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
