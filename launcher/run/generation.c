@@ -29,10 +29,10 @@ bool generation_starts_again(const struct run *run)
 
     if (holder == NULL || outcome_first(&run->outcome, &node) != FIRST_RANK)
         return false;
-    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 had it%s", run->plan->node[0].host,
+    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s", run->plan->node[0].host,
              run->plan->master_port, holder,
-             again                           ? ": all ranks start again, with another one"
-             : run->options->master_port > 0 ? "; without --master_port muster takes another one"
+             again                           ? ": starting all ranks again with another one"
+             : run->options->master_port > 0 ? "; without --master_port muster chooses another one"
                                              : "");
     return again;
 }

@@ -22,7 +22,7 @@
 struct run_status {
     struct rank_times {
         int64_t started_ns, said_ns;
-    } *rank;
+    } * rank;
     int       dir_fd;
     char     *state;      /* the file that is there or about to be, without said_ns */
     char     *text;       /* all of it */
@@ -174,7 +174,7 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
                      (json_int_t)(end->started && with_said ? status->said_ns : 0));
 }
 
-/* Before it starts a rank is where its node is. */
+/* Before a rank starts its state is that of its node. */
 static void rank_words(const struct run *run, const struct node *node, int rank,
                        char text[STATE_SIZE])
 {
@@ -185,7 +185,7 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
     else if (!end->started || node_is_over(node))
         snprintf(text, STATE_SIZE, "%s", node_state_name(node));
     else if (reconnect_is_cut(node->reconnect))
-        snprintf(text, STATE_SIZE, "cut off");
+        snprintf(text, STATE_SIZE, "reconnecting");
     else
         snprintf(text, STATE_SIZE, "%s", node->liveness.is_suspect ? "silent node" : "running");
 }
