@@ -30,7 +30,7 @@
 static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
-static json_t *silence_of(const json_t *rank, bool is_active);
+static json_t *silent_s_of(const json_t *rank, bool is_active);
 static json_t *json_of_run(const struct past_run *run);
 static char   *state_words(const struct past_run *run);
 static json_t *command_of(const struct past_run *run);
@@ -39,7 +39,7 @@ static char   *since_of(const json_t *run);
 static void    print_ranks(const json_t *ranks, FILE *out);
 static void    add_heads(struct table *table, const char *const *heads);
 static char   *text_of(const json_t *object, const char *key);
-static char   *silence_words(const json_t *rank);
+static char   *silent_words(const json_t *rank);
 
 int command_status(const struct options *options)
 {
@@ -112,13 +112,13 @@ static json_t *json_of_ranks(const struct past_run *run)
                              "node", json_object_get(rank, "node"), "pid",
                              json_object_get(rank, "pid"), "state",
                              json_object_get(rank, state_key), "silent_s",
-                             silence_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
+                             silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
     json_decref(now);
     return ranks;
 }
 
 /* Seconds since its last byte, or since it started, while it runs. */
-static json_t *silence_of(const json_t *rank, bool is_active)
+static json_t *silent_s_of(const json_t *rank, bool is_active)
 {
     json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
     json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
@@ -270,7 +270,7 @@ static void print_ranks(const json_t *ranks, FILE *out)
         row[1] = text_of(rank, "node");
         row[2] = text_of(rank, "pid");
         row[3] = text_of(rank, "state");
-        row[4] = silence_words(rank);
+        row[4] = silent_words(rank);
     }
     table_print(&table, out);
     table_clear(&table);
@@ -294,7 +294,7 @@ static char *text_of(const json_t *object, const char *key)
     return table_text(json_is_string(value) ? json_string_value(value) : "-");
 }
 
-static char *silence_words(const json_t *rank)
+static char *silent_words(const json_t *rank)
 {
     const json_t *silent = json_object_get(rank, "silent_s");
 

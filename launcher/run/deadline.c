@@ -85,7 +85,7 @@ void deadline_stop(struct run *run, double grace_s)
     xevent_add(run->deadline->stop, &limit);
 }
 
-/* We cannot say that nothing is left on a node that does not confirm it. */
+/* A node that has not confirmed the end by now is lost: something may be left there. */
 static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval more = clock_interval(LAUNCH_STOP_S);

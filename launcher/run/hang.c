@@ -84,8 +84,8 @@ void hang_look(struct run *run)
         begin(hang);
 }
 
-/* A node whose ranks have all ended has nothing to say. Ranks whose output nobody reads, until
- * the credit is used up, do nothing either, and that is no hang of theirs. */
+/* A node whose ranks have all ended does not count. Ranks also do nothing while their output waits
+ * for a reader who has stalled, and the credit is used up: that is not a hang. */
 static bool is_idle(struct hang *hang)
 {
     const struct run *run = hang->run;

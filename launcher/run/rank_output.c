@@ -95,7 +95,7 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 
-/* Nobody reads any more. A closed pipe ends the run as it would end any filter; a full disk
+/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter; a full disk
  * does not stop a training, only the exit status will tell. */
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
@@ -105,7 +105,7 @@ static void failed_cb(bool is_stderr, int error, void *arg)
     outcome_output_failed(&run->outcome, "%s: %s", name, output_error_words(error));
     log_error("%s: %s; further output is dropped", name, output_error_words(error));
     if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more", name);
+        outcome_cause(&run->outcome, EXIT_OUTPUT, "%s: the reader is gone", name);
         phase_stop(run);
     }
 }
