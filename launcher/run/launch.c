@@ -54,6 +54,7 @@
 #include "output/json_file.h"
 #include "run/beat.h"
 #include "run/deadline.h"
+#include "run/flow.h"
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
@@ -160,7 +161,7 @@ static int open_dir(struct run *run, struct error *err)
         return 0;
     }
     log_info("this run is in %s", run->dir.path);
-    run_status_begin(run);
+    run->status = run_status_new(run);
     return run->watcher != NULL ? run->watcher->has_dir(&run->dir, run->watcher->arg, err) : 0;
 }
 
@@ -219,7 +220,8 @@ static void begin_again(struct run *run, const bool *shown)
 static void begin_generation(struct run *run, const bool *shown)
 {
     phase_begin(run);
-    rank_output_open(run, shown);
+    run->flow = flow_new(run->plan->nodes);
+    run->output = rank_output_open(run, shown);
     make_nodes(run);
     run->hang = hang_new(run);
     run->kvs = kvs_new(run->plan->nodes);
@@ -263,7 +265,8 @@ static void close_dir(struct run *run, int status)
     json_t      *result = outcome_json(&run->outcome, false);
     struct error err;
 
-    run_status_end(run);
+    run_status_free(run->status);
+    run->status = NULL;
     json_object_set_new(result, "exit_status", json_integer(status));
     if (run_dir_result(&run->dir, result, &err) < 0)
         log_warn("%s: %s", run->dir.path, err.text);
@@ -294,7 +297,8 @@ static void end_generation(struct run *run)
     if (!interrupt_is_last(run))
         children_await(CHILDREN_S);
     hang_free(run->hang);
-    rank_output_free(run);
+    output_free(run->output);
+    flow_free(run->flow);
     kvs_free(run->kvs);
     phase_clear(run);
 }
@@ -310,7 +314,8 @@ static void close_dir_failed(struct run *run, int status)
 {
     json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
 
-    run_status_end(run);
+    run_status_free(run->status);
+    run->status = NULL;
     run_dir_result(&run->dir, result, NULL);
     json_decref(result);
     run_dir_close(&run->dir);

@@ -43,20 +43,20 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
-void run_status_begin(struct run *run)
+struct run_status *run_status_new(const struct run *run)
 {
-    run->status = xcalloc(1, sizeof *run->status);
-    run->status->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status->rank);
-    run->status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
+    struct run_status *status = xcalloc(1, sizeof *status);
+
+    status->rank = xcalloc((size_t)run->plan->world_size, sizeof *status->rank);
+    status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
+    return status;
 }
 
 /* A thread that hangs in the file system keeps what it works on. */
-void run_status_end(struct run *run)
+void run_status_free(struct run_status *status)
 {
-    struct run_status *status = run->status;
-    struct timespec    until = { 0 };
+    struct timespec until = { 0 };
 
-    run->status = NULL;
     if (status == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &until);
