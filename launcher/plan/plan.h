@@ -15,6 +15,8 @@
 #include "plan/program.h"
 #include "plan/select.h"
 
+#define MASTER_PORT_DEFAULT 29500 /* of DeepSpeed and PyTorch, too */
+
 struct plan_rank {
     int            rank, local_rank;
     int            slot; /* device number on the node; exec: 0 */

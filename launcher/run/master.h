@@ -16,7 +16,6 @@
 #include "err.h"
 #include "plan/plan.h"
 
-#define MASTER_PORT_DEFAULT 29500
 #define MASTER_CANDIDATES_MAX 64
 
 struct master_candidate {
