@@ -237,5 +237,7 @@ static int print_plan(const struct options *options, const struct plan *plan)
         plan_print(plan, stdout);
     if (options->json == NULL)
         return 0;
-    return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0 ? EXIT_CREATE : 0;
+    return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0
+               ? EXIT_CREATE
+               : 0;
 }

@@ -50,7 +50,8 @@ static struct past_run *choose(const struct history *list, const char *word, str
             if (list->run[i].state == PAST_RUN_ACTIVE && is_detached(&list->run[i]))
                 return &list->run[i];
         err_set(err, "no active run was started with --detach; %s in %s%s",
-                list->count > 0 ? "these runs are" : "there are none", list->dir, list->count > 0 ? ":" : "");
+                list->count > 0 ? "these runs are" : "there are none", list->dir,
+                list->count > 0 ? ":" : "");
         return NULL;
     }
     run = history_find(list, word, err);
@@ -79,7 +80,8 @@ static int show(const struct past_run *run, int tail)
 
     switch (follow_run(&terms)) {
     case FOLLOW_INTERRUPTED:
-        fprintf(stderr, "muster: %s is still running: muster attach or stop %s\n", run->id, run->id);
+        fprintf(stderr, "muster: %s is still running: muster attach or stop %s\n", run->id,
+                run->id);
         return EXIT_INTERRUPTED;
     case FOLLOW_UNREAD:
         return EXIT_OUTPUT;

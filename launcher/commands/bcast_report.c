@@ -118,9 +118,11 @@ static char *words_of(const struct bcast *bcast, const struct copy *copy)
     else if (copy->files == 0 && !copy->has_failed)
         words = xstrdup("nothing sent: everything is there already");
     else
-        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
-                          copy->has_failed ? "" : copy->files < files
-                              ? "; the others are there already" : "",
+        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files,
+                          bytes,
+                          copy->has_failed      ? ""
+                          : copy->files < files ? "; the others are there already"
+                                                : "",
                           copy->skipped > 0 ? "; what is the source itself was skipped" : "");
     free(bytes);
     return words;

@@ -151,7 +151,8 @@ static void print_more(const struct run *run, FILE *out)
 
     for (n = 0; n < run->plan->nodes; n++)
         if (is_true(found_on(run, n), "more"))
-            fprintf(out, "%s: there is more than one answer can hold: run muster clean again\n", run->plan->node[n].host);
+            fprintf(out, "%s: there is more than one answer can hold: run muster clean again\n",
+                    run->plan->node[n].host);
 }
 
 /* Nodes where nothing is left. */
@@ -213,7 +214,8 @@ static json_t *clean_json(const struct run *run, int status)
 
 static void list_node(const struct run *run, size_t node, struct table *table)
 {
-    const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"), *item;
+    const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"),
+                 *item;
     const char   *host = run->plan->node[node].host;
     char         *name;
     size_t        i;

@@ -106,13 +106,15 @@ static json_t *json_of_ranks(const struct past_run *run)
     size_t        i;
 
     json_array_foreach(run->result != NULL ? json_object_get(run->result, "results")
-                                           : json_object_get(now, "ranks"), i, rank)
+                                           : json_object_get(now, "ranks"),
+                       i, rank)
         json_array_append_new(
-            ranks, json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
-                             "node", json_object_get(rank, "node"), "pid",
-                             json_object_get(rank, "pid"), "state",
-                             json_object_get(rank, state_key), "silent_s",
-                             silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
+            ranks,
+            json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
+                      "node", json_object_get(rank, "node"), "pid",
+                      json_object_get(rank, "pid"), "state", json_object_get(rank, state_key),
+                      "silent_s",
+                      silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
     json_decref(now);
     return ranks;
 }

@@ -78,7 +78,8 @@ static struct past_run *choose(const struct history *list, const char *word, str
         return run;
     err_set(err, "%s; %s in %s%s",
             active == 0 ? "no active run" : "more than one active run, name one",
-            list->count > 0 ? "these runs are" : "there are none", list->dir, list->count > 0 ? ":" : "");
+            list->count > 0 ? "these runs are" : "there are none", list->dir,
+            list->count > 0 ? ":" : "");
     return NULL;
 }
 

@@ -110,7 +110,8 @@ static void open_all(struct follow *follow)
     }
     if (follow->terms->started_fd < 0)
         return;
-    follow->started = event_new(follow->base, follow->terms->started_fd, EV_READ, started_cb, follow);
+    follow->started =
+        event_new(follow->base, follow->terms->started_fd, EV_READ, started_cb, follow);
     xevent_add(follow->started, NULL);
 }
 

@@ -37,7 +37,7 @@ int history_read(struct history *list, struct error *err)
 
     *list = (struct history){ .dir = runs };
     if (runs == NULL)
-        return err_set(err, "HOME is not set, and neither is XDG_STATE_HOME: past runs are below them");
+        return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of them");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     count = runs_fd >= 0 ? scandir(runs, &entry, run_dir_is_run, alphasort) : -1;
     if (count < 0 && errno != ENOENT)
@@ -139,7 +139,8 @@ int past_run_signal(const struct past_run *run, int number, struct error *err)
     if (launcher == 0)
         return 0;
     if (launcher < 0)
-        return err_set(err, "%s: its launcher is in another PID namespace: run muster there", run->id);
+        return err_set(err, "%s: its launcher is in another PID namespace: run muster there",
+                       run->id);
     fd = (int)syscall(SYS_pidfd_open, launcher, 0);
     if (fd < 0 && errno == ENOSYS)
         rc = kill(launcher, number);

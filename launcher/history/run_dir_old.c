@@ -59,14 +59,16 @@ static void remove_run(int runs_fd, const char *name)
 static bool is_over(int dir_fd)
 {
     json_t     *plan = run_dir_read(dir_fd, "plan.json");
-    const char *there = json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
+    const char *there =
+        json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
     char        here[RUN_DIR_HOST_SIZE];
     bool        is_ours;
 
     run_dir_host(here);
     is_ours = there == NULL || strcmp(there, here) == 0;
     json_decref(plan);
-    return run_dir_launcher(dir_fd) == 0 && (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
+    return run_dir_launcher(dir_fd) == 0 &&
+           (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
 }
 
 static void remove_file(int dir_fd, const char *name)

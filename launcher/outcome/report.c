@@ -253,7 +253,8 @@ static const char *hint_for(const struct rank_end *end, const struct strlist *li
 static bool refuses_local_rank(const char *line)
 {
     return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
-           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
+           (strcasestr(line, "unrecognized arg") != NULL ||
+            strcasestr(line, "no such opt") != NULL ||
             strcasestr(line, "unknown command line flag") != NULL);
 }
 

@@ -286,7 +286,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)
 {
-    int64_t     skipped = body_int(body, "lost_bytes", 0), lost = body_int(body, "log_lost_bytes", 0);
+    int64_t     skipped = body_int(body, "lost_bytes", 0);
+    int64_t     lost = body_int(body, "log_lost_bytes", 0);
     int64_t     unread = body_int(body, "unread_bytes", 0);
     const char *why = body_text(body, "log_error");
 
@@ -327,7 +328,8 @@ static bool tell_unsure(const struct node *node, const json_t *list)
 
     json_array_foreach(list, i, path)
         if (i < UNSURE_MAX && json_is_string(path))
-            log_error("%s: %s: its last bytes may be missing (does its file system hang?)", node->plan->host, json_string_value(path));
+            log_error("%s: %s: its last bytes may be missing (does its file system hang?)",
+                      node->plan->host, json_string_value(path));
     return json_array_size(list) > 0;
 }
 

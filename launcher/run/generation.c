@@ -29,8 +29,8 @@ bool generation_starts_again(const struct run *run)
 
     if (holder == NULL || outcome_first(&run->outcome, &node) != FIRST_RANK)
         return false;
-    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s", run->plan->node[0].host,
-             run->plan->master_port, holder,
+    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
+             run->plan->node[0].host, run->plan->master_port, holder,
              again                           ? ": starting all ranks again with another one"
              : run->options->master_port > 0 ? "; without --master_port muster chooses another one"
                                              : "");

@@ -200,7 +200,8 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     struct hang *hang = arg;
 
     (void)fd, (void)what;
-    log_warn("%zu nodes did not report the stacks of their ranks within %g s", hang->awaited, STACKS_S);
+    log_warn("%zu nodes did not report the stacks of their ranks within %g s", hang->awaited,
+             STACKS_S);
     finish(hang);
 }
 

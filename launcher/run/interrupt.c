@@ -125,7 +125,8 @@ static void interrupted(struct run *run, int signal)
                   run->options->grace_s);
         phase_stop(run);
     } else if (run->interrupt->count == 2) {
-        log_error("killing everything (again to leave at once; the nodes then clean up on their own)");
+        log_error("killing everything (again to leave at once; the nodes then clean up on "
+                  "their own)");
         phase_stop_nodes(run, 0);
     } else {
         event_base_loopbreak(run->base);

@@ -137,8 +137,8 @@ static int raise_descriptors(size_t nodes, struct error *err)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     if (limit.rlim_max < need)
-        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju (raise ulimit -Hn)",
-                       nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
+        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: raise "
+                       "ulimit -Hn", nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
     limit.rlim_cur = need;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         return err_set(err, "cannot raise the limit of file descriptors to %ju: %s",

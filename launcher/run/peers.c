@@ -113,7 +113,8 @@ static void add_peer(struct peers *peers, struct node *node)
 {
     const char *addr = address_of(peers->run, node);
 
-    if (node->state != NODE_RUNNING || node->conn == NULL || peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
+    if (node->state != NODE_RUNNING || node->conn == NULL ||
+        peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
         return;
     peers->who[peers->count] = (struct reach_node){ .host = node->plan->host, .addr = addr };
     peers->peer[peers->count++] = (struct peer){ .node = node };
@@ -267,7 +268,8 @@ static int take_pairs(struct peers *peers, size_t from, const json_t *body)
         const char *why = json_string_value(json_object_get(entry, "why"));
         json_int_t  to = json_integer_value(json_object_get(entry, "node"));
 
-        if (why == NULL || to < 0 || unreachable_pairs_add(&peers->pairs, from, (size_t)to, why) < 0)
+        if (why == NULL || to < 0 ||
+            unreachable_pairs_add(&peers->pairs, from, (size_t)to, why) < 0)
             return -1;
     }
     return 0;

@@ -89,8 +89,8 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 
-/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter; a full disk
- * does not stop a training, only the exit status will tell. */
+/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter.
+ * A full disk does not stop a training: only the exit status will tell. */
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;

@@ -194,8 +194,10 @@ static void holder_words(const json_t *holder, char *text, size_t size)
         if (used < sizeof gpus)
             used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" JSON_INTEGER_FORMAT,
                                      i > 0 ? "," : "", json_integer_value(gpu));
-    snprintf(text, size, "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %"
-             JSON_INTEGER_FORMAT " %s: %s", gpus, json_integer_value(json_object_get(holder, "pid")),
+    snprintf(text, size,
+             "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %" JSON_INTEGER_FORMAT
+             " %s: %s",
+             gpus, json_integer_value(json_object_get(holder, "pid")),
              user != NULL ? user : "?", age_s >= HOUR_S ? age_s / HOUR_S : age_s,
              age_s >= HOUR_S ? "h" : "s", command != NULL ? command : "?");
 }

@@ -12,10 +12,11 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-static int         by_nodes(const void *one, const void *other);
-static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from, size_t to);
-static void        tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
-                        struct strlist *lines);
+static int                      by_nodes(const void *one, const void *other);
+static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from,
+                                     size_t to);
+static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair,
+                 bool both, struct strlist *lines);
 
 void unreachable_pairs_clear(struct unreachable_pairs *pairs)
 {
@@ -40,8 +41,9 @@ int unreachable_pairs_add(struct unreachable_pairs *pairs, size_t from, size_t t
     if (!unreachable_pairs_tries(pairs, from, to) || find(pairs, from, to) != NULL)
         return -1;
     pairs->pair = xreallocarray(pairs->pair, pairs->count + 1, sizeof *pairs->pair);
-    pairs->pair[pairs->count++] = (struct unreachable_pair){ .from = from, .to = to,
-                                             .why = sanitize_text(why, strnlen(why, PAIR_WHY_MAX)) };
+    pairs->pair[pairs->count++] = (struct unreachable_pair){
+        .from = from, .to = to, .why = sanitize_text(why, strnlen(why, PAIR_WHY_MAX))
+    };
     return 0;
 }
 
@@ -92,8 +94,8 @@ static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size
 }
 
 /* One line for a pair, with what the first node met. */
-static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
-                 struct strlist *lines)
+static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair,
+                 bool both, struct strlist *lines)
 {
     const struct reach_node *from = &pairs->node[pair->from], *to = &pairs->node[pair->to];
 

@@ -127,8 +127,9 @@ static void test_left(void **state)
     greet();
     find(processes);
     fake_close(&fakes[1], "muster-agent was killed", false);
-    expect(*state, 1, 6, "6 of the run's processes could not be ended: pid 10 (stuck), pid 11 (stuck), "
-                         "pid 12 (stuck), pid 13 (stuck) ...");
+    expect(*state, 1, 6,
+           "6 of the run's processes could not be ended: pid 10 (stuck), pid 11 (stuck), "
+           "pid 12 (stuck), pid 13 (stuck) ...");
 }
 
 static void test_long_names(void **state)

@@ -221,7 +221,8 @@ static void test_same_words_but_numbers(void **state)
 
     start_all(f);
     for (rank = 0; rank < RANKS; rank++) {
-        snprintf(text, sizeof text, "[rank%d]: %s\n", rank, rank < 3 ? "lost te1:47110" : "no peer");
+        snprintf(text, sizeof text, "[rank%d]: %s\n", rank,
+                 rank < 3 ? "lost te1:47110" : "no peer");
         say(f, rank, text);
         end_rank(f, rank, 1, EXIT_CODE(1));
     }

@@ -61,9 +61,12 @@ static void test_whom(void **state)
     assert_int_equal(tried(&few), PAIRS_ALL * (PAIRS_ALL - 1));
     /* Two neighbours each, and the first node those that are not. */
     assert_int_equal(tried(&many), 2 * (PAIRS_ALL + 1) + PAIRS_ALL - 2);
-    assert_true(unreachable_pairs_tries(&many, PAIRS_ALL, 0) && unreachable_pairs_tries(&many, 0, PAIRS_ALL));
-    assert_true(unreachable_pairs_tries(&many, 7, 8) && unreachable_pairs_tries(&many, 8, 7) && unreachable_pairs_tries(&many, 7, 0));
-    assert_false(unreachable_pairs_tries(&many, 0, 7) || unreachable_pairs_tries(&many, 7, 9) || unreachable_pairs_tries(&many, 7, 7));
+    assert_true(unreachable_pairs_tries(&many, PAIRS_ALL, 0) &&
+                unreachable_pairs_tries(&many, 0, PAIRS_ALL));
+    assert_true(unreachable_pairs_tries(&many, 7, 8) && unreachable_pairs_tries(&many, 8, 7) &&
+                unreachable_pairs_tries(&many, 7, 0));
+    assert_false(unreachable_pairs_tries(&many, 0, 7) || unreachable_pairs_tries(&many, 7, 9) ||
+                 unreachable_pairs_tries(&many, 7, 7));
 }
 
 static void test_pairs(void **state)
