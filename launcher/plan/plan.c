@@ -89,6 +89,16 @@ out:
     return rc;
 }
 
+void plan_next_generation(struct plan *plan)
+{
+    char *stamp = xasprintf("%s-%d", plan->stamp, plan->generation + 1);
+
+    free(plan->stamp);
+    plan->stamp = stamp;
+    plan->generation++;
+    plan->master_port = 0;
+}
+
 void plan_clear(struct plan *plan)
 {
     size_t i;

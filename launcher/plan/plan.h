@@ -61,6 +61,10 @@ int  plan_make(struct plan *plan, const struct options *options,
                char *const *here, struct error *err);
 void plan_clear(struct plan *plan);
 
+/* All ranks are started once more: files of ranks get names of their own, and MASTER_PORT is
+ * chosen again. */
+void plan_next_generation(struct plan *plan);
+
 /* True if host is this machine: "localhost", or this machine's
  * host name, without user, port or address of its own. */
 bool plan_host_is_local(const struct host *host, const struct options *options);

@@ -210,7 +210,7 @@ static bool run_generation(struct run *run)
 static void begin_again(struct run *run, const bool *shown)
 {
     end_generation(run);
-    generation_next(run);
+    plan_next_generation(run->plan);
     deadline_reset(run->deadline);
     rendezvous_reset(run->rendezvous);
     outcome_restart(&run->outcome);
