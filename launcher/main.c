@@ -1,8 +1,8 @@
 /* main.c - muster: start multi-node GPU training from a hostfile, over SSH
  *
- * The story: options say what is wanted; hostfile and select say on which slots
- * of which machines; program says what each rank executes; plan puts it
- * together; launch carries it out and returns the exit status.
+ * The story: options say what is wanted; hostfile and select say on which slots of which
+ * machines; program says what each rank executes; plan puts it together; launch carries it out
+ * and returns the exit status.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -46,8 +46,8 @@ static int   find_hosts(const struct options *options, struct hostlist *hosts,
 static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
-/* OpenSSL crashes where memory is out, and takes other functions for it only before its
- * first use, which is in a constructor of libssh. */
+/* OpenSSL crashes if there is no memory left. It accepts other functions for memory only before
+ * its first use, which is in a constructor of libssh. */
 static void (*const first_of_all)(void)
     __attribute__((section(".preinit_array"), used)) = set_crypto_memory;
 
@@ -57,8 +57,8 @@ int main(int argc, char **argv)
     struct error   err;
     int            exit_code = EXIT_USAGE;
 
-    /* Keys and what is in the ranks' environment would be in a core file. What we execute
-     * is not bound by this. */
+    /* A core file would contain keys and the environment of the ranks. Programs that we execute
+     * can still leave one. */
     prctl(PR_SET_DUMPABLE, 0);
     reset_signals();
     open_standard_fds();
@@ -122,8 +122,8 @@ static void crypto_free(void *old, const char *file, int line)
     free(old);
 }
 
-/* Whoever calls us may have blocked signals, and so would Ctrl-C be; or ignore the end of
- * children, and then nobody could wait for one. */
+/* Our caller may have blocked signals, so that Ctrl-C would do nothing, or may ignore the end of
+ * children, so that we could not wait for one. */
 static void reset_signals(void)
 {
     sigset_t none;
@@ -133,8 +133,8 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Started with ">&-", the first socket would become stdout and get what ranks
- * say. Such a descriptor refuses what is written to it, as the user asked for. */
+/* If muster is started with ">&-", the first socket would become stdout and get what ranks write.
+ * The descriptors made here refuse all output, as the user asked for. */
 static void open_standard_fds(void)
 {
     int fd;
@@ -158,7 +158,7 @@ static int run_command(const struct options *options)
     }
 }
 
-/* Each step needs the one before; the first that fails is the exit status. */
+/* Each step needs the one before; the first that fails decides the exit status. */
 static int run(const struct options *options)
 {
     struct hostlist  hosts = { 0 };
@@ -213,7 +213,7 @@ static int find_hosts(const struct options *options, struct hostlist *hosts, cha
     if (strcmp(options->hostfile, "-") == 0 || access(options->hostfile, F_OK) == 0)
         return hostfile_read(options->hostfile, hosts, err);
     if (options->hostfile_given && strpbrk(options->hostfile, ":,") != NULL)
-        return err_set(err, "hostfile %s: %s; a list of hosts is given by -H or --hosts",
+        return err_set(err, "hostfile %s: %s; use -H or --hosts for a list of hosts",
                        options->hostfile, strerror(errno));
     if (options->hostfile_given)
         log_warn("hostfile %s: %s; running on this machine alone", options->hostfile,
@@ -230,12 +230,14 @@ static const struct node_job *job_of(enum command command)
                                       : NULL;
 }
 
-/* --dry-run: the plan for people, or as JSON where --json says. */
+/* --dry-run: the plan for people, and as JSON if --json says so. */
 static int print_plan(const struct options *options, const struct plan *plan)
 {
     if (options->json == NULL || strcmp(options->json, "-") != 0)
         plan_print(plan, stdout);
     if (options->json == NULL)
         return 0;
-    return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0 ? EXIT_CREATE : 0;
+    return json_file_write(options->json, plan_json(plan, log_wants(LOG_INFO))) < 0
+               ? EXIT_CREATE
+               : 0;
 }

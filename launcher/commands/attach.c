@@ -1,4 +1,4 @@
-/* attach.c - muster attach: what a detached run says, as if it had never been away
+/* attach.c - muster attach: show the output of a detached run, as if it had a terminal
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -35,7 +35,7 @@ int command_attach(const struct options *options)
     else
         log_error("%s", err.text);
     if (run == NULL && options->run == NULL && list.count > 0)
-        history_print(&list, stderr);
+        status_print_runs(&list, stderr);
     history_clear(&list);
     return status;
 }
@@ -47,19 +47,20 @@ static struct past_run *choose(const struct history *list, const char *word, str
 
     if (word == NULL) {
         for (i = 0; i < list->count; i++)
-            if (list->run[i].state == PAST_RUN_GOING && is_detached(&list->run[i]))
+            if (list->run[i].state == PAST_RUN_ACTIVE && is_detached(&list->run[i]))
                 return &list->run[i];
-        err_set(err, "no run goes on that was started with --detach; %s kept in %s%s",
-                list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
+        err_set(err, "no active run was started with --detach; %s in %s%s",
+                list->count > 0 ? "these runs are" : "there are none", list->dir,
+                list->count > 0 ? ":" : "");
         return NULL;
     }
     run = history_find(list, word, err);
     if (run == NULL)
         return NULL;
     if (!is_detached(run))
-        err_set(err, "%s was not started with --detach: its output is where muster's was", run->id);
+        err_set(err, "%s was not started with --detach: its output went to its terminal", run->id);
     else if (run->state == PAST_RUN_ELSEWHERE)
-        err_set(err, "%s is a run of %s: muster attach there", run->id, past_run_host(run));
+        err_set(err, "%s was launched on %s: run muster attach there", run->id, past_run_host(run));
     else
         return run;
     return NULL;
@@ -79,7 +80,8 @@ static int show(const struct past_run *run, int tail)
 
     switch (follow_run(&terms)) {
     case FOLLOW_INTERRUPTED:
-        fprintf(stderr, "muster: %s goes on: muster attach or stop %s\n", run->id, run->id);
+        fprintf(stderr, "muster: %s is still running: muster attach or stop %s\n", run->id,
+                run->id);
         return EXIT_INTERRUPTED;
     case FOLLOW_UNREAD:
         return EXIT_OUTPUT;
@@ -91,7 +93,7 @@ static int show(const struct past_run *run, int tail)
         status = (int)json_integer_value(json_object_get(result, "exit_status"));
     else
         log_error("%s: muster itself died before it could say how the run ended; "
-                  "its nodes clean up by themselves", run->id);
+                  "its nodes clean up on their own", run->id);
     json_decref(result);
     return status;
 }

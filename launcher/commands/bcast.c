@@ -2,12 +2,12 @@
  *
  * Each node gets one tree (bcast_tree.h) after the other: where it is, then its entries, a frame
  * full of them at a time. The agent makes directories and links, and answers which files it
- * wants the contents of; those go before any further entries, so that what it wants is
- * never a long list. All that is sent takes credit, which comes back when the agent has
- * dealt with it: as soon as all of it is back, nothing of the tree can fail any more.
+ * wants the contents of. Those are sent before any further entries, so that the list of what it
+ * wants is never long. All that is sent takes credit, which comes back when the agent has dealt
+ * with it: as soon as all of it is back, nothing of the tree can fail any more.
  *
- * Nodes do not wait for each other. What one of them cannot have is a row of the table at
- * the end, and the rest goes on, unless its disk is full.
+ * Nodes do not wait for each other. What one of them does not get is a row of the table at the
+ * end, and the rest continues, unless its disk is full.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -111,7 +111,7 @@ static void bcast_begin(struct run *run, struct node *node)
     pump(run, node);
 }
 
-/* After STOP there is only what it could not have. */
+/* After STOP only failures can come. */
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
@@ -142,12 +142,12 @@ static void pump(struct run *run, struct node *node)
     while (node_takes_frames(node) && send_next(run, node, copy))
         ;
     if (!copy->is_done)
-        node_expect(node, "word of what it has done with the files that it got", STALL_S);
+        node_expect(node, "what became of the files that it got", STALL_S);
     else if (node->state == NODE_PROBING)
         node_enter(node, NODE_PROBED, 0);
 }
 
-/* One frame, or step; false: something has to come first, or it is done. */
+/* Do one step, or send one frame; false: something must come first, or it is done. */
 static bool send_next(struct run *run, struct node *node, struct copy *copy)
 {
     const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
@@ -194,7 +194,7 @@ static bool next_tree(struct run *run, struct node *node, struct copy *copy)
     return true;
 }
 
-/* On this machine a tree may be where it comes from. */
+/* On this machine a tree may be its own source. */
 static bool is_source(const struct tree *tree, const struct node *node)
 {
     struct stat here, there;
@@ -232,7 +232,7 @@ static bool send_data(struct run *run, struct node *node, struct copy *copy,
     return true;
 }
 
-/* A file whose contents have changed under our hands: not this one, then. */
+/* A file that changes while it is sent is left out. */
 static void break_off(struct run *run, struct node *node, struct copy *copy, const char *why)
 {
     bcast_failed(run, node, (size_t)copy->number, "read", why);
@@ -289,7 +289,7 @@ static bool send_entries(struct run *run, struct node *node, struct copy *copy)
     return true;
 }
 
-/* What takes credit. */
+/* All that takes credit. */
 static void send_some(struct node *node, struct copy *copy, enum frame_type type,
                       const unsigned char *body, size_t size)
 {
@@ -299,7 +299,7 @@ static void send_some(struct node *node, struct copy *copy, enum frame_type type
 
 /* --- answers ---------------------------------------------------------------- */
 
-/* In order, and so no file twice. */
+/* In order, and therefore no file twice. */
 static bool take_wanted(struct bcast *bcast, struct copy *copy, const struct frame *frame)
 {
     const struct tree *tree = &bcast->trees.tree[copy->tree];
@@ -340,7 +340,7 @@ static bool take_failed(struct run *run, struct node *node, const json_t *body)
                     &text) < 0 || number < 0 || (size_t)number >= copy->item)
         return false;
     if (copy->is_done)
-        return true; /* that its disk is full has been said */
+        return true; /* its disk is full, and that was told */
     bcast_failed(run, node, (size_t)number, what, text);
     if (number <= copy->number && bcast_of(run)->trees.tree[copy->tree].item[number].type ==
                                       ENTRY_FILE && copy->files > 0)

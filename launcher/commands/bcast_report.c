@@ -1,7 +1,7 @@
 /* bcast_report.c - what came of `muster bcast`
  *
  *     te[1-3]: 3 of 12 files sent, 1.2 MiB; the others are there already
- *     te5: skipped: this is where it comes from
+ *     te5: skipped: this is the source
  *     muster: not everything arrived
  *       te4  /home/me/train.py: cannot write: No space left on device
  * SPDX-License-Identifier: Apache-2.0
@@ -20,7 +20,7 @@
 
 #define ROWS_MAX      256 /* of the table */
 #define TEXT_MAX      4608 /* of a part of a row: more than a path */
-#define NODE_ROWS_MAX 32  /* a node that has more to say is not listened to */
+#define NODE_ROWS_MAX 32  /* of one node; more of them are ignored */
 
 static char   *safe(const char *text);
 static void    print_copies(const struct run *run, FILE *out);
@@ -59,7 +59,7 @@ void bcast_failed(struct run *run, const struct node *node, size_t item, const c
     free(path);
 }
 
-/* A node may send a lot of it. */
+/* A node may send a long text. */
 static char *safe(const char *text)
 {
     return sanitize_text(text, strnlen(text, TEXT_MAX));
@@ -114,14 +114,16 @@ static char *words_of(const struct bcast *bcast, const struct copy *copy)
     for (t = 0; t < bcast->trees.count; t++)
         files += bcast->trees.tree[t].files;
     if (copy->skipped == bcast->trees.count)
-        words = xstrdup("skipped: this is where it comes from");
+        words = xstrdup("skipped: this is the source");
     else if (copy->files == 0 && !copy->has_failed)
         words = xstrdup("nothing sent: everything is there already");
     else
-        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files, bytes,
-                          copy->has_failed ? "" : copy->files < files
-                              ? "; the others are there already" : "",
-                          copy->skipped > 0 ? "; what comes from there was skipped" : "");
+        words = xasprintf("%" PRIu64 " of %" PRIu64 " files sent, %s%s%s", copy->files, files,
+                          bytes,
+                          copy->has_failed      ? ""
+                          : copy->files < files ? "; the others are there already"
+                                                : "",
+                          copy->skipped > 0 ? "; what is the source itself was skipped" : "");
     free(bytes);
     return words;
 }

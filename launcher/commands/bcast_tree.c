@@ -136,7 +136,7 @@ static void add_source(struct trees *trees, char *path, const char *to,
     tree = tree_of(trees, to == NULL ? here : to[0] != '\0' ? to : "/", here);
     free(here);
     if (is_taken(tree, name)) {
-        strlist_addf(problems, "%s: something else of the same name goes to %s, too", path,
+        strlist_addf(problems, "%s: another path with the same name goes to %s", path,
                      tree->root);
         return;
     }
@@ -308,7 +308,7 @@ int tree_open(const struct trees *trees, const struct tree_item *item, struct er
 
     free(path);
     if (fd < 0)
-        return err_set(err, "%s", errno == ENOENT ? "has gone since muster looked at it"
+        return err_set(err, "%s", errno == ENOENT ? "was removed after muster looked at it"
                                   : errno == ELOOP ? "has become a symbolic link"
                                                    : strerror(errno));
     if (tree_check(item, fd, err) == 0)
@@ -326,6 +326,6 @@ int tree_check(const struct tree_item *item, int fd, struct error *err)
     if (!S_ISREG(now.st_mode) || now.st_dev != item->device || now.st_ino != item->inode ||
         (uint64_t)now.st_size != item->size || now.st_mtim.tv_sec != item->mtime.tv_sec ||
         now.st_mtim.tv_nsec != item->mtime.tv_nsec)
-        return err_set(err, "has changed since muster looked at it");
+        return err_set(err, "has changed after muster looked at it");
     return 0;
 }

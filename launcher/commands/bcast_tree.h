@@ -1,9 +1,8 @@
-/* bcast_tree.h - files and directories of this machine that go to the nodes
+/* bcast_tree.h - files and directories of this machine that are sent to the nodes
  *
- * What `muster bcast` is given, as entries (entry.h) below the directories that they will
- * be in on each node. All of it is looked at, once and before anything is sent; the
- * contents are read later, and a file that has changed since is not the one that was
- * promised.
+ * What `muster bcast` is given, as entries (entry.h) below the directories where they will be on
+ * each node. All of it is looked at once, before anything is sent. The contents are read later,
+ * and a file that has changed in the meantime is refused.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BCAST_TREE_H
@@ -30,7 +29,7 @@ struct tree_item {
     size_t          source; /* which of those given it is or is in */
 };
 
-/* All that goes below one directory of the nodes. */
+/* All that is sent below one directory of the nodes. */
 struct tree {
     char             *root; /* absolute */
     char             *here; /* the directory that they are in on this machine; NULL: several */
@@ -45,18 +44,18 @@ struct trees {
     struct strlist source; /* absolute paths, as they were given */
 };
 
-/* Look at all paths. to: the directory that they go into; NULL: where they are here. -1
- * with all that speaks against it in problems; trees_clear() either way. */
+/* Look at all paths. to: the directory where they are sent; NULL: the one where they are here. -1
+ * with everything that is wrong in problems; trees_clear() in both cases. */
 int  trees_read(struct trees *trees, const struct strlist *paths, const char *to,
                 struct strlist *problems);
 void trees_clear(struct trees *trees);
 
-/* As it is sent; valid as long as item is. */
+/* The item as it is sent; valid while item is. */
 struct entry tree_entry(const struct tree_item *item);
 
-/* Open a file for reading. -1 with err, also when it is not what was seen. */
+/* Open a file for reading. -1 with err, also if it has changed. */
 int tree_open(const struct trees *trees, const struct tree_item *item, struct error *err);
-/* 0: fd is still what was seen. */
+/* 0: the open file has not changed. -1 with err. */
 int tree_check(const struct tree_item *item, int fd, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* clean.c - `muster clean`: what earlier runs have left, of all nodes in one table
+/* clean.c - `muster clean`: what earlier runs have left on all nodes, in one table
  *
  *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
  *     te1  removed  file     -     me   -    -                     /dev/shm/nccl-x (64 MiB)
@@ -6,8 +6,7 @@
  *     te2  running  run      815   me   9 s  20261120-103000-c3d4  5 processes
  *     te2  in use   gpu 0    99    ann  2 h  -                     python3 x.py
  *
- * Nodes do not wait for each other, and one that cannot be reached is no reason not
- * to clean the others.
+ * Nodes do not wait for each other, and the others are cleaned even if one cannot be reached.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -24,15 +23,15 @@
 #include "run/run.h"
 #include "xalloc.h"
 
-#define EXIT_LEFT  1    /* something of ours was found, and is there still */
+#define EXIT_LEFT  1    /* something of ours was found, and is still there */
 #define LOOK_S     60.0 /* for a node to look through its processes */
-#define STUCK_S    10.0 /* an agent's patience with what survives KILL */
+#define STUCK_S    10.0 /* how long an agent waits for what survives KILL */
 #define ITEMS_MAX  1024 /* of each kind; an agent sends half as many */
 #define GPUS_MAX   16   /* named of a process */
 #define MIB        (1024.0 * 1024.0)
 #define COLUMNS    8
 
-/* The arrays of CLEANED. The last one is not ours to end. */
+/* The arrays of CLEANED. Those in the last one are not ended. */
 static const char *const kinds[] = { "processes", "shm", "stale_files", "gpu_holders" };
 #define KINDS      (sizeof kinds / sizeof *kinds)
 #define KINDS_OURS (KINDS - 1)
@@ -52,7 +51,7 @@ static void          list_node(const struct run *run, size_t node, struct table 
 static bool          is_left(const struct run *run, const json_t *item);
 static void          list_running(const char *host, const json_t *processes, size_t first,
                                   struct table *table);
-static bool          goes_on(const json_t *item);
+static bool          is_active(const json_t *item);
 static bool          is_true(const json_t *item, const char *key);
 static void          add_row(struct table *table, const char *host, char *state, char *what,
                              const json_t *item, char *text);
@@ -145,18 +144,18 @@ static int clean_report(const struct run *run, int status)
     return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
 }
 
-/* Where it has not all been told. */
+/* Nodes that have not told all. */
 static void print_more(const struct run *run, FILE *out)
 {
     size_t n;
 
     for (n = 0; n < run->plan->nodes; n++)
         if (is_true(found_on(run, n), "more"))
-            fprintf(out, "%s: and more than one answer holds; muster clean again shows what is "
-                    "left\n", run->plan->node[n].host);
+            fprintf(out, "%s: there is more than one answer can hold: run muster clean again\n",
+                    run->plan->node[n].host);
 }
 
-/* Where nothing is. */
+/* Nodes where nothing is left. */
 static void print_clean(const struct run *run, FILE *out)
 {
     struct strlist hosts = { 0 };
@@ -215,13 +214,14 @@ static json_t *clean_json(const struct run *run, int status)
 
 static void list_node(const struct run *run, size_t node, struct table *table)
 {
-    const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"), *item;
+    const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"),
+                 *item;
     const char   *host = run->plan->node[node].host;
     char         *name;
     size_t        i;
 
     json_array_foreach(processes, i, item) {
-        if (goes_on(item) && !is_left(run, item))
+        if (is_active(item) && !is_left(run, item))
             list_running(host, processes, i, table);
         else
             add_row(table, host, xstrdup(is_true(item, "gone") ? "ended" : "left"),
@@ -245,14 +245,14 @@ static void list_node(const struct run *run, size_t node, struct table *table)
                     safe_of(item, "command"));
 }
 
-/* A run that goes on is nothing left over, unless it was to be ended. */
+/* A run that is active is not left over, unless it was to be ended. */
 static bool is_left(const struct run *run, const json_t *item)
 {
     return !is_true(item, "gone") &&
            (!is_true(item, "running") || (run->options->run != NULL && run->options->kill));
 }
 
-/* One row for each run that goes on: its first process, and how many there are. */
+/* One row for each active run: its first process, and how many there are. */
 static void list_running(const char *host, const json_t *processes, size_t first,
                          struct table *table)
 {
@@ -260,7 +260,7 @@ static void list_running(const char *host, const json_t *processes, size_t first
     size_t        i, count = 0;
 
     json_array_foreach(processes, i, other) {
-        if (!goes_on(other) ||
+        if (!is_active(other) ||
             !json_equal(json_object_get(other, "run"), json_object_get(item, "run")))
             continue;
         if (i < first)
@@ -271,7 +271,7 @@ static void list_running(const char *host, const json_t *processes, size_t first
             xasprintf("%zu processes", count));
 }
 
-static bool goes_on(const json_t *item)
+static bool is_active(const json_t *item)
 {
     return is_true(item, "running") && !is_true(item, "gone");
 }
@@ -281,7 +281,7 @@ static bool is_true(const json_t *item, const char *key)
     return json_is_true(json_object_get(item, key));
 }
 
-/* state, what and text are taken over. */
+/* The table frees state, what and text. */
 static void add_row(struct table *table, const char *host, char *state, char *what,
                     const json_t *item, char *text)
 {

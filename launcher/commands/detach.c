@@ -20,7 +20,7 @@
 #include "run/launch.h"
 
 static int  launch(const struct options *options, struct plan *plan, int fd);
-static int  leave(const struct run_dir *dir, void *arg, struct error *err);
+static int  leave_terminal(const struct run_dir *dir, void *arg, struct error *err);
 static int  move_output(const struct run_dir *dir, const char *name, int to,
                         struct error *err);
 static void started(void *arg);
@@ -49,18 +49,18 @@ int detach_run(const struct options *options, struct plan *plan)
 
 /* ---- the launcher ---- */
 
-/* fd: its word to the foreground, a byte when its output is in the files, and one when all
- * ranks have started. */
+/* fd: where it tells the foreground process, by a byte when its output goes to the files, and by
+ * one when all ranks have started. */
 static int launch(const struct options *options, struct plan *plan, int fd)
 {
-    struct launch_watcher watcher = { .kept = leave, .started = started, .arg = &fd };
+    struct launch_watcher watcher = { .has_dir = leave_terminal, .started = started, .arg = &fd };
 
     return launch_run(options, plan, NULL, &watcher);
 }
 
-/* Out of the terminal, into the files of its directory. Before anything has taken standard
- * output for what it was. */
-static int leave(const struct run_dir *dir, void *arg, struct error *err)
+/* Leave the terminal for the files of the run's directory, before anything looks what standard
+ * output is. */
+static int leave_terminal(const struct run_dir *dir, void *arg, struct error *err)
 {
     const int *fd = arg;
     int        null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -122,12 +122,12 @@ static int stay(const struct plan *plan, pid_t launcher, int fd)
     if (end == FOLLOW_OVER)
         return status_of(launcher);
     if (log_wants(LOG_WARN))
-        fprintf(stderr, "muster: %s goes on: muster status, attach or stop %s\n", plan->run_id,
+        fprintf(stderr, "muster: %s is running: muster status, attach or stop %s\n", plan->run_id,
                 plan->run_id);
     return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
 }
 
-/* False when it has ended without: then it has said why, on our terminal. */
+/* False if it has ended without: then it has said why, on our terminal. */
 static bool launcher_has_directory(int fd)
 {
     char    word;

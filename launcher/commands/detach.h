@@ -1,10 +1,10 @@
-/* detach.h - --detach: a launcher that goes on without its terminal
+/* detach.h - --detach: a launcher that runs on without its terminal
  *
- * muster forks. The child is the launcher: once it has a run directory its output goes to
- * two files there, and it leaves the terminal's session. The parent stays in the foreground
- * and shows those files, as muster attach does, until all ranks have started or the
- * launcher has ended, on stderr: stdout is for the id of the run. Ctrl-C there is one for
- * the launcher.
+ * muster forks. The child is the launcher: once it has a run directory its output goes to two
+ * files there, and it leaves the terminal's session. The parent stays in the foreground and
+ * shows those files on stderr, as muster attach does, until all ranks have started or the
+ * launcher has ended. stdout is for the id of the run. Ctrl-C in the foreground goes to the
+ * launcher.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DETACH_H
@@ -13,7 +13,7 @@
 #include "options/options.h"
 #include "plan/plan.h"
 
-/* All of it; returns an exit status, once in each process. */
+/* Do all of that; returns an exit status, once in each process. */
 int detach_run(const struct options *options, struct plan *plan);
 
 #endif

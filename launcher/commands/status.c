@@ -1,4 +1,4 @@
-/* status.c - muster status: the runs that are kept, or each rank of one
+/* status.c - muster status: all runs of the history, or each rank of one
  *
  *     RUN                   SINCE                STATE    NODES  RANKS  COMMAND
  *     20261120-103000-c3d4  2026-11-20 10:30:00  running  2      16     python3 train.py
@@ -30,7 +30,7 @@
 static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
-static json_t *liveness_of(const json_t *rank, bool is_going);
+static json_t *silent_s_of(const json_t *rank, bool is_active);
 static json_t *json_of_run(const struct past_run *run);
 static char   *state_words(const struct past_run *run);
 static json_t *command_of(const struct past_run *run);
@@ -39,7 +39,7 @@ static char   *since_of(const json_t *run);
 static void    print_ranks(const json_t *ranks, FILE *out);
 static void    add_heads(struct table *table, const char *const *heads);
 static char   *text_of(const json_t *object, const char *key);
-static char   *liveness_words(const json_t *rank);
+static char   *silent_words(const json_t *rank);
 
 int command_status(const struct options *options)
 {
@@ -71,7 +71,7 @@ static int status_of_all(const struct history *list, const char *json)
     size_t  i;
 
     if (json == NULL || strcmp(json, "-") != 0)
-        history_print(list, stdout);
+        status_print_runs(list, stdout);
     if (json == NULL)
         return 0;
     runs = json_array();
@@ -84,7 +84,7 @@ static int status_of_one(const struct past_run *run, const char *json)
 {
     json_t *about;
 
-    if (run->state == PAST_RUN_GOING)
+    if (run->state == PAST_RUN_ACTIVE)
         past_run_refresh(run);
     about = json_of_run(run);
     json_object_set_new(about, "ranks", json_of_ranks(run));
@@ -96,7 +96,7 @@ static int status_of_one(const struct past_run *run, const char *json)
     return 0;
 }
 
-/* How they stand, stood when muster died, or ended. */
+/* How they are now, how they were when muster died, or how they ended. */
 static json_t *json_of_ranks(const struct past_run *run)
 {
     json_t       *ranks = json_array();
@@ -106,39 +106,41 @@ static json_t *json_of_ranks(const struct past_run *run)
     size_t        i;
 
     json_array_foreach(run->result != NULL ? json_object_get(run->result, "results")
-                                           : json_object_get(now, "ranks"), i, rank)
+                                           : json_object_get(now, "ranks"),
+                       i, rank)
         json_array_append_new(
-            ranks, json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
-                             "node", json_object_get(rank, "node"), "pid",
-                             json_object_get(rank, "pid"), "state",
-                             json_object_get(rank, state_key), "silent_s",
-                             liveness_of(rank, run->state == PAST_RUN_GOING && run->result == NULL)));
+            ranks,
+            json_pack("{s:O?, s:O?, s:O?, s:O?, s:o}", "rank", json_object_get(rank, "rank"),
+                      "node", json_object_get(rank, "node"), "pid",
+                      json_object_get(rank, "pid"), "state", json_object_get(rank, state_key),
+                      "silent_s",
+                      silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
     json_decref(now);
     return ranks;
 }
 
-/* Seconds since its last byte, or since it started, as long as it runs. */
-static json_t *liveness_of(const json_t *rank, bool is_going)
+/* Seconds since its last byte, or since it started, while it runs. */
+static json_t *silent_s_of(const json_t *rank, bool is_active)
 {
     json_int_t said_ns = json_integer_value(json_object_get(rank, "said_ns"));
     json_int_t started_ns = json_integer_value(json_object_get(rank, "started_ns"));
     int64_t    since_ns = said_ns > started_ns ? said_ns : started_ns;
 
-    if (!is_going || since_ns <= 0)
+    if (!is_active || since_ns <= 0)
         return json_null();
     return json_real((double)(clock_now_ns() - since_ns) / NS_PER_S);
 }
 
-/* For people: made of the JSON. */
+/* --- for people: made of the JSON ------------------------------------------- */
 
-void history_print(const struct history *list, FILE *out)
+void status_print_runs(const struct history *list, FILE *out)
 {
     static const char *const heads[] = { "RUN", "SINCE", "STATE", "NODES", "RANKS", "COMMAND" };
     struct table             table = { .columns = 6 };
     size_t                   i;
 
     if (list->count == 0) {
-        fprintf(out, "no run is kept in %s\n", list->dir);
+        fprintf(out, "there are no runs in %s\n", list->dir);
         return;
     }
     add_heads(&table, heads);
@@ -162,7 +164,7 @@ static json_t *json_of_run(const struct past_run *run)
 {
     const json_t *start = past_run_launcher(run, "start");
     char         *state = state_words(run);
-    bool          has_pid = run->state == PAST_RUN_GOING && run->launcher > 0;
+    bool          has_pid = run->state == PAST_RUN_ACTIVE && run->launcher > 0;
     json_t       *about = json_pack(
         "{s:s, s:s, s:o, s:O?, s:s, s:o, s:O?, s:O?, s:O?, s:o}", "run_id", run->id, "state", state,
         "exit_status", run->state == PAST_RUN_ENDED
@@ -179,7 +181,7 @@ static json_t *json_of_run(const struct past_run *run)
     return about;
 }
 
-/* What there is to know, in words; "starting" before the first heartbeat. */
+/* The state in words; "starting" before the first heartbeat. */
 static char *state_words(const struct past_run *run)
 {
     json_t     *now;
@@ -194,7 +196,7 @@ static char *state_words(const struct past_run *run)
         return xstrdup("died");
     case PAST_RUN_ELSEWHERE:
         return xasprintf("on %s", past_run_host(run));
-    case PAST_RUN_GOING:
+    case PAST_RUN_ACTIVE:
         break;
     }
     now = run_dir_read(run->dir_fd, "status.json");
@@ -270,7 +272,7 @@ static void print_ranks(const json_t *ranks, FILE *out)
         row[1] = text_of(rank, "node");
         row[2] = text_of(rank, "pid");
         row[3] = text_of(rank, "state");
-        row[4] = liveness_words(rank);
+        row[4] = silent_words(rank);
     }
     table_print(&table, out);
     table_clear(&table);
@@ -294,7 +296,7 @@ static char *text_of(const json_t *object, const char *key)
     return table_text(json_is_string(value) ? json_string_value(value) : "-");
 }
 
-static char *liveness_words(const json_t *rank)
+static char *silent_words(const json_t *rank)
 {
     const json_t *silent = json_object_get(rank, "silent_s");
 

@@ -1,4 +1,4 @@
-/* stop.c - muster stop: what Ctrl-C would have done
+/* stop.c - muster stop: do what Ctrl-C would do
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 #include "run/launch.h"
 
 #define LOOK_MS 50
-#define SURE_S  10.0 /* beyond what the launcher takes at most */
+#define SURE_S  10.0 /* beyond what the launcher may take */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
 static double           end_s(const struct past_run *run);
@@ -40,49 +40,50 @@ int command_stop(const struct options *options)
         goto failed;
     status = EXIT_WAITED;
     if (is_over_in(run, end_s(run))) {
-        printf("%s is over\n", run->id);
+        printf("%s has ended\n", run->id);
         status = 0;
     } else {
-        log_error("%s still goes on; again to kill it: muster stop %s", run->id, run->id);
+        log_error("%s is still running; to kill it: muster stop %s", run->id, run->id);
     }
     history_clear(&list);
     return status;
 failed:
     log_error("%s", err.text);
     if (options->run == NULL && list.count > 0)
-        history_print(&list, stderr);
+        status_print_runs(&list, stderr);
     history_clear(&list);
     return status;
 }
 
-/* Without a word there must be one only: it would be a pity about another. */
+/* Without a word there must be only one: the wrong run must not be stopped. */
 static struct past_run *choose(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run = NULL;
-    size_t           i, going = 0;
+    size_t           i, active = 0;
 
     if (word != NULL) {
         run = history_find(list, word, err);
         if (run == NULL || run->state != PAST_RUN_ELSEWHERE)
             return run;
-        err_set(err, "%s is a run of %s: muster stop there", run->id, past_run_host(run));
+        err_set(err, "%s was launched on %s: run muster stop there", run->id, past_run_host(run));
         return NULL;
     }
     for (i = 0; i < list->count; i++) {
-        if (list->run[i].state != PAST_RUN_GOING)
+        if (list->run[i].state != PAST_RUN_ACTIVE)
             continue;
         run = &list->run[i];
-        going++;
+        active++;
     }
-    if (going == 1)
+    if (active == 1)
         return run;
-    err_set(err, "%s; %s kept in %s%s",
-            going == 0 ? "no run goes on" : "more than one run goes on, say which",
-            list->count > 0 ? "these are" : "none is", list->dir, list->count > 0 ? ":" : "");
+    err_set(err, "%s; %s in %s%s",
+            active == 0 ? "no active run" : "more than one active run, name one",
+            list->count > 0 ? "these runs are" : "there are none", list->dir,
+            list->count > 0 ? ":" : "");
     return NULL;
 }
 
-/* How long its launcher may take at most. */
+/* How long its launcher may take. */
 static double end_s(const struct past_run *run)
 {
     double grace_s = json_number_value(past_run_launcher(run, "grace_s"));

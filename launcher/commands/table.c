@@ -11,10 +11,10 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define GAP          2    /* blanks between two columns */
-#define WIDTH_MAX    40   /* one long text does not move the column of all others further */
-#define CELL_COLUMNS 300  /* shown of a text: more than the name of a file can have */
-#define CELL_BYTES   2048 /* ... colours included */
+#define BLANKS          2    /* blanks between two columns */
+#define WIDTH_MAX    40   /* a longer text does not make its column wider */
+#define CELL_COLUMNS 300  /* shown of a text; the name of a file is shorter */
+#define CELL_BYTES   2048 /* looked at for that, with colours */
 
 char **table_add(struct table *table)
 {
@@ -35,7 +35,7 @@ void table_print(const struct table *table, FILE *out)
                 width[c] = (int)strnlen(table->row[i][c], WIDTH_MAX);
     for (i = 0; i < table->rows; i++) {
         for (c = 0; c < table->columns - 1; c++)
-            fprintf(out, "%-*s", width[c] + GAP, table->row[i][c]);
+            fprintf(out, "%-*s", width[c] + BLANKS, table->row[i][c]);
         fprintf(out, "%s\n", table->row[i][c]);
     }
 }

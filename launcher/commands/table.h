@@ -20,8 +20,8 @@ char **table_add(struct table *table);
 void   table_print(const struct table *table, FILE *out);
 void   table_clear(struct table *table);
 
-/* Both made for a row: a text that a terminal may not like, or a node has made long; "59 s",
- * "3 h", "12 d", enough to tell today's from last week's. */
+/* Both made for a row: a text of a node, made safe to print and not too long; an age, as "59 s",
+ * "3 h", "12 d". */
 char *table_text(const char *text);
 char *table_age(long long seconds);
 

@@ -1,8 +1,8 @@
 /* follow.c - see follow.h
  *
- * Files are looked at in turns, ten a second: on a home that comes from elsewhere nobody
- * would tell us of a change. In between there is as much in memory as FOLLOW_AHEAD, the
- * rest stays in the files until the reader has taken it.
+ * The files are read in turns, ten a second: on a network home no event would tell of a change.
+ * At most FOLLOW_AHEAD is in memory; the rest stays in the files until the reader has taken what
+ * came before.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -26,7 +26,7 @@
 #define TURN_S       0.1
 #define PIECE        (64 * 1024)
 #define FOLLOW_AHEAD (4 * PIECE)
-#define FINISH_S     30.0 /* for a last line without an end */
+#define FINISH_S     30.0 /* for a reader to take the last lines */
 #define HURRIED_S    0.2
 #define SIGNALS      2
 
@@ -74,7 +74,7 @@ enum follow_end follow_run(const struct follow_terms *terms)
     return follow.end;
 }
 
-/* We leave in the middle of what is written: something of ours will follow. */
+/* We stop in the middle of what is written, and more of our own may follow. */
 static void end_lines(struct follow *follow)
 {
     int i;
@@ -110,7 +110,8 @@ static void open_all(struct follow *follow)
     }
     if (follow->terms->started_fd < 0)
         return;
-    follow->started = event_new(follow->base, follow->terms->started_fd, EV_READ, started_cb, follow);
+    follow->started =
+        event_new(follow->base, follow->terms->started_fd, EV_READ, started_cb, follow);
     xevent_add(follow->started, NULL);
 }
 
@@ -143,7 +144,7 @@ static int open_file(const struct follow_terms *terms, const char *name)
     return fd;
 }
 
-/* To where the last lines begin; one that has no end yet is a line. */
+/* To where the last lines begin; one without an end counts. */
 static void seek_lines(int fd, int lines)
 {
     char  piece[PIECE];
@@ -187,7 +188,7 @@ static void signal_cb(evutil_socket_t number, short what, void *arg)
         finish(follow, FOLLOW_INTERRUPTED);
 }
 
-/* The launcher's end shows by its lock. */
+/* No byte: the launcher has ended, which its lock shows. */
 static void started_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct follow *follow = arg;
@@ -200,7 +201,7 @@ static void started_cb(evutil_socket_t fd, short what, void *arg)
     finish(follow, FOLLOW_STARTED);
 }
 
-/* What was written before the lock went is there now. */
+/* The lock first: what was written before it went is there then. */
 static void take_turn(struct follow *follow)
 {
     bool is_over = run_dir_launcher(follow->terms->dir_fd) == 0;
@@ -212,7 +213,7 @@ static void take_turn(struct follow *follow)
         finish(follow, FOLLOW_OVER);
 }
 
-/* True when there is nothing more in the file now. */
+/* True if there is nothing more in the file now. */
 static bool read_file(struct follow *follow, bool is_stderr)
 {
     char    piece[PIECE];

@@ -26,7 +26,6 @@
 
 static int  fit_of(const struct past_run *run, const char *word);
 static bool is_over(const struct past_run *run);
-static int  is_run(const struct dirent *entry);
 static void add_run(struct history *list, int runs_fd, const char *id);
 static void look_at(struct past_run *run);
 
@@ -38,9 +37,9 @@ int history_read(struct history *list, struct error *err)
 
     *list = (struct history){ .dir = runs };
     if (runs == NULL)
-        return err_set(err, "runs are kept below HOME or XDG_STATE_HOME, and neither is set");
+        return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of them");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    count = runs_fd >= 0 ? scandir(runs, &entry, is_run, alphasort) : -1;
+    count = runs_fd >= 0 ? scandir(runs, &entry, run_dir_is_run, alphasort) : -1;
     if (count < 0 && errno != ENOENT)
         rc = err_set(err, "%s: %s", runs, strerror(errno));
     for (i = count - 1; i >= 0; i--) {
@@ -83,16 +82,17 @@ struct past_run *history_find(const struct history *list, const char *word, stru
         best = fit;
     }
     if (other != NULL) {
-        err_set(err, "'%.100s' may be %s or %s", word, found->id, other->id);
+        err_set(err, "'%.100s' may mean %s or %s", word, found->id, other->id);
         return NULL;
     }
     if (found == NULL)
-        err_set(err, "no run '%.100s' is kept in %s; muster status shows those that are", word,
+        err_set(err, "no run '%.100s' in %s; muster status lists those that are there", word,
                 list->dir);
     return found;
 }
 
-/* 0: word does not name it. More than any other: its id or name, and it goes on. */
+/* How well word fits: 0 not at all, 1 a part of the id, more if it is all of the id or name, and
+ * if the run is active. */
 static int fit_of(const struct past_run *run, const char *word)
 {
     bool is_whole = strcmp(run->id, word) == 0 || (run->id[RUNID_BARE] != '\0' &&
@@ -139,7 +139,8 @@ int past_run_signal(const struct past_run *run, int number, struct error *err)
     if (launcher == 0)
         return 0;
     if (launcher < 0)
-        return err_set(err, "%s: its launcher is in another PID namespace: run muster there", run->id);
+        return err_set(err, "%s: its launcher is in another PID namespace: run muster there",
+                       run->id);
     fd = (int)syscall(SYS_pidfd_open, launcher, 0);
     if (fd < 0 && errno == ENOSYS)
         rc = kill(launcher, number);
@@ -185,12 +186,7 @@ json_t *past_run_result(int dir_fd)
     return NULL;
 }
 
-static int is_run(const struct dirent *entry)
-{
-    return runid_is(entry->d_name);
-}
-
-/* One that goes away meanwhile is none, nor is what another user has put there. */
+/* A directory that is removed meanwhile is ignored, as is one of another user. */
 static void add_run(struct history *list, int runs_fd, const char *id)
 {
     struct past_run run = { .dir_fd = -1 };
@@ -209,7 +205,7 @@ static void add_run(struct history *list, int runs_fd, const char *id)
     list->run[list->count++] = run;
 }
 
-/* Its lock first: the result is written before that goes. */
+/* The lock first: the result is written before the lock goes. */
 static void look_at(struct past_run *run)
 {
     char        here[RUN_DIR_HOST_SIZE];
@@ -223,7 +219,7 @@ static void look_at(struct past_run *run)
     if (there != NULL && strcmp(there, here) != 0)
         run->state = run->result != NULL ? PAST_RUN_ENDED : PAST_RUN_ELSEWHERE;
     else if (run->launcher != 0)
-        run->state = PAST_RUN_GOING;
+        run->state = PAST_RUN_ACTIVE;
     else
         run->state = run->result != NULL ? PAST_RUN_ENDED : PAST_RUN_DIED;
 }

@@ -16,10 +16,11 @@
 
 #include "frame.h"
 #include "log.h"
+#include "runid.h"
 #include "xalloc.h"
 
 #define RESULT_EACH   1024 /* bytes about a rank */
-#define LOG_END_S     5    /* for the last lines of the log, if they do not get on */
+#define LOG_END_S     5    /* for the last lines of the log, if the disk hangs */
 #define FILE_SIZE_MAX (256 << 20) /* of JSON that we read: a plan of many thousand nodes */
 
 static void log_begin(struct run_dir *dir);
@@ -46,6 +47,11 @@ char *run_dir_all(void)
     return NULL;
 }
 
+int run_dir_is_run(const struct dirent *entry)
+{
+    return runid_is(entry->d_name);
+}
+
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
                  struct error *err)
 {
@@ -55,7 +61,7 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
 
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
     if (runs == NULL)
-        return err_set(err, "no directory for what is kept of runs: HOME is not set");
+        return err_set(err, "HOME is not set");
     dir->path = xasprintf("%s/%s", runs, plan->run_id);
     if (!home_is_there(runs)) {
         err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
@@ -122,7 +128,7 @@ void run_dir_close(struct run_dir *dir)
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
 }
 
-/* A full disk there must not disturb the run, nor a home that hangs hold it up. */
+/* Neither a full disk there nor a home that hangs may hold up the run. */
 static void log_begin(struct run_dir *dir)
 {
     static const struct writer_ops ops = { log_done, log_failed };
@@ -147,7 +153,7 @@ static void log_failed(bool is_stderr, int error, void *arg)
     (void)is_stderr, (void)error, (void)arg;
 }
 
-/* What is missing below it is made, but a home directory is not ours to make. */
+/* Directories below the home are made; the home itself must be there. */
 static bool home_is_there(const char *runs)
 {
     const char *home = getenv("HOME");
@@ -155,7 +161,7 @@ static bool home_is_there(const char *runs)
     return home == NULL || strncmp(runs, home, strlen(home)) != 0 || access(home, F_OK) == 0;
 }
 
-/* mkdir -p, all of it ours alone. */
+/* mkdir -p; nobody else may look into what is made. */
 static int make_path(const char *path, struct error *err)
 {
     char *copy = xstrdup(path), *slash = copy;
@@ -191,8 +197,8 @@ static int write_plan(const struct run_dir *dir, const struct plan *plan,
     return rc;
 }
 
-/* When a run's own output has filled the disk there must still be room to say how it ended:
- * the plan again, and so much about each rank. */
+/* If a run's own output fills the disk there must still be room to say how it ended: for the plan
+ * again, and RESULT_EACH for each rank. */
 static void reserve_result(const struct run_dir *dir, const struct plan *plan)
 {
     struct stat about;
@@ -218,7 +224,7 @@ static int write_json(int dir_fd, const char *name, const json_t *body, struct e
     return rc;
 }
 
-/* Whoever looks sees the old one or the new one. */
+/* A reader sees the old file or the new one. */
 int run_dir_write(int dir_fd, const char *name, const char *text, size_t size)
 {
     char new_name[RUN_DIR_NAME_SIZE];

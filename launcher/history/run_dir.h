@@ -1,22 +1,22 @@
-/* run_dir.h - what is kept of a run: $XDG_STATE_HOME/muster/runs/<run id>/
+/* run_dir.h - the directory of a run: $XDG_STATE_HOME/muster/runs/<run id>/
  *
  *     plan.json       who ran where, and who launched it; names of variables, never their
  *                     values
- *     log             every change of state, at the level of -v; locked by the launcher for
- *                     as long as it lives
- *     status.json     how it stands, while it goes on (run_status.c)
+ *     log             every change of state, at the level of -v; locked by the launcher
+ *                     while it lives
+ *     status.json     how it stands, while it is running (run_status.c)
  *     stdout, stderr  with --detach: what a terminal would have got
  *     result.json     how each rank ended, as --json
  *     stacks.txt      where the ranks were when the run hung
  *
- * For the question that comes the day after, and for muster attach, status and stop
- * (history.h). The last RUN_DIR_KEPT runs stay, and all that go on; `muster exec` leaves none.
- * Directories are 0700.
+ * For questions on the day after, and for muster attach, status and stop (history.h). The last
+ * RUN_DIR_MOST runs stay, and all that are active; `muster exec` has none. Directories are 0700.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_DIR_H
 #define MUSTER_RUN_DIR_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -27,9 +27,9 @@
 #include "output/writer.h"
 #include "plan/plan.h"
 
-#define RUN_DIR_KEPT      20
+#define RUN_DIR_MOST      20
 #define RUN_DIR_HOST_SIZE 256
-#define RUN_DIR_NEW       ".new" /* behind the name of a file that is being written */
+#define RUN_DIR_NEW       ".new" /* after the name of a file that is being written */
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest of them */
 
 struct run_dir {
@@ -39,34 +39,36 @@ struct run_dir {
     struct writer *log; /* the thread that writes there */
 };
 
-/* Make it, lock it, write plan.json, send the log there too, and remove older ones. -1
- * with err when it cannot be made: the run goes on without. */
+/* Make it, lock it, write plan.json, send the log there too, and remove older ones. -1 with err
+ * if it cannot be made: the run can do without. */
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
                  struct error *err);
 
-/* result.json, and no status.json any more. -1 with err. */
+/* Write result.json, and remove status.json. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);
 
-/* stacks.txt. -1 with err. */
+/* Write stacks.txt. -1 with err. */
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
 
-/* Ends the log there, and its lock; the directory stays. */
+/* End the log there, and the lock; the directory stays. */
 void run_dir_close(struct run_dir *dir);
 
-/* Remove what is beyond RUN_DIR_KEPT and over. but: our own, at which we must not even look,
- * since to close a file ends the lock that a process has on it. */
+/* Remove the oldest beyond RUN_DIR_MOST, if they have ended. but: our own, which must not even be
+ * looked at, since closing a file ends the lock that a process has on it. */
 void run_dir_remove_old(const char *runs, const char *but);
 
-/* For anybody with a descriptor of such a directory. */
+/* For anyone with a descriptor of such a directory. */
 
 /* $XDG_STATE_HOME/muster/runs; NULL without a home. Caller frees. */
 char *run_dir_all(void);
-/* Who holds the lock: the launcher, as long as it lives. 0: nobody; -1: a process that
- * cannot be seen from here. No pid in a file would tell, since pids are used again. */
+/* For scandir(3) there: the name is that of a run. */
+int run_dir_is_run(const struct dirent *entry);
+/* Who holds the lock: the launcher, while it lives. 0: nobody; -1: a process that cannot be seen
+ * from here. A pid in a file would not do, since pids are used again. */
 pid_t run_dir_launcher(int dir_fd);
-/* All of a file at once or not at all; may be called from any thread. -1: errno. */
+/* Write all of a file at once, or nothing; may be called from any thread. -1: errno. */
 int run_dir_write(int dir_fd, const char *name, const char *text, size_t size);
-/* NULL: there is none, or it is not whole. */
+/* NULL: there is none, or it is broken. */
 json_t *run_dir_read(int dir_fd, const char *name);
 /* The name of this machine, as plan.json has it. */
 void run_dir_host(char name[RUN_DIR_HOST_SIZE]);

@@ -1,4 +1,4 @@
-/* run_dir_old.c - runs that are kept no longer
+/* run_dir_old.c - remove the directories of old runs; see run_dir.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,12 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runid.h"
-
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
                                      "stdout",    "stderr", "stacks.txt" };
 
-static int  is_run(const struct dirent *entry);
 static void remove_run(int runs_fd, const char *name);
 static bool is_over(int dir_fd);
 static void remove_file(int dir_fd, const char *name);
@@ -25,8 +22,8 @@ static void remove_file(int dir_fd, const char *name);
 void run_dir_remove_old(const char *runs, const char *but)
 {
     struct dirent **entry = NULL;
-    int             i, count = scandir(runs, &entry, is_run, alphasort);
-    int             surplus = count - RUN_DIR_KEPT;
+    int             i, count = scandir(runs, &entry, run_dir_is_run, alphasort);
+    int             surplus = count - RUN_DIR_MOST;
     int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     for (i = 0; i < count; i++) {
@@ -41,12 +38,7 @@ void run_dir_remove_old(const char *runs, const char *but)
         close(runs_fd);
 }
 
-static int is_run(const struct dirent *entry)
-{
-    return runid_is(entry->d_name);
-}
-
-/* Only what we wrote; somebody's own files keep the directory alive. */
+/* Only files that muster wrote: those of somebody else stay, and the directory with them. */
 static void remove_run(int runs_fd, const char *name)
 {
     int    dir_fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -62,19 +54,21 @@ static void remove_run(int runs_fd, const char *name)
     close(dir_fd);
 }
 
-/* On a home that machines share another one's lock may not show here: only a result
- * says that its run is over. */
+/* If machines share a home, the lock of another one may not be seen here: only a result says that
+ * its run has ended. */
 static bool is_over(int dir_fd)
 {
     json_t     *plan = run_dir_read(dir_fd, "plan.json");
-    const char *there = json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
+    const char *there =
+        json_string_value(json_object_get(json_object_get(plan, "launcher"), "host"));
     char        here[RUN_DIR_HOST_SIZE];
     bool        is_ours;
 
     run_dir_host(here);
     is_ours = there == NULL || strcmp(there, here) == 0;
     json_decref(plan);
-    return run_dir_launcher(dir_fd) == 0 && (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
+    return run_dir_launcher(dir_fd) == 0 &&
+           (is_ours || faccessat(dir_fd, "result.json", F_OK, 0) == 0);
 }
 
 static void remove_file(int dir_fd, const char *name)

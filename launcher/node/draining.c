@@ -16,11 +16,11 @@ struct draining {
     struct draining *next;
 };
 
-/* Of the process, as its children are. */
+/* Of the whole process. */
 static struct draining *all;
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
-static void let_go(struct draining *one);
+static void drop(struct draining *one);
 
 static void conn_stage(const char *stage, void *arg)
 {
@@ -41,7 +41,7 @@ static void conn_input(struct evbuffer *in, void *arg)
 static void conn_closed(const struct conn_failure *why, void *arg)
 {
     (void)why;
-    let_go(arg);
+    drop(arg);
 }
 
 static const struct conn_ops conn_ops = {
@@ -77,7 +77,7 @@ void draining_await(struct event_base *base, double limit_s)
         ;
     event_free(late);
     while (all != NULL)
-        let_go(all);
+        drop(all);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -86,7 +86,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     *(bool *)arg = true;
 }
 
-static void let_go(struct draining *one)
+static void drop(struct draining *one)
 {
     struct draining **at = &all;
 

@@ -1,8 +1,8 @@
-/* draining.h - connections that nobody needs any more, but whose far end does something yet
+/* draining.h - connections that nobody needs any more, but whose far end is still busy
  *
- * A login shell runs the bootstrap script, or stores the agent that is being pushed. Its
- * input is closed, and it goes by itself; a run that is over waits for that, so that nothing
- * of it is left there.
+ * A login shell runs the bootstrap script, or stores the agent that is being pushed. When its
+ * input is closed it ends. A run that is over waits for that, so that nothing of it is left on
+ * the node.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DRAINING_H
@@ -12,12 +12,12 @@
 
 #include "transport/conn.h"
 
-/* Take conn over: close its input and free it when the far end is gone. No callback comes
- * any more. Freed at once where there is no far end. */
+/* Take conn over: close its input, and free it when the far end is gone, or at once if there is
+ * no far end. No callback comes any more. */
 void draining_add(struct conn *conn);
 
-/* Turn the loop until all are gone, or somebody breaks it, or for limit_s; then they are freed
- * all the same. */
+/* Run the loop until all are gone, somebody breaks it, or limit_s have passed. Then free those
+ * that are left. */
 void draining_await(struct event_base *base, double limit_s);
 
 #endif

@@ -139,9 +139,9 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     struct node *node = arg;
     const char  *awaited = node->awaited != NULL           ? node->awaited
                            : node->state == NODE_GREETING  ? "its greeting"
-                           : node->state == NODE_PROBING   ? "the answer to a probe"
-                           : node->state == NODE_PREPARING ? "word that it is ready"
-                                                           : "its end";
+                           : node->state == NODE_PROBING   ? "its answer to a probe"
+                           : node->state == NODE_PREPARING ? "its ready report"
+                                                           : "its final report";
 
     (void)fd, (void)what;
     if (node->state == NODE_DONE) {
@@ -203,7 +203,7 @@ static void conn_closed(const struct conn_failure *why, void *arg)
 {
     struct node        *node = arg;
     struct conn_failure failure = { .stage = "running", .exit_code = EXIT_LOST,
-                                    .text = "muster-agent left before its work was done" };
+                                    .text = "muster-agent ended before its work was done" };
 
     if (why != NULL)
         failure = *why; /* it is freed with the connection */

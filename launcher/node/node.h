@@ -57,8 +57,8 @@
 
 /* How much an agent that acknowledges or reads nothing can make us keep: more than any union of
  * PMI's keys. From the lower bound on, its PINGs are not answered. */
-#define NODE_KEPT_MAX  (128u << 20)
-#define NODE_KEPT_MUCH (1u << 20)
+#define NODE_HELD_MAX  (128u << 20)
+#define NODE_HELD_MUCH (1u << 20)
 
 enum node_state {
     NODE_WAITING,

@@ -1,4 +1,4 @@
-/* node_frames.c - what the launcher and one agent say to each other; see node.h
+/* node_frames.c - the frames between the launcher and one agent; see node.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -72,7 +72,7 @@ void node_send(struct node *node, enum frame_type type, json_t *body)
     evbuffer_free(out);
 }
 
-/* Kept while there is no connection, or sent at once. */
+/* At once, or when there is a connection again. */
 static void send_frames(struct node *node, struct evbuffer *frames)
 {
     evbuffer_add_buffer(node->resend.bytes, frames);
@@ -97,7 +97,7 @@ void node_ping(struct node *node)
 {
     unsigned char body[8];
 
-    if (held_for(node) > NODE_KEPT_MAX) {
+    if (held_for(node) > NODE_HELD_MAX) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
                   held_for(node) >> 20);
         return;
@@ -156,23 +156,23 @@ static void handle_raw(struct node *node, const struct frame *frame)
                   frame_name(frame->type), frame->size);
 }
 
-/* A slow node is named, once, and never ended for it. */
+/* A slow node is named once, and is not ended because of that. */
 static void take_pong(struct node *node, const struct frame *frame)
 {
     bool was_slow = node->trips.is_slow;
 
     if (roundtrips_take(&node->trips, get_u64(frame->body), get_u64(frame->body + 8),
                         clock_now_ns()) < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with times that cannot be");
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "PONG frame with impossible times");
         return;
     }
     if (node->trips.is_slow && !was_slow)
-        log_warn("%s: slow: heartbeats take up to %.1f s there and back; is it, the line or "
-                 "this machine overloaded?", node->plan->host,
+        log_warn("%s: slow: heartbeat round trips of up to %.1f s (node, network or this machine "
+                 "overloaded?)", node->plan->host,
                  (double)roundtrips_percentile(&node->trips, 99) / NS_PER_S);
 }
 
-/* Raw, and the run's business. */
+/* Raw, and for the run. */
 static bool is_raw_of_run(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
@@ -182,20 +182,20 @@ static void answer_ping(struct node *node, const struct frame *frame)
 {
     unsigned char body[16];
 
-    if (held_for(node) > NODE_KEPT_MUCH)
+    if (held_for(node) > NODE_HELD_MUCH)
         return; /* it hears from us anyway */
     memcpy(body, frame->body, 8);
     put_u64(body + 8, (uint64_t)clock_now_ns());
     node_send_raw(node, FRAME_PONG, body, sizeof body);
 }
 
-/* Bytes for it in our memory: it has not acknowledged them, or not even read. */
+/* Bytes for it in our memory, which it has not acknowledged, or not even read. */
 static size_t held_for(const struct node *node)
 {
-    size_t kept = resend_queue_kept(&node->resend);
+    size_t queued = resend_queue_kept(&node->resend);
     size_t unwritten = node->conn != NULL ? conn_unwritten(node->conn) : 0;
 
-    return kept > unwritten ? kept : unwritten;
+    return queued > unwritten ? queued : unwritten;
 }
 
 static void take_hello(struct node *node, const json_t *body)
@@ -213,12 +213,12 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     if (now_ns < 0) {
-        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO frame with a time that cannot be");
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "HELLO frame with an impossible time");
         return;
     }
     node->hello = json_incref((json_t *)body);
     node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
-    /* Until the first PONG: the greeting was sent a moment ago. */
+    /* A guess until the first PONG: the greeting was sent a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());
     node_enter(node, NODE_ANSWERED, 0);
 }

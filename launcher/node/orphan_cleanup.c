@@ -49,7 +49,7 @@ void orphan_cleanup_start(struct node *node, const char *run_id, orphan_cleanup_
 
     *cleanup = (struct orphan_cleanup){ .node = node, .run_id = run_id, .over = over, .arg = arg,
                                         .ended = -1, .left = -1 };
-    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: no answer within %g s",
+    snprintf(cleanup->text, sizeof cleanup->text, "not checked: no answer within %g s",
              ORPHAN_CLEANUP_S);
     cleanup->timer = evtimer_new(node->base, timer_cb, cleanup);
     if (cleanup->timer == NULL)
@@ -97,7 +97,7 @@ static void conn_input(struct evbuffer *in, void *arg)
     }
     if (got == 0)
         return;
-    snprintf(cleanup->text, sizeof cleanup->text, "not looked for: protocol: %s", err.text);
+    snprintf(cleanup->text, sizeof cleanup->text, "not checked: protocol: %s", err.text);
     finish(cleanup);
 }
 
@@ -106,8 +106,8 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     struct orphan_cleanup *cleanup = arg;
 
     if (cleanup->state != CLEANUP_ANSWERED)
-        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s: %s",
-                 why != NULL ? why->stage : "agent", why != NULL ? why->text : "it left at once");
+        snprintf(cleanup->text, sizeof cleanup->text, "not checked: %s: %s",
+                 why != NULL ? why->stage : "agent", why != NULL ? why->text : "it ended at once");
     finish(cleanup);
 }
 
@@ -129,7 +129,7 @@ static void timer_cb(evutil_socket_t fd, short what, void *arg)
         finish(cleanup);
         return;
     }
-    log_info("%s: looking for what the run has left there", node->plan->host);
+    log_info("%s: looking for processes that the run has left there", node->plan->host);
     xevent_add(cleanup->timer, &limit);
     cleanup->conn = node->ops->dial(node, &conn_ops, cleanup, node->arg);
     conn_start(cleanup->conn);
@@ -156,7 +156,7 @@ static void take(struct orphan_cleanup *cleanup, const struct frame *frame)
         cleanup->state = CLEANUP_ANSWERED;
         body = frame_json(frame, &err);
         text = json_string_value(json_object_get(body, "text"));
-        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: %s",
+        snprintf(cleanup->text, sizeof cleanup->text, "not checked: %s",
                  text != NULL ? text : "?");
         json_decref(body);
     }
@@ -190,7 +190,7 @@ static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
     size_t        i;
 
     if (!json_is_array(processes)) {
-        snprintf(cleanup->text, sizeof cleanup->text, "not looked for: the answer makes no sense");
+        snprintf(cleanup->text, sizeof cleanup->text, "not checked: malformed answer");
         return;
     }
     cleanup->ended = cleanup->left = 0;
@@ -202,7 +202,7 @@ static void take_found(struct orphan_cleanup *cleanup, const json_t *body)
     name_some(processes, cleanup->left == 0, names, sizeof names);
     if (cleanup->left > 0)
         snprintf(cleanup->text, sizeof cleanup->text,
-                 "%d of the run's processes have not ended: %s", cleanup->left, names);
+                 "%d of the run's processes could not be ended: %s", cleanup->left, names);
     else if (cleanup->ended > 0)
         snprintf(cleanup->text, sizeof cleanup->text,
                  "%d of the run's processes had to be ended: %s", cleanup->ended, names);

@@ -9,17 +9,17 @@
 
 #include "clock.h"
 
-/* A node is slow when one heartbeat of a hundred takes longer than this ... */
+/* A node is slow if one heartbeat of a hundred takes longer than this ... */
 #define SLOW_NS NS_PER_S
-/* ... and it has happened so often, by heartbeats that were not under way at the same time:
- * one cut of the line, or one pause of this process, delays many at once. Counted anew
- * once all is quick again. */
+/* ... and that has happened this often, by heartbeats that were not under way at the same time:
+ * one cut of the line, or one pause of this process, delays many at once. The count begins again
+ * once all heartbeats are quick. */
 #define SLOW_LEAST 3
 #define QUICK_NS   (SLOW_NS / 2)
 
 static void   find_best(struct roundtrips *trips);
 static void   judge(struct roundtrips *trips, int64_t sent_ns, int64_t now_ns);
-static size_t kept(const struct roundtrips *trips);
+static size_t recent_count(const struct roundtrips *trips);
 static int    compare(const void *one, const void *other);
 
 void roundtrips_init(struct roundtrips *trips)
@@ -32,8 +32,8 @@ void roundtrips_begin(struct roundtrips *trips, int64_t agent_ns, int64_t now_ns
     trips->offset_ns = now_ns - agent_ns;
 }
 
-/* Cristian's rule: the agent read its clock half a round trip ago, and the
- * shortest round trip bounds the error best. */
+/* Cristian's rule: the agent read its clock half a round trip ago, and the shortest round trip
+ * has the smallest error. */
 int roundtrips_take(struct roundtrips *trips, uint64_t sent_ns, uint64_t agent_ns, int64_t now_ns)
 {
     struct roundtrip trip;
@@ -42,7 +42,7 @@ int roundtrips_take(struct roundtrips *trips, uint64_t sent_ns, uint64_t agent_n
         return -1;
     trip.ns = now_ns - (int64_t)sent_ns;
     trip.offset_ns = (int64_t)sent_ns + trip.ns / 2 - (int64_t)agent_ns;
-    trips->recent[trips->count++ % ROUNDTRIPS_KEPT] = trip;
+    trips->recent[trips->count++ % ROUNDTRIPS_RECENT] = trip;
     if (trip.ns > trips->most_ns)
         trips->most_ns = trip.ns;
     find_best(trips);
@@ -55,7 +55,7 @@ static void find_best(struct roundtrips *trips)
     const struct roundtrip *best = &trips->recent[0];
     size_t                  i;
 
-    for (i = 1; i < kept(trips); i++)
+    for (i = 1; i < recent_count(trips); i++)
         if (trips->recent[i].ns < best->ns)
             best = &trips->recent[i];
     trips->best_ns = best->ns;
@@ -78,8 +78,8 @@ static void judge(struct roundtrips *trips, int64_t sent_ns, int64_t now_ns)
 
 int64_t roundtrips_percentile(const struct roundtrips *trips, int percent)
 {
-    int64_t sorted[ROUNDTRIPS_KEPT];
-    size_t  count = kept(trips), i;
+    int64_t sorted[ROUNDTRIPS_RECENT];
+    size_t  count = recent_count(trips), i;
 
     if (count == 0)
         return 0;
@@ -89,9 +89,9 @@ int64_t roundtrips_percentile(const struct roundtrips *trips, int percent)
     return sorted[(count * (size_t)percent + 99) / 100 - 1];
 }
 
-static size_t kept(const struct roundtrips *trips)
+static size_t recent_count(const struct roundtrips *trips)
 {
-    return trips->count < ROUNDTRIPS_KEPT ? trips->count : ROUNDTRIPS_KEPT;
+    return trips->count < ROUNDTRIPS_RECENT ? trips->count : ROUNDTRIPS_RECENT;
 }
 
 static int compare(const void *one, const void *other)

@@ -1,4 +1,4 @@
-/* group.h - what several ranks or nodes have in common, to be said once
+/* group.h - group ranks or nodes by what they have in common, so that it is said once
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GROUP_H

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "xalloc.h"
 
-static void keep_first_rank(struct outcome *outcome, int rank);
+static void note_first_rank(struct outcome *outcome, int rank);
 static bool first_node(const struct outcome *outcome, size_t *first);
 static int  status_of_exec(const struct outcome *outcome);
 static bool output_is_whole(const struct outcome *outcome);
@@ -127,7 +127,7 @@ void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end
     own->error = end->error != NULL ? xstrdup(end->error) : NULL;
     own->oom = end->oom != NULL ? xstrdup(end->oom) : NULL;
     if (rank_end_is_failure(own))
-        keep_first_rank(outcome, rank);
+        note_first_rank(outcome, rank);
 }
 
 static void note_start(struct outcome *outcome, struct rank_end *known)
@@ -145,8 +145,8 @@ static void note_seen(struct outcome *outcome, const struct rank_end *known)
         outcome->seen++;
 }
 
-/* The earlier end; of two at the same time the lower rank, whoever reported first. */
-static void keep_first_rank(struct outcome *outcome, int rank)
+/* The earlier end; of two at the same time the lower rank, whichever was reported first. */
+static void note_first_rank(struct outcome *outcome, int rank)
 {
     int     first = outcome->first_rank;
     int64_t at_ns = outcome->rank[rank].end_ns;
@@ -250,8 +250,8 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)
     return first;
 }
 
-/* The node that failed first; while nothing was started, the first in the plan:
- * which of them took longest to fail says nothing. */
+/* The node that failed first. If nothing was started, the first in the plan: which of them took
+ * longest to fail means nothing. */
 static bool first_node(const struct outcome *outcome, size_t *first)
 {
     bool   by_time = outcome_any_started(outcome), found = false;
@@ -293,8 +293,8 @@ int outcome_status(const struct outcome *outcome)
     return status != 0 ? status : EXIT_INTERNAL;
 }
 
-/* What the command said counts only with -S, as in pdsh; that it could not be run
- * on a node at all, always. */
+/* The exit status of the command counts only with -S, as in pdsh. That it could not be run on a
+ * node counts always. */
 static int status_of_exec(const struct outcome *outcome)
 {
     int    largest = 0, rank;
@@ -335,8 +335,8 @@ bool outcome_all_started(const struct outcome *outcome)
     return outcome->started == outcome->ours;
 }
 
-/* Ours all exited 0, or in exec as they liked. A rank that stopped without a word,
- * or only because it was told to, must never look like success. */
+/* All of our ranks exited with 0, or in exec with anything. A rank whose end is not known, or that
+ * ended only because it was told to, must never look like success. */
 static bool all_ended(const struct outcome *outcome)
 {
     int rank;
@@ -352,7 +352,7 @@ static bool all_ended(const struct outcome *outcome)
     return true;
 }
 
-/* As a shell counts it; what could not be started has its 126 or 127 in code. */
+/* As a shell counts it; a rank that could not be started has 126 or 127 in code. */
 static int code_of(const struct rank_end *end)
 {
     if (end->signal != 0)

@@ -1,9 +1,9 @@
 /* outcome.h - how a run ended: the one place that decides exit status and report
  *
- * launch.c reports facts, with times on the launcher's clock; outcome keeps which
- * of them was first: a rank that failed, a node that was lost, or something else
- * that ended the run. That one decides the exit status and heads the report. What
- * ranks do after they were told to stop is never a failure of theirs.
+ * run/ reports facts, with times on the launcher's clock; outcome notes which of them came
+ * first: a rank that failed, a node that was lost, or something else that ended the run. That
+ * one decides the exit status and heads the report. What ranks do after they were told to stop
+ * is never a failure of theirs. Only outcome.c writes struct outcome.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OUTCOME_H
@@ -25,7 +25,7 @@ struct rank_end {
     bool    started, ended;
     int     pid;
     int     code;   /* valid when ended and signal == 0 */
-    int     signal; /* 0: exited by itself */
+    int     signal; /* 0: it exited */
     bool    core;
     int64_t start_ns, end_ns; /* launcher's monotonic clock */
     int64_t maxrss_kb;
@@ -92,9 +92,8 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
  * output was lost. */
 void outcome_restart(struct outcome *outcome);
 
-/* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant).
- * at_ns on the launcher's clock. outcome_cause keeps the first one only, and its
- * time is now. */
+/* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant). at_ns is on the
+ * launcher's clock. outcome_cause() notes the first cause only, and its time is now. */
 void outcome_begun(struct outcome *outcome); /* GO is sent */
 void outcome_ended(struct outcome *outcome); /* every node is over */
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
@@ -115,14 +114,14 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes pairs o
 bool outcome_any_started(const struct outcome *outcome);
 bool outcome_all_started(const struct outcome *outcome);
 
-/* The first of all that happened. Before any rank was started a cause goes before
- * failed nodes: those alone do not end the start. *node: which one, for FIRST_NODE. */
+/* The first of all that happened. Before any rank was started a cause comes before failed nodes,
+ * since those alone do not end the start. *node: which one, for FIRST_NODE. */
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);
 
 /* The exit status of muster. */
 int outcome_status(const struct outcome *outcome);
 
-/* It ended by itself, and not well. */
+/* It failed before it was told to stop. */
 bool rank_end_is_failure(const struct rank_end *end);
 /* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
@@ -130,13 +129,12 @@ void rank_end_words(const struct rank_end *end, char *text, size_t size);
 /* outcome_json.c: plan_json plus "generation"; "exit_status"; "lost_bytes"; "output_error", or
  * null; "results": per rank its node, pid, start and end (Unix time), code, signal ...;
  * "node_failures"; "first_failure", or null; "heartbeats": per node how many seconds they took;
- * "unreached": after a hang, which nodes do not reach which. */
+ * "unreached": after a hang, which nodes cannot reach which. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
-/* report.c: failing nodes as one table (stage, cause, hint), the first failing rank
- * in words with the last lines of its stderr, and one line for the others. Prints
- * nothing when all is well. output gives the last lines (NULL: none); all text
- * from nodes is made safe to print. */
+/* report.c: failed nodes as one table (stage, cause, hint), the first failed rank in words with
+ * the last lines of its stderr, and one line for the others. Prints nothing if all is well.
+ * output gives the last lines (NULL: none); all text from nodes is made safe to print. */
 struct output;
 void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out);
 

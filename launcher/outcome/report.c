@@ -5,8 +5,8 @@
  *     muster: rank 5 failed too: exit 1, with the same last line
  *     muster: ended after that: ranks 0-1,3-4 by SIGTERM
  *
- * or a table of the nodes that failed. What first happened comes first, and what
- * many have in common is said once.
+ * or a table of the nodes that failed. What happened first comes first, and what many have in
+ * common is said once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -118,8 +118,8 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
     groups_clear(&cleanups);
 }
 
-/* Rows of the table: nodes that failed alike; hints and what was cleaned likewise. The keys
- * are safe to print, and of a row stage and cause with a newline between them. */
+/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The keys are
+ * safe to print; that of a row is stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
                         struct groups *hints, struct groups *cleanups)
 {
@@ -234,7 +234,7 @@ static const char *host_of(const struct outcome *outcome, int rank)
     return outcome->plan->node[outcome->node_of[rank]].host;
 }
 
-/* The usual reasons of deaths that leave no line behind, and of one that does. */
+/* The usual reasons of failures that leave no message, and of one that does. */
 static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
 {
     size_t i;
@@ -243,21 +243,22 @@ static const char *hint_for(const struct rank_end *end, const struct strlist *li
         if (refuses_local_rank(lines->item[i]))
             return "the script does not take --local_rank: give muster --no_local_rank";
     if (end->signal == SIGKILL && end->oom == NULL)
-        return "muster did not send it. Did the kernel run out of memory? See dmesg there";
+        return "not sent by muster: if the kernel ran out of memory, dmesg there shows it";
     if (end->signal == SIGBUS)
         return "is /dev/shm or the disk full there?";
     return NULL;
 }
 
-/* As argparse, click and absl say it. */
+/* In the words of argparse, click and absl. */
 static bool refuses_local_rank(const char *line)
 {
     return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
-           (strcasestr(line, "unrecognized arg") != NULL || strcasestr(line, "no such opt") != NULL ||
+           (strcasestr(line, "unrecognized arg") != NULL ||
+            strcasestr(line, "no such opt") != NULL ||
             strcasestr(line, "unknown command line flag") != NULL);
 }
 
-/* Others that failed by themselves, before the stop reached them. */
+/* Others that failed before the stop reached them. */
 static void report_too(const struct outcome *outcome, const struct output *output, FILE *out)
 {
     struct groups groups = { 0 };
@@ -294,7 +295,7 @@ static void report_too(const struct outcome *outcome, const struct output *outpu
     groups_clear(&groups);
 }
 
-/* What a failing rank said last, next to what the first one did. */
+/* The last line of a failed rank, compared with that of the first one. */
 static char *last_words(const struct output *output, int rank, int first)
 {
     struct strlist lines = { 0 }, firsts = { 0 };
@@ -309,7 +310,7 @@ static char *last_words(const struct output *output, int rank, int first)
         text = xstrdup(", with the same last line");
     else if (firsts.count > 0 && same_but_numbers(lines.item[lines.count - 1],
                                                   firsts.item[firsts.count - 1]))
-        text = xstrdup(", with the same last line but for its numbers");
+        text = xstrdup(", with the same last line except for numbers");
     else
         text = xasprintf("\n  | %s", lines.item[lines.count - 1]);
     strlist_clear(&lines);
@@ -333,8 +334,8 @@ static bool same_but_numbers(const char *one, const char *other)
     return same;
 }
 
-/* Each number becomes a '#': ranks say the same of ranks, ports and addresses of their
- * own. Caller frees. */
+/* Each number becomes a '#': the lines of ranks differ in their ranks, ports and addresses.
+ * Caller frees. */
 static char *without_numbers(const char *text)
 {
     char *copy = xstrdup(text), *to = copy;
@@ -349,7 +350,7 @@ static char *without_numbers(const char *text)
     return copy;
 }
 
-/* One line for those that were told to stop, and those of whom nothing is known. */
+/* One line for ranks that were told to stop, and for those of which nothing is known. */
 static void report_after(const struct outcome *outcome, FILE *out)
 {
     struct groups groups = { 0 };
@@ -379,7 +380,7 @@ static void report_after(const struct outcome *outcome, FILE *out)
     groups_clear(&groups);
 }
 
-/* Commands that did not exit 0, alike ones in one line. */
+/* Commands that did not exit with 0, grouped by how. */
 static void report_exec(const struct outcome *outcome, FILE *out)
 {
     struct groups groups = { 0 };
@@ -416,7 +417,7 @@ static char *words_of(const struct rank_end *end)
     return sanitize_text(words, strlen(words));
 }
 
-/* That was a warning once, and the run may have gone on for days. */
+/* There was a warning, but perhaps days ago. */
 static void report_slow(const struct outcome *outcome, FILE *out)
 {
     struct strlist hosts = { 0 };
@@ -433,7 +434,7 @@ static void report_slow(const struct outcome *outcome, FILE *out)
     }
     if (hosts.count > 0) {
         names = hostrange_fold(&hosts);
-        fprintf(out, "muster: slow: %s (heartbeats took up to %.1f s; --json has each node's)\n",
+        fprintf(out, "muster: slow: %s (heartbeat round trips of up to %.1f s; --json has all)\n",
                 names, (double)most_ns / NS_PER_S);
         free(names);
     }

@@ -16,8 +16,7 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
-#define DEVICES_VARIABLE      "CUDA_VISIBLE_DEVICES"
-#define MASTER_PORT_DEEPSPEED 29500
+#define DEVICES_VARIABLE "CUDA_VISIBLE_DEVICES"
 
 /* What all nodes have in common. */
 struct common {
@@ -88,6 +87,16 @@ out:
     if (rc < 0)
         plan_clear(plan);
     return rc;
+}
+
+void plan_next_generation(struct plan *plan)
+{
+    char *stamp = xasprintf("%s-%d", plan->stamp, plan->generation + 1);
+
+    free(plan->stamp);
+    plan->stamp = stamp;
+    plan->generation++;
+    plan->master_port = 0;
 }
 
 void plan_clear(struct plan *plan)
@@ -193,7 +202,7 @@ static int check_alone(struct plan *plan, const struct options *options, struct 
     if (plan->node_count > 1 && plan->master_addr == NULL)
         return err_set(err, "--no_ssh needs --master_addr: muster cannot ask the other nodes");
     if (plan->node_count > 1 && plan->master_port == 0)
-        plan->master_port = MASTER_PORT_DEEPSPEED;
+        plan->master_port = MASTER_PORT_DEFAULT;
     return 0;
 }
 

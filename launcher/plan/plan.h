@@ -15,6 +15,8 @@
 #include "plan/program.h"
 #include "plan/select.h"
 
+#define MASTER_PORT_DEFAULT 29500 /* of DeepSpeed and PyTorch, too */
+
 struct plan_rank {
     int            rank, local_rank;
     int            slot; /* device number on the node; exec: 0 */
@@ -58,6 +60,10 @@ int  plan_make(struct plan *plan, const struct options *options,
                const struct selection *selection, const struct program *program,
                char *const *here, struct error *err);
 void plan_clear(struct plan *plan);
+
+/* All ranks are started once more: files of ranks get names of their own, and MASTER_PORT is
+ * chosen again. */
+void plan_next_generation(struct plan *plan);
 
 /* True if host is this machine: "localhost", or this machine's
  * host name, without user, port or address of its own. */

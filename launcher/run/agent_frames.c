@@ -24,12 +24,14 @@
 #include "run/run_status.h"
 #include "run/start_check.h"
 
-/* For the agent's exit after DONE: a matter of milliseconds, but on a bad line its last words
- * come late. The lease, or this. */
+/* How long the agent may take to exit after DONE: usually milliseconds, but on a bad line its
+ * last frames come late. --dead-after, but at least this. */
 #define LEAVE_LEAST_S 5.0
-#define LEAVE_HUNG_S  1.0 /* the same when a file system does not let it go: for our last ACK */
-#define STUCK_MAX     16 /* processes named that survive SIGKILL; a node may send any number */
-#define UNSURE_MAX    16 /* files, likewise */
+/* The same if a file system holds the agent: long enough for our last ACK. */
+#define LEAVE_HUNG_S  1.0
+/* How many are named; a node may send any number. */
+#define STUCK_MAX     16 /* processes that survive SIGKILL */
+#define UNSURE_MAX    16 /* files whose last bytes may be missing */
 
 static bool        is_about_rank(enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
@@ -194,7 +196,7 @@ static void take_kvs(struct run *run, struct node *node, const struct frame *fra
         answer_barrier(run);
 }
 
-/* The last node has come to the barrier: everybody gets everything. */
+/* The last node has reached the barrier: every node gets everything. */
 static void answer_barrier(struct run *run)
 {
     json_t *part;
@@ -219,8 +221,8 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
     phase_stop(run);
 }
 
-/* The agent has given up on its own, and says why; when it is gone nothing is left
- * there. Its code becomes ours, so it must not look like success. */
+/* The agent has given up on its own, and says why; when it is gone nothing is left there. Its
+ * code becomes ours, so it must not look like success. */
 static void take_error(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body)
 {
@@ -238,15 +240,15 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
-    /* Where that ends the run, the limit is that of all nodes. */
+    /* If that ends the run, the limit is that of all nodes. */
     node_give_up(node, &why, ends_run ? 0 : run->options->grace_s + LAUNCH_STOP_S);
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
     if (ends_run)
         phase_stop(run);
 }
 
-/* It comes when all ranks have ended, or when we have asked for it, and once: a
- * node that were done without either would be waited for in vain. */
+/* It comes once, when all ranks have ended or when we have sent STOP. At any other time the run
+ * would wait for that node for ever. */
 static void take_done(struct run *run, struct node *node, const struct frame *frame,
                       const json_t *body)
 {
@@ -262,14 +264,14 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     }
     tell_stuck(node, json_object_get(body, "stuck"));
     if (left > 0 && json_array_size(json_object_get(body, "stuck")) == 0)
-        log_error("%s: the agent does not confirm that nothing is left, but cannot see what it is:"
-                  " is something mounted over /proc?", node->plan->host);
+        log_error("%s: the agent could not verify that all processes are gone (is something "
+                  "mounted over /proc?)", node->plan->host);
     if (left > 0)
         outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed",
                       left, node->plan->host);
     take_losses(run, node, body);
     if (tell_unsure(node, json_object_get(body, "log_unsure"))) {
-        outcome_output_failed(&run->outcome, "log files on %s: not known to be written",
+        outcome_output_failed(&run->outcome, "log files on %s: their last bytes may be missing",
                               node->plan->host);
         leave_s = LEAVE_HUNG_S;
     }
@@ -284,7 +286,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)
 {
-    int64_t     skipped = body_int(body, "lost_bytes", 0), lost = body_int(body, "log_lost_bytes", 0);
+    int64_t     skipped = body_int(body, "lost_bytes", 0);
+    int64_t     lost = body_int(body, "log_lost_bytes", 0);
     int64_t     unread = body_int(body, "unread_bytes", 0);
     const char *why = body_text(body, "log_error");
 
@@ -295,7 +298,7 @@ static void take_losses(struct run *run, const struct node *node, const json_t *
         log_error("%s: %" PRId64 " bytes could not be written to the log files there%s%s",
                   node->plan->host, lost, why[0] != '\0' ? ": " : "", why);
     else if (why[0] != '\0')
-        log_error("%s: the log files there may not be whole: %s", node->plan->host, why);
+        log_error("%s: the log files there may be incomplete: %s", node->plan->host, why);
     if (unread > 0)
         log_error("%s: %" PRId64 " bytes could not be read from the ranks there",
                   node->plan->host, unread);
@@ -317,7 +320,7 @@ static void tell_stuck(const struct node *node, const json_t *list)
                       body_text(stuck, "wchan"));
 }
 
-/* True when there are any. */
+/* True if there are any. */
 static bool tell_unsure(const struct node *node, const json_t *list)
 {
     const json_t *path;
@@ -325,8 +328,8 @@ static bool tell_unsure(const struct node *node, const json_t *list)
 
     json_array_foreach(list, i, path)
         if (i < UNSURE_MAX && json_is_string(path))
-            log_error("%s: %s: its last bytes are not known to be written (does its file system"
-                      " stand still?)", node->plan->host, json_string_value(path));
+            log_error("%s: %s: its last bytes may be missing (does its file system hang?)",
+                      node->plan->host, json_string_value(path));
     return json_array_size(list) > 0;
 }
 

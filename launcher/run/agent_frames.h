@@ -1,7 +1,7 @@
 /* agent_frames.h - what the nodes send, and what it means for the run
  *
  * Every frame that node_frames.c does not deal with itself comes here, and is checked against
- * what the node may say now. What concerns one part of the run goes on to that part's file.
+ * what the node may say now. What concerns one part of the run is passed to that part's file.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_FRAMES_H

@@ -73,7 +73,7 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
     struct run *run = arg;
 
     (void)fd, (void)what;
-    outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s is over",
+    outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s has passed",
                   run->options->timeout_s);
     phase_stop(run);
 }
@@ -85,7 +85,7 @@ void deadline_stop(struct run *run, double grace_s)
     xevent_add(run->deadline->stop, &limit);
 }
 
-/* We cannot say that nothing is left on a node that does not confirm it. */
+/* A node that has not confirmed the end by now is lost: something may be left there. */
 static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval more = clock_interval(LAUNCH_STOP_S);
@@ -102,7 +102,7 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
             node_release(&run->node[i]);
         else if (!node_is_over(&run->node[i]))
             node_lose(&run->node[i], "stopping", NULL,
-                      "the agent did not confirm that nothing is left");
+                      "the agent did not confirm that all processes are gone");
 }
 
 /* A node that says so again and again is given up in the end. */

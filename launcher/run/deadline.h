@@ -15,11 +15,11 @@ void             deadline_free(struct deadline *deadline); /* NULL is fine */
 /* Another generation begins. */
 void deadline_reset(struct deadline *deadline);
 
-/* --timeout, if there is one, counts from now; unless it does already. */
+/* --timeout, if there is one, counts from now, unless it does already. */
 void deadline_start(struct run *run);
 
-/* The nodes were told to stop, by KILL after grace_s. An agent that does not confirm the end
- * in time is lost. */
+/* The nodes were told to stop, by KILL after grace_s. An agent must confirm the end in
+ * time, or it is lost. */
 void deadline_stop(struct run *run, double grace_s);
 
 /* DUMPING has come: DONE will be late, since killed processes write their core files. */

@@ -5,14 +5,11 @@
 
 #include "run/generation.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
 #include "log.h"
 #include "run/interrupt.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
-#include "xalloc.h"
 
 #define GENERATIONS_MAX 3
 /* A rank that has run for longer has bound its port, and fails for another reason. */
@@ -29,10 +26,10 @@ bool generation_starts_again(const struct run *run)
 
     if (holder == NULL || outcome_first(&run->outcome, &node) != FIRST_RANK)
         return false;
-    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 had it%s", run->plan->node[0].host,
-             run->plan->master_port, holder,
-             again                           ? ": all ranks start again, with another one"
-             : run->options->master_port > 0 ? "; without --master_port muster takes another one"
+    log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
+             run->plan->node[0].host, run->plan->master_port, holder,
+             again                           ? ": starting all ranks again with another one"
+             : run->options->master_port > 0 ? "; without --master_port muster chooses another one"
                                              : "");
     return again;
 }
@@ -65,16 +62,4 @@ static bool any_ended_well(const struct outcome *outcome)
             return true;
     }
     return false;
-}
-
-/* Files of ranks must not have the names of those that are there already. */
-void generation_next(struct run *run)
-{
-    struct plan *plan = run->plan;
-    char        *stamp = xasprintf("%s-%d", plan->stamp, plan->generation + 1);
-
-    free(plan->stamp);
-    plan->stamp = stamp;
-    plan->generation++;
-    plan->master_port = 0;
 }

@@ -15,7 +15,5 @@ struct run;
 
 /* Everything has ended: must all ranks be started again? Tells the user. */
 bool generation_starts_again(const struct run *run);
-/* Make the plan that of the next generation. */
-void generation_next(struct run *run);
 
 #endif

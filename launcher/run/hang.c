@@ -19,7 +19,7 @@
 #include "xevent.h"
 
 #define STACKS_S      15.0        /* agents take 10 s at most */
-#define TEXT_MAX      (16u << 20) /* kept of all ranks */
+#define TEXT_MAX      (16u << 20) /* of all ranks */
 #define LINES_MAX     400         /* shown of all ranks */
 #define LINE_WORDS    "  | "
 
@@ -49,7 +49,7 @@ static void   add_stack(struct hang *hang, const struct node *node, uint32_t ran
 static void   maybe_end(void *arg);
 static void   late_cb(evutil_socket_t fd, short what, void *arg);
 static void   finish(struct hang *hang);
-static void   keep(const struct hang *hang);
+static void   write_stacks(const struct hang *hang);
 static void   report_stacks(const struct hang *hang, FILE *out);
 
 struct hang *hang_new(struct run *run)
@@ -84,8 +84,8 @@ void hang_look(struct run *run)
         begin(hang);
 }
 
-/* A node whose ranks have all ended has nothing to say. Ranks whose output nobody reads, until
- * the credit is used up, do nothing either, and that is no hang of theirs. */
+/* A node whose ranks have all ended does not count. Ranks also do nothing while their output waits
+ * for a reader who has stalled, and the credit is used up: that is not a hang. */
 static bool is_idle(struct hang *hang)
 {
     const struct run *run = hang->run;
@@ -200,7 +200,8 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     struct hang *hang = arg;
 
     (void)fd, (void)what;
-    log_warn("%zu nodes did not say where their ranks are within %g s", hang->awaited, STACKS_S);
+    log_warn("%zu nodes did not report the stacks of their ranks within %g s", hang->awaited,
+             STACKS_S);
     finish(hang);
 }
 
@@ -212,11 +213,11 @@ static void finish(struct hang *hang)
     event_del(hang->late);
     outcome_unreached(&hang->run->outcome, peers_json(hang->peers));
     if (hang->run->dir.path != NULL)
-        keep(hang);
+        write_stacks(hang);
     phase_stop(hang->run);
 }
 
-static void keep(const struct hang *hang)
+static void write_stacks(const struct hang *hang)
 {
     const struct strlist *lines = peers_lines(hang->peers);
     struct buffer         all = { 0 };
@@ -262,6 +263,6 @@ static void report_stacks(const struct hang *hang, FILE *out)
     if (at < end)
         fprintf(out, LINE_WORDS "... and more\n");
     if (hang->run->dir.path != NULL)
-        fprintf(out, "muster: where the ranks were is kept in %s/stacks.txt\n",
+        fprintf(out, "muster: all stacks are in %s/stacks.txt\n",
                 hang->run->dir.path);
 }

@@ -30,8 +30,8 @@ static void pass_on(struct run *run, int signal);
 
 struct interrupt *interrupt_new(struct run *run)
 {
-    static const int  watched[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP,
-                                      SIGQUIT, SIGUSR1, SIGUSR2, SIGURG };
+    static const int watched[] = { SIGINT,  SIGTERM, SIGHUP,  SIGTSTP,
+                                   SIGQUIT, SIGUSR1, SIGUSR2, SIGURG };
     /* What cannot be written is an error and must not kill us; and a terminal that does not let
      * the background write (stty tostop) must not stop us. */
     static const int  unwanted[] = { SIGPIPE, SIGXFSZ, SIGTTOU, SIGTTIN };
@@ -125,7 +125,8 @@ static void interrupted(struct run *run, int signal)
                   run->options->grace_s);
         phase_stop(run);
     } else if (run->interrupt->count == 2) {
-        log_error("killing everything (again to leave at once; the nodes then clean up alone)");
+        log_error("killing everything (again to leave at once; the nodes then clean up on "
+                  "their own)");
         phase_stop_nodes(run, 0);
     } else {
         event_base_loopbreak(run->base);

@@ -1,8 +1,8 @@
 /* interrupt.h - signals that muster gets during a run
  *
  * INT, TERM and HUP end the run; a second one kills at once, a third one leaves at once, and
- * the agents clean up alone. QUIT, USR1 and USR2 go to the ranks. TSTP is refused. By URG muster
- * status asks how the run stands: a launcher that does not know that ignores it.
+ * the agents clean up on their own. QUIT, USR1 and USR2 go to the ranks. TSTP is refused. By
+ * URG muster status asks how the run stands; a launcher that does not know that ignores it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_INTERRUPT_H

@@ -12,7 +12,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-/* Of a body: a '"' or '\\' takes two bytes in JSON, and "":"", stands around. */
+/* Of a body. A '"' or '\\' takes two bytes in JSON, and "":"", comes with each pair. */
 #define PART_MAX        (FRAME_BODY_MAX - 64)
 #define PAIR_JSON(k, v) (2 * ((k) + (v)) + 6)
 
@@ -117,7 +117,7 @@ static int check_pair(const char *key, const json_t *value, struct error *err)
     return 0;
 }
 
-/* What PMI-1's "key=value key=value\n" can carry. */
+/* What "key=value key=value\n" of PMI-1 can carry. */
 static bool is_word(const char *text, size_t size, size_t max)
 {
     size_t i;

@@ -1,8 +1,8 @@
 /* kvs.h - the PMI key-value space of a run, and its barrier
  *
- * Agents send the puts of all their ranks once all of them are in the barrier;
- * when every node has, the union goes back down. One round trip however many
- * keys (PMI-1; pmi_v1.c in MPICH is the client).
+ * An agent sends what its ranks have put once all of them are in the barrier. When every node
+ * has done so, the union goes to all of them: one round trip, however many keys (PMI-1; pmi_v1.c
+ * in MPICH is the client).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KVS_H
@@ -16,23 +16,22 @@
 
 #define KVS_KEY_MAX   64
 #define KVS_VALUE_MAX 1024
-#define KVS_BYTES_MAX ((size_t)64 << 20) /* of a run: agents keep it all */
-#define KVS_PAIR_COST 128 /* bytes that a pair takes in memory, beside its text */
+#define KVS_BYTES_MAX ((size_t)64 << 20) /* of a run: each agent has it all in memory */
+#define KVS_PAIR_COST 128 /* bytes that a pair takes in memory, besides its text */
 
 struct kvs;
 
 struct kvs *kvs_new(size_t nodes);
 void        kvs_free(struct kvs *kvs);
 
-/* A node's KVS frame. 1: that was the last one of the last node, and the next
- * barrier begins; send every node all that kvs_take() gives. 0: others are
- * missing, or more of this node. -1: the frame is wrong (a node that is in, a key
- * or value that PMI cannot carry, too much, or a key of this barrier that was put
- * with another value). */
+/* A node's KVS frame. 1: that was the last one of the last node, and the next barrier begins;
+ * send every node all that kvs_take() gives. 0: other nodes are missing, or more of this one. -1
+ * with err: the node is in the barrier already, PMI cannot carry a key or value, it is too much,
+ * or a key was put in this barrier with another value. */
 int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *err);
 
-/* The next body of the answer, in order, each fit for a frame; caller releases.
- * NULL: that was all. */
+/* The next body of the answer, in order, each small enough for a frame; caller releases. NULL:
+ * that was all. */
 json_t *kvs_take(struct kvs *kvs);
 
 #endif

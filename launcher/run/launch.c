@@ -1,43 +1,41 @@
 /* launch.c - see launch.h
  *
- * Theory of operation. One libevent loop; every node is a struct node with its
- * own connection, state and deadline. The run goes through phases:
+ * Theory of operation. One libevent loop; every node is a struct node with its own connection,
+ * state and deadline. The run goes through phases:
  *
- *   CONNECTING   up to --fanout handshakes at a time, until every node has
- *                answered or failed
+ *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed
  *   LISTENING    node 0 listens for probes
  *   REACHING     the others try each of its addresses (master.c)
  *   HOLDING      node 0 holds MASTER_PORT
- *   PREPARING    each agent gets its brief, checks everything, says READY
+ *   PREPARING    each agent gets its part of the plan, checks everything, says READY
  *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
  *   STOPPING     STOP to all; each agent says DONE when nothing is left there
  *
- * A phase waits for the answer of every node (unsettled counts those that owe
- * one), so that one table can show all that is wrong; if any node failed, the
- * next phase is STOPPING. No rank starts anywhere before every node is READY.
+ * A phase waits for the answer of every node, so that one table can show all that is wrong. If
+ * any node failed, the next phase is STOPPING. No rank starts anywhere before every node is
+ * READY.
  *
- * `muster exec` has no common phases: each node is prepared and started as soon
- * as it has answered, and one node's failure does not touch the others. Nor have
- * muster clean and muster bcast, which start nothing: see struct node_job in run.h.
+ * `muster exec` has no common phases: each node is prepared and started as soon as it has
+ * answered, and the failure of one node does not touch the others. The same is true of muster
+ * clean and muster bcast, which start nothing (node_job.h).
  *
- * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a
- * hang (once hang.c has asked where the ranks are), a signal, or output that cannot be
- * written. All of them come to run_end(), which only the first one passes. A second
- * Ctrl-C makes the grace 0, a third leaves at once: the agents see their connection end
- * and clean up alone.
+ * What ends a run: a rank that fails, a node that is lost, PMI abort, --timeout, a hang (once
+ * hang.c has asked where the ranks are), a signal, or output that cannot be written. All of them
+ * call phase_stop(), and only the first call counts. A second Ctrl-C makes the grace 0, a third
+ * leaves at once: the agents see their connection end and clean up on their own.
  *
- * A connection that breaks while a node runs is nobody's business but node.c's and
- * reconnect.c's: the node stays RUNNING, what is sent to it is kept, and comes later.
+ * If a connection breaks while a node runs, only node.c and reconnect.c know: the node stays
+ * RUNNING, and what is sent to it waits and comes later.
  *
  * A node whose agent is gone or does not answer, though its machine does, is over only when
- * another agent has looked what it had left (cleanup.h).
+ * another agent has looked for what it had left (orphan_cleanup.h).
  *
- * A run in which somebody took MASTER_PORT from under rank 0 starts again from the top:
- * other connections and agents, the next generation (generation.c).
+ * If somebody took MASTER_PORT before rank 0 could bind it, everything starts again from the
+ * top: other connections and agents, the next generation (generation.h).
  *
- * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a
- * deadline of its own, after which a silent node is declared lost. It is put off while
- * the last output comes; a reader who does not take it is given up as at the end.
+ * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a deadline of its own,
+ * after which a silent node is lost. It is put off while the last output comes; a reader who
+ * does not take that output is given up, as at the end.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -56,6 +54,7 @@
 #include "output/json_file.h"
 #include "run/beat.h"
 #include "run/deadline.h"
+#include "run/flow.h"
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
@@ -75,7 +74,7 @@
 #define DESCRIPTORS_OWN  64
 
 static int  raise_descriptors(size_t nodes, struct error *err);
-static int  keep_begin(struct run *run, struct error *err);
+static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
 static void begin(struct run *run, const bool *shown);
 static bool run_generation(struct run *run);
@@ -84,11 +83,11 @@ static void begin_generation(struct run *run, const bool *shown);
 static void make_nodes(struct run *run);
 static int  finish(struct run *run);
 static int  write_json(const struct run *run, int status);
-static void keep_end(struct run *run, int status);
+static void close_dir(struct run *run, int status);
 static void run_clear(struct run *run);
 static void end_generation(struct run *run);
 static void job_end(struct run *run);
-static void keep_failed(struct run *run, int status);
+static void close_dir_failed(struct run *run, int status);
 
 int launch_run(const struct options *options, struct plan *plan, const struct node_job *job,
                const struct launch_watcher *watcher)
@@ -106,7 +105,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
         goto out;
     status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 || json_file_try(options->json, &err) < 0 ||
-        agent_file_open(&run.agent, options->agent, &err) < 0 || keep_begin(&run, &err) < 0)
+        agent_file_open(&run.agent, options->agent, &err) < 0 || open_dir(&run, &err) < 0)
         goto failed;
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
@@ -120,7 +119,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     return status;
 failed:
     log_error("%s", err.text);
-    keep_failed(&run, status);
+    close_dir_failed(&run, status);
     agent_file_clear(&run.agent);
 out:
     job_end(&run);
@@ -128,8 +127,8 @@ out:
     return status;
 }
 
-/* One descriptor a node and more for local agents: raise the soft limit, and say
- * what is missing before anything is started. */
+/* One descriptor for each node, and more for local agents: raise the soft limit, and say what is
+ * missing before anything is started. */
 static int raise_descriptors(size_t nodes, struct error *err)
 {
     struct rlimit limit;
@@ -138,8 +137,8 @@ static int raise_descriptors(size_t nodes, struct error *err)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     if (limit.rlim_max < need)
-        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: ulimit -Hn",
-                       nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
+        return err_set(err, "%zu nodes need %ju file descriptors, but the limit is %ju: raise "
+                       "ulimit -Hn", nodes, (uintmax_t)need, (uintmax_t)limit.rlim_max);
     limit.rlim_cur = need;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
         return err_set(err, "cannot raise the limit of file descriptors to %ju: %s",
@@ -147,9 +146,9 @@ static int raise_descriptors(size_t nodes, struct error *err)
     return 0;
 }
 
-/* For the day after. A run that cannot be kept is a run all the same, unless its output
- * has no other place to go to. */
-static int keep_begin(struct run *run, struct error *err)
+/* For the history. If there can be no directory the run does without, unless its output has no
+ * other place to go to. */
+static int open_dir(struct run *run, struct error *err)
 {
     struct error why;
 
@@ -158,15 +157,15 @@ static int keep_begin(struct run *run, struct error *err)
     if (run_dir_open(&run->dir, run->plan, run->options, &why) < 0) {
         if (run->watcher != NULL)
             return err_set(err, "--detach needs a place for the output: %s", why.text);
-        log_info("nothing of this run is kept: %s", why.text);
+        log_info("this run has no directory in the history: %s", why.text);
         return 0;
     }
-    log_info("this run is kept in %s", run->dir.path);
-    run_status_begin(run);
-    return run->watcher != NULL ? run->watcher->kept(&run->dir, run->watcher->arg, err) : 0;
+    log_info("this run is in %s", run->dir.path);
+    run->status = run_status_new(run);
+    return run->watcher != NULL ? run->watcher->has_dir(&run->dir, run->watcher->arg, err) : 0;
 }
 
-/* What only fails when this machine is out of something. */
+/* What only fails if this machine is out of something. */
 static int open_loop(struct run *run, struct error *err)
 {
     run->base = event_base_new();
@@ -211,7 +210,7 @@ static bool run_generation(struct run *run)
 static void begin_again(struct run *run, const bool *shown)
 {
     end_generation(run);
-    generation_next(run);
+    plan_next_generation(run->plan);
     deadline_reset(run->deadline);
     rendezvous_reset(run->rendezvous);
     outcome_restart(&run->outcome);
@@ -221,7 +220,8 @@ static void begin_again(struct run *run, const bool *shown)
 static void begin_generation(struct run *run, const bool *shown)
 {
     phase_begin(run);
-    rank_output_open(run, shown);
+    run->flow = flow_new(run->plan->nodes);
+    run->output = rank_output_open(run, shown);
     make_nodes(run);
     run->hang = hang_new(run);
     run->kvs = kvs_new(run->plan->nodes);
@@ -249,7 +249,7 @@ static int finish(struct run *run)
         status = run->job->report(run, status);
     if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
-    keep_end(run, status);
+    close_dir(run, status);
     return status;
 }
 
@@ -260,12 +260,13 @@ static int write_json(const struct run *run, int status)
                                             : outcome_json(&run->outcome, log_wants(LOG_INFO)));
 }
 
-static void keep_end(struct run *run, int status)
+static void close_dir(struct run *run, int status)
 {
     json_t      *result = outcome_json(&run->outcome, false);
     struct error err;
 
-    run_status_end(run);
+    run_status_free(run->status);
+    run->status = NULL;
     json_object_set_new(result, "exit_status", json_integer(status));
     if (run_dir_result(&run->dir, result, &err) < 0)
         log_warn("%s: %s", run->dir.path, err.text);
@@ -276,7 +277,7 @@ static void run_clear(struct run *run)
 {
     end_generation(run);
     job_end(run);
-    run_dir_close(&run->dir); /* from here on it looks over to others */
+    run_dir_close(&run->dir); /* from here on others see that it has ended */
     beat_free(run->beat);
     deadline_free(run->deadline);
     interrupt_free(run->interrupt);
@@ -296,7 +297,8 @@ static void end_generation(struct run *run)
     if (!interrupt_is_last(run))
         children_await(CHILDREN_S);
     hang_free(run->hang);
-    rank_output_free(run);
+    output_free(run->output);
+    flow_free(run->flow);
     kvs_free(run->kvs);
     phase_clear(run);
 }
@@ -307,12 +309,13 @@ static void job_end(struct run *run)
         run->job->free(run, run->job_data);
 }
 
-/* It has not even begun. */
-static void keep_failed(struct run *run, int status)
+/* The run did not even begin. */
+static void close_dir_failed(struct run *run, int status)
 {
     json_t *result = json_pack("{s:s, s:i}", "run_id", run->plan->run_id, "exit_status", status);
 
-    run_status_end(run);
+    run_status_free(run->status);
+    run->status = NULL;
     run_dir_result(&run->dir, result, NULL);
     json_decref(result);
     run_dir_close(&run->dir);

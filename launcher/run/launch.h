@@ -10,23 +10,24 @@
 #include "plan/plan.h"
 #include "run/node_job.h"
 
-/* Somebody who waits for the ranks to start: --detach. The run then needs a directory. */
+/* Somebody waits for the ranks to start: --detach. The run then needs a directory. */
 struct launch_watcher {
-    /* The run has its directory, and nothing was printed yet. -1 with err: do not go on. */
-    int (*kept)(const struct run_dir *dir, void *arg, struct error *err);
+    /* The run has its directory, and nothing was printed yet. -1 with err: do not continue. */
+    int (*has_dir)(const struct run_dir *dir, void *arg, struct error *err);
     /* All ranks have started. Once. */
     void (*started)(void *arg);
     void *arg;
 };
 
-/* How long a run that was told to end may take at most, beyond its grace: the agents' word
- * after KILL, then a reader who takes nothing of the last output. */
+/* How long a run that was told to end may take at most, beyond its grace. First an agent: it
+ * reports 10 s after KILL what survives that, and its report must reach us. Then a reader who
+ * takes nothing of the last output. */
 #define LAUNCH_STOP_S   15.0
 #define LAUNCH_READER_S 30.0
 
-/* Run it all and print the report. Fills in the plan's master and interfaces on the way.
- * job: what nodes do instead of running ranks; NULL: there are ranks. watcher may be NULL.
- * Returns muster's exit status (outcome.h). */
+/* Run it all and print the report. Fills in the plan's master and interfaces on the way. job:
+ * what nodes do instead of running ranks; NULL: there are ranks. watcher may be NULL. Returns
+ * muster's exit status (outcome.h). */
 int launch_run(const struct options *options, struct plan *plan, const struct node_job *job,
                const struct launch_watcher *watcher);
 

@@ -157,7 +157,8 @@ static int nobody_wins(const struct master *master, const struct plan *plan, str
                                  c > 0 ? "; " : "", master->candidate[c].addr,
                                  master->candidate[c].iface, reached, master->nodes - 1, missing);
     }
-    return err_set(err, "no address of %s is reached by all other nodes: %s", plan->node[0].host, text);
+    return err_set(err, "no address of %s is reached by all other nodes: %s",
+                   plan->node[0].host, text);
 }
 
 static char **reached_by(const struct master *master, size_t node, size_t candidate)

@@ -21,7 +21,6 @@
 #define LISTEN_S 2.0 /* for the ports */
 #define CALL_MS  2000
 #define CALL_S   3.0 /* for the answers to calls of CALL_MS; together PEERS_S */
-#define WHY_MAX  100 /* bytes of what a node gives as its reason */
 
 /* A node that is asked. */
 struct peer {
@@ -109,19 +108,20 @@ json_t *peers_json(const struct peers *peers)
 
 /* ---- asking ---- */
 
-/* Nodes whose connection is cut cannot answer: that is known already. */
+/* A node whose connection is cut cannot answer, and that is known already. */
 static void add_peer(struct peers *peers, struct node *node)
 {
     const char *addr = address_of(peers->run, node);
 
-    if (node->state != NODE_RUNNING || node->conn == NULL || peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
+    if (node->state != NODE_RUNNING || node->conn == NULL ||
+        peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
         return;
     peers->who[peers->count] = (struct reach_node){ .host = node->plan->host, .addr = addr };
     peers->peer[peers->count++] = (struct peer){ .node = node };
 }
 
-/* The one that ranks use: of the interface by which the node reaches MASTER_ADDR, and of
- * the same family. */
+/* The address that ranks use: of the interface by which the node reaches MASTER_ADDR, and of the
+ * same family. */
 static const char *address_of(const struct run *run, const struct node *node)
 {
     const char   *master = run->plan->master_addr, *best = NULL;
@@ -161,7 +161,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     for (i = 0; i < peers->count; i++) {
         if (peers->peer[i].owes)
-            strlist_addf(&peers->lines, "%s did not answer whether it reaches the others",
+            strlist_addf(&peers->lines, "%s did not say whether it can reach the others",
                          peers->peer[i].node->plan->host);
         peers->peer[i].owes = false;
     }
@@ -171,7 +171,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
 /* ---- answers ---- */
 
-/* Late ones are not waited for any more. */
+/* An answer that comes too late is ignored. */
 void peers_take(struct peers *peers, struct node *node, const json_t *body)
 {
     size_t i;
@@ -197,8 +197,8 @@ static int take_port(struct peers *peers, struct peer *peer, const json_t *body)
     char       *text;
 
     if (why != NULL) {
-        text = sanitize_text(why, strnlen(why, WHY_MAX));
-        strlist_addf(&peers->lines, "%s cannot be tried: %s", peer->node->plan->host, text);
+        text = sanitize_text(why, strnlen(why, PAIR_WHY_MAX));
+        strlist_addf(&peers->lines, "%s could not be tested: %s", peer->node->plan->host, text);
         free(text);
         return 0;
     }
@@ -216,7 +216,7 @@ static void answered(struct peers *peers)
         call_all(peers);
 }
 
-/* All listen that can. */
+/* All that can listen do. */
 static void call_all(struct peers *peers)
 {
     struct timeval limit = clock_interval(CALL_S);
@@ -268,7 +268,8 @@ static int take_pairs(struct peers *peers, size_t from, const json_t *body)
         const char *why = json_string_value(json_object_get(entry, "why"));
         json_int_t  to = json_integer_value(json_object_get(entry, "node"));
 
-        if (why == NULL || to < 0 || unreachable_pairs_add(&peers->pairs, from, (size_t)to, why) < 0)
+        if (why == NULL || to < 0 ||
+            unreachable_pairs_add(&peers->pairs, from, (size_t)to, why) < 0)
             return -1;
     }
     return 0;

@@ -1,8 +1,8 @@
-/* peers.h - do the nodes still reach each other, in the middle of a run?
+/* peers.h - can the nodes still reach each other, in the middle of a run?
  *
- * A network may break between two nodes while muster reaches both, and then ranks wait
- * for each other in silence. Asked for, every agent listens for some seconds and calls
- * others (pair.h says whom). The run goes on meanwhile, and PEERS_S later all is over.
+ * A network may break between two nodes while muster reaches both. Then ranks wait for each
+ * other without a message. When asked, every agent listens for some seconds and connects to
+ * others (unreachable_pairs.h says to which). The run continues meanwhile, and it takes PEERS_S.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PEERS_H
@@ -29,7 +29,8 @@ void peers_take(struct peers *peers, struct node *node, const json_t *body);
 
 bool peers_are_known(const struct peers *peers);
 
-/* Then: what unreachable_pairs_tell() says, and those who did not answer. Nothing of a single node. */
+/* Then: what unreachable_pairs_tell() says, and which nodes did not answer. Nothing if there is a
+ * single node. */
 const struct strlist *peers_lines(const struct peers *peers);
 /* Then: unreachable_pairs_json(). */
 json_t *peers_json(const struct peers *peers);

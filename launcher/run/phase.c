@@ -157,7 +157,7 @@ static void node_changed(struct node *node, void *arg)
 /* The node has done its job. */
 static void end_job(struct run *run, struct node *node)
 {
-    node_expect(node, "its end", run->options->grace_s + LAUNCH_STOP_S);
+    node_expect(node, "its final report", run->options->grace_s + LAUNCH_STOP_S);
     node_stop(node, 0);
 }
 
@@ -167,7 +167,7 @@ static void node_stage(struct node *node, void *arg)
     show_progress(arg);
 }
 
-/* A node that failed has thereby given the answer that the phase awaits. */
+/* If a node fails, that is the answer which the phase awaits. */
 static void node_over(struct node *node, void *arg)
 {
     struct run *run = arg;

@@ -26,7 +26,7 @@ enum phase_now {
     PHASE_STOPPING,
 };
 
-/* All of this is 0 when a generation begins. */
+/* Only phase.c writes it. It begins as 0 with each generation. */
 struct phase {
     enum phase_now now;
     bool          *awaits;     /* by node: this phase awaits its answer */

@@ -1,8 +1,8 @@
-/* rank_labels.h - what the user sees of each rank: its label, and whether at all
+/* rank_labels.h - what the user sees of each rank: its label, and whether it is shown
  *
- * --label host|rank|none and --show-ranks 0,3-5, turned into output_add_rank()
- * calls. By default a run's lines begin with "host:rank: ", those of `muster
- * exec` with "host: ", and a single rank stands alone without a label.
+ * --label host|rank|none and --show-ranks 0,3-5, turned into output_add_rank() calls. By default
+ * a run's lines begin with "host:rank: ", those of `muster exec` with "host: ", and those of a
+ * single rank have no label.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RANK_LABELS_H
@@ -12,11 +12,11 @@
 #include "output/output.h"
 #include "plan/plan.h"
 
-/* "0,3-5" checked against the world and made into shown[world_size]; NULL text
- * shows all. -1 with what is wrong. Caller frees. */
+/* "0,3-5" checked against the world and made into shown[world_size]; a NULL text shows all. -1
+ * with err. Caller frees. */
 int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err);
 
-/* Tell output of every rank of the plan. shown from rank_labels_parse_shown(). */
+/* Add every rank of the plan to output; shown is from rank_labels_parse_shown(). */
 void rank_labels_add(struct output *output, const struct plan *plan,
                      const struct options *options, const bool *shown);
 

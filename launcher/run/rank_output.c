@@ -28,7 +28,7 @@ static void   own_line(const char *line, size_t size, void *arg);
 static double patience_s(const struct run *run);
 static double seconds_since(int64_t ns);
 
-void rank_output_open(struct run *run, const bool *shown)
+struct output *rank_output_open(struct run *run, const bool *shown)
 {
     static const struct output_ops ops = { consumed_cb, failed_cb };
     struct output_settings         settings = {
@@ -40,11 +40,11 @@ void rank_output_open(struct run *run, const bool *shown)
         .fold = run->options->fold,
         .may_skip = run->options->log_dir != NULL,
     };
+    struct output *output = output_new(run->base, &settings, &ops, run);
 
-    run->flow = flow_new(run->plan->nodes);
-    run->output = output_new(run->base, &settings, &ops, run);
-    rank_labels_add(run->output, run->plan, run->options, shown);
-    log_sink(own_line, run->output);
+    rank_labels_add(output, run->plan, run->options, shown);
+    log_sink(own_line, output);
+    return output;
 }
 
 static void own_line(const char *line, size_t size, void *arg)
@@ -56,12 +56,6 @@ void rank_output_finish(struct run *run)
 {
     outcome_output_lost(&run->outcome, output_finish(run->output, patience_s(run)));
     log_sink(NULL, NULL);
-}
-
-void rank_output_free(struct run *run)
-{
-    output_free(run->output);
-    flow_free(run->flow);
 }
 
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame)
@@ -95,8 +89,8 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 
-/* Nobody reads any more. A closed pipe ends the run as it would end any filter; a full disk
- * does not stop a training, only the exit status will tell. */
+/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter.
+ * A full disk does not stop a training: only the exit status will tell. */
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
@@ -105,7 +99,7 @@ static void failed_cb(bool is_stderr, int error, void *arg)
     outcome_output_failed(&run->outcome, "%s: %s", name, output_error_words(error));
     log_error("%s: %s; further output is dropped", name, output_error_words(error));
     if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_cause(&run->outcome, EXIT_OUTPUT, "nobody reads %s any more", name);
+        outcome_cause(&run->outcome, EXIT_OUTPUT, "%s: the reader is gone", name);
         phase_stop(run);
     }
 }

@@ -7,15 +7,15 @@
 #include <stdbool.h>
 
 #include "frame.h"
+#include "output/output.h"
 
 struct run;
 struct node;
 
-/* Make run->output and run->flow, and send the log there. shown: rank_labels.h. */
-void rank_output_open(struct run *run, const bool *shown);
+/* Make the output of a run, and send the log there. shown: rank_labels.h. */
+struct output *rank_output_open(struct run *run, const bool *shown);
 /* Everything is over: write what waits. */
 void rank_output_finish(struct run *run);
-void rank_output_free(struct run *run);
 
 /* An OUTPUT frame has come, of a rank of that node. */
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame);

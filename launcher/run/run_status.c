@@ -22,7 +22,7 @@
 struct run_status {
     struct rank_times {
         int64_t started_ns, said_ns;
-    } *rank;
+    } * rank;
     int       dir_fd;
     char     *state;      /* the file that is there or about to be, without said_ns */
     char     *text;       /* all of it */
@@ -43,20 +43,20 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
 static void    rank_words(const struct run *run, const struct node *node, int rank,
                           char text[STATE_SIZE]);
 
-void run_status_begin(struct run *run)
+struct run_status *run_status_new(const struct run *run)
 {
-    run->status = xcalloc(1, sizeof *run->status);
-    run->status->rank = xcalloc((size_t)run->plan->world_size, sizeof *run->status->rank);
-    run->status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
+    struct run_status *status = xcalloc(1, sizeof *status);
+
+    status->rank = xcalloc((size_t)run->plan->world_size, sizeof *status->rank);
+    status->dir_fd = fcntl(run->dir.fd, F_DUPFD_CLOEXEC, 0);
+    return status;
 }
 
 /* A thread that hangs in the file system keeps what it works on. */
-void run_status_end(struct run *run)
+void run_status_free(struct run_status *status)
 {
-    struct run_status *status = run->status;
-    struct timespec    until = { 0 };
+    struct timespec until = { 0 };
 
-    run->status = NULL;
     if (status == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -174,7 +174,7 @@ static json_t *json_of_rank(const struct run *run, const struct node *node, int 
                      (json_int_t)(end->started && with_said ? status->said_ns : 0));
 }
 
-/* Before it starts a rank is where its node is. */
+/* Before a rank starts its state is that of its node. */
 static void rank_words(const struct run *run, const struct node *node, int rank,
                        char text[STATE_SIZE])
 {
@@ -185,7 +185,7 @@ static void rank_words(const struct run *run, const struct node *node, int rank,
     else if (!end->started || node_is_over(node))
         snprintf(text, STATE_SIZE, "%s", node_state_name(node));
     else if (reconnect_is_cut(node->reconnect))
-        snprintf(text, STATE_SIZE, "cut off");
+        snprintf(text, STATE_SIZE, "reconnecting");
     else
         snprintf(text, STATE_SIZE, "%s", node->liveness.is_suspect ? "silent node" : "running");
 }

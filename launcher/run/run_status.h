@@ -20,9 +20,9 @@
 struct run;
 struct run_status;
 
-/* The run has its directory; it is over. */
-void run_status_begin(struct run *run);
-void run_status_end(struct run *run);
+/* The run has its directory; it is over, and NULL is fine. */
+struct run_status *run_status_new(const struct run *run);
+void               run_status_free(struct run_status *status);
 
 /* A rank has started, or written something. */
 void run_status_rank_started(struct run *run, uint32_t rank);

@@ -45,8 +45,8 @@ void start_check_nodes(struct run *run)
             is_twice(run, &run->node[i]);
 }
 
-/* A copy that was there already is not hashed again at each start. Where nothing
- * was copied there is nothing to compare: a test may run it under valgrind. */
+/* A copy that was there already is not hashed again at each start. If nothing was copied there
+ * is nothing to compare: a test may run it under valgrind. */
 static bool is_damaged(const struct run *run, struct node *node)
 {
     int64_t size = hello_int(node, "size");
@@ -59,9 +59,9 @@ static bool is_damaged(const struct run *run, struct node *node)
     return true;
 }
 
-/* A name and an alias of it in the hostfile. Two logins with homes of their own are
- * somebody's test; two containers of one host may each have GPUs of their own, but
- * where they count alike it is worth a word. */
+/* The hostfile has a machine under two names. Two logins with homes of their own are somebody's
+ * test. Two containers of one host may each have GPUs of their own, but if both have the same
+ * slots that is worth a warning. */
 static bool is_twice(const struct run *run, struct node *node)
 {
     size_t i;
@@ -83,15 +83,15 @@ static bool is_twice(const struct run *run, struct node *node)
         node_fail(node, "same machine", EXIT_DATA,
                   "list it once, with all its slots, or give each name slots of its own by "
                   "--include",
-                  "this is the machine that %s is too, and both use the same slots",
+                  "this is the same machine as %s, and both use the same slots",
                   other->plan->host);
         return true;
     }
     return false;
 }
 
-/* The kernel's boot id alone does not tell machines apart: containers share it, and
- * so do virtual machines made from one snapshot. Those differ in their addresses. */
+/* The kernel's boot id alone does not tell machines apart: containers share it, and so do virtual
+ * machines made from one snapshot. Those differ in their addresses. */
 static bool same_machine(const struct node *a, const struct node *b)
 {
     const json_t *addresses = json_object_get(a->hello, "addresses");
@@ -142,7 +142,7 @@ bool start_check_ready(struct run *run, struct node *node, const json_t *ready)
     return check_gpus(run, node, json_object_get(ready, "gpu_holders"));
 }
 
-/* Of "userns+pidns+lease": is a layer among them that one kill ends? */
+/* "userns+pidns+lease": is there a layer that ends everything in it by one kill? */
 static bool is_contained(const char *words)
 {
     static const char *const strong[] = { "pidns", "cgroup" };
@@ -194,8 +194,10 @@ static void holder_words(const json_t *holder, char *text, size_t size)
         if (used < sizeof gpus)
             used += (size_t)snprintf(gpus + used, sizeof gpus - used, "%s%" JSON_INTEGER_FORMAT,
                                      i > 0 ? "," : "", json_integer_value(gpu));
-    snprintf(text, size, "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %"
-             JSON_INTEGER_FORMAT " %s: %s", gpus, json_integer_value(json_object_get(holder, "pid")),
+    snprintf(text, size,
+             "GPU %s is in use by pid %" JSON_INTEGER_FORMAT " of %s, for %" JSON_INTEGER_FORMAT
+             " %s: %s",
+             gpus, json_integer_value(json_object_get(holder, "pid")),
              user != NULL ? user : "?", age_s >= HOUR_S ? age_s / HOUR_S : age_s,
              age_s >= HOUR_S ? "h" : "s", command != NULL ? command : "?");
 }
@@ -215,14 +217,14 @@ static void check_shm(const struct node *node, const json_t *shm)
     if (json_array_size(stale) > 0) {
         const char *user = json_string_value(json_object_get(json_array_get(stale, 0), "user"));
 
-        log_warn("%s: of crashed programs %zu %s left there, %.0f MiB, the first one of %s: "
+        log_warn("%s: %zu stale %s (%.0f MiB) left by crashed programs, for example by %s: "
                  "muster clean --kill removes yours", node->plan->host, json_array_size(stale),
-                 json_array_size(stale) == 1 ? "file is" : "files are", bytes / MIB,
+                 json_array_size(stale) == 1 ? "file" : "files", bytes / MIB,
                  user != NULL ? user : "?");
     }
 }
 
-/* Of runs that lost all of muster on that node, or that outlived a KILL. */
+/* Processes of runs that lost all of muster on that node, or that survived KILL. */
 static void check_left(const struct node *node, const json_t *left)
 {
     const json_t *first = json_array_get(left, 0);
@@ -231,8 +233,8 @@ static void check_left(const struct node *node, const json_t *left)
     size_t        count = json_array_size(left);
 
     if (count > 0)
-        log_warn("%s: %zu %s still there, the first one pid %" JSON_INTEGER_FORMAT
-                 " of run %s: %s: muster clean --kill ends what is yours", node->plan->host, count,
+        log_warn("%s: %zu %s still running, for example pid %" JSON_INTEGER_FORMAT
+                 " of run %s (%s): muster clean --kill ends yours", node->plan->host, count,
                  count == 1 ? "process of an earlier run is" : "processes of earlier runs are",
                  json_integer_value(json_object_get(first, "pid")), run != NULL ? run : "?",
                  command != NULL ? command : "?");
@@ -240,8 +242,8 @@ static void check_left(const struct node *node, const json_t *left)
 
 /* --- when all are ready ----------------------------------------------------- */
 
-/* Leases do not care: they count on the monotonic clock. Logs and checkpoints of
- * different nodes do. */
+/* muster itself uses monotonic clocks, but the logs and checkpoints of different nodes are
+ * compared by this one. */
 void start_check_clocks(const struct run *run)
 {
     struct strlist hosts = { 0 };
@@ -266,8 +268,8 @@ void start_check_clocks(const struct run *run)
     strlist_clear(&hosts);
 }
 
-/* How far the node's clock is ahead of ours; 0 when that is less than what the
- * round trip leaves open. */
+/* How far the node's clock is ahead of ours; 0 if that is less than the round trip leaves
+ * uncertain. */
 static double ahead_s(const struct node *node)
 {
     struct timespec real;

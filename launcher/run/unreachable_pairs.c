@@ -12,12 +12,11 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define WHY_MAX 100 /* bytes of what a node gives as its reason */
-
-static int         by_nodes(const void *one, const void *other);
-static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from, size_t to);
-static void        tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
-                        struct strlist *lines);
+static int                      by_nodes(const void *one, const void *other);
+static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size_t from,
+                                     size_t to);
+static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair,
+                 bool both, struct strlist *lines);
 
 void unreachable_pairs_clear(struct unreachable_pairs *pairs)
 {
@@ -42,8 +41,9 @@ int unreachable_pairs_add(struct unreachable_pairs *pairs, size_t from, size_t t
     if (!unreachable_pairs_tries(pairs, from, to) || find(pairs, from, to) != NULL)
         return -1;
     pairs->pair = xreallocarray(pairs->pair, pairs->count + 1, sizeof *pairs->pair);
-    pairs->pair[pairs->count++] = (struct unreachable_pair){ .from = from, .to = to,
-                                             .why = sanitize_text(why, strnlen(why, WHY_MAX)) };
+    pairs->pair[pairs->count++] = (struct unreachable_pair){
+        .from = from, .to = to, .why = sanitize_text(why, strnlen(why, PAIR_WHY_MAX))
+    };
     return 0;
 }
 
@@ -68,9 +68,9 @@ void unreachable_pairs_tell(struct unreachable_pairs *pairs, struct strlist *lin
     if (more > 0)
         strlist_addf(lines, "and %zu more pairs of nodes (--json has all)", more);
     if (lines->count == 0)
-        strlist_addf(lines, "the %zu nodes reach each other", pairs->nodes);
+        strlist_addf(lines, "all %zu nodes can reach each other", pairs->nodes);
     if (pairs->nodes > PAIRS_ALL)
-        strlist_addf(lines, "not all pairs were tried: each node its neighbours and %s",
+        strlist_addf(lines, "not all pairs were tried, only the neighbours of each node and %s",
                      pairs->node[0].host);
 }
 
@@ -93,17 +93,17 @@ static struct unreachable_pair *find(const struct unreachable_pairs *pairs, size
     return NULL;
 }
 
-/* Of a pair one is told of, and what it met. */
-static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair, bool both,
-                 struct strlist *lines)
+/* One line for a pair, with what the first node met. */
+static void tell(const struct unreachable_pairs *pairs, const struct unreachable_pair *pair,
+                 bool both, struct strlist *lines)
 {
     const struct reach_node *from = &pairs->node[pair->from], *to = &pairs->node[pair->to];
 
     if (both)
-        strlist_addf(lines, "%s and %s do not reach each other (%s -> %s: %s)", from->host,
+        strlist_addf(lines, "%s and %s cannot reach each other (%s -> %s: %s)", from->host,
                      to->host, from->addr, to->addr, pair->why);
     else
-        strlist_addf(lines, "%s does not reach %s (%s -> %s: %s)", from->host, to->host,
+        strlist_addf(lines, "%s cannot reach %s (%s -> %s: %s)", from->host, to->host,
                      from->addr, to->addr, pair->why);
 }
 

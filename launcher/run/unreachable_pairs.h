@@ -1,7 +1,7 @@
-/* unreachable_pairs.h - pairs of nodes of which one does not reach the other
+/* unreachable_pairs.h - pairs of nodes of which one cannot reach the other
  *
- * Nodes are numbers here, in the order of the plan; up to PAIRS_ALL of them all pairs are
- * tried, with more only neighbours, in a ring, and from each the first node. Nothing here
+ * Nodes are numbers here, in the order of the plan. With up to PAIRS_ALL nodes all pairs are
+ * tried; with more, each node tries its neighbours in a ring, and the first node. Nothing here
  * does I/O.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +17,7 @@
 
 #define PAIRS_ALL   16
 #define PAIRS_SHOWN 16 /* lines; JSON has all */
+#define PAIR_WHY_MAX 100 /* bytes of what a node gives as its reason */
 
 struct reach_node {
     const char *host, *addr; /* borrowed */
@@ -38,14 +39,15 @@ struct unreachable_pairs {
 
 void unreachable_pairs_clear(struct unreachable_pairs *pairs);
 
-/* Is that way tried? */
+/* Does from try to reach to? */
 bool unreachable_pairs_tries(const struct unreachable_pairs *pairs, size_t from, size_t to);
 
-/* In vain. why: as a node has it, of any length. -1: it was not tried, or is known. */
+/* from cannot reach to; why: as a node has it, of any length. -1: it was not tried, or is
+ * known. */
 int unreachable_pairs_add(struct unreachable_pairs *pairs, size_t from, size_t to, const char *why);
 
-/* When all have been added, for people: "te1 and te2 do not reach each other (10.0.0.1 ->
- * 10.0.0.2: timed out)", or that all is well where lines is empty. */
+/* When all were added, for people: "te1 and te2 cannot reach each other (10.0.0.1 -> 10.0.0.2:
+ * timed out)"; that all is well, if lines is empty. */
 void unreachable_pairs_tell(struct unreachable_pairs *pairs, struct strlist *lines);
 
 /* For programs: [{"from", "to", "from_addr", "to_addr", "why"}, ...]. */

@@ -43,12 +43,12 @@ hangs() {
     ok "... and nothing is left" clean
 }
 hangs true
-says 'hang: no output' 'muster: the 3 nodes reach each other$'
+says 'hang: no output' 'muster: all 3 nodes can reach each other$'
 ok "--json knows of no pair" json_says end.json 'd["unreached"] == []'
 hangs part add
 a=$(node_address 1)
 b=$(node_address 2)
-says "^muster: node1 and node2 do not reach each other \($a -> $b: the route there is a black hole\)" \
+says "^muster: node1 and node2 cannot reach each other \($a -> $b: the route there is a black hole\)" \
     'rank 5 on node3'
 is "... and no other pair" "$(grep -c 'not reach' err)" 1
 ok "stacks.txt has it too" grep -q 'node1 and node2' "$HOME"/.local/state/muster/runs/*/stacks.txt
@@ -57,6 +57,6 @@ ok "... and --json, from both sides" json_says end.json \
 part del
 { isolate on && isolate off; } 2>/dev/null || skip_all "no isolated bridge ports in this kernel"
 hangs isolate on
-says "node1 and node2 do not reach each other \($a -> $b: timed out\)"
+says "node1 and node2 cannot reach each other \($a -> $b: timed out\)"
 is "... and no other pair" "$(grep -c 'not reach' err)" 1
 finish

@@ -32,7 +32,7 @@ for layers in pidns,userns subreaper; do
     is "$layers: exit status" "$rc" 130
     [ "$layers" = subreaper ] || ok "$layers: nothing is left" clean
 done
-says 'node1: the agent does not confirm that nothing is left'
+says 'node1: the agent could not verify that all processes are gone'
 pkill -x sleep
 
 hidden_start subreaper
@@ -43,5 +43,5 @@ kill -STOP "$agent" $(guard_of "$agent")
 kill -KILL "$agent" $(guard_of "$agent")
 finish_run 30
 is "its agent is killed: exit status" "$rc" 69
-says 'cleaned up: node1: not looked for: /proc shows no processes'
+says 'cleaned up: node1: not checked: /proc shows no processes'
 finish

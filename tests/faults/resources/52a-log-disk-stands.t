@@ -22,7 +22,7 @@ files_are_whole() {
 
 # gives_up HOST RANK: what it says of a file.
 gives_up() {
-    says "$1: .*/logs/.*_rank$2.log: its last bytes are not known to be written"
+    says "$1: .*/logs/.*_rank$2.log: its last bytes may be missing"
 }
 
 ranks_count

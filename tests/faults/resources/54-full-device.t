@@ -57,5 +57,5 @@ says 'output may be missing: stdout: Disk quota exceeded'
 ok "... and --json, too" json_says end.json 'd["output_error"] == "stdout: Disk quota exceeded"'
 wanted=0
 closed_late muster-agent --enable_each_rank_log "$PWD/late-logs" ./rank
-says 'node1: the log files there may not be whole: Disk quota exceeded'
+says 'node1: the log files there may be incomplete: Disk quota exceeded'
 finish

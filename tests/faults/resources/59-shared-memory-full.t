@@ -22,7 +22,7 @@ within "muster returns" 3 "$began"
 is "a warning is no error: 0" "$rc" 0
 ok "... all ranks ran" all_ran 4
 says "warning: node1: /dev/shm has only 1 MiB free" \
-    "node1: of crashed programs 2 files are left there, 0 MiB, the first one of root" \
+    "node1: 2 stale files \(0 MiB\) left by crashed programs, for example by root" \
     "muster clean --kill removes yours"
 faulty -H node1:1 ./rank
 is "one rank alone shares no memory" "$rc $(cat err)" "0 "

@@ -27,14 +27,14 @@ faulty_start 4 --heartbeat 1.3 --dead-after 60 ./rank
 for process in $(below "$(cat "$nodes_dir/node2/pid")"); do
     echo "$process" >"$slow/cgroup.procs"
 done 2>/dev/null
-ok "the node is named" wait_for 60 grep -q 'node2: slow: heartbeats take up to' err
+ok "the node is named" wait_for 60 grep -q 'node2: slow: heartbeat round trips of up to' err
 ok "the run continues" not is_gone "$pid"
 cpu_limit max
 : >go
 finish_run 60
 ended 0
 is "it was said once" "$(grep -c 'node2: slow' err)" 1
-says 'muster: slow: node2 \(heartbeats took up to [0-9.]+ s'
+says 'muster: slow: node2 \(heartbeat round trips of up to [0-9.]+ s'
 says_not 'node1|lost|failed'
 ok "--json has it too" json_says end.json \
     '[h["node"] for h in d["heartbeats"] if h["slow"]] == ["node2"]'

@@ -13,7 +13,7 @@ ok "... on both streams" wait_for 10 grep -q 'begun 3' err
 kill -INT "$pid"
 finish_run 10
 is "Ctrl-C ends attach with 130" "$rc" 130
-ok "... and says that the run continues" grep -q "^muster: $id goes on" err
+ok "... and says that the run continues" grep -q "^muster: $id is still running" err
 ok "... which it does" status_says 'd["state"] == "running"'
 
 # One reader is stopped from before the output comes until the run is over.

@@ -98,10 +98,10 @@ ok "... is named" grep -q "b/none: No such file" err
 cp a/one b/one
 bcast -H node1 a/one b/one --to many
 is "two of one name: 65" "$rc" 65
-ok "... are named" grep -q "b/one: something else of the same name" err
+ok "... are named" grep -q "b/one: another path with the same name" err
 bcast -H node1 a/one --json end.json
 is "on this machine, where it is: skipped" "$rc $(cat out)" \
-    "0 node1: skipped: this is where it comes from"
+    "0 node1: skipped: this is the source"
 ok "... --json says so" json_says end.json \
     "d['exit_status'] == 0 and d['nodes'][0]['skipped'] and d['nodes'][0]['files_sent'] == 0"
 ln -s a/one link-to-one
@@ -151,7 +151,7 @@ changes() {
     is "... and the others arrive" "$(cat to-move/move/y)" 1
     ok "... and it does not, not even half" test ! -e to-move/move/x -a -z "$(half)"
 }
-changes 'rm move/x' "a file that has gone" 'has gone'
+changes 'rm move/x' "a file that is removed" 'was removed'
 changes 'echo >>move/x' "a file that has changed" 'has changed'
 changes 'rm move/x; ln -s /etc/passwd move/x' "a file that became a link" 'has become a symbolic link'
 changes 'rm move/x; mkfifo move/x' "a file that became a pipe" 'has changed'

@@ -7,23 +7,23 @@
 # shellcheck disable=SC2086
 {
 run muster status
-is "without a run: 0, and a line about it" "$rc $(cat out)" "0 no run is kept in $runs"
+is "without a run: 0, and a line about it" "$rc $(cat out)" "0 there are no runs in $runs"
 run muster status --json -
 is "... none in JSON" "$(json out d)" "{'runs': []}"
 run muster attach
 is "attach: where it has looked" "$rc $(cat err)" \
-    "2 muster: error: no run goes on that was started with --detach; none is kept in $runs"
+    "2 muster: error: no active run was started with --detach; there are none in $runs"
 run muster status nothing
-ok "... also for a name" grep -q "no run 'nothing' is kept in $runs;" err
+ok "... also for a name" grep -q "no run 'nothing' in $runs;" err
 
 # ---- it continues ----
 detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
 is "... its output is the id of the run" "$(ls "$runs")" "$id"
 ok "... and says what that is good for" \
-    grep -q "^muster: $id goes on: muster status, attach or stop $id\$" err
+    grep -q "^muster: $id is running: muster status, attach or stop $id\$" err
 is "... and nothing else of its own" \
-    "$(complaints | grep -Ev '^node[12]:[0-3]: (begun [0-3]|more)$|goes on')" ""
+    "$(complaints | grep -Ev '^node[12]:[0-3]: (begun [0-3]|more)$|is running')" ""
 ok "its launcher lives" status_says 'd["pid"] > 0'
 pid=$(launcher)
 is "... in a session of its own" "$(ps -o sid= -p "$pid" | tr -d ' ')" "$pid"

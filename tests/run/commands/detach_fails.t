@@ -14,7 +14,7 @@ for arguments in "--cwd=/no/such/directory sleep 1" "./broken" "--agent /no/such
     run muster --detach -H node1:1 $arguments
     is "$arguments: exit status" "$rc" "$wanted"
     is "... the same errors" "$(complaints | sort)" "$(cat wanted)"
-    is "... and no success" "$(grep -c 'goes on' err)" 0
+    is "... and no success" "$(grep -c 'is running' err)" 0
 done
 script_file slow <<'END'
 : >preparing

@@ -39,11 +39,11 @@ XDG_STATE_HOME=/dev/null/nowhere
 export XDG_STATE_HOME
 run muster -v -H node1:1 true
 is "a run that cannot be kept is a run anyway" "$rc" 0
-ok "... and -v says so" grep -q "nothing of this run is kept" err
+ok "... and -v says so" grep -q "this run has no directory in the history" err
 chmod 700 "$runs"
 unset XDG_STATE_HOME
 run env HOME="$tmp/nowhere" muster -v -H node1:1 true
 is "a home that is not there: the same" "$rc" 0
-ok "... -v says so" grep -q "nothing of this run is kept: HOME is .*/nowhere" err
+ok "... -v says so" grep -q "this run has no directory in the history: HOME is .*/nowhere" err
 ok "... and it is not made" test ! -e "$tmp/nowhere"
 finish

@@ -37,7 +37,7 @@ start muster stop
 ok "stop waits for the grace" wait_for 10 grep -q Terminated "$kept/stderr"
 MUSTER_TEST_TAG=$tag muster stop >stop2
 finish_run 20
-is "a second one kills" "$rc $(cat out)" "0 $id is over"
+is "a second one kills" "$rc $(cat out)" "0 $id has ended"
 start muster $four sleep 1002
 ok "a run in the foreground" wait_for 10 sh -c 'muster status | grep -Eq "running .* sleep 1002"'
 MUSTER_TEST_TAG=$tag muster stop >stop2

@@ -42,7 +42,7 @@ cat alias >>"$nodes_dir/known_hosts"
 unset MUSTER_HOSTFILE
 run muster -H node1:2,also:2 "$PWD/trace"
 is "one machine by two names, the same slots: 65" "$rc" 65
-ok "... is named" grep -Eq 'also +same machine +this is the machine that node1 is too' err
+ok "... is named" grep -Eq 'also +same machine +this is the same machine as node1' err
 ok "... nothing was started" nothing_started
 run muster -H node1:2,also:4 -i node1:0,1@also:2,3 true
 is "slots of their own: 0" "$rc" 0

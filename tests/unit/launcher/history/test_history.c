@@ -153,7 +153,7 @@ static void test_none(void **state)
     read_all(&list, 0);
     assert_string_equal(list.dir, runs);
     got = found(&list, "x");
-    assert_memory_equal(got, "no run 'x' is kept in ", 22);
+    assert_memory_equal(got, "no run 'x' in ", 14);
     free(got);
     history_clear(&list);
     assert_int_equal(rmdir(runs), 0);
@@ -241,8 +241,8 @@ static void test_find(void **state)
     expect_found(&list, "aabb", MIDDLE "-llama");
     expect_found(&list, "llama", MIDDLE "-llama"); /* a whole name before a part of one */
     expect_found(&list, "llama-2", NEW "-llama-2");
-    expect_found(&list, "lama", "'lama' may be " MIDDLE "-llama or " NEW "-llama-2");
-    expect_found(&list, "2026010", "'2026010' may be " OLD " or " MIDDLE "-llama");
+    expect_found(&list, "lama", "'lama' may mean " MIDDLE "-llama or " NEW "-llama-2");
+    expect_found(&list, "2026010", "'2026010' may mean " OLD " or " MIDDLE "-llama");
     history_clear(&list);
 }
 
@@ -286,9 +286,9 @@ static void test_states(void **state)
     add_run(OLD, "{}", NULL);
     assert_int_equal(state_of(OLD), PAST_RUN_DIED);
     pid = hold(OLD);
-    assert_int_equal(state_of(OLD), PAST_RUN_GOING);
+    assert_int_equal(state_of(OLD), PAST_RUN_ACTIVE);
     put(OLD, "result.json", "{\"exit_status\": 3}"); /* it prints its report */
-    assert_int_equal(state_of(OLD), PAST_RUN_GOING);
+    assert_int_equal(state_of(OLD), PAST_RUN_ACTIVE);
     end(pid);
     assert_int_equal(state_of(OLD), PAST_RUN_ENDED);
 }
@@ -421,17 +421,17 @@ static void test_remove_old(void **state)
     add_run("20250102-120000-aaaa", "{\"launcher\": {\"host\": \"another.example\"}}", NULL);
     add_run("20250103-120000-aaaa", NULL, NULL);
     put("20250103-120000-aaaa", "notes", "of the user");
-    for (i = 0; i < RUN_DIR_KEPT; i++) {
+    for (i = 0; i < RUN_DIR_MOST; i++) {
         snprintf(id, sizeof id, "202601%02d-120000-aaaa", i + 1);
         add_run(id, "{}", "{}");
     }
     pid = hold("20250101-120000-aaaa");
     run_dir_remove_old(runs, "20260120-120000-aaaa");
-    read_all(&list, RUN_DIR_KEPT + 3); /* the three oldest cannot go */
+    read_all(&list, RUN_DIR_MOST + 3); /* the three oldest cannot go */
     history_clear(&list);
     end(pid);
     run_dir_remove_old(runs, "20260120-120000-aaaa");
-    read_all(&list, RUN_DIR_KEPT + 2);
+    read_all(&list, RUN_DIR_MOST + 2);
     assert_string_equal(list.run[list.count - 1].id, "20250102-120000-aaaa");
     history_clear(&list);
     free(runs);

@@ -127,8 +127,9 @@ static void test_left(void **state)
     greet();
     find(processes);
     fake_close(&fakes[1], "muster-agent was killed", false);
-    expect(*state, 1, 6, "6 of the run's processes have not ended: pid 10 (stuck), pid 11 (stuck), "
-                         "pid 12 (stuck), pid 13 (stuck) ...");
+    expect(*state, 1, 6,
+           "6 of the run's processes could not be ended: pid 10 (stuck), pid 11 (stuck), "
+           "pid 12 (stuck), pid 13 (stuck) ...");
 }
 
 static void test_long_names(void **state)
@@ -150,14 +151,14 @@ static void test_long_names(void **state)
 static void test_no_login(void **state)
 {
     fake_close(&fakes[1], "no route to host", false);
-    expect(*state, -1, -1, "not looked for: running: no route to host");
+    expect(*state, -1, -1, "not checked: running: no route to host");
 }
 
 static void test_left_at_once(void **state)
 {
     greet();
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not looked for: agent: it left at once");
+    expect(*state, -1, -1, "not checked: agent: it ended at once");
 }
 
 static void test_error(void **state)
@@ -165,7 +166,7 @@ static void test_error(void **state)
     greet();
     fake_say(&fakes[1], FRAME_ERROR, json_pack("{s:s}", "text", "/proc shows no processes"));
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not looked for: /proc shows no processes");
+    expect(*state, -1, -1, "not checked: /proc shows no processes");
 }
 
 static void test_senseless(void **state)
@@ -173,7 +174,7 @@ static void test_senseless(void **state)
     greet();
     fake_say(&fakes[1], FRAME_CLEANED, json_pack("{s:i}", "processes", 7));
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not looked for: the answer makes no sense");
+    expect(*state, -1, -1, "not checked: malformed answer");
 }
 
 /* Nobody has asked yet: that is no answer. */
@@ -181,7 +182,7 @@ static void test_too_early(void **state)
 {
     find(json_array());
     fake_close(&fakes[1], NULL, false);
-    expect(*state, -1, -1, "not looked for: agent: it left at once");
+    expect(*state, -1, -1, "not checked: agent: it ended at once");
 }
 
 static void test_no_frame(void **state)
@@ -189,7 +190,7 @@ static void test_no_frame(void **state)
     greet();
     evbuffer_add(fakes[1].to_launcher, "this is no frame, and longer than a header", 40);
     fakes[1].conn.ops->input(fakes[1].to_launcher, fakes[1].conn.arg);
-    assert_memory_equal(((struct fixture *)*state)->text, "not looked for: protocol: ", 26);
+    assert_memory_equal(((struct fixture *)*state)->text, "not checked: protocol: ", 23);
     assert_null(((struct fixture *)*state)->fake.node.cleanup);
 }
 

@@ -68,11 +68,11 @@ static void test_percentiles(void **state)
         beat(&trips, &now_ns, i * MS, 0);
     assert_int_equal(roundtrips_percentile(&trips, 50), 50 * MS);
     assert_int_equal(roundtrips_percentile(&trips, 99), 99 * MS);
-    for (i = 0; i < ROUNDTRIPS_KEPT; i++)
+    for (i = 0; i < ROUNDTRIPS_RECENT; i++)
         beat(&trips, &now_ns, MS, 0);
     assert_int_equal(roundtrips_percentile(&trips, 99), MS);
     assert_int_equal(trips.most_ns, 100 * MS);
-    assert_int_equal(trips.count, 100 + ROUNDTRIPS_KEPT);
+    assert_int_equal(trips.count, 100 + ROUNDTRIPS_RECENT);
 }
 
 static void test_slow(void **state)
@@ -107,7 +107,7 @@ static void test_cut(void **state)
         for (i = 8; i > 0; i -= 2)
             beat(&trips, &now_ns, i * NS_PER_S, 0);
         assert_true(roundtrips_percentile(&trips, 99) > NS_PER_S);
-        for (i = 0; i < ROUNDTRIPS_KEPT; i++)
+        for (i = 0; i < ROUNDTRIPS_RECENT; i++)
             beat(&trips, &now_ns, MS, 0);
     }
     assert_false(trips.is_slow);

@@ -221,13 +221,14 @@ static void test_same_words_but_numbers(void **state)
 
     start_all(f);
     for (rank = 0; rank < RANKS; rank++) {
-        snprintf(text, sizeof text, "[rank%d]: %s\n", rank, rank < 3 ? "lost te1:47110" : "no peer");
+        snprintf(text, sizeof text, "[rank%d]: %s\n", rank,
+                 rank < 3 ? "lost te1:47110" : "no peer");
         say(f, rank, text);
         end_rank(f, rank, 1, EXIT_CODE(1));
     }
     expect_report(f, "muster: rank 0 on te1 failed first: exit 1 (1.0 s after its start)\n"
                      "  | [rank0]: lost te1:47110\n"
-                     "muster: ranks 1-2 failed too: exit 1, with the same last line but for its "
+                     "muster: ranks 1-2 failed too: exit 1, with the same last line except for "
                      "numbers\n"
                      "muster: ranks 3-7 failed too: exit 1\n"
                      "  | [rank3]: no peer\n");
@@ -375,12 +376,12 @@ static void test_cause(void **state)
     struct fixture *f = *state;
 
     start_all(f);
-    outcome_cause(&f->outcome, EXIT_TIMEOUT, "time limit: --timeout %d s is over", 5);
+    outcome_cause(&f->outcome, EXIT_TIMEOUT, "time limit: --timeout %d s has passed", 5);
     outcome_cause(&f->outcome, EXIT_INTERRUPTED, "too late");
     end_rank(f, 0, 100, (struct rank_end){ .code = 0, .after_stop = true });
     end_rest(f, 100, STOPPED);
     assert_int_equal(outcome_status(&f->outcome), EXIT_TIMEOUT);
-    expect_report(f, "muster: time limit: --timeout 5 s is over\n"
+    expect_report(f, "muster: time limit: --timeout 5 s has passed\n"
                      "muster: ended after that: rank 0 exit 0; ranks 1-7 by SIGTERM\n");
 }
 
@@ -469,8 +470,8 @@ static void test_slow_nodes(void **state)
     start_all(f);
     end_rest(f, 1, EXIT_CODE(0));
     assert_int_equal(outcome_status(&f->outcome), 0);
-    expect_report(f, "muster: slow: te[2-3] (heartbeats took up to 4.0 s; --json has each "
-                     "node's)\n");
+    expect_report(f, "muster: slow: te[2-3] (heartbeat round trips of up to 4.0 s; --json has "
+                     "all)\n");
     json = outcome_json(&f->outcome, false);
     pace = json_array_get(json_object_get(json, "heartbeats"), 1);
     assert_string_equal(json_string_value(json_object_get(pace, "node")), "te2");

@@ -17,7 +17,8 @@ static void test_window(void **state)
         size_t   nodes;
         uint32_t window;
     } cases[] = {
-        { 1, 4u << 20 }, { 8, 4u << 20 }, { 16, 2u << 20 }, { 2048, 16u << 10 }, { 100000, 16u << 10 },
+        { 1, 4u << 20 },     { 8, 4u << 20 },       { 16, 2u << 20 },
+        { 2048, 16u << 10 }, { 100000, 16u << 10 },
     };
     size_t i;
 

@@ -39,7 +39,8 @@ static void reads_lists_and_ranges(void **state)
 
 static void refuses_nonsense(void **state)
 {
-    static const char *const bad[] = { "", ",", "8", "0,", "-1", "3-", "5-3", "a", "0-8", "1 2", "0x1" };
+    static const char *const bad[] = { "",    ",", "8",   "0,",  "-1", "3-",
+                                       "5-3", "a", "0-8", "1 2", "0x1" };
     struct error err;
     bool        *shown;
     size_t       i;

@@ -1,4 +1,4 @@
-/* test_gap.c - which nodes do not reach each other
+/* test_unreachable_pairs.c - which nodes cannot reach each other
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -61,9 +61,12 @@ static void test_whom(void **state)
     assert_int_equal(tried(&few), PAIRS_ALL * (PAIRS_ALL - 1));
     /* Two neighbours each, and the first node those that are not. */
     assert_int_equal(tried(&many), 2 * (PAIRS_ALL + 1) + PAIRS_ALL - 2);
-    assert_true(unreachable_pairs_tries(&many, PAIRS_ALL, 0) && unreachable_pairs_tries(&many, 0, PAIRS_ALL));
-    assert_true(unreachable_pairs_tries(&many, 7, 8) && unreachable_pairs_tries(&many, 8, 7) && unreachable_pairs_tries(&many, 7, 0));
-    assert_false(unreachable_pairs_tries(&many, 0, 7) || unreachable_pairs_tries(&many, 7, 9) || unreachable_pairs_tries(&many, 7, 7));
+    assert_true(unreachable_pairs_tries(&many, PAIRS_ALL, 0) &&
+                unreachable_pairs_tries(&many, 0, PAIRS_ALL));
+    assert_true(unreachable_pairs_tries(&many, 7, 8) && unreachable_pairs_tries(&many, 8, 7) &&
+                unreachable_pairs_tries(&many, 7, 0));
+    assert_false(unreachable_pairs_tries(&many, 0, 7) || unreachable_pairs_tries(&many, 7, 9) ||
+                 unreachable_pairs_tries(&many, 7, 7));
 }
 
 static void test_pairs(void **state)
@@ -79,8 +82,8 @@ static void test_pairs(void **state)
     assert_int_equal(unreachable_pairs_add(&pairs, 0, 2, "again"), -1);
     assert_int_equal(unreachable_pairs_add(&pairs, 0, 0, "itself"), -1);
     assert_int_equal(unreachable_pairs_add(&pairs, 0, 4, "nobody"), -1);
-    expect_lines(&pairs, "te1 and te3 do not reach each other (10.0.0.1 -> 10.0.0.3: timed out)\n"
-                        "te4 does not reach te3 (10.0.0.4 -> 10.0.0.3: No route to host)\n");
+    expect_lines(&pairs, "te1 and te3 cannot reach each other (10.0.0.1 -> 10.0.0.3: timed out)\n"
+                        "te4 cannot reach te3 (10.0.0.4 -> 10.0.0.3: No route to host)\n");
     json = unreachable_pairs_json(&pairs);
     assert_int_equal(json_array_size(json), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(json, 2), "from")), "te4");
@@ -96,9 +99,9 @@ static void test_well(void **state)
     struct unreachable_pairs few = pairs_of(3), many = pairs_of(20);
 
     (void)state;
-    expect_lines(&few, "the 3 nodes reach each other\n");
-    expect_lines(&many, "the 20 nodes reach each other\n"
-                        "not all pairs were tried: each node its neighbours and te1\n");
+    expect_lines(&few, "all 3 nodes can reach each other\n");
+    expect_lines(&many, "all 20 nodes can reach each other\n"
+                        "not all pairs were tried, only the neighbours of each node and te1\n");
 }
 
 /* Every one of many: some are shown. */
