@@ -1,6 +1,6 @@
-/* buffer.h - bytes in a row that grow as needed
+/* buffer.h - a growing array of bytes
  *
- * Start from { 0 }. What may grow without bound is the caller's to bound.
+ * Start from { 0 }. The caller must bound what could grow without limit.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BUFFER_H
@@ -13,10 +13,10 @@ struct buffer {
     size_t size, room;
 };
 
-/* Room for that many more bytes; the caller writes there and adds to size. */
+/* Make room for that many more bytes; the caller writes there and adds to size. */
 char *buffer_reserve(struct buffer *buffer, size_t more);
 void  buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 void  buffer_add_text(struct buffer *buffer, const char *text);
-void  buffer_clear(struct buffer *buffer); /* frees; empty again */
+void  buffer_clear(struct buffer *buffer); /* free the bytes; empty again */
 
 #endif

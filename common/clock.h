@@ -18,7 +18,7 @@ static inline int64_t clock_now_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* The same, and going on while the machine is suspended. */
+/* The same, but it also counts while the machine is suspended. */
 static inline int64_t clock_boot_ns(void)
 {
     struct timespec now;

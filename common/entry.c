@@ -29,7 +29,7 @@ int entry_next(struct entry_reader *reader, struct entry *entry, struct error *e
         return -1;
     if (!read_text(reader, reader->path, path_size) ||
         !read_text(reader, reader->target, target_size))
-        return err_set(err, "an entry whose name is cut short, too long or has a NUL in it");
+        return err_set(err, "an entry whose name is cut off, too long or contains a NUL");
     entry->path = reader->path;
     entry->target = reader->target;
     return check(entry, err) < 0 ? -1 : 1;
@@ -41,7 +41,7 @@ static int read_header(struct entry_reader *reader, struct entry *entry, size_t 
     const unsigned char *at = reader->at;
 
     if (reader->left < ENTRY_HEADER_BYTES)
-        return err_set(err, "an entry that is cut short");
+        return err_set(err, "an entry that is cut off");
     *entry = (struct entry){
         .type = at[0],
         .mode = get_u32(at + 4),
@@ -82,7 +82,7 @@ static int check(const struct entry *entry, struct error *err)
     if (entry->mode > 07777 || entry->mtime.tv_nsec >= NS_PER_S || entry->size > INT64_MAX ||
         (entry->type != ENTRY_FILE && entry->size > 0) ||
         (entry->type != ENTRY_LINK && entry->target[0] != '\0'))
-        return err_set(err, "an entry with mode, size, time or target that cannot be");
+        return err_set(err, "an entry with an impossible mode, size, time or target");
     if (fault == NULL && entry->type == ENTRY_LINK)
         fault = entry_target_fault(entry->path, entry->target);
     if (fault != NULL)
@@ -123,7 +123,7 @@ const char *entry_path_fault(const char *path)
     for (;; name += size + 1) {
         size = strcspn(name, "/");
         if (size == 0)
-            return "an empty name between two '/', or behind one";
+            return "an empty name between two '/' or after one";
         if (size > ENTRY_NAME_MAX)
             return "a name of more than 255 bytes";
         if (is_dots(name, size, 1) || is_dots(name, size, 2))
@@ -145,11 +145,11 @@ const char *entry_target_fault(const char *path, const char *target)
     if (strlen(target) > ENTRY_PATH_MAX)
         return "a symbolic link to a path of more than 4095 bytes";
     if (depth == 0)
-        return "a symbolic link that is no part of a tree";
+        return "a symbolic link outside a tree";
     for (; *target != '\0'; target += size + (target[size] == '/')) {
         size = strcspn(target, "/");
         if (is_dots(target, size, 2) && has_name)
-            return "a symbolic link with '..' behind a name, which may lead anywhere";
+            return "a symbolic link with '..' after a name, which may lead anywhere";
         if (is_dots(target, size, 2) && --depth == 0)
             return "a symbolic link that leaves the tree";
         if (size > 0 && !is_dots(target, size, 1) && !is_dots(target, size, 2))

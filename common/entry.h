@@ -1,14 +1,14 @@
 /* entry.h - a file, directory or symbolic link that muster bcast copies
  *
- * A tree travels as entries, each directory before what is in it. In a frame an entry is,
- * all numbers big-endian:
+ * A tree is sent as entries, each directory before its contents. In a frame an entry is, all
+ * numbers big-endian:
  *
  *     0 type: 'f', 'd', 'l' | 1..3 zero | 4..7 mode | 8..15 size of a file
  *     16..23 time it was last modified, Unix seconds | 24..27 and nanoseconds
  *     28..29 bytes of the path | 30..31 bytes of a link's target | path | target
  *
- * Both ends keep the rules about names: the sender says what it cannot send before it
- * begins, and the receiver trusts nobody.
+ * Both ends apply the rules about names: the sender reports what it cannot send before it begins,
+ * and the receiver does not trust the sender.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ENTRY_H
@@ -36,26 +36,26 @@ struct entry {
     const char     *target; /* of a link; "" for others */
 };
 
-/* Entries one after another, as a frame has them. entry points into the reader. */
+/* Reads entries one after another, as a frame contains them. entry points into the frame. */
 struct entry_reader {
     const unsigned char *at;
     size_t               left;
     char                 path[ENTRY_PATH_MAX + 1], target[ENTRY_PATH_MAX + 1];
 };
 
-/* 1: *entry is the next one; 0: there is none; -1: the sender breaks the rules. */
+/* 1: *entry is the next one; 0: there is none; -1: the sender broke the rules. */
 int entry_next(struct entry_reader *reader, struct entry *entry, struct error *err);
 
-/* Write it to at, which has room for ENTRY_BYTES_MAX; the bytes taken. */
+/* Write entry to at, which has room for ENTRY_BYTES_MAX. Returns the number of bytes. */
 size_t entry_put(unsigned char *at, const struct entry *entry);
 
-/* Why this path cannot be one of a tree, or NULL: it has to be relative, with nothing
- * empty, "." or ".." in it, and not too long. */
+/* Why path cannot be that of an entry, or NULL if it can: it must be relative, with no empty
+ * name, "." or "..", and not too long. */
 const char *entry_path_fault(const char *path);
 
-/* The same for the target of the link path: relative, with ".." only in front of
- * everything else, and not so often that it leaves the tree, which is the first name of
- * path. Every link is held to that, so no way through several of them leaves it either. */
+/* The same for the target of the link path: relative, with ".." only before all other names, and
+ * not so many that it leaves the tree, which is the first name of path. Every link obeys this, so
+ * no combination of links leaves the tree either. */
 const char *entry_target_fault(const char *path, const char *target);
 
 #endif

@@ -1,6 +1,6 @@
-/* exit_code.h - muster's own exit codes, and its agent's; the manual lists them
+/* exit_code.h - the exit codes of muster and its agent; the manual lists them
  *
- * A rank's code always passes through unchanged, 128+N for a signal.
+ * The code of a rank always passes through unchanged, 128+N for a signal.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EXIT_CODE_H

@@ -17,8 +17,8 @@
 
 #include "xalloc.h"
 
-/* Without close_range() (before Linux 5.9, or forbidden by a container) those that /proc
- * shows, since the limit may be a thousand million; without /proc the first 65536. */
+/* Without close_range() (before Linux 5.9, or forbidden by a container) close those that /proc
+ * lists, since the limit may be a thousand million; without /proc the first 65536. */
 void fd_close_from(int first)
 {
     DIR           *open_ones;
@@ -69,7 +69,7 @@ ssize_t fd_read_buffer(int fd, struct evbuffer *in, size_t most)
     ssize_t               got;
     int                   ready = 0, count, i;
 
-    /* Ask first, so that a short line does not take a long block. */
+    /* Ask for the size first, so that a short line does not occupy a long block. */
     if (ioctl(fd, FIONREAD, &ready) < 0 || ready <= 0)
         ready = 512;
     if ((size_t)ready < most)

@@ -34,7 +34,7 @@ char *file_read_at_once(const char *path, size_t max, size_t *size, struct error
     return read_file(path, false, max, size, err);
 }
 
-/* A pipe without a byte in it: its writer may only be on the way. */
+/* A pipe with nothing in it: its writer may not have started yet. */
 static char *read_file(const char *path, bool may_wait, size_t max, size_t *size,
                        struct error *err)
 {
@@ -67,11 +67,11 @@ static int open_file(const char *path, bool may_wait, struct error *err)
     if (fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
     if (may_wait)
-        fcntl(fd, F_SETFL, 0); /* from a writer that is slow */
+        fcntl(fd, F_SETFL, 0); /* wait for a slow writer */
     if (may_wait || !is_pipe(fd))
         return fd;
     close(fd);
-    return err_set(err, "%s: is a pipe, and only a file can be read here", path);
+    return err_set(err, "%s: is a pipe; only a regular file can be read here", path);
 }
 
 static bool is_pipe(int fd)

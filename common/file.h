@@ -8,14 +8,14 @@
 
 #include "err.h"
 
-/* The bytes of path ("-" is stdin; pipes are fine) and a NUL behind them;
- * caller frees. NULL with "path: why" in err, also when there are more than
- * max bytes, or a pipe has no writer for FILE_WRITER_S. */
+/* The bytes of path ("-" is stdin; pipes are allowed) and a final NUL; caller frees. NULL with
+ * "path: why" in err, also if there are more than max bytes, or a pipe has no writer for
+ * FILE_WRITER_S. */
 #define FILE_WRITER_S 10
 char *file_read(const char *path, size_t max, size_t *size, struct error *err);
 
-/* The same for what nobody has named, or is read again and again: it never waits, and a pipe
- * is an error. */
+/* The same for files that the user did not name, or that are read often: it never waits, and a
+ * pipe is an error. */
 char *file_read_at_once(const char *path, size_t max, size_t *size, struct error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* frame.h - the messages between launcher and agent
  *
- * A frame is a 16-byte header and a body of at most 1 MiB. Control bodies are
- * JSON, rank output and blobs are raw bytes. doc/PROTOCOL says which frame
- * goes when and what its body holds. All numbers are big-endian:
+ * A frame is a 16-byte header and a body of at most 1 MiB. Control bodies are JSON, rank output
+ * and blobs are raw bytes. doc/PROTOCOL says when each frame is sent and what its body contains.
+ * All numbers are big-endian:
  *
  *     0..3 body size | 4 type | 5 stream | 6..7 zero | 8..11 generation | 12..15 rank
  * SPDX-License-Identifier: Apache-2.0
@@ -18,27 +18,27 @@
 
 #include "err.h"
 
-#define FRAME_PROTOCOL     1 /* bumped whenever launcher and agent would misread each other */
+#define FRAME_PROTOCOL     1 /* to increase when an older peer would misread it */
 #define FRAME_HEADER_BYTES 16
 #define FRAME_BODY_MAX     (1u << 20)
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
 #define FRAME_RANKS_MAX    1024        /* on one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
-#define FRAME_NOISE_MAX    (256 * 1024) /* bytes of login-shell noise before the nonce */
+#define FRAME_NOISE_MAX    (256 * 1024) /* bytes of noise from the login shell before the nonce */
 
 enum frame_type {
     FRAME_HELLO = 1, /* A>L json: who and what this node is */
     FRAME_PROBE,     /* L>A json: listen, or try to connect (master.c) */
-    FRAME_PROBED,    /* A>L json: what came of it */
+    FRAME_PROBED,    /* A>L json: the result */
     FRAME_BLOB,      /* L>A raw: u32 blob id, then bytes appended to that blob */
     FRAME_PLAN,      /* L>A json: what to run here; names blobs by id */
     FRAME_READY,     /* A>L json: all checks passed, nothing started yet */
     FRAME_GO,        /* L>A empty: start the ranks */
     FRAME_STARTED,   /* A>L json: this rank runs, its pid */
     FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
-    FRAME_CREDIT,    /* L>A u32: so many more OUTPUT bytes may be sent;
-                        A>L u32: so many bytes of ENTRIES, FILE and DATA are done with */
+    FRAME_CREDIT,    /* L>A u32: this many more OUTPUT bytes may be sent;
+                        A>L u32: this many bytes of ENTRIES, FILE and DATA are processed */
     FRAME_EXIT,      /* A>L json: how this rank ended */
     FRAME_KVS,       /* A>L json: PMI puts, all local ranks in barrier;
                         L>A json: the union, barrier over */
@@ -47,23 +47,23 @@ enum frame_type {
     FRAME_STOP,      /* L>A json: TERM now, KILL after grace_s */
     FRAME_PING,      /* both  u64: sender's monotonic ns */
     FRAME_PONG,      /* both  u64 u64: the ping's, then the answerer's clock */
-    FRAME_ERROR,     /* A>L json: this node cannot go on */
+    FRAME_ERROR,     /* A>L json: this node cannot continue */
     FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */
-    FRAME_CLEAN,     /* L>A json: look for what earlier runs have left, end it */
-    FRAME_CLEANED,   /* A>L json: what there was */
+    FRAME_CLEAN,     /* L>A json: look for what earlier runs left, end it */
+    FRAME_CLEANED,   /* A>L json: what was found */
     FRAME_IDLE,      /* A>L json: how long the ranks here have done nothing */
     FRAME_STACKS,    /* L>A empty: where are they? */
-    FRAME_STACKED,   /* A>L json: there */
-    FRAME_ACK,       /* both  u64: so many bytes of your stream have come (resend_queue.h) */
-    FRAME_RECONNECT, /* L>A json: go on with a run over this connection */
-    FRAME_RESUMED,   /* A>L json: done; both go on where the other is */
+    FRAME_STACKED,   /* A>L json: their stacks */
+    FRAME_ACK,       /* both  u64: this many bytes of your stream have come (resend_queue.h) */
+    FRAME_RECONNECT, /* L>A json: continue a run over this connection */
+    FRAME_RESUMED,   /* A>L json: done; both continue where the other is */
     FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
     FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */
     FRAME_ENTRIES,   /* L>A raw: some of them (entry.h) */
-    FRAME_WANTED,    /* A>L u32 each: of these the contents must come; answers ENTRIES */
+    FRAME_WANTED,    /* A>L u32 each: send the contents of these; answers ENTRIES */
     FRAME_FILE,      /* L>A raw: u32 number, then its entry: its contents follow */
-    FRAME_DATA,      /* L>A raw: some of them; empty body: the rest does not come */
-    FRAME_FAILED,    /* A>L json: this entry cannot be had here */
+    FRAME_DATA,      /* L>A raw: some of them; empty body: the rest is not sent */
+    FRAME_FAILED,    /* A>L json: this entry could not be written here */
     FRAME_TYPE_COUNT
 };
 
@@ -84,24 +84,24 @@ const char *frame_name(enum frame_type type);
 /* Append one frame. size must be <= FRAME_BODY_MAX. */
 void frame_put(struct evbuffer *out, const struct frame *frame);
 
-/* Append only the header, for a caller that moves the body there itself. */
+/* Append only the header; the caller adds the body itself. */
 void frame_put_header(struct evbuffer *out, const struct frame *frame);
 
-/* Append a control frame and release its json. Text that JSON cannot carry
- * (not UTF-8) never comes here: such bytes go in blobs. */
+/* Append a control frame and release its json. Text that JSON cannot hold (not UTF-8) must not be
+ * in it: such bytes are sent in blobs. */
 void frame_put_json(struct evbuffer *out, enum frame_type type, uint32_t generation,
                     uint32_t rank, json_t *body);
 
-/* Look at the first frame of in. 1: *frame is filled, its body points into in
- * until frame_drop(in, frame). 0: more bytes are needed. -1: not a frame. */
+/* Look at the first frame of in. 1: *frame is filled, its body points into in until
+ * frame_drop(in, frame). 0: more bytes are needed. -1: not a frame. */
 int  frame_peek(struct evbuffer *in, struct frame *frame, struct error *err);
 void frame_drop(struct evbuffer *in, const struct frame *frame);
 
 /* The body as a JSON object; caller releases. NULL with a text in err. */
 json_t *frame_json(const struct frame *frame, struct error *err);
 
-/* A JSON string of bytes that need not be UTF-8 (a path, an error text): what
- * is not UTF-8 or is NUL becomes '?'. For texts people read, never for data. */
+/* A JSON string of bytes that need not be UTF-8 (a path, an error text): NUL and bytes that are
+ * not UTF-8 become '?'. For texts that people read, never for data. */
 json_t *json_text(const char *bytes, size_t size);
 
 void     put_u32(unsigned char *at, uint32_t value);

@@ -60,7 +60,7 @@ out:
     return rc;
 }
 
-/* "[::1]" and all that may follow it. */
+/* "[::1]" and all that follows it. */
 static bool is_address(const char *word)
 {
     size_t inside = *word == '[' ? strcspn(word, ":]") : 0;
@@ -68,7 +68,7 @@ static bool is_address(const char *word)
     return inside > 0 && word[inside] == ':';
 }
 
-/* "[1-4,7]" at *at, which is moved behind it. */
+/* "[1-4,7]" at *at, which is moved past it. */
 static int read_bracket(const char **at, struct strlist *choices, struct error *err)
 {
     const char *item = *at + 1, *close = strchr(*at, ']');
@@ -105,7 +105,7 @@ static int read_range(const char *text, size_t size, struct strlist *choices, st
     if (width == 0 || width != size)
         return err_set(err, "'%.*s' is not a number or a range such as 01-16", shown, text);
     if (high[0] == '0' && strlen(high) > 1 && strlen(high) != strlen(low))
-        return err_set(err, "'%.*s' begins and ends with different numbers of digits", shown,
+        return err_set(err, "'%.*s' begins and ends with a different number of digits", shown,
                        text);
     if (parse_number(low, 0, INT64_MAX, &first, err) < 0 ||
         parse_number(high, 0, INT64_MAX, &last, err) < 0)
@@ -119,7 +119,7 @@ static int read_range(const char *text, size_t size, struct strlist *choices, st
     return 0;
 }
 
-/* Copy the digits that text begins with. Their number; 0 also for too many. */
+/* Copy the leading digits of text. Returns their number; 0 also for too many. */
 static size_t read_digits(const char *text, char number[HOSTRANGE_DIGITS_MAX + 1])
 {
     size_t width = strspn(text, DIGITS);
@@ -194,7 +194,7 @@ char *hostrange_fold(const struct strlist *names)
     return text;
 }
 
-/* In an IPv6 address digits are not counted in tens: it stays whole. */
+/* An IPv6 address is not folded: its digits are not decimal. */
 static struct split split_name(const char *name)
 {
     struct split split = { .name = name, .prefix = (int)strlen(name) };
@@ -219,7 +219,7 @@ static struct split split_name(const char *name)
     return split;
 }
 
-/* Those that can share a bracket come to stand together, in counting order. */
+/* Names that can share a bracket are sorted next to each other, in numerical order. */
 static int compare_splits(const void *left, const void *right)
 {
     const struct split *a = left, *b = right;
@@ -271,7 +271,7 @@ static void write_group(FILE *out, const struct split *split, size_t count)
     fprintf(out, "]%s", split->suffix);
 }
 
-/* A run goes on as long as expanding it gives the same digits back. */
+/* A range continues as long as expanding it gives the same digits. */
 static bool continues(const struct split *first, const struct split *last,
                       const struct split *next)
 {

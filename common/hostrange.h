@@ -12,7 +12,7 @@
 #include "err.h"
 #include "strlist.h"
 
-#define HOSTRANGE_NAMES_MAX 65536 /* that one word may stand for */
+#define HOSTRANGE_NAMES_MAX 65536 /* that one word may expand to */
 #define HOSTRANGE_NAME_MAX 255    /* characters of a name: more than DNS allows */
 #define HOSTRANGE_BRACKETS_MAX 8
 #define HOSTRANGE_DIGITS_MAX 18 /* of a number: it fits into 63 bits */

@@ -65,7 +65,7 @@ DEFINE_LOG(log_warn, LOG_WARN)
 DEFINE_LOG(log_info, LOG_INFO)
 DEFINE_LOG(log_debug, LOG_DEBUG)
 
-/* From LOG_INFO on the time is shown as well: those lines are read as a story. */
+/* From LOG_INFO on the time is shown as well: these lines tell a story. */
 static void put(enum log_level level, const char *format, va_list ap)
 {
     char text[2048];
@@ -83,7 +83,7 @@ static void put(enum log_level level, const char *format, va_list ap)
     errno = saved;
 }
 
-/* One line to one place. */
+/* One line to one destination. */
 static void put_line(void (*to)(const char *line, size_t size), enum log_level level,
                      int with_time, const char *text)
 {
@@ -118,7 +118,7 @@ static void to_sink(const char *line, size_t size)
     if (sink_line != NULL)
         sink_line(line, size, sink_arg);
     else
-        (void)!write(STDERR_FILENO, line, size); /* nowhere left to say so */
+        (void)!write(STDERR_FILENO, line, size); /* there is no place to report this */
 }
 
 static void to_copy(const char *line, size_t size)

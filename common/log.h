@@ -1,8 +1,7 @@
-/* log.h - what muster says about itself, one line a message, on stderr
+/* log.h - muster's own messages, one line each, on stderr
  *
- * Rank output never goes through here. The level is set once at the start;
- * the launcher's output writer may take over where lines go, so that log
- * lines and rank lines do not cut into each other.
+ * Rank output never passes through here. The level is set once at the start; the output writer of
+ * the launcher may redirect the lines, so that they and lines of ranks do not split each other.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LOG_H
@@ -12,16 +11,14 @@
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* name: the program's, put before each line ("muster: "). */
+/* name: of the program, put before each line ("muster: "). */
 void log_init(const char *name, enum log_level level);
 int  log_wants(enum log_level level);
 
-/* Send whole lines (with their newline) elsewhere than to stderr; NULL: back
- * to stderr. */
+/* Send whole lines (with their newline) elsewhere; NULL: to stderr again. */
 void log_sink(void (*sink)(const char *line, size_t size, void *arg), void *arg);
 
-/* Besides, hand every line from LOG_INFO up to copy, whatever the level is; NULL
- * ends that. */
+/* Also pass every line from LOG_INFO up to copy, whatever the level is; NULL ends that. */
 void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg);
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

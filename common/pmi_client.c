@@ -46,7 +46,7 @@ int pmi_init(struct pmi *pmi, double timeout_s, struct error *err)
         env_number("PMI_RANK", 0, pmi->size - 1, &pmi->rank, err) < 0)
         return -1;
 
-    /* What we start must not hold our place in the run open. */
+    /* Processes that we start must not hold our connection open. */
     if (fcntl(pmi->fd, F_SETFD, FD_CLOEXEC) < 0)
         return err_set(err, "PMI_FD=%d: %s", pmi->fd, strerror(errno));
     return greet(pmi, err);
@@ -61,7 +61,7 @@ int pmi_put(struct pmi *pmi, const char *key, const char *value, struct error *e
     if (strlen(key) >= (size_t)pmi->key_max)
         return err_set(err, "PMI: key %s is longer than %d", key, pmi->key_max - 1);
     if (strlen(value) >= (size_t)pmi->value_max)
-        return err_set(err, "PMI: the value of %s has %zu characters, the server takes %d",
+        return err_set(err, "PMI: the value of %s has %zu characters, the server accepts %d",
                        key, strlen(value), pmi->value_max - 1);
     if (*key == '\0' || *value == '\0' || strpbrk(key, " =\n") || strpbrk(value, " \n"))
         return err_set(err, "PMI: key and value of '%s' must be words without blanks", key);
@@ -78,7 +78,7 @@ int pmi_barrier(struct pmi *pmi, struct error *err)
     if (ask(pmi, "barrier_out", answer, err, "cmd=barrier_in\n") == 0)
         return 0;
     if (pmi->timed_out)
-        err_set(err, "PMI barrier: not all %d ranks came within %g s", pmi->size,
+        err_set(err, "PMI barrier: not all %d ranks arrived within %g s", pmi->size,
                 pmi->timeout_s);
     return -1;
 }
@@ -119,7 +119,7 @@ void pmi_abort(struct pmi *pmi, int code)
     char line[64];
     int  size = snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", code);
 
-    /* No answer comes, and a server that is gone has nothing left to end. */
+    /* There is no answer, and if the server is gone there is nothing left to end. */
     if (pmi->fd >= 0)
         (void)!send(pmi->fd, line, (size_t)size, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
@@ -148,7 +148,7 @@ static int greet(struct pmi *pmi, struct error *err)
             "cmd=init pmi_version=1 pmi_subversion=1\n") < 0 ||
         ask(pmi, "maxes", answer, err, "cmd=get_maxes\n") < 0)
         return -1;
-    memcpy(copy, answer, sizeof copy); /* field() cuts the line it reads */
+    memcpy(copy, answer, sizeof copy); /* field() changes the line that it reads */
     if (limit(answer, "keylen_max", &pmi->key_max, err) < 0 ||
         limit(copy, "vallen_max", &pmi->value_max, err) < 0 ||
         ask(pmi, "my_kvsname", answer, err, "cmd=get_my_kvsname\n") < 0)
@@ -172,8 +172,8 @@ static int limit(char *answer, const char *name, int *number, struct error *err)
     return 0;
 }
 
-/* Send a request and take its answer, which must be the command want and, where
- * it has an rc, rc=0. */
+/* Send a request and read its answer, which must be the command want and, if it has an rc, rc=0.
+ */
 static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
                struct error *err, const char *format, ...)
 {
@@ -215,7 +215,7 @@ static int send_line(struct pmi *pmi, const char *line, size_t size, int64_t dea
             return -1;
         n = send(pmi->fd, line, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return err_set(err, "PMI: the launcher cannot be written to: %s",
+            return err_set(err, "PMI: cannot write to the launcher: %s",
                            strerror(errno));
         if (n > 0) {
             line += n;
@@ -240,9 +240,9 @@ static int read_line(struct pmi *pmi, char line[PMI_LINE_MAX], int64_t deadline_
             return -1;
         n = read(pmi->fd, pmi->in + pmi->in_size, sizeof pmi->in - pmi->in_size);
         if (n == 0)
-            return err_set(err, "PMI: the launcher has closed the connection");
+            return err_set(err, "PMI: the launcher closed the connection");
         if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return err_set(err, "PMI: the launcher cannot be read: %s", strerror(errno));
+            return err_set(err, "PMI: cannot read from the launcher: %s", strerror(errno));
         if (n > 0)
             pmi->in_size += (size_t)n;
     }

@@ -31,7 +31,7 @@ void resend_queue_clear(struct resend_queue *queue)
     *queue = (struct resend_queue){ 0 };
 }
 
-/* Modulo 2^64: begin is 0 when they have gone. */
+/* Modulo 2^64: begin is 0 once these bytes are gone. */
 void resend_queue_count_from_here(struct resend_queue *queue)
 {
     queue->begin = 0 - (uint64_t)evbuffer_get_length(queue->bytes);
@@ -119,7 +119,7 @@ void resend_queue_put_ack(struct resend_queue *queue, uint32_t generation)
     queue->untold_frames = 0;
 }
 
-/* One that comes again with the rest of a stream says what is known already. */
+/* An ACK that is sent again with the rest of a stream says nothing new. */
 int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame, struct error *err)
 {
     if (frame->size != 8)
@@ -147,11 +147,11 @@ static int check(const struct resend_queue *queue, uint64_t position, struct err
 {
     if (position >= queue->begin && position <= furthest(queue))
         return 0;
-    return err_set(err, "%" PRIu64 " bytes of the stream are said to have come, not from %" PRIu64
-                   " to %" PRIu64, position, queue->begin, furthest(queue));
+    return err_set(err, "position %" PRIu64 " is not in the stream from %" PRIu64 " to %" PRIu64,
+                   position, queue->begin, furthest(queue));
 }
 
-/* What an earlier connection was given may come late, after a rewind that failed. */
+/* Bytes that an earlier connection took may arrive late, after a rewind that failed. */
 static uint64_t furthest(const struct resend_queue *queue)
 {
     uint64_t end = queue->begin + queue->sent;
@@ -159,7 +159,7 @@ static uint64_t furthest(const struct resend_queue *queue)
     return end > queue->end_before ? end : queue->end_before;
 }
 
-/* size bytes, which were sent, if not on this connection. */
+/* Drop size bytes, which were sent, perhaps over an earlier connection. */
 static void forget(struct resend_queue *queue, size_t size)
 {
     evbuffer_drain(queue->bytes, size);

@@ -15,7 +15,7 @@ bool runid_is(const char *id)
             (id[RUNID_BARE] == '-' && runid_is_name(id + RUNID_BARE + 1)));
 }
 
-/* Not "-x", which looks like an option where somebody types it. */
+/* Not "-x", which would look like an option on a command line. */
 bool runid_is_name(const char *name)
 {
     size_t length = strspn(name, RUNID_LETTERS);

@@ -1,9 +1,9 @@
-/* runid.h - what a run is called: when it began, and the name that its user gave it
+/* runid.h - the id of a run: the time when it began, and the name that its user gave it
  *
- *     20261120-073000-a1b2          sorts by time, and is no other run's
+ *     20261120-073000-a1b2          sorts by time, and is unique
  *     20261120-073000-a1b2-llama    with --name llama
  *
- * Ids become names of directories, control groups and sockets, so their letters are few.
+ * Ids become names of directories, control groups and sockets, so few characters are allowed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUNID_H
@@ -19,10 +19,10 @@
 
 bool runid_is(const char *id);
 
-/* May a run be named so? */
+/* Can a run have this name? */
 bool runid_is_name(const char *name);
 
-/* Two runs with one name. */
+/* Do two runs have the same name? */
 bool runid_is_namesake(const char *id, const char *other);
 
 #endif

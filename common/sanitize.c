@@ -72,7 +72,7 @@ char *sanitize_text(const char *text, size_t size)
     return made.bytes;
 }
 
-/* Most text is printable ASCII: how much of it is, up to so many columns. */
+/* Most text is printable ASCII: how many bytes are, up to that many columns. */
 static size_t plain(const char *text, size_t size, size_t columns)
 {
     size_t n = 0;
@@ -120,8 +120,8 @@ static void next_glyph(const char *text, size_t size, size_t column, struct glyp
         glyph->size = glyph->columns = (size_t)n;
 }
 
-/* Rough, and rather too wide than too narrow: a line that is cut early is no
- * harm, one that wraps cannot be erased. */
+/* A rough estimate, rather too wide than too narrow: a line that is cut early does no harm, one
+ * that wraps cannot be erased. */
 static size_t columns_of(uint32_t code)
 {
     return (code >= 0x1100 && code < 0x1160) || code >= 0x2e80 ? 2 : 1;
@@ -136,8 +136,8 @@ void sanitize_tail(const char *bytes, size_t count, char *text, size_t size)
 
     while (count > 0 && is_space(bytes[count - 1]))
         count--;
-    /* A newline may take three places for one; what then does not fit is lost
-     * at the end, so leave some room. */
+    /* A newline may take three bytes instead of one; what does not fit then is lost at the end,
+     * so leave some room. */
     if (count > size / 2) {
         at = count - size / 2;
         while (at < count && ((unsigned char)bytes[at] & 0xc0) == 0x80)
@@ -176,8 +176,8 @@ static bool is_space(char c)
     return c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-/* Length of the UTF-8 character at bytes that a terminal merely shows; 0 for
- * anything else, C1 controls (U+0080 to U+009F) included. */
+/* Length of the UTF-8 character at bytes that a terminal only displays; 0 for anything else, C1
+ * controls (U+0080 to U+009F) included. */
 static size_t shown_length(const char *bytes, size_t count)
 {
     uint32_t code;

@@ -31,9 +31,9 @@ void        env_setf(struct strlist *env, const char *name, const char *format, 
     __attribute__((format(printf, 3, 4)));
 const char *env_get(const struct strlist *env, const char *name);
 
-/* The list as one run of bytes, each string ended by NUL, as it travels in a
- * frame. pack returns a heap buffer and its size. unpack adds every string of
- * the bytes; -1 when the last one lacks its NUL. */
+/* The list as one block of bytes, each string ended by NUL, as in a frame. pack returns a heap
+ * buffer and its size. unpack adds every string of the bytes; -1 if the last one lacks its NUL.
+ */
 char *strlist_pack(const struct strlist *list, size_t *size);
 int   strlist_unpack(struct strlist *list, const char *bytes, size_t size);
 

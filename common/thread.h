@@ -1,4 +1,4 @@
-/* thread.h - a thread beside the event loop
+/* thread.h - threads beside the event loop
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_THREAD_H
@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
-/* As pthread_create(), with all signals blocked in the thread: they are the event loop's,
- * and SIGPIPE stays pending there for good. 0, or an error number. */
+/* As pthread_create(), with all signals blocked in the thread: the event loop handles them, and
+ * SIGPIPE stays pending there. 0, or an error number. */
 int thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* utf8.h - one character of a text that anybody may have written
+/* utf8.h - decoding UTF-8 from untrusted text
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_UTF8_H
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decode the first character of size > 0 bytes. Its size, or 0 when they are not UTF-8: stray
- * or missing continuation, overlong, a surrogate, beyond U+10FFFF. */
+/* Decode the first character of size > 0 bytes. Returns its size, or 0 if the bytes are not
+ * UTF-8: stray or missing continuation, overlong, a surrogate, beyond U+10FFFF. */
 size_t utf8_decode(const char *text, size_t size, uint32_t *code);
 
 #endif

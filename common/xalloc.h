@@ -1,7 +1,7 @@
 /* xalloc.h - allocation that does not fail
  *
- * These end the process with a message and 70 when memory is out, so the rest of
- * the program has no allocation error paths. Free with free().
+ * If memory is out, these functions print a message and exit with 70, so the rest of the program
+ * has no allocation error paths. Free with free().
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_XALLOC_H
@@ -9,17 +9,17 @@
 
 #include <stddef.h>
 
-/* End the process as a failed allocation does: for libraries that return NULL. */
+/* Exit as after a failed allocation: for libraries that return NULL. */
 void xalloc_die(void) __attribute__((noreturn));
 
-/* From here on libevent and jansson allocate by these too, and never return NULL for
- * want of memory. Before any other call to them. (xalloc_libs.c) */
+/* From now on libevent and jansson allocate with these too, and never return NULL for lack of
+ * memory. Call it before any other function of theirs. (xalloc_libs.c) */
 void xalloc_libraries(void);
 
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *old, size_t size);
-/* Like realloc for an array; dies on overflow of count * size. */
+/* Like realloc for an array; exits on overflow of count * size. */
 void *xreallocarray(void *old, size_t count, size_t size);
 char *xstrdup(const char *text);
 char *xstrndup(const char *text, size_t size);

@@ -1,6 +1,6 @@
-/* xalloc_libs.c - libevent and jansson allocate as we do, see xalloc.h
+/* xalloc_libs.c - libevent and jansson allocate with xalloc.h, too
  *
- * Apart from xalloc.c, which programs link that have neither library.
+ * Separate from xalloc.c, which is also linked into programs without these libraries.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -48,7 +48,7 @@ int json_file_write(const char *path, json_t *body)
     return rc;
 }
 
-/* Its reader would take a second opening for another text. */
+/* The reader of a pipe would take a second opening for another document. */
 static bool is_pipe(const char *path)
 {
     struct stat about;
@@ -56,7 +56,7 @@ static bool is_pipe(const char *path)
     return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
-/* A pipe that nobody reads is an error: the run must not wait there for a reader. */
+/* A pipe without a reader is an error: the run must not wait here for one. */
 static int write_file(const char *path, const json_t *body)
 {
     int   fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666), rc;

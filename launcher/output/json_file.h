@@ -1,4 +1,4 @@
-/* json_file.h - --json FILE
+/* json_file.h - the file that --json names
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JSON_FILE_H
@@ -8,11 +8,12 @@
 
 #include "err.h"
 
-/* Can path be written? Asked before anything is started: it shall not be found out after
- * days. NULL and "-" can. -1 with err. */
+/* Can path be written? Ask before anything is started, not after days. NULL and "-" can. -1 with
+ * err. */
 int json_file_try(const char *path, struct error *err);
 
-/* Write body to path ("-" is stdout) and release it. -1 when that failed; it was said. */
+/* Write body to path ("-" is stdout) and release it. -1 if that failed, after logging the error.
+ */
 int json_file_write(const char *path, json_t *body);
 
 #endif

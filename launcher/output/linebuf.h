@@ -1,13 +1,13 @@
 /* linebuf.h - from chunks of a byte stream to whole lines
  *
- * Two steps, so that a thread that only passes bytes on does no work per line:
- * linebuf_add finds how far a chunk brings the stream to the end of a line, and
- * holds the rest; segment_next then cuts such a run into segments.
+ * Two steps, so that a thread that only passes bytes on does no work per line: linebuf_add finds
+ * how far a chunk brings the stream to the end of a line, and holds the rest; segment_next then
+ * splits such a run into segments.
  *
- * A segment is ended by "\n", by "\r\n", or by '\r' alone (a progress bar about
- * to redraw itself). Text longer than LINEBUF_MAX is cut into pieces of that
- * size. How a stream happens to be cut into chunks never shows: a '\r' is held
- * until the byte behind it is known, and so is text of exactly LINEBUF_MAX.
+ * A segment is ended by "\n", by "\r\n", or by '\r' alone (a progress bar that will redraw
+ * itself). Text longer than LINEBUF_MAX is split into pieces of that size. The boundaries of the
+ * chunks make no difference: a '\r' is held until the next byte is known, and so is text of
+ * exactly LINEBUF_MAX.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LINEBUF_H
@@ -25,11 +25,10 @@ struct linebuf {
     struct buffer held;
 };
 
-/* Add to run (not emptied before) all segments that the chunk completes; hold
- * what is behind them. */
+/* Append to run all segments that the chunk completes; hold the rest. */
 void linebuf_add(struct linebuf *line, const char *bytes, size_t size, struct buffer *run);
 
-/* The end of the stream: add what is held, which no '\n' ends. */
+/* The end of the stream: append what is held, which no '\n' ends. */
 void linebuf_end(struct linebuf *line, struct buffer *run);
 
 void linebuf_clear(struct linebuf *line);
@@ -50,7 +49,7 @@ struct segment {
 /* A walk through a run. */
 struct segments {
     const char *at, *end;
-    const char *cr; /* the next '\r', or end: looked for once, not once a line */
+    const char *cr; /* the next '\r', or end: searched for once, not for every line */
 };
 
 void segments_start(struct segments *walk, const char *run, size_t size);

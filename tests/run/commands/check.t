@@ -91,7 +91,7 @@ ok "... is named" grep -q 'GLOO_SOCKET_IFNAME=nope0: no such interface' err
 # shellcheck disable=SC2016
 prepared '[ "$RANK" != 3 ] || exec sleep 100' -T 1
 is "a rank that never comes: 4" "$rc" 4
-ok "... is said" grep -q 'not all 4 ranks came within 1 s' err
+ok "... is said" grep -q 'not all 4 ranks arrived within 1 s' err
 ok "nothing is left" no_leftovers
 
 run muster-train check -n 1

@@ -82,7 +82,7 @@ static void test_links(void **state)
         { "top/d/l", "..", NULL },
         { "top/l", "d/x/y", NULL },
         { "top/l", "...", NULL },
-        { "l", "x", "no part of a tree" },
+        { "l", "x", "outside a tree" },
         { "top/l", "", "to nothing" },
         { "top/l", "/x", "absolute" },
         { "top/l", "..", "leaves" },
@@ -90,8 +90,8 @@ static void test_links(void **state)
         { "top/d/l", "../../x", "leaves" },
         { "top/d/l", ".././../x", "leaves" },
         { "top/d/l", "..//../x", "leaves" },
-        { "top/d/l", "x/../../../y", "behind a name" },
-        { "top/d/l", "../x/..", "behind a name" },
+        { "top/d/l", "x/../../../y", "after a name" },
+        { "top/d/l", "../x/..", "after a name" },
     };
     const char *fault;
     size_t      i;
@@ -149,20 +149,20 @@ static void test_bad_bytes(void **state)
         { 0, 0, "unknown type" },
         { 1, 1, "malformed" },
         { 3, 1, "malformed" },
-        { 6, 0x10, "cannot be" }, /* mode */
-        { 8, 0x80, "cannot be" }, /* size */
-        { 24, 0x7f, "cannot be" }, /* nanoseconds */
-        { 0, 'd', "cannot be" },   /* a directory of 5 bytes */
-        { 28, 0xff, "cut short" },
-        { 29, 4, "cut short" },
+        { 6, 0x10, "impossible" }, /* mode */
+        { 8, 0x80, "impossible" }, /* size */
+        { 24, 0x7f, "impossible" }, /* nanoseconds */
+        { 0, 'd', "impossible" },   /* a directory of 5 bytes */
+        { 28, 0xff, "cut off" },
+        { 29, 4, "cut off" },
         { 29, 0, "an empty name" },
-        { 30, 0xff, "cut short" },
+        { 30, 0xff, "cut off" },
         { 32, '/', "absolute" },
         { 33, 0, "NUL" },
         { 34, '/', "empty name" },
-        { 1, -1, "cut short" },
-        { 31, -1, "cut short" },
-        { 34, -1, "cut short" },
+        { 1, -1, "cut off" },
+        { 31, -1, "cut off" },
+        { 34, -1, "cut off" },
     };
     unsigned char *body;
     struct entry   got;

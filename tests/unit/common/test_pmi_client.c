@@ -204,7 +204,7 @@ static void test_puts_that_do_not_fit(void **state)
     assert_int_equal(pmi_init(&pmi, 5, &err), 0);
     assert_int_equal(pmi_put(&pmi, "a-key-of-16-char", "1", &err), -1);
     assert_int_equal(pmi_put(&pmi, "a", "12345678901234567890123456789012", &err), -1);
-    assert_non_null(strstr(err.text, "takes 31"));
+    assert_non_null(strstr(err.text, "accepts 31"));
     assert_int_equal(pmi_put(&pmi, "a", "two words", &err), -1);
     assert_int_equal(pmi_put(&pmi, "a", "1\ncmd=abort", &err), -1);
     assert_int_equal(pmi_put(&pmi, "a=b", "1", &err), -1);
@@ -222,7 +222,7 @@ static void test_late_barrier_says_so(void **state)
     START(steps);
     assert_int_equal(pmi_init(&pmi, 0.2, &err), 0);
     assert_int_equal(pmi_barrier(&pmi, &err), -1);
-    assert_non_null(strstr(err.text, "not all 4 ranks came"));
+    assert_non_null(strstr(err.text, "not all 4 ranks arrived"));
     assert_true(pmi.timed_out);
     end_server(&pmi);
 }

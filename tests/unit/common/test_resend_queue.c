@@ -99,8 +99,8 @@ static void test_forgets_what_it_sends_until_told_to_keep(void **state)
 static void test_sends_again_what_the_other_end_has_not(void **state)
 {
     struct resend_queue queue;
-    struct error  err;
-    size_t        again;
+    struct error        err;
+    size_t              again;
 
     (void)state;
     init_sent(&queue);
@@ -124,8 +124,8 @@ static void test_sends_again_what_the_other_end_has_not(void **state)
 static void test_what_was_on_its_way_may_come_late(void **state)
 {
     struct resend_queue queue;
-    struct error  err;
-    size_t        again;
+    struct error        err;
+    size_t              again;
 
     (void)state;
     init_sent(&queue);
@@ -142,8 +142,8 @@ static void test_what_was_on_its_way_may_come_late(void **state)
 static void test_refuses_positions_that_cannot_be(void **state)
 {
     struct resend_queue queue;
-    struct error  err;
-    size_t        again;
+    struct error        err;
+    size_t              again;
 
     (void)state;
     resend_queue_init(&queue);
@@ -157,7 +157,7 @@ static void test_refuses_positions_that_cannot_be(void **state)
     assert_int_equal(resend_queue_rewind(&queue, 3 * FRAME(1), &again, &err), -1);
     assert_int_equal(ack(&queue, FRAME(1)), 0);
     assert_int_equal(resend_queue_rewind(&queue, 0, &again, &err), -1); /* that is gone */
-    assert_non_null(strstr(err.text, "not from 17 to 34"));
+    assert_non_null(strstr(err.text, "not in the stream from 17 to 34"));
     /* An ACK of before is repeated with the stream that it is in: no harm. */
     assert_int_equal(ack(&queue, 0), 0);
     assert_int_equal(resend_queue_kept(&queue), 2 * FRAME(1));
@@ -167,9 +167,9 @@ static void test_refuses_positions_that_cannot_be(void **state)
 static void test_owes_an_ack_after_so_much(void **state)
 {
     struct resend_queue queue;
-    struct error  err;
-    struct frame  frame;
-    int           i;
+    struct error        err;
+    struct frame        frame;
+    int                 i;
 
     (void)state;
     resend_queue_init(&queue);
@@ -198,10 +198,10 @@ static void test_owes_an_ack_after_so_much(void **state)
 static void test_writes_in_pieces(void **state)
 {
     struct resend_queue queue;
-    struct evbuffer *in = evbuffer_new();
-    struct error     err;
-    size_t           again;
-    int              pair[2], i;
+    struct evbuffer    *in = evbuffer_new();
+    struct error        err;
+    size_t              again;
+    int                 pair[2], i;
 
     (void)state;
     assert_int_equal(pipe(pair), 0);
