@@ -20,11 +20,12 @@ ok "nothing is left" no_leftovers
 cat >loads.py <<'END'
 import torch
 from torch.utils.data import DataLoader, TensorDataset
-data = TensorDataset(torch.arange(1000, dtype=torch.float32))
-loader = DataLoader(data, batch_size=10, num_workers=2, persistent_workers=True)
-for epoch in range(2):
-    total = sum(batch.sum().item() for (batch,) in loader)
-print("total", total)
+if __name__ == "__main__":  # since Python 3.14 a loader process reads this file, too
+    data = TensorDataset(torch.arange(1000, dtype=torch.float32))
+    loader = DataLoader(data, batch_size=10, num_workers=2, persistent_workers=True)
+    for epoch in range(2):
+        total = sum(batch.sum().item() for (batch,) in loader)
+    print("total", total)
 END
 run muster $four loads.py
 is "loader processes that share memory with their rank: 0" "$rc" 0
