@@ -145,8 +145,8 @@ node_sshd_config() {
     # on some images.
     pam=no
     ! getent shadow "$(id -un)" 2>/dev/null | grep -q '^[^:]*:!' || pam=yes
-    # sshd takes the first value that it meets, but of this one the last.
-    echo "MaxStartups 1000"
+    # sshd takes the first value that it meets, but of this one, before OpenSSH 10, the last.
+    grep -qs '^MaxStartups' "$nodes_dir/$1/sshd_extra" || echo "MaxStartups 1000"
     [ ! -e "$nodes_dir/$1/sshd_extra" ] || cat "$nodes_dir/$1/sshd_extra"
     cat <<END
 ListenAddress $2

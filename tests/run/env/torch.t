@@ -32,13 +32,13 @@ is "loader processes that share memory with their rank: 0" "$rc" 0
 ok "... every rank got all of it" test "$(grep -c 'total 499500.0' out)" = 4
 ok "... nothing is left" no_leftovers
 cat >dies.py <<'END'
-import os
+import time
 import torch.distributed as dist
 dist.init_process_group("gloo")
 dist.barrier()
 if dist.get_rank() == 3:
     raise ValueError("rank 3 has had enough")
-dist.barrier()
+time.sleep(100)  # in a barrier it would fail of the lost connection, and could end before rank 3
 END
 run muster --grace 5 $four dies.py
 is "a rank that raises ends the run: 1" "$rc" 1
