@@ -216,10 +216,8 @@ static int find_hosts(const struct options *options, struct hostlist *hosts, cha
         return err_set(err, "hostfile %s: %s; use -H or --hosts for a list of hosts",
                        options->hostfile, strerror(errno));
     if (options->hostfile_given)
-        log_warn("hostfile %s: %s; running on this machine alone", options->hostfile,
-                 strerror(errno));
-    else
-        log_info("no hostfile (%s): running on this machine alone", options->hostfile);
+        return err_set(err, "hostfile %s: %s", options->hostfile, strerror(errno));
+    log_info("no hostfile (%s): running on this machine alone", options->hostfile);
     return local_hosts(options, environ, hosts, include, err);
 }
 

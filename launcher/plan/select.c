@@ -66,6 +66,11 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
         err_set(err, "--exclude %.256s leaves no slot to run on", filter);
         goto out;
     }
+    if (rules->num_nodes > 0 && (size_t)rules->num_nodes > selection->count) {
+        err_set(err, "--num_nodes %d: there %s only %zu", rules->num_nodes,
+                selection->count == 1 ? "is" : "are", selection->count);
+        goto out;
+    }
     if (rules->num_nodes > 0)
         limit_nodes(selection, (size_t)rules->num_nodes);
     if (rules->num_gpus > 0)
@@ -103,6 +108,9 @@ static int check_rules(const struct select_rules *rules, struct error *err)
         return err_set(err, "--%s cannot be used together with --%s",
                        is_given(rules->include) ? "include" : "exclude",
                        rules->num_nodes >= 0 ? "num_nodes" : "num_gpus");
+    if (rules->num_nodes == 0 || rules->num_gpus == 0)
+        return err_set(err, "--%s 0 leaves nothing to run on",
+                       rules->num_nodes == 0 ? "num_nodes" : "num_gpus");
     if (rules->num_gpus > HOST_SLOTS_MAX)
         return err_set(err, "--num_gpus %d: more than %d", rules->num_gpus, HOST_SLOTS_MAX);
     return 0;
@@ -264,7 +272,6 @@ static int limit_ranks(struct selection *selection, int count, struct error *err
     return 0;
 }
 
-/* More than there are means all, without a warning, as in DeepSpeed. */
 static void limit_nodes(struct selection *selection, size_t count)
 {
     while (selection->count > count)

@@ -40,10 +40,12 @@ is "a list of hosts is no hostfile" "$(plan --host te1:2,te2:2 train.py)" "exit 
 is "more ranks than a node can have" "$(hostfile 'te1 slots=1\nte2 slots=1025\n')" "exit 2"
 ok "... names file and line" grep -q 'hosts:2: te2: 1025 ranks are more than the 1024' err
 is "... fewer are fine" "$(plan --hostfile=hosts -np 3 train.py)" "te1:0 te2:0,1"
-is "... by another way" "$(plan --hostfile=none -np 1048576 train.py)" "exit 2"
+is "... by another way" "$(plan -np 1048576 train.py)" "exit 2"
 is "... or in all" "$(plan -H 'te[1-1025]:1024' train.py)" "exit 2"
 ok "... names the host" grep -q 'te1025: with its 1024 ranks the run has more than the maximum of 1048576' err
-is "no hostfile: this machine" "$(plan --hostfile=none --num_gpus=2 train.py)" "localhost:0,1"
+is "no hostfile: this machine" "$(plan --num_gpus=2 train.py)" "localhost:0,1"
+is "one that is named must exist" "$(plan --hostfile=none train.py)" "exit 65"
+ok "... and is named" grep -q 'hostfile none: No such file' err
 is "-H as horovodrun" "$(plan -H te1:2,te2:1 train.py)" "te1:0,1 te2:0"
 is "-H with a range" "$(plan -H 'node[1-3]:1' train.py)" "node1:0 node2:0 node3:0"
 is "-H as deepspeed: a file" "$(plan -H ./pool train.py)" "worker-0:0,1,2,3 worker-1:0,1,2,3"
@@ -68,7 +70,11 @@ for bad in '-i worker-1:9' '-i jeff' '-i jeff:0' '-e jeff' '-e worker-1:4' '-e w
     is "refused: $bad" "$(filter $bad)" "exit 2"
 done
 is "num_nodes" "$(filter --num_nodes 1)" "worker-0:0,1,2,3"
-is "num_nodes is clamped" "$(filter --num_nodes=9)" "$all"
+is "more nodes than there are" "$(filter --num_nodes=9)" "exit 2"
+ok "... says how many there are" grep -q -- '--num_nodes 9: there are only 2' err
+is "no nodes" "$(filter --num_nodes=0)" "exit 2"
+is "no GPUs" "$(filter --num_gpus=0)" "exit 2"
+ok "... says so" grep -q -- '--num_gpus 0 leaves nothing to run on' err
 is "num_gpus replaces the slots" "$(filter --num_gpus=2)" "worker-0:0,1 worker-1:0,1"
 is "num_accelerators is the same" "$(filter --num_accelerators=1)" "worker-0:0 worker-1:0"
 is "-np takes the first slots" "$(filter -np 5)" "worker-0:0,1,2,3 worker-1:0"

@@ -154,10 +154,10 @@ static void numbers(void **state)
     } row[] = {
         { 1, -1, -1, "a:0,1" },
         { 2, -1, -1, "a:0,1 b:0,1,2,3" },
-        { 9, -1, -1, "a:0,1 b:0,1,2,3 c:0" }, /* as many as there are */
-        { 0, -1, -1, "a:0,1 b:0,1,2,3 c:0" },
+        { 9, -1, -1, "error: --num_nodes 9: there are only 3" },
+        { 0, -1, -1, "error: --num_nodes 0 leaves nothing to run on" },
         { -1, 2, -1, "a:0,1 b:0,1 c:0,1" }, /* c has but one: replaced all the same */
-        { -1, 0, -1, "a:0,1 b:0,1,2,3 c:0" },
+        { -1, 0, -1, "error: --num_gpus 0 leaves nothing to run on" },
         { 1, 4, -1, "a:0,1,2,3" },
         { -1, 4097, -1, "error: --num_gpus 4097: more than 4096" },
         { -1, -1, 1, "a:0" },
@@ -202,7 +202,7 @@ static void together(void **state)
           "error: --include and --exclude cannot be used together" },
         { { "worker-0", "", 1, -1, -1 },
           "error: --include cannot be used together with --num_nodes" },
-        { { "worker-0", "", 0, -1, -1 }, /* changes nothing, is given all the same */
+        { { "worker-0", "", 0, -1, -1 }, /* an error by itself, too */
           "error: --include cannot be used together with --num_nodes" },
         { { "", "worker-0", -1, 0, -1 },
           "error: --exclude cannot be used together with --num_gpus" },
