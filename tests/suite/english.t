@@ -14,7 +14,7 @@ st(and|ands|ood|anding) still                   | hangs, stalls, does nothing
 for so long                                     | for this long
 go(es)? for each|that goes for                  | applies to
 all the same                                    | even so, anyway
-nobody (takes|reads)                            | the reader has stalled
+nobody takes                                    | the reader has stalled
 does not confirm                                | could not verify
 he|him|his|himself                              | the reader, the user, they
 so many [a-zA-Z ]*(at once|more)                | at most this many
@@ -45,7 +45,7 @@ strays|litter[a-z_]*|errands?                  | orphans, stale files, node_job
 sweep|sweeps|sweeping|swept                    | clean up, cleaned up
 keepers?|grumbles?|[a-z_]*_news|news_[a-z]+    | guard, stderr_text, events
 (its|the|a|each) brief|brief_[a-z]+            | plan, plan_encode
-kept_[a-z_]+|replay(_[a-z]+)?|nodeplan[a-z_]*  | history, resend_queue, node_plan
+kept_(run|list|find|state)[a-z_]*|replay(_[a-z]+)?|nodeplan[a-z_]*  | history, resend_queue, node_plan
 (intake|incoming)(_[a-z]+)?|struct beneath|beneath_[a-z]+ | agent_frames, safe_openat
 (silence|gap|view|visible|printable|foreign|orders)_[a-z]+ | liveness, unreachable_pairs, rank_labels, sanitize, other_launchers, launcher_frames
 END
@@ -174,21 +174,9 @@ not_yet() {
     cat <<'END'
 example settings and hostfile: phrases
 example settings and hostfile: stiff
-comments of agent/copy
-comments of agent/guard
 comments of agent/plan
 comments of agent/rank
-messages of agent/session
-messages of agent/session, too
-comments of common
-comments of launcher/commands
-messages of launcher/commands, too
-comments of launcher/history
-comments of launcher/node
-comments of launcher/run
-messages of launcher/run
 messages of trainer/check
-no old word
 END
 }
 

@@ -33,7 +33,7 @@ comments() {
 
 is "README and HACKING name paths that exist" "$(cat README HACKING tests/*/README | no_paths)" ""
 is "and sources" "$(cat README HACKING doc/PROTOCOL | no_sources)" ""
-is "so do comments" "$(comments agent common trainer | no_sources)" ""
+is "so do comments" "$(comments agent common launcher trainer tests | no_sources)" ""
 is "a path that leads nowhere is found" "$(echo "see agent/none/such.c and such.c." | no_paths)" "agent/none/such.c"
 is "and a source" "$(echo "see agent/none/such.c, such.c" | no_sources)" "such.c"
 
