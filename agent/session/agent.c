@@ -33,7 +33,7 @@ static void          session_end_cb(evutil_socket_t signal_number, short what, v
 
 int agent_run(const char *nonce)
 {
-    struct agent agent = { 0 };
+    struct agent agent = { .guard.fd = -1, .reconnect.relay_fd = -1 };
     bool         in_order;
 
     open_all(&agent, nonce);
@@ -86,7 +86,6 @@ static void open_all(struct agent *agent, const char *nonce)
 {
     static const struct link_ops ops = { launcher_frames_take, room_cb, reconnect_cut, lost_cb };
 
-    agent->guard.fd = agent->reconnect.relay_fd = -1;
     open_base(agent);
     startup_open(agent);
     agent->on_term = catch_signal(agent, SIGTERM);
