@@ -172,15 +172,12 @@ hits() {
 # Claims about texts that are still being rewritten.
 not_yet() {
     cat <<'END'
-example settings and hostfile: phrases
-example settings and hostfile: stiff
 comments of agent/copy
 comments of agent/guard
 comments of agent/plan
 comments of agent/rank
 messages of agent/session
 messages of agent/session, too
-comments of common
 comments of launcher/commands
 messages of launcher/commands, too
 comments of launcher/history
