@@ -7,8 +7,8 @@
  *     16..23 time it was last modified, Unix seconds | 24..27 and nanoseconds
  *     28..29 bytes of the path | 30..31 bytes of a link's target | path | target
  *
- * Both ends apply the rules about names: the sender reports what it cannot send before it begins,
- * and the receiver does not trust the sender.
+ * Both ends apply the rules about names: the sender reports what it cannot send before it
+ * begins, and the receiver does not trust the sender.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ENTRY_H
@@ -53,9 +53,9 @@ size_t entry_put(unsigned char *at, const struct entry *entry);
  * name, "." or "..", and not too long. */
 const char *entry_path_fault(const char *path);
 
-/* The same for the target of the link path: relative, with ".." only before all other names, and
- * not so many that it leaves the tree, which is the first name of path. Every link obeys this, so
- * no combination of links leaves the tree either. */
+/* The same for the target of the link path: relative, with ".." only before all other names,
+ * and not so many that it leaves the tree, which is the first name of path. Every link obeys
+ * this, so no combination of links leaves the tree either. */
 const char *entry_target_fault(const char *path, const char *target);
 
 #endif

@@ -10,8 +10,8 @@
 
 #include <event2/buffer.h>
 
-/* Close every descriptor from first on: descriptors that leaked into this process must not reach
- * the ranks. */
+/* Close every descriptor from first on: descriptors that leaked into this process must not
+ * reach the ranks. */
 void fd_close_from(int first);
 
 /* 0, or -1 with errno. */
@@ -21,8 +21,8 @@ int fd_set_nonblock(int fd);
  * failed, with errno. */
 size_t fd_write_all(int fd, const void *bytes, size_t size);
 
-/* Append to in what fd has ready, at most `most` bytes, in one read. Returns the number of bytes;
- * 0 at the end; -1 with errno (EAGAIN: nothing there now). */
+/* Append to in what fd has ready, at most `most` bytes, in one read. Returns the number of
+ * bytes; 0 at the end; -1 with errno (EAGAIN: nothing there now). */
 ssize_t fd_read_buffer(int fd, struct evbuffer *in, size_t most);
 
 /* Read a small file (of /proc, /sys) into text, always ended by NUL and cut off if too long.

@@ -1,8 +1,8 @@
 /* frame.h - the messages between launcher and agent
  *
  * A frame is a 16-byte header and a body of at most 1 MiB. Control bodies are JSON, rank output
- * and blobs are raw bytes. doc/PROTOCOL says when each frame is sent and what its body contains.
- * All numbers are big-endian:
+ * and blobs are raw bytes. doc/PROTOCOL says when each frame is sent and what its body
+ * contains. All numbers are big-endian:
  *
  *     0..3 body size | 4 type | 5 stream | 6..7 zero | 8..11 generation | 12..15 rank
  * SPDX-License-Identifier: Apache-2.0
@@ -87,8 +87,8 @@ void frame_put(struct evbuffer *out, const struct frame *frame);
 /* Append only the header; the caller adds the body itself. */
 void frame_put_header(struct evbuffer *out, const struct frame *frame);
 
-/* Append a control frame and release its json. Text that JSON cannot hold (not UTF-8) must not be
- * in it: such bytes are sent in blobs. */
+/* Append a control frame and release its json. Text that JSON cannot hold (not UTF-8) must not
+ * be in it: such bytes are sent in blobs. */
 void frame_put_json(struct evbuffer *out, enum frame_type type, uint32_t generation,
                     uint32_t rank, json_t *body);
 

@@ -1,7 +1,8 @@
 /* log.h - muster's own messages, one line each, on stderr
  *
- * Rank output never passes through here. The level is set once at the start; the output writer of
- * the launcher may redirect the lines, so that they and lines of ranks do not split each other.
+ * Rank output never passes through here. The level is set once at the start; the output writer
+ * of the launcher may redirect the lines, so that they and lines of ranks do not split each
+ * other.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LOG_H

@@ -172,8 +172,8 @@ static int limit(char *answer, const char *name, int *number, struct error *err)
     return 0;
 }
 
-/* Send a request and read its answer, which must be the command want and, if it has an rc, rc=0.
- */
+/* Send a request and read its answer, which must be the command want and, if it has an rc,
+ * rc=0. */
 static int ask(struct pmi *pmi, const char *want, char answer[PMI_LINE_MAX],
                struct error *err, const char *format, ...)
 {
@@ -274,7 +274,7 @@ static int wait_for(struct pmi *pmi, short what, int64_t deadline_ns, struct err
     return 0;
 }
 
-/* The value of name in "a=1 name=2 b=3", or NULL. Puts a NUL behind it. */
+/* The value of name in "a=1 name=2 b=3", or NULL. Puts a NUL after it. */
 static const char *field(char *line, const char *name)
 {
     size_t size = strlen(name);

@@ -1,9 +1,9 @@
 /* pmi_client.h - the key-value exchange offered by the launcher that started this process
  *
- * Speaks PMI-1, the plain-text protocol of MPICH's process managers, on the descriptor in PMI_FD:
- * muster answers it, and so does mpirun.mpich. Ranks store short texts under names, meet in a
- * barrier, and get what the others have stored. Nothing listens on a port, and no rank needs an
- * address.
+ * Speaks PMI-1, the plain-text protocol of MPICH's process managers, on the descriptor in
+ * PMI_FD: muster answers it, and so does mpirun.mpich. Ranks store short texts under names,
+ * meet in a barrier, and get what the others have stored. Nothing listens on a port, and no
+ * rank needs an address.
  *
  * A program that no launcher started is alone: rank 0 of 1.
  * SPDX-License-Identifier: Apache-2.0
@@ -30,8 +30,8 @@ struct pmi {
     size_t in_size;
 };
 
-/* Read PMI_FD, PMI_RANK and PMI_SIZE and greet the server. Each of these functions returns 0, or
- * -1 with the reason in err; after a failure only call pmi_abort() and exit. */
+/* Read PMI_FD, PMI_RANK and PMI_SIZE and greet the server. Each of these functions returns 0,
+ * or -1 with the reason in err; after a failure only call pmi_abort() and exit. */
 int pmi_init(struct pmi *pmi, double timeout_s, struct error *err);
 
 /* Key and value must not contain blanks: use hex_encode() for what may. */

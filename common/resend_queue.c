@@ -132,7 +132,8 @@ int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame,
     return 0;
 }
 
-int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again, struct error *err)
+int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again,
+                        struct error *err)
 {
     if (check(queue, position, err) < 0)
         return -1;

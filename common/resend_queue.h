@@ -59,9 +59,10 @@ void resend_queue_put_ack(struct resend_queue *queue, uint32_t generation);
  * were never sent. */
 int resend_queue_take_ack(struct resend_queue *queue, const struct frame *frame, struct error *err);
 
-/* The other end has our stream up to position, and nothing after it: continue from there. *again:
- * number of bytes that will be sent again. -1 if there never were so many, or they were
+/* The other end has our stream up to position, and nothing after it: continue from there.
+ * *again: number of bytes that will be sent again. -1 if there never were so many, or they were
  * acknowledged long ago. */
-int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again, struct error *err);
+int resend_queue_rewind(struct resend_queue *queue, uint64_t position, size_t *again,
+                        struct error *err);
 
 #endif

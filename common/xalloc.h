@@ -1,7 +1,7 @@
 /* xalloc.h - allocation that does not fail
  *
- * If memory is out, these functions print a message and exit with 70, so the rest of the program
- * has no allocation error paths. Free with free().
+ * If memory is out, these functions print a message and exit with 70, so the rest of the
+ * program has no allocation error paths. Free with free().
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_XALLOC_H

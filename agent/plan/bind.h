@@ -28,7 +28,7 @@ struct binding {
     int         each; /* units a rank: OMP_NUM_THREADS */
     int         ranks;
     size_t      mask_size; /* bytes of a mask */
-    cpu_set_t **mask;      /* one a rank, for sched_setaffinity() */
+    cpu_set_t **mask;      /* one per rank, for sched_setaffinity() */
 };
 
 /* Deal cores out. list: "" or DeepSpeed's "0,2-4,6" of CPU numbers. slot[i] is

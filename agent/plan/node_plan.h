@@ -28,7 +28,7 @@ struct node_plan_rank {
 
 struct node_plan {
     char          *run_id;
-    bool           is_exec;  /* one command a node instead of a job */
+    bool           is_exec;  /* one command per node instead of a job */
     bool           no_pidns; /* the ranks see all processes, as with is_exec */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;

@@ -6,7 +6,7 @@
  * A thread creates, writes and closes it: a file system that hangs does not delay anything
  * else. Bytes that are not written yet wait here, up to a bound. At the bound the rank
  * waits for its file as long as that makes progress; if it makes none, further output is
- * left out and counted. So is output that a full disk does not take: neither stops a
+ * left out and counted. Output that a full disk refuses is counted, too: neither stops a
  * training.
  * SPDX-License-Identifier: Apache-2.0
  */

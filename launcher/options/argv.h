@@ -2,8 +2,8 @@
  *
  * Words become settings in the order in which they were typed; they are applied later, over
  * muster.conf and the environment. The rules are those of Python's argparse, as DeepSpeed uses
- * it: options end at the first word that is not an option, "--x=v" and "--x v" are the same, and
- * a unique prefix is enough.
+ * it: options end at the first word that is not an option, "--x=v" and "--x v" are the same,
+ * and a unique prefix is enough.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ARGV_H

@@ -52,7 +52,7 @@ int conf_read(const char *path, bool must_exist, struct options *options, struct
     if (text == NULL)
         return -1;
     rc = strlen(text) == size ? conf_parse(path, text, options, err)
-                              : err_set(err, "%s: contains a NUL byte; this is not a text file", path);
+                              : err_set(err, "%s: contains a NUL byte; not a text file", path);
     free(text);
     return rc;
 }
@@ -67,7 +67,8 @@ int conf_parse(const char *name, const char *text, struct options *options, stru
     line = ini_parse_stream(read_line, &conf, take_setting, &conf);
     if (line < 0)
         xalloc_die();
-    /* What inih itself could not read, unless take_setting() or read_line() stopped it before. */
+    /* What inih itself could not read, unless take_setting() or read_line() stopped it before.
+     */
     if (line > 0 && (conf.failed_line == 0 || line < conf.failed_line))
         return err_set(err, "%s:%d: this is neither " CONF_SECTION " nor 'name = value'", name,
                        line);
@@ -101,8 +102,8 @@ static char *read_line(char *into, int room, void *arg)
         return NULL;
     }
     if (length > most) {
-        err_set(conf->err, "%s:%d: the line has %zu bytes, but the installed inih reads at most %zu; "
-                "put long variables into a file and name it with env-file",
+        err_set(conf->err, "%s:%d: the line has %zu bytes, but the installed inih reads at "
+                "most %zu; put long variables into a file and name it with env-file",
                 conf->name, conf->line, length, most);
         conf->failed_line = conf->line;
         return NULL;

@@ -1,8 +1,8 @@
 /* option_table.h - the only list of settings, one row each
  *
- * A row says what a setting is called, how text becomes its value, which subcommands take it and
- * what --help prints. Command line, muster.conf, environment, defaults, --help and completion all
- * read this table.
+ * A row says what a setting is called, how text becomes its value, which subcommands take it
+ * and what --help prints. Command line, muster.conf, environment, defaults, --help and
+ * completion all read this table.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPTION_TABLE_H

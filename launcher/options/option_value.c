@@ -193,8 +193,8 @@ int set_launcher(struct options *options, const struct option_row *row,
                    "included; leave --launcher out", value);
 }
 
-/* DeepSpeed passes these to pdsh. Accept those that muster has under another name and refuse the
- * others, rather than ignore them. */
+/* DeepSpeed passes these to pdsh. Accept those that muster has under another name and refuse
+ * the others, rather than ignore them. */
 int set_launcher_args(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {

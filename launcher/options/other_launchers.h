@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-/* "torchrun's; write --num_gpus=N" for nproc_per_node or nproc-per-node, without leading dashes;
- * NULL if no launcher that we know has such an option. A single letter means "-x". */
+/* "torchrun's; write --num_gpus=N" for nproc_per_node or nproc-per-node, without leading
+ * dashes; NULL if no launcher that we know has such an option. A single letter means "-x". */
 const char *other_launchers_hint(const char *name, size_t length);
 
 #endif

@@ -1,15 +1,15 @@
 /* display.h - what lines of many streams look like in one terminal, pipe or file
  *
- * Does no I/O: turns runs of segments into the bytes to be written, and remembers what is on the
- * line of the cursor. No line of one stream ever joins one of another.
+ * Does no I/O: turns runs of segments into the bytes to be written, and remembers what is on
+ * the line of the cursor. No line of one stream ever joins one of another.
  *
  * On a terminal, what ends in '\r' is transient: one line, cut to the width, which the next
  * output replaces; so are muster's progress line and text that its rank has not ended yet. Text
  * is sanitized (sanitize.h).
  *
  * Elsewhere '\r' is passed on, so that progress bars also work with `| tee log`; output of
- * another stream begins on a new line. Without label and time the bytes of a stream are otherwise
- * passed on unchanged.
+ * another stream begins on a new line. Without label and time the bytes of a stream are
+ * otherwise passed on unchanged.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DISPLAY_H
@@ -41,8 +41,8 @@ struct display {
     const struct source *open;  /* not a terminal: the stream that wrote after the last '\n' */
     time_t second;              /* the second that clock shows */
     char   clock[16];
-    /* Empties out between two lines, so that a run of many short lines with a long label does not
-     * grow; NULL: never. */
+    /* Empties out between two lines, so that a run of many short lines with a long label does
+     * not grow; NULL: never. */
     void (*full)(struct buffer *out, void *arg);
     void  *arg;
 };

@@ -8,12 +8,12 @@
 
 #include "err.h"
 
-/* Can path be written? Ask before anything is started, not after days. NULL and "-" can. -1 with
- * err. */
+/* Can path be written? Ask before anything is started, not after days. NULL and "-" can. -1
+ * with err. */
 int json_file_try(const char *path, struct error *err);
 
-/* Write body to path ("-" is stdout) and release it. -1 if that failed, after logging the error.
- */
+/* Write body to path ("-" is stdout) and release it. -1 if that failed, after logging the
+ * error. */
 int json_file_write(const char *path, json_t *body);
 
 #endif

@@ -1,12 +1,12 @@
 /* linebuf.h - from chunks of a byte stream to whole lines
  *
- * Two steps, so that a thread that only passes bytes on does no work per line: linebuf_add finds
- * how far a chunk brings the stream to the end of a line, and holds the rest; segment_next then
- * splits such a run into segments.
+ * Two steps, so that a thread that only passes bytes on does no work per line: linebuf_add
+ * finds how far a chunk brings the stream to the end of a line, and holds the rest;
+ * segment_next then splits such a run into segments.
  *
  * A segment is ended by "\n", by "\r\n", or by '\r' alone (a progress bar that will redraw
- * itself). Text longer than LINEBUF_MAX is split into pieces of that size. The boundaries of the
- * chunks make no difference: a '\r' is held until the next byte is known, and so is text of
+ * itself). Text longer than LINEBUF_MAX is split into pieces of that size. The boundaries of
+ * the chunks make no difference: a '\r' is held until the next byte is known, and so is text of
  * exactly LINEBUF_MAX.
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -27,8 +27,8 @@ void mailbox_add_node(struct mailbox *mailbox, size_t node);
 void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
 void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
 
-/* Deliver failures at once: for the end, when the threads are gone and no node waits for credit.
- */
+/* Deliver failures at once: for the end, when the threads are gone and no node waits for
+ * credit. */
 void mailbox_settle(struct mailbox *mailbox);
 
 #endif

@@ -389,9 +389,9 @@ static void clear_folded(struct output *output, bool is_stderr)
 
 /* --- to the writer ---------------------------------------------------------- */
 
-/* charge: credit that is given back once this is written. What the linebuf holds is charged with
- * the lines before it, or given back at once: otherwise unfinished lines could use up all credit,
- * and their ends would never come. */
+/* charge: credit that is given back once this is written. What the linebuf holds is charged
+ * with the lines before it, or given back at once: otherwise unfinished lines could use up all
+ * credit, and their ends would never come. */
 static void show_bytes(struct output *output, struct rank_output *rank, bool is_stderr,
                        const char *bytes, size_t size, size_t charge)
 {
@@ -431,8 +431,8 @@ static void queue(struct output *output, struct rank_output *rank, bool is_stder
     writer_add(output->writer[is_stderr], &rank->stream[is_stderr].source, run, charge);
 }
 
-/* True if the reader is too far behind and a file has what it misses. Then it first catches up by
- * half, so that there are few gaps. */
+/* True if the reader is too far behind and a file has what it misses. Then it first catches up
+ * by half, so that there are few gaps. */
 static bool must_skip(const struct output *output, const struct rank_output *rank,
                       bool is_stderr)
 {
@@ -442,8 +442,8 @@ static bool must_skip(const struct output *output, const struct rank_output *ran
            writer_waiting(output->writer[is_stderr]) > limit;
 }
 
-/* The end of a stream: its unfinished line, and the last note about skipped bytes. The last state
- * of a progress bar becomes a line, except where bytes are passed on unchanged. */
+/* The end of a stream: its unfinished line, and the last note about skipped bytes. The last
+ * state of a progress bar becomes a line, except where bytes are passed on unchanged. */
 static void show_rest(struct output *output, struct rank_output *rank, bool is_stderr)
 {
     struct stream *stream = &rank->stream[is_stderr];

@@ -1,11 +1,11 @@
 /* output.h - rank output on its way to the user's terminal or pipe
  *
  * Takes bytes by rank and stream, joins them into whole lines (linebuf.h) and passes those to
- * writer threads that own stdout and stderr (writer.h): a slow reader blocks only them. display.h
- * decides what lines look like, with labels, times and bars. Memory is bounded: the launcher
- * gives agents credit only for bytes that have been written (ops->consumed), so the queue is at
- * most the sum of all credits; the rest is OUTPUT_HELD_MAX or OUTPUT_FOLD_MAX, and 16 KiB per
- * rank for its last lines.
+ * writer threads that own stdout and stderr (writer.h): a slow reader blocks only them.
+ * display.h decides what lines look like, with labels, times and bars. Memory is bounded: the
+ * launcher gives agents credit only for bytes that have been written (ops->consumed), so the
+ * queue is at most the sum of all credits; the rest is OUTPUT_HELD_MAX or OUTPUT_FOLD_MAX, and
+ * 16 KiB per rank for its last lines.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OUTPUT_H
@@ -38,8 +38,8 @@ struct output_ops {
     /* bytes of the node have left memory; give it that much credit. Called from the event loop.
      */
     void (*consumed)(size_t node, size_t bytes, void *arg);
-    /* Writing failed permanently (errno; ETIMEDOUT: the reader was given up): from here on bytes
-     * are dropped and counted. */
+    /* Writing failed permanently (errno; ETIMEDOUT: the reader was given up): from here on
+     * bytes are dropped and counted. */
     void (*failed)(bool is_stderr, int error, void *arg);
 };
 
@@ -50,9 +50,9 @@ const char *output_error_words(int error);
 struct output *output_new(struct event_base *base, const struct output_settings *settings,
                           const struct output_ops *ops, void *arg);
 
-/* Call this before bytes of a rank come: its node, what to print before each of its lines ("te1:
- * ", "[3] ", "" for nothing) and, with may_skip, the file to refer to. shown false: its lines are
- * not printed, only held for output_tail(). */
+/* Call this before bytes of a rank come: its node, what to print before each of its lines
+ * ("te1: ", "[3] ", "" for nothing) and, with may_skip, the file to refer to. shown false: its
+ * lines are not printed, only held for output_tail(). */
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file);
 
@@ -61,8 +61,8 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
                   const void *bytes, size_t size);
 void output_end(struct output *output, int rank, enum frame_stream stream);
 
-/* Whole lines of muster's own (log_sink), from any thread: they never split a line of a rank and
- * do not wait for those in the queue. */
+/* Whole lines of muster's own (log_sink), from any thread: they never split a line of a rank
+ * and do not wait for those in the queue. */
 void output_own(struct output *output, const char *line, size_t size);
 /* The progress line, if stderr is a terminal; "" or NULL removes it. */
 void output_progress(struct output *output, const char *text);
@@ -75,8 +75,8 @@ void output_tail(const struct output *output, int rank, struct strlist *lines);
 /* Bytes in memory that wait for the writer. */
 size_t output_waiting(const struct output *output);
 
-/* A stalled reader holds up the nodes, which wait for credit. The first returns for how long the
- * slower of both readers has taken nothing, or 0; the second gives up those that have taken
+/* A stalled reader holds up the nodes, which wait for credit. The first returns for how long
+ * the slower of both readers has taken nothing, or 0; the second gives up those that have taken
  * nothing for patience_s. */
 double output_stuck_s(const struct output *output);
 void   output_give_up(struct output *output, double patience_s);

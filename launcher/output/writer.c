@@ -1,8 +1,8 @@
 /* writer.c - see writer.h
  *
  * The lock guards the queue and all that both threads use. The thread holds it to take a batch
- * and to release it, never while it formats or writes. It can be cancelled in write() and poll()
- * only: so a reader that never reads can be given up.
+ * and to release it, never while it formats or writes. It can be cancelled in write() and
+ * poll() only: so a reader that never reads can be given up.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

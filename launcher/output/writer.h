@@ -1,9 +1,10 @@
 /* writer.h - the thread that writes to one terminal, pipe or file
  *
- * Runs of whole lines queue here; the thread turns them into bytes (display.h) and writes them in
- * batches. It may block as long as the reader does: only writer_finish() waits for it. stdout and
- * stderr share a writer if they are the same file, so that lines keep their order; else each has
- * its own, and muster's own lines on stderr do not wait for a stalled reader of stdout.
+ * Runs of whole lines queue here; the thread turns them into bytes (display.h) and writes them
+ * in batches. It may block as long as the reader does: only writer_finish() waits for it.
+ * stdout and stderr share a writer if they are the same file, so that lines keep their order;
+ * else each has its own, and muster's own lines on stderr do not wait for a stalled reader of
+ * stdout.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_WRITER_H
@@ -19,8 +20,8 @@
 /* At most this much of muster's own lines waits; more are left out, with a note. */
 #define WRITER_OWN_MAX ((size_t)1 << 20)
 /* While less than this waits, lines are written in the order in which they came. Beyond it many
- * small runs would cost more than the bytes in them, so lines join the last waiting run of their
- * stream. */
+ * small runs would cost more than the bytes in them, so lines join the last waiting run of
+ * their stream. */
 #define WRITER_STRICT_MAX ((size_t)1 << 20)
 
 struct writer;
@@ -44,8 +45,8 @@ struct writer *writer_new(const int fd[2], bool is_terminal, const struct writer
 void writer_add(struct writer *writer, struct source *source, struct buffer *run,
                 size_t charge);
 
-/* On a terminal, show what source has not ended yet. False: lines are waiting, which come first.
- */
+/* On a terminal, show what source has not ended yet. False: lines are waiting, which come
+ * first. */
 bool writer_unfinished(struct writer *writer, struct source *source, const char *text,
                        size_t size);
 

@@ -162,7 +162,8 @@ static int read_deepspeed_env(char *const *here, struct strlist *env, struct err
         free(path);
     }
     if (found == 0 && given != NULL && *given != '\0')
-        log_warn("DS_ENV_FILE=%s: no such file in ~ or this directory, no variables are read", given);
+        log_warn("DS_ENV_FILE=%s: no such file in ~ or this directory, no variables are read",
+                 given);
     return rc;
 }
 

@@ -273,7 +273,8 @@ static int check_room(struct parser *p, const struct hostline *line, size_t coun
         return refuse(p, line->name, err, "more than %d hosts", HOSTFILE_HOSTS_MAX);
     p->spread += count * p->size;
     if (p->number > 0 && p->spread > HOSTFILE_SPREAD_MAX)
-        return refuse(p, line->name, err, "the lines up to here expand to more than %u MiB", HOSTFILE_SPREAD_MAX >> 20);
+        return refuse(p, line->name, err, "the lines up to here expand to more than %u MiB",
+                      HOSTFILE_SPREAD_MAX >> 20);
     return 0;
 }
 

@@ -1,10 +1,10 @@
 /* hostfile.h - the machines that a run may use, in rank order
  *
- * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions: ranges "node[01-16,20]
- * slots=8", and words after slots= that say how to reach or treat a host: user= port= addr=
- * iface= python= cwd= env:NAME=value. hostfile.5 is the reference. Every name is checked: no
- * leading '-', only letters, digits, '.', '-', '_' (and '#', except in front, as DeepSpeed) or an
- * IPv6 address. "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
+ * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions: ranges
+ * "node[01-16,20] slots=8", and words after slots= that say how to reach or treat a host: user=
+ * port= addr= iface= python= cwd= env:NAME=value. hostfile.5 is the reference. Every name is
+ * checked: no leading '-', only letters, digits, '.', '-', '_' (and '#', except in front, as
+ * DeepSpeed) or an IPv6 address. "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_HOSTFILE_H

@@ -47,8 +47,8 @@ int local_hosts(const struct options *options, char *const *here, struct hostlis
     return 0;
 }
 
-/* Numbers become a filter, so that slots keep their numbers. Other names stay with the host, and
- * slot k is the k-th of them. */
+/* Numbers become a filter, so that slots keep their numbers. Other names stay with the host,
+ * and slot k is the k-th of them. */
 static void take_visible(const char *visible, struct hostlist *hosts, char **include)
 {
     int highest = highest_device(visible);

@@ -176,8 +176,8 @@ static void stamp_make(struct plan *plan, const char *name)
     plan->stamp = xstrdup(plan->run_id);
 }
 
-/* A run starts in this directory, at the same path on every node, as with DeepSpeed; exec starts
- * in the directory of the login, as ssh does. */
+/* A run starts in this directory, at the same path on every node, as with DeepSpeed; exec
+ * starts in the directory of the login, as ssh does. */
 static char *cwd_of_run(const struct options *options)
 {
     char *here, *cwd;

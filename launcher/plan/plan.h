@@ -1,8 +1,8 @@
 /* plan.h - which rank runs where, and with what environment
  *
- * Made without I/O before anything is started; --dry-run prints it, run/launch.c carries it out.
- * Only the address and port of the master and the interface of each node may be filled in later,
- * once the nodes have answered.
+ * Made without I/O before anything is started; --dry-run prints it, run/launch.c carries it
+ * out. Only the address and port of the master and the interface of each node may be filled in
+ * later, once the nodes have answered.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLAN_H

@@ -24,8 +24,8 @@ struct encoder {
     uint32_t         last_argv_id;
 };
 
-static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
-                          const struct options *options);
+static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
+                          size_t node, const struct options *options);
 static void    set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                        const struct options *options);
 static void    set_pid_file(struct encoder *encoder, json_t *body);
@@ -67,14 +67,15 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_decref(body);
         return err_set(err, "%s: arguments and environment of its %d ranks are %zu bytes, more "
                             "than the %u allowed",
-                       plan->node[node].host, plan->node[node].ranks, encoder.total, PLAN_BLOBS_MAX);
+                       plan->node[node].host, plan->node[node].ranks, encoder.total,
+                       PLAN_BLOBS_MAX);
     }
     frame_put_json(out, FRAME_PLAN, terms->generation, 0, body);
     return 0;
 }
 
-static void set_common(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
-                       const struct options *options)
+static void set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
+                       size_t node, const struct options *options)
 {
     const struct plan_node *where = &plan->node[node];
     struct strlist          env_default = { 0 };

@@ -1,7 +1,8 @@
 /* plan_encode.h - the plan of one node as frames for its agent
  *
- * BLOB frames for everything that must arrive byte for byte, then one PLAN frame that names them
- * (doc/PROTOCOL section 4). Equal blobs are sent once: ranks that share an argv share its blob.
+ * BLOB frames for everything that must arrive byte for byte, then one PLAN frame that names
+ * them (doc/PROTOCOL section 4). Equal blobs are sent once: ranks that share an argv share its
+ * blob.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_PLAN_ENCODE_H

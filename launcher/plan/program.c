@@ -16,8 +16,8 @@
 #include "plan/environ.h"
 #include "xalloc.h"
 
-/* What can be seen of a file from here. It may still exist on the nodes: their agents look again.
- */
+/* What can be seen of a file from here. It may still exist on the nodes: their agents look
+ * again. */
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
 
 static int        find_script(const struct options *options, char *const *here,
@@ -72,8 +72,8 @@ void program_clear(struct program *program)
     *program = (struct program){ 0 };
 }
 
-/* A path is relative to cwd. A word is searched for on PATH before this directory, as in a shell,
- * unless it is a script. */
+/* A path is relative to cwd. A word is searched for on PATH before this directory, as in a
+ * shell, unless it is a script. */
 static int find_script(const struct options *options, char *const *here, const char *cwd,
                        struct program *program, int *exit_code, struct error *err)
 {
@@ -109,8 +109,8 @@ static int find_script(const struct options *options, char *const *here, const c
     return 0;
 }
 
-/* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it is
- * printed. */
+/* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it
+ * is printed. */
 static int add_python(const struct options *options, char *const *here,
                       struct program *program, struct error *err)
 {

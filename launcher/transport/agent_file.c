@@ -46,8 +46,8 @@ void agent_file_clear(struct agent_file *agent)
     *agent = (struct agent_file){ 0 };
 }
 
-/* The agent of the build tree comes first: a launcher that was just built must not push the agent
- * of an older installation. */
+/* The agent of the build tree comes first: a launcher that was just built must not push the
+ * agent of an older installation. */
 static char *find_agent(const char *path, struct error *err)
 {
     char    self[PATH_MAX], *beside, *found;

@@ -66,8 +66,8 @@ const char agent_start_script[] =
     "--nonce /proc/self/fd/ \"the copy has another sha256\"; fi; "
     "echo \"$n failed no place for the agent$w\"'";
 
-/* The login shell finds the agent itself: an sh in between would cost as much as the agent. Every
- * login shell that we know has && and reads these words in the same way. */
+/* The login shell finds the agent itself: an sh in between would cost as much as the agent.
+ * Every login shell that we know has && and reads these words in the same way. */
 #define USUAL_PLACE "\"$HOME/.cache/muster/%s/muster-agent\""
 
 static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size);

@@ -1,10 +1,10 @@
 /* agent_start.h - from a login shell to a running agent
  *
- * sshd gives the remote command to the login shell of the user, whichever that is. The command is
- * the same for every node, and nothing in it ever needs quoting: become the agent if it is in its
- * usual place, else run a small POSIX sh script that finds it in another cache directory or asks
- * for its bytes first. doc/PROTOCOL section 1 has the dialogue; what the shell prints before and
- * in between is noise and is skipped.
+ * sshd gives the remote command to the login shell of the user, whichever that is. The command
+ * is the same for every node, and nothing in it ever needs quoting: become the agent if it is
+ * in its usual place, else run a small POSIX sh script that finds it in another cache directory
+ * or asks for its bytes first. doc/PROTOCOL section 1 has the dialogue; what the shell prints
+ * before and in between is noise and is skipped.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_START_H
@@ -42,14 +42,14 @@ struct agent_start {
     int                      pushes;
 };
 
-/* Queue the opening line in out (borrowed). again: the agent in the cache is damaged, replace it.
- * -1 if no nonce could be made. */
+/* Queue the opening line in out (borrowed). again: the agent in the cache is damaged, replace
+ * it. -1 if no nonce could be made. */
 int  agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
                        struct evbuffer *out);
 void agent_start_clear(struct agent_start *start);
 
-/* Read what has come. A push moves the bytes of the agent into out by reference: agent must stay
- * open until they are written. */
+/* Read what has come. A push moves the bytes of the agent into out by reference: agent must
+ * stay open until they are written. */
 enum agent_start_result agent_start_feed(struct agent_start *start, struct evbuffer *in,
                                          struct conn_failure *why);
 

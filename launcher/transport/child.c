@@ -18,8 +18,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define STDERR_MAX 4096        /* bytes of stderr that are kept */
-#define READ_MAX      (64 * 1024) /* at a time: all that a pipe holds */
+#define STDERR_MAX 4096        /* bytes of stderr that are stored */
+#define READ_MAX      (64 * 1024) /* at a time: all that fits into a pipe */
 
 static int  spawn(pid_t *pid, char *const argv[], int in_out, int err_fd);
 static void watch_stderr(struct child *child, struct event_base *base, int err_fd);
@@ -77,9 +77,9 @@ void child_stderr(struct child *child, char *text, size_t size)
         text[0] = '\0';
         return;
     }
-    stderr_cb(event_get_fd(child->err_readable), EV_READ, child); /* its last words */
-    sanitize_tail((char *)evbuffer_pullup(child->stderr_text, -1), evbuffer_get_length(child->stderr_text), text,
-                  size);
+    stderr_cb(event_get_fd(child->err_readable), EV_READ, child); /* the last of it */
+    sanitize_tail((char *)evbuffer_pullup(child->stderr_text, -1),
+                  evbuffer_get_length(child->stderr_text), text, size);
 }
 
 static void watch_stderr(struct child *child, struct event_base *base, int err_fd)

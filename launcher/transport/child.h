@@ -1,9 +1,9 @@
-/* child.h - a program of this machine that carries bytes for us
+/* child.h - a program on this machine that carries bytes for us
  *
- * A ProxyCommand, or OpenSSH's own ssh. It runs in a session of its own, so that it has no
- * terminal to ask on and Ctrl-C does not reach it, with a socket as its standard input and
- * output. Its stderr is read all the time and the end of it is kept for error messages. It is
- * expected to end when the socket is closed.
+ * A ProxyCommand, or OpenSSH's ssh. It runs in a session of its own, so that it has no terminal
+ * to ask on and Ctrl-C does not reach it, with a socket as its standard input and output. Its
+ * stderr is read all the time, and the end of it is stored for error messages. It should end
+ * when the socket is closed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHILD_H
@@ -19,20 +19,20 @@
 /* Start from { 0 }; does not move while it runs. */
 struct child {
     pid_t            pid;  /* 0: none */
-    struct event    *err_readable; /* on its stderr */
+    struct event    *err_readable; /* its stderr */
     struct evbuffer *stderr_text; /* the end of it */
 };
 
-/* Start argv[0], which is looked up in PATH. *fd is our end of the socket: non-blocking, the
- * caller's to close. -1 with err. */
+/* Start argv[0], which is searched for on PATH. *fd is our end of the socket: non-blocking; the
+ * caller closes it. -1 with err. */
 int child_start(struct child *child, struct event_base *base, char *const argv[], int *fd,
                 struct error *err);
 
-/* Send SIGTERM, and forget it: children_await() waits for its end. Fine for one that was never
- * started. */
+/* Send SIGTERM and forget the child: children_await() waits for its end. Does nothing if it was
+ * never started. */
 void child_stop(struct child *child);
 
-/* The end of what it wrote to stderr, made printable, into text: "" if it wrote nothing. */
+/* The end of its stderr, safe to print, into text: "" if it wrote nothing. */
 void child_stderr(struct child *child, char *text, size_t size);
 
 #endif

@@ -1,12 +1,13 @@
 /* conn.h - a byte stream to the agent of one node
  *
  * Three kinds behind one interface: conn_ssh.c (over SSH, by libssh or by OpenSSH's ssh),
- * conn_openssh.c (by OpenSSH's ssh) and conn_exec.c (the agent is forked on this machine). The run
- * cannot tell them apart. Everything happens in callbacks of one libevent loop; nothing blocks.
+ * conn_openssh.c (by OpenSSH's ssh) and conn_exec.c (the agent is forked on this machine). The
+ * run cannot tell them apart. Everything happens in callbacks of one libevent loop; nothing
+ * blocks.
  *
  * A conn_ssh passes through the stages resolve, connect, key exchange, host key, authenticate,
- * agent (channel, exec, push if missing), open. Each stage has its own deadline, and if it fails
- * the user reads its name.
+ * agent (channel, exec, push if missing), open. Each stage has its own deadline, and if it
+ * fails the user reads its name.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CONN_H
@@ -50,8 +51,8 @@ struct conn_ops {
     void (*open)(void *arg);
     /* More bytes are in in; drain what can be used. */
     void (*input)(struct evbuffer *in, void *arg);
-    /* The end: exactly once in every case, and the last call. why is NULL if the agent closed in
-     * order. The callee may conn_free(). */
+    /* The end: exactly once in every case, and the last call. why is NULL if the agent closed
+     * in order. The callee may conn_free(). */
     void (*closed)(const struct conn_failure *why, void *arg);
 };
 
@@ -94,7 +95,7 @@ bool conn_line(struct conn *conn, struct conn_line *line);
 /* End the connection without waiting; no callback follows. */
 void conn_free(struct conn *conn);
 
-/* What both kinds are made of. */
+/* What all kinds have in common. */
 struct conn_kind {
     void (*start)(struct conn *conn);
     void (*write)(struct conn *conn, struct evbuffer *from);

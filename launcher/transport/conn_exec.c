@@ -1,7 +1,8 @@
 /* conn_exec.c - the agent of this machine: forked here, over a socket pair
  *
- * The agent gets a session of its own, so that Ctrl-C in the terminal reaches muster alone, which
- * then decides. The agent ends when its socket does: so it also notices that muster was killed.
+ * The agent gets a session of its own, so that Ctrl-C in the terminal reaches muster alone,
+ * which then decides. The agent ends when its socket does: so it also notices that muster was
+ * killed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -124,7 +124,7 @@ int roster_gpus(const struct roster *roster, struct error *err)
             other = &roster->rank[j];
             if (strcmp(one->boot_id, other->boot_id) == 0 &&
                 strcmp(one->device.uuid, other->device.uuid) == 0)
-                return err_set(err, "%s and %s both have GPU %s: one rank a GPU, please",
+                return err_set(err, "%s and %s both have GPU %s: start one rank per GPU",
                                roster->label[j], roster->label[i], one->device.uuid);
         }
     }

@@ -1,11 +1,11 @@
 /* conn_libssh.c - the agent of another machine, by libssh
  *
- * handshake.c brings it to "open"; from there on relay() moves bytes, until the stream has
- * ended. Nothing here blocks.
+ * handshake.c leads to "open"; from there on relay() moves bytes until the stream has ended.
+ * Nothing here blocks.
  *
- * The user's callbacks may free the connection. So input() and closed() are
- * always the last thing that a callback of the event loop does; what is left to
- * do afterwards is put off to a fresh turn (again).
+ * The callbacks of the user may free the connection. So input() and closed() are always the
+ * last thing that a callback of the event loop does; the rest is left to a new turn of the loop
+ * (again).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -37,12 +37,12 @@ struct conn_libssh {
     struct remote     *remote; /* the handshake's; NULL before it is done */
     bool               is_started;
     bool               is_over;      /* the stream has ended */
-    bool               is_delivered; /* input() has seen all there is */
+    bool               is_delivered; /* input() has had all of it */
     bool               has_failed;
     struct conn_failure why;
 
     struct event *ready; /* the socket; NULL before it is open */
-    struct event *late;  /* the stream's end has come, the exit status has not */
+    struct event *late;  /* the stream has ended, the exit status is not known yet */
     struct event *again; /* a fresh turn, soon */
 };
 
@@ -120,7 +120,7 @@ static void ssh_write(struct conn *conn, struct evbuffer *from)
     run_again(c);
 }
 
-/* Behind a ProxyCommand there is a pipe, which knows nothing. */
+/* With a ProxyCommand the socket is not TCP, so there are no such figures. */
 static bool ssh_line(struct conn *conn, struct conn_line *line)
 {
     struct conn_libssh *c = (struct conn_libssh *)conn;

@@ -1,12 +1,12 @@
-/* conn_openssh.c - the agent of another machine, by way of OpenSSH's own ssh
+/* conn_openssh.c - the agent of another machine, by OpenSSH's ssh
  *
- * For configurations that libssh cannot follow to the letter (FIDO keys, certificates, an
- * exchange of keys that it does not have), and for sites that trust nothing else. ssh gets the
- * same remote command as conn_ssh.c sends, and the same dialogue follows on its standard input
- * and output (agent_start.h). It never asks anything: BatchMode, and no terminal.
+ * For configurations that libssh cannot follow exactly (FIDO keys, certificates, a key exchange
+ * that it does not have), and for sites that trust nothing else. ssh gets the same remote
+ * command as from conn_libssh.c, and the same dialogue follows on its standard input and output
+ * (agent_start.h). It never asks anything: BatchMode, and no terminal.
  *
- * What ssh itself fails at ends it with status 255 and a line on stderr. That line is the
- * error; what we know of its wording only chooses the stage and the exit code.
+ * If ssh itself fails, it exits with 255 after a line on stderr. That line is the error; what
+ * we know of its wording only selects the stage and the exit code.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -33,14 +33,14 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define SSH_FAILED       255             /* ssh's own exit status, when it is not the agent's */
+#define SSH_FAILED       255             /* exit status of ssh itself, not of the agent */
 #define SSH_KILLED       (-1)            /* ... and none: a signal ended it */
-#define STEPS            3               /* connect, key exchange, login: a deadline for all of them */
+#define STEPS            3               /* one deadline for connection, key exchange and login */
 #define SHELL_S          20.0            /* for a login shell with a slow profile */
-#define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take as long as on such a link */
-#define READ_MAX         (256 * 1024)    /* bytes a turn of the loop */
-#define END_S            5.0             /* from the end of ssh's output to its own */
-#define LOOK_MS          2               /* between two looks whether it has ended */
+#define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take this long on a slow link */
+#define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
+#define END_S            5.0             /* from the end of ssh's output until ssh ends */
+#define LOOK_MS          2               /* between two checks whether it has ended */
 #define RETRIES          5               /* as handshake.c: sshd drops bursts before its banner */
 #define RETRY_MIN_S      0.2
 #define RETRY_MAX_S      2.0
@@ -159,7 +159,7 @@ static bool openssh_close_input(struct conn *conn)
     return true;
 }
 
-/* An agent that still lives sees its input end and cleans up. */
+/* An agent that is still alive sees the end of its input and cleans up. */
 static void openssh_free(struct conn *conn)
 {
     struct conn_openssh *c = (struct conn_openssh *)conn;
@@ -193,15 +193,14 @@ static int begin(struct conn_openssh *c, struct error *err)
     if (c->readable == NULL || c->writable == NULL)
         xalloc_die();
     if (agent_start_begin(&c->start, c->agent, c->has_replaced, c->out) < 0)
-        return err_set(err, "no random bytes for a nonce");
+        return err_set(err, "OpenSSL could not generate random numbers");
     xevent_add(c->readable, NULL);
     xevent_add(c->writable, NULL);
     return 0;
 }
 
-/* What a configuration may say for an interactive login, and must not happen here: forwardings,
- * a terminal, another command, a master that outlives the run. Options on the command line win
- * over it. */
+/* Override what a configuration may request for interactive logins and must not happen here:
+ * forwardings, a terminal, another command, a master that outlives the run. */
 static void make_argv(const struct conn_openssh *c, struct strlist *argv)
 {
     static const char *const fixed[] = {
@@ -243,7 +242,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (!c->is_pausing) {
         child_stderr(&c->ssh, said, sizeof said);
-        conn_failure_set(&why, EXIT_WAITED, "ssh has not reached the agent in time%s%s",
+        conn_failure_set(&why, EXIT_WAITED, "ssh did not reach the agent in time%s%s",
                          said[0] != '\0' ? ": " : "", said);
         end(c, &why);
         return;
@@ -266,7 +265,7 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     struct conn_openssh *c = arg;
 
     (void)what;
-    /* An error is ssh's death, and reading tells of that. */
+    /* An error means that ssh has died, and reading will report it. */
     if (evbuffer_get_length(c->out) > 0 && evbuffer_write(c->out, fd) < 0 && errno != EAGAIN &&
         errno != EINTR)
         evbuffer_drain(c->out, evbuffer_get_length(c->out));
@@ -319,7 +318,7 @@ static void talk(struct conn_openssh *c)
 
 /* ---- the end of ssh ---- */
 
-/* Its status follows: wait for it, but not for ever. */
+/* Its status follows: wait for it, but not forever. */
 static void input_ended(struct conn_openssh *c)
 {
     event_del(c->readable);
@@ -348,7 +347,8 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Status 255 is ssh's own, or that of an agent which a signal killed: then ssh says nothing. */
+/* Status 255 is that of ssh itself, or of an agent that a signal killed: then ssh prints
+ * nothing. */
 static void ssh_ended(struct conn_openssh *c, int status)
 {
     bool                is_ssh = status == SSH_FAILED || status == SSH_KILLED;
@@ -372,7 +372,8 @@ static void ssh_ended(struct conn_openssh *c, int status)
 }
 
 /* Two reasons to start ssh once more: sshd dropped the connection before its banner, as it does
- * beyond MaxStartups; or the agent in the node's cache does not start, and is pushed anew. */
+ * beyond MaxStartups; or the agent in the cache of the node does not start and must be pushed
+ * again. */
 static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
 {
     bool was_dropped = is_ssh && strstr(said, "kex_exchange_identification") != NULL;
@@ -395,8 +396,8 @@ static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
     return false;
 }
 
-/* Up to twice as long each time. Random, so that those that sshd has dropped together do not come
- * back together. */
+/* Up to twice as long each time. The time is random, so that connections that sshd dropped
+ * together do not return together. */
 static double retry_pause_s(int retries)
 {
     double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - retries));
@@ -447,7 +448,7 @@ static void explain_loss(int status, const char *said, struct conn_failure *why)
                          said);
 }
 
-/* ssh's words, as of OpenSSH 8.9 to 10: a part of what it says, and what that means here. */
+/* Messages of OpenSSH 8.9 to 10: a part of each, and what it means here. */
 static void explain_ssh(const struct conn_openssh *c, const char *said, struct conn_failure *why)
 {
     static const struct {
@@ -470,7 +471,7 @@ static void explain_ssh(const struct conn_openssh *c, const char *said, struct c
     while (strstr(said, known[i].words) == NULL)
         i++;
     conn_failure_set(why, known[i].exit_code, "%s",
-                     said[0] != '\0' ? said : "ssh failed and does not say why");
+                     said[0] != '\0' ? said : "ssh failed without a message");
     why->stage = known[i].stage;
     if (known[i].exit_code == EXIT_REFUSED)
         conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true", c->target.host);
@@ -492,13 +493,13 @@ static void explain_shell(struct conn_openssh *c, int status, const char *said,
     else
         conn_failure_set(why, EXIT_PROTOCOL, "the login shell %s", end);
     if (c->start.pushes > 0)
-        conn_failure_hint(why, "the agent was pushed and does not start: is %s built for this "
+        conn_failure_hint(why, "the agent was pushed but does not start: is %s built for this "
                                "node's processor?", c->agent->path);
     else
         conn_failure_hint(why, "try: ssh %s true", c->target.host);
 }
 
-/* The last call into ops: whoever gets it may free c. */
+/* The last call into ops: the callee may free c. */
 static void end(struct conn_openssh *c, const struct conn_failure *why)
 {
     evtimer_del(c->late);

@@ -1,8 +1,8 @@
 /* conn_ssh.c - the agent of another machine, over SSH
  *
- * First the host is looked up (ssh_lookup.h). Then a connection of one of two kinds is made:
- * conn_libssh.c, which costs least, or conn_openssh.c where libssh cannot follow the
- * configuration to the letter. All that is done here is to pass on what is said.
+ * The host is looked up first (ssh_lookup.h). Then a connection of one of two kinds is made:
+ * conn_libssh.c, which costs least, or conn_openssh.c if libssh cannot follow the configuration
+ * exactly. This file only passes on calls and callbacks.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -45,7 +45,7 @@ static const struct conn_kind kind = {
     .free = ssh_conn_free,
 };
 
-/* ---- what the inner one says ---- */
+/* ---- callbacks of the inner connection ---- */
 
 static void stage_cb(const char *stage, void *arg)
 {

@@ -25,8 +25,8 @@
 #define USER_TIMEOUT_MS 30000
 
 /* On a bad line a lost packet should be sent again soon, not after ever longer pauses: five
- * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 has a longest pause;
- * before it THIN_LINEAR does this, with some congestion controls. */
+ * losses in a row would take 15 s, which is all of --dead-after. Linux 6.15 has a longest
+ * pause; before it THIN_LINEAR does this, with some congestion controls. */
 #define RESEND_MOST_MS 1000
 #ifndef TCP_RTO_MAX_MS
 #define TCP_RTO_MAX_MS 44
@@ -184,7 +184,8 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
     d->done(fd, NULL, d->arg); /* last: it may free d */
 }
 
-/* libssh does not switch off Nagle's algorithm, which with delayed ACKs costs 40 ms per stage. */
+/* libssh does not switch off Nagle's algorithm, which with delayed ACKs costs 40 ms per stage.
+ */
 static void set_options(int fd)
 {
     int          on = 1;

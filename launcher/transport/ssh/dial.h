@@ -15,8 +15,8 @@
 
 struct dial;
 
-/* fd is a connected socket, non-blocking and close-on-exec, owned by the callee; -1 if no address
- * could be reached, with each and its reason in err. */
+/* fd is a connected socket, non-blocking and close-on-exec, owned by the callee; -1 if no
+ * address could be reached, with each and its reason in err. */
 typedef void dial_f(int fd, const struct error *err, void *arg);
 
 /* addresses is borrowed and must live as long as the dial. */
@@ -24,8 +24,8 @@ struct dial *dial_start(struct event_base *base, const struct addrinfo *addresse
                         void *arg);
 void         dial_free(struct dial *dial);
 
-/* The result of each address so far: "10.0.0.1 port 22: Connection refused; 10.0.1.1 port 22: no
- * answer". */
+/* The result of each address so far: "10.0.0.1 port 22: Connection refused; 10.0.1.1 port 22:
+ * no answer". */
 void dial_describe(const struct dial *dial, struct error *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* handshake.c - see handshake.h
  *
- * Each of stages[] has one step, which is called until it is done, whenever there is news of the
- * socket or the route. Nothing here blocks, except what libssh can only do so (ssh_auth.c).
+ * Each of stages[] has one step, which is called until it is done, whenever there is news of
+ * the socket or the route. Nothing here blocks, except what libssh can only do so (ssh_auth.c).
  *
  * The socket belongs to the route, then to the session from ssh_connect() on; ssh_free() closes
  * it. We never call ssh_disconnect(): it leaves a socket open that was set by SSH_OPTIONS_FD.
@@ -104,8 +104,8 @@ static const struct {
 };
 
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                struct ssh_host *host, const struct agent_file *agent, const struct handshake_ops *ops,
-                                void *arg)
+                                struct ssh_host *host, const struct agent_file *agent,
+                                const struct handshake_ops *ops, void *arg)
 {
     struct handshake *h = xcalloc(1, sizeof *h);
 
@@ -327,8 +327,8 @@ static void news_cb(void *arg)
 }
 
 /* Take steps until one has to wait. After each packet libssh wants to know that the socket is
- * writable before it sends another: it nearly always is, and calling the step once more finds out
- * without a turn of the loop. */
+ * writable before it sends another: it nearly always is, and calling the step once more finds
+ * out without a turn of the loop. */
 static void advance(struct handshake *h)
 {
     bool has_tried = false;
@@ -384,9 +384,9 @@ static void stop_waiting(struct handshake *h)
     h->ready = NULL;
 }
 
-/* Wait for what libssh waits for; ask each time, since a new key exchange can turn a reader into
- * a writer. Delayed ACKs of 40 ms would double the time of a handshake, and TCP may return to
- * them at any time. */
+/* Wait for what libssh waits for; ask each time, since a new key exchange can turn a reader
+ * into a writer. Delayed ACKs of 40 ms would double the time of a handshake, and TCP may return
+ * to them at any time. */
 static void wait_ready(struct handshake *h)
 {
     int fd = ssh_get_fd(h->session), on = 1;

@@ -28,8 +28,8 @@ struct handshake_ops {
 
 /* target is copied, agent is borrowed; host is taken over. */
 struct handshake *handshake_new(struct event_base *base, const struct conn_target *target,
-                                struct ssh_host *host, const struct agent_file *agent, const struct handshake_ops *ops,
-                                void *arg);
+                                struct ssh_host *host, const struct agent_file *agent,
+                                const struct handshake_ops *ops, void *arg);
 /* May call failed() at once. */
 void handshake_start(struct handshake *handshake);
 /* Close the input of the command at the far end, so that it ends. False if there is none. */

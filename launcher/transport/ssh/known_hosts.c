@@ -83,7 +83,7 @@ void known_hosts_clear(struct known_hosts *known)
     *known = (struct known_hosts){ 0 };
 }
 
-/* A file that cannot be read holds no known host: the check then says so. */
+/* A file that cannot be read contains no known host: the check then reports it. */
 static void read_file(struct known_hosts *known, const char *file, const struct strlist *names)
 {
     struct error why;
@@ -153,7 +153,7 @@ static char *next_word(char **text)
     return word;
 }
 
-/* Is name one of the line's? They are patterns, or one hash. */
+/* Does the line name this host? Its names are patterns, or one hash. */
 static bool is_named(const char *name, const char *line_names)
 {
     char *lower, *lower_names;
@@ -192,7 +192,7 @@ static bool is_hash_of(const char *name, const char *hashed)
            size == sizeof wanted && memcmp(made, wanted, sizeof wanted) == 0;
 }
 
-/* HASH_BYTES out of the base64 text that ends with end; *at moves behind it. */
+/* HASH_BYTES from the base64 text that ends with end; *at is moved past it. */
 static bool decode(const char **at, char end, unsigned char bytes[HASH_BYTES])
 {
     unsigned char whole[HASH_BYTES + 4];
@@ -237,7 +237,7 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh looks at the one without a port only later. */
+/* Under the name itself: ssh tries the one without a port only later. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -344,7 +344,7 @@ static int refuse_changed(const struct known_hosts *known, const struct known_ho
     conn_failure_set(why, EXIT_REFUSED, "the host key has changed: the server shows %s, but %s:%d "
                      "has %s for %s", got, old->file, old->line, was, known->name);
     conn_failure_hint(why, "if the node was set up anew: ssh-keygen -R '%s' -f %s, then "
-                           "ssh-keyscan -p %d %s >> %s; if not, someone may be in between",
+                           "ssh-keyscan -p %d %s >> %s; if not, the connection may be intercepted",
                       known->name, old->file, known->config->port, known->config->hostname,
                       old->file);
     free(was);

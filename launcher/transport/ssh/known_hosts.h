@@ -1,11 +1,12 @@
-/* known_hosts.h - is the server's key the one the user knows?
+/* known_hosts.h - is the key of the server the one that the user knows?
  *
- * By OpenSSH's rules and nothing more. All entries of one host are gathered before the key
- * exchange, which then asks the server for a type of key that is known, and the key that came is
- * checked against them afterwards. The name is HostKeyAlias, else "host" or "[host]:port"; without
- * an alias a name with a port that is not known there may be known without it. A key that differs
- * from a known one of its type is always refused; an unknown host is refused unless ssh config says
- * StrictHostKeyChecking no. Nothing is ever written or asked.
+ * By the rules of OpenSSH, and nothing more. All entries of one host are gathered before the
+ * key exchange, which then asks the server for a type of key that is known, and the server's
+ * key is checked against them afterwards. The name is HostKeyAlias, else "host" or
+ * "[host]:port"; without an alias, a name with a port that is not known in that file may be
+ * known without it. A key that differs from a known one of its type is always refused; an
+ * unknown host is refused unless ssh config says StrictHostKeyChecking no. Nothing is ever
+ * written or asked.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KNOWN_HOSTS_H
@@ -29,7 +30,7 @@ struct known_hosts {
     char                    *name;   /* as in known_hosts: "te1" or "[te1]:2222" */
     struct known_host       *entry;
     size_t                   count;
-    bool                     has_authority; /* @cert-authority has the name: only OpenSSH can tell */
+    bool                     has_authority; /* by @cert-authority: only OpenSSH can tell */
 };
 
 void known_hosts_find(struct known_hosts *known, const struct ssh_config *config);
@@ -38,8 +39,8 @@ void known_hosts_clear(struct known_hosts *known);
 /* Before ssh_connect(): of the types of key that config allows, prefer those that are known. */
 void known_hosts_prefer(const struct known_hosts *known, ssh_session session);
 
-/* After it: 0, or -1 with fingerprints and what to do in why. The second one is for a key that
- * somebody else has got from the server. */
+/* After it: 0, or -1 with fingerprints and what to do in why. The second function is for a key
+ * that another program got from the server. */
 int known_hosts_check(const struct known_hosts *known, ssh_session session,
                       struct conn_failure *why);
 int known_hosts_check_key(const struct known_hosts *known, ssh_key shown,

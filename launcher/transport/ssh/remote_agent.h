@@ -1,7 +1,7 @@
 /* remote_agent.h - starts the agent at the far end of an SSH session
  *
- * Opens a channel, has the login shell run the start script (agent_start.h), pushes the agent if
- * it is missing or damaged, and is done when the nonce has come: then stream carries frames.
+ * Opens a channel, has the login shell run the start script (agent_start.h), pushes the agent
+ * if it is missing or damaged, and is done when the nonce has come: then stream carries frames.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REMOTE_AGENT_H
@@ -40,8 +40,8 @@ void remote_clear(struct remote *remote);
 /* 1: the stream is open. 0: call again when there is news of the session. -1: see why. */
 int remote_step(struct remote *remote, struct conn_failure *why);
 
-/* Make the command at the far end end; continue with steps, or turns of the stream, until it has.
- * False if there is none. */
+/* Make the command at the far end end; continue with steps, or turns of the stream, until it
+ * has. False if there is none. */
 bool remote_close_input(struct remote *remote);
 
 /* The deadline is over: say in why what the shell did instead. */

@@ -1,9 +1,9 @@
 /* resolve.h - the addresses of a host name, without blocking the event loop
  *
- * getaddrinfo() blocks as long as the name server does, so it runs in a thread of its own, which
- * reports to the loop when it is done. The caller keeps the deadline: resolve_free() is allowed
- * while the thread is still waiting; the thread then drops its answer. A numeric address needs no
- * thread.
+ * getaddrinfo() blocks as long as the name server does, so it runs in a thread of its own,
+ * which reports to the loop when it is done. The caller keeps the deadline: resolve_free() is
+ * allowed while the thread is still waiting; the thread then drops its answer. A numeric
+ * address needs no thread.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RESOLVE_H

@@ -7,8 +7,8 @@
 #include "err.h"
 
 /* How many keys the agent at that socket has; -1 with the reason in err. Waits at most two
- * seconds; the answer for the last path is remembered, so that many connections ask once. path ""
- * is none. */
+ * seconds; the answer for the last path is remembered, so that many connections ask once. path
+ * "" is none. */
 int ssh_agent_count(const char *path, struct error *err);
 
 /* A connection to it, for ssh_set_agent_socket(). -1 with err. */

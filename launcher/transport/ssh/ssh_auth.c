@@ -1,10 +1,10 @@
 /* ssh_auth.c - see ssh_auth.h
  *
  * libssh blocks while it talks to the ssh agent. That is a process of this user on this machine
- * that answers within milliseconds, unless it has to ask for a confirmation of each use (ssh-add
- * -c): then every launcher waits for the person. What must not happen is to wait forever on a
- * dead socket, such as a forwarded one whose far end is gone: so ssh_agent.c asks first, with a
- * deadline.
+ * that answers within milliseconds, unless it has to ask for a confirmation of each use
+ * (ssh-add -c): then every launcher waits for the person. What must not happen is to wait
+ * forever on a dead socket, such as a forwarded one whose far end is gone: so ssh_agent.c asks
+ * first, with a deadline.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -89,8 +89,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 {
     int rc;
 
-    /* Before any key: which RSA signatures the server accepts (EXT_INFO) is certain only after it
-     * has answered this. */
+    /* Before any key: which RSA signatures the server accepts (EXT_INFO) is certain only after
+     * it has answered this. */
     if (!auth->is_asked) {
         rc = ssh_service_request(auth->session, "ssh-userauth");
         if (rc == SSH_AGAIN)
@@ -117,8 +117,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
 
 /* ---- candidates ---- */
 
-/* A certificate named by the config is tried with each key; CERT_FILE, which ssh looks for beside
- * the key, only if it exists. */
+/* A certificate named by the config is tried with each key; CERT_FILE, which ssh looks for
+ * beside the key, only if it exists. */
 static void add_files(struct ssh_auth *auth)
 {
     const struct strlist *files = &auth->config->identity_files;

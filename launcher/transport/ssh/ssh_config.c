@@ -1,7 +1,7 @@
 /* ssh_config.c - see ssh_config.h
  *
- * Tokens such as %h can only be expanded when all files have been read, so
- * that comes first (ssh_settings.c).
+ * Tokens such as %h can only be expanded when all files have been read, so reading comes first
+ * (ssh_settings.c).
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -111,7 +111,7 @@ static int finish(struct ssh_settings *s, int rc, struct ssh_config *config, cha
 {
     *doubt = NULL;
     if (rc == 0 && s->doubt == NULL && !is_plain_host(s->target->host))
-        s->doubt = xasprintf("%s: a name that ssh may read otherwise", s->target->host);
+        s->doubt = xasprintf("%s: a name that ssh may read differently", s->target->host);
     if (rc == 0 && s->doubt != NULL) {
         *doubt = s->doubt;
         s->doubt = NULL;
@@ -124,7 +124,7 @@ static int finish(struct ssh_settings *s, int rc, struct ssh_config *config, cha
     return rc;
 }
 
-/* ssh writes names in lower case at some point between two looks at them. */
+/* ssh converts names to lower case at some point between two uses of them. */
 static bool is_plain_host(const char *host)
 {
     return host[0] != '-' && host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789_-.:[]")] == '\0';
@@ -195,7 +195,7 @@ static void settle_needs(const struct ssh_settings *s, struct ssh_config *config
         need(config, "PreferredAuthentications %s", preferred);
 }
 
-/* Is word one of the list's, which are apart by commas? */
+/* Is word in list, whose words are separated by commas? */
 static bool is_listed(const char *word, const char *list)
 {
     size_t      size = strlen(word);
@@ -207,7 +207,7 @@ static bool is_listed(const char *word, const char *list)
     return false;
 }
 
-/* The first reason stays. */
+/* Keep the first reason. */
 static void need(struct ssh_config *config, const char *format, ...)
 {
     char    text[256];
@@ -237,7 +237,7 @@ static int settle_address(const struct ssh_settings *s, struct ssh_config *confi
     config->family = strcasecmp(family, "inet") == 0    ? AF_INET
                      : strcasecmp(family, "inet6") == 0 ? AF_INET6
                                                         : AF_UNSPEC;
-    config->hostname = xstrdup(name); /* ssh -G has expanded it, and our reader knows none with % */
+    config->hostname = xstrdup(name); /* expanded by ssh -G; our reader accepts no % */
     return 0;
 }
 
@@ -273,7 +273,7 @@ static void settle_keys(const struct ssh_settings *s, struct ssh_config *config)
     }
 }
 
-/* An answer of ssh has its default files like any others. */
+/* In an answer of ssh its default files are listed like any others. */
 static bool names_identities(const struct ssh_settings *s)
 {
     const struct strlist *files = &s->value[KEY_IDENTITY_FILE];
@@ -344,8 +344,7 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     return 0;
 }
 
-/* The ssh command that ProxyJump stands for. BatchMode: a question would hang
- * the start. */
+/* The ssh command that ProxyJump stands for. BatchMode: a question would stop the start. */
 static char *jump_command(const struct ssh_settings *s, struct error *err)
 {
     const char   *jump = s->value[KEY_PROXY_JUMP].item[0];
@@ -371,7 +370,7 @@ static char *jump_command(const struct ssh_settings *s, struct error *err)
         buffer_add_text(&made, " ");
         jump = last + 1;
     }
-    /* A URI is the one form of a destination that takes a port along. */
+    /* A URI is the only form of a destination that can contain a port. */
     buffer_add_text(&made, "-W '[%h]:%p' ");
     if (strncmp(jump, "ssh://", 6) != 0)
         buffer_add_text(&made, "ssh://");
@@ -385,8 +384,8 @@ static char *copy_value(const struct ssh_settings *s, enum keyword key)
     return s->value[key].count > 0 ? xstrdup(s->value[key].item[0]) : NULL;
 }
 
-/* Text with ~/ and %x replaced; caller frees. NULL for what only ssh expands: another user's home,
- * ${NAME}, a token that is not among tokens. */
+/* Text with ~/ and %x replaced; caller frees. NULL if only ssh can expand it: the home of
+ * another user, ${NAME}, a token that is not in tokens. */
 static char *expand(const struct ssh_settings *s, const struct ssh_config *config,
                     const char *text, const char *tokens)
 {

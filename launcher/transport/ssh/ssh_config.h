@@ -1,8 +1,9 @@
-/* ssh_config.h - what the user's ssh config says about one host
+/* ssh_config.h - what the ssh config of the user says about one host
  *
- * Hostfile entries are often aliases out of ~/.ssh/config, so muster reads them as ssh does, and
- * is never laxer: whatever the reader of ssh_settings.h does not know to the letter is for ssh to
- * answer (ssh -G), and what libssh cannot do to the letter is for ssh to do (needs_openssh).
+ * Names in a hostfile are often aliases from ~/.ssh/config, so muster reads it as ssh does, and
+ * is never less strict: if the reader of ssh_settings.h does not know a construct exactly, ssh
+ * is asked (ssh -G); if libssh cannot follow a setting exactly, ssh makes the connection
+ * (needs_openssh).
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_CONFIG_H
@@ -34,22 +35,22 @@ struct ssh_config {
     char *ciphers, *kex, *macs, *host_keys, *key_types; /* NULL: not set */
     int   rsa_bits;                                     /* least size of RSA keys; 0: not set */
 
-    char *needs_openssh; /* why this host can only be reached by ssh itself; NULL: it need not */
+    char *needs_openssh; /* why only ssh itself can reach this host; NULL: libssh can, too */
 };
 
-/* Read target->ssh_config, or else ~/.ssh/config and /etc/ssh/ssh_config; addr, user and port of
- * target win over them. If something in them is not understood, *doubt says what and where
- * (caller frees), config is empty and ssh has to be asked; else *doubt is NULL. -1 with "file:line:
- * why" in err and config empty. */
+/* Read target->ssh_config, or else ~/.ssh/config and /etc/ssh/ssh_config; addr, user and port
+ * of target override them. If something in them is not understood, *doubt says what and where
+ * (caller frees), config is empty and ssh must be asked; else *doubt is NULL. -1 with
+ * "file:line: why" in err and config empty. */
 int  ssh_config_read(struct ssh_config *config, const struct conn_target *target, char **doubt,
                      struct error *err);
 void ssh_config_clear(struct ssh_config *config);
 
-/* The same from what ssh -G has answered. */
+/* The same from the answer of ssh -G. */
 int  ssh_config_answer(struct ssh_config *config, const char *answer,
                        const struct conn_target *target, struct error *err);
 
-/* The same from a text in place of files, for fuzzing and tests. */
+/* The same from text instead of files, for fuzzing and tests. */
 int  ssh_config_parse(struct ssh_config *config, const char *name, const char *text,
                       const struct conn_target *target, char **doubt, struct error *err);
 

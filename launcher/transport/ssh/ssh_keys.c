@@ -104,7 +104,7 @@ static void read_key(struct stored_key *stored)
                                       : SSH_KEY_BAD;
 }
 
-/* libssh would open a pipe, and wait there for a writer. */
+/* libssh would open a pipe and wait for a writer. */
 static bool is_file(const char *path)
 {
     struct stat about;
@@ -112,7 +112,7 @@ static bool is_file(const char *path)
     return path == NULL || stat(path, &about) < 0 || S_ISREG(about.st_mode);
 }
 
-/* As ssh has it: only of files that are ours. */
+/* As for ssh: this applies only to our own files. */
 static bool is_shared(const char *path)
 {
     struct stat about;

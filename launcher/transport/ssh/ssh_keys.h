@@ -1,6 +1,7 @@
 /* ssh_keys.h - the private keys of the user, each read once for all connections
  *
- * The only state that connections share. It contains secrets, so it is freed with its last user.
+ * The only state that connections share. It contains secrets, so it is freed with its last
+ * user.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_KEYS_H
@@ -12,7 +13,7 @@ enum ssh_key_state {
     SSH_KEY_USABLE,
     SSH_KEY_ABSENT,    /* no such file */
     SSH_KEY_ENCRYPTED, /* only the ssh agent can use it */
-    SSH_KEY_SHARED,    /* others can read it: ssh uses no such key */
+    SSH_KEY_SHARED,    /* others can read it: ssh ignores such a key */
     SSH_KEY_BAD,       /* not a private key that libssh can read */
 };
 

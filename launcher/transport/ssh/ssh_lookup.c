@@ -24,7 +24,7 @@ struct ssh_lookup {
     void (*done)(struct ssh_host *host, const struct conn_failure *why, void *arg);
     void             *arg;
     struct ssh_query *query;
-    char             *doubt; /* what made us ask ssh */
+    char             *doubt; /* the reason why ssh was asked */
 };
 
 static void  answered(const char *answer, const struct conn_failure *why, void *arg);
@@ -126,7 +126,7 @@ static char *why_not_libssh(const struct ssh_host *host)
     return why;
 }
 
-/* A named key that is a FIDO one, or that only the agent can use: ssh picks out that one. */
+/* A named key that is a FIDO key, or that only the ssh agent can use: ssh selects it. */
 static char *why_not_key(const struct ssh_config *config, const char *path)
 {
     size_t             length = strlen(path);

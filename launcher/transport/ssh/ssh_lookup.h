@@ -1,7 +1,7 @@
-/* ssh_lookup.h - all there is to know about a host before a connection to it
+/* ssh_lookup.h - everything about a host that must be known before it is connected
  *
- * What ssh config says, by our own reader or by ssh itself; the keys by which known_hosts knows
- * it; and whether libssh can follow all that, or OpenSSH must make the connection.
+ * What ssh config says, by our own reader or by ssh itself; the keys that known_hosts has for
+ * the host; and whether libssh can follow all that, or OpenSSH must make the connection.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_LOOKUP_H
@@ -13,9 +13,9 @@
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/ssh_config.h"
 
-/* Does not move: known refers to config. */
+/* Must not move: known points into config. */
 struct ssh_host {
-    struct ssh_config  config; /* needs_openssh: by OpenSSH, for that reason */
+    struct ssh_config  config; /* needs_openssh: OpenSSH must connect, for that reason */
     struct known_hosts known;
 };
 
@@ -23,8 +23,8 @@ void ssh_host_free(struct ssh_host *host); /* NULL is fine */
 
 struct ssh_lookup;
 
-/* target and its strings stay until it is over. done comes once, perhaps within ssh_lookup_start():
- * the host is the callee's, or NULL, and why says it. */
+/* target and its strings must stay valid until the end. done is called once, perhaps within
+ * ssh_lookup_start(): the callee owns the host; if it is NULL, see why. */
 struct ssh_lookup *ssh_lookup_new(struct event_base *base, const struct conn_target *target,
                                   void (*done)(struct ssh_host *host,
                                                const struct conn_failure *why, void *arg),

@@ -9,13 +9,13 @@
 enum ssh_pattern_result {
     SSH_PATTERN_NONE,     /* nothing matches */
     SSH_PATTERN_MATCHES,
-    SSH_PATTERN_EXCLUDED, /* a pattern with '!' matches: nothing else counts */
+    SSH_PATTERN_EXCLUDED, /* a pattern with '!' matches: the others do not count */
 };
 
-/* text against one pattern: '*' and '?' have their meaning, and '!' in front negates it. */
+/* Match text against one pattern with '*' and '?'; a leading '!' negates it. */
 enum ssh_pattern_result ssh_pattern_try(const char *text, const char *pattern);
 
-/* text against patterns that are apart by commas. */
+/* Match text against patterns that are separated by commas. */
 bool ssh_pattern_list_matches(const char *text, const char *list);
 
 #endif

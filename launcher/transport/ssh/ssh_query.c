@@ -24,12 +24,12 @@
 
 #define ANSWER_MAX (256 * 1024) /* bytes; a real one has 5000 */
 #define ANSWER_S   10.0         /* Match exec may run programs */
-#define LOOK_MS    2            /* between two looks whether ssh has ended */
+#define LOOK_MS    2            /* between two checks whether ssh has ended */
 
 struct ssh_query {
     void          (*done)(const char *answer, const struct conn_failure *why, void *arg);
     void           *arg;
-    char           *key; /* of the answer among those that are kept */
+    char           *key; /* index of the answer among the stored ones */
     struct strlist  argv;
     struct child    ssh;
     struct evbuffer *in;
@@ -38,7 +38,7 @@ struct ssh_query {
     struct event   *late;
 };
 
-/* Answers of the process, like its children: key, answer, key, answer. */
+/* Answers, stored for the whole process: key, answer, key, answer. */
 static struct strlist answers;
 
 static void        make_argv(const struct conn_target *target, struct strlist *argv);
@@ -104,7 +104,7 @@ static void make_argv(const struct conn_target *target, struct strlist *argv)
     strlist_add(argv, target->host);
 }
 
-/* What was asked, and of which version of the file, as one text; caller frees. */
+/* The question, and the version of the file that it is about, as one text; caller frees. */
 static char *key_of(const struct strlist *argv, const char *file)
 {
     struct buffer made = { 0 };
@@ -124,7 +124,7 @@ static char *key_of(const struct strlist *argv, const char *file)
     return made.bytes;
 }
 
-/* Start ssh, unless the answer is known; later, see whether it has ended. */
+/* Start ssh, unless the answer is known; later, check whether it has ended. */
 static void again_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct ssh_query *query = arg;
@@ -168,7 +168,7 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (evbuffer_get_length(query->in) > ANSWER_MAX) {
-        fail(query, "ssh -G does not end its answer");
+        fail(query, "the answer of ssh -G is too long");
         return;
     }
     if (n > 0)
@@ -196,7 +196,7 @@ static void ended(struct ssh_query *query, int status)
 
     child_stderr(&query->ssh, said, sizeof said);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        fail(query, said[0] != '\0' ? said : "ssh -G failed and does not say why");
+        fail(query, said[0] != '\0' ? said : "ssh -G failed without a message");
         return;
     }
     evbuffer_add(query->in, "", 1);
@@ -209,7 +209,7 @@ static void ended(struct ssh_query *query, int status)
 static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;
-    fail(arg, "ssh -G has not answered within 10 s");
+    fail(arg, "ssh -G did not answer within 10 s");
 }
 
 /* The last call: the callee may free query. */

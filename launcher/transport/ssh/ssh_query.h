@@ -1,8 +1,8 @@
 /* ssh_query.h - ask ssh what its configuration says about a host: ssh -G
  *
- * ssh is the authority wherever our own reader has a doubt. Its answer is complete: every setting
- * with its value, defaults and lists expanded. Answers are kept for the life of the process, so
- * that a host is asked about once.
+ * ssh is the authority whenever our own reader has a doubt. Its answer is complete: every
+ * setting with its value, defaults and lists expanded. Answers are stored for the life of the
+ * process, so that ssh is asked once about a host.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_QUERY_H
@@ -14,8 +14,8 @@
 
 struct ssh_query;
 
-/* done comes once, later: answer is NULL if ssh refuses the configuration or cannot be asked, and
- * why says it. Both are borrowed; the callee may ssh_query_free(). */
+/* done is called once, later: answer is NULL if ssh refuses the configuration or cannot be
+ * asked; then see why. Both are borrowed; the callee may ssh_query_free(). */
 struct ssh_query *ssh_query_start(struct event_base *base, const struct conn_target *target,
                                   void (*done)(const char *answer,
                                                const struct conn_failure *why, void *arg),

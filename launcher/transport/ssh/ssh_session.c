@@ -10,9 +10,9 @@
 #include "log.h"
 #include "xalloc.h"
 
-/* libssh as measured: the AES modes are in hardware, and the faster the cipher
- * the faster the output. sntrup761 would cost 50 ms of CPU a connection, but
- * libssh 0.10 has none; say what we want nevertheless. */
+/* As measured with libssh: the AES modes are in hardware, and the faster the cipher the faster
+ * the output. sntrup761 would cost 50 ms of CPU per connection; libssh 0.10 does not have it,
+ * but newer ones may. */
 #define CIPHERS "aes128-gcm@openssh.com,aes256-gcm@openssh.com,chacha20-poly1305@openssh.com," \
                 "aes256-ctr,aes192-ctr,aes128-ctr"
 #define KEX "curve25519-sha256,curve25519-sha256@libssh.org,ecdh-sha2-nistp256," \
@@ -71,8 +71,7 @@ static void set_preferred(ssh_session session, const struct ssh_config *config)
         ssh_options_set(session, SSH_OPTIONS_KEY_EXCHANGE, KEX);
 }
 
-/* libssh drops the names it does not know from a list, and refuses a list of which nothing is
- * left. */
+/* libssh drops unknown names from a list, and refuses a list of which none is left. */
 static int set_allowed(ssh_session session, const struct ssh_config *config, struct error *err)
 {
     const struct {
@@ -95,7 +94,7 @@ static int set_allowed(ssh_session session, const struct ssh_config *config, str
 #if LIBSSH_VERSION_INT >= SSH_VERSION_INT(0, 10, 0)
     if (config->rsa_bits > 0 &&
         ssh_options_set(session, SSH_OPTIONS_RSA_MIN_SIZE, &config->rsa_bits) < 0)
-        return err_set(err, "libssh does not take RequiredRSASize %d", config->rsa_bits);
+        return err_set(err, "libssh does not accept RequiredRSASize %d", config->rsa_bits);
 #else
     if (config->rsa_bits > 1024)
         return err_set(err, "this libssh does not know RequiredRSASize");

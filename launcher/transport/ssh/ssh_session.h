@@ -18,8 +18,8 @@
 ssh_session ssh_session_new(int fd, const struct ssh_config *config,
                             const struct known_hosts *known, struct error *err);
 
-/* Has libssh something of each list of algorithms that config allows? False with err: of which it
- * has nothing. What the user has excluded is never used instead. */
+/* Does libssh have one algorithm at least of each list that config allows? False with err,
+ * which names the list. What the user has excluded is never used instead. */
 bool ssh_session_can(const struct ssh_config *config, struct error *err);
 
 #endif

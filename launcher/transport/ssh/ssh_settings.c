@@ -31,7 +31,7 @@ enum check {
 
 #define YES_NO "yes,no,true,false"
 
-/* What is not here is ssh's to judge. */
+/* ssh decides about everything that is not here. */
 static const struct {
     const char  *name;
     enum keyword key;
@@ -113,7 +113,7 @@ static size_t       find_keyword(const char *name);
 static void         split_words(char *text, struct strlist *words);
 static bool         match_host_line(const char *host, const struct strlist *words);
 
-/* The home directory is the password file's, whatever $HOME says, as in ssh. */
+/* The home directory is that of the password file, not $HOME, as for ssh. */
 void ssh_settings_init(struct ssh_settings *s, const struct conn_target *target)
 {
     const struct passwd *me = getpwuid(getuid());
@@ -155,7 +155,7 @@ int ssh_settings_read(struct ssh_settings *s, const char *path, bool must_exist,
     return 0;
 }
 
-/* A folder among what Include finds is nothing to read, as in ssh. */
+/* A directory that Include finds is skipped, as by ssh. */
 static bool is_there(const char *path)
 {
     struct stat about;
@@ -165,7 +165,7 @@ static bool is_there(const char *path)
     return !S_ISDIR(about.st_mode);
 }
 
-/* As ssh has it: ours or root's, and nobody else's to write to. */
+/* As for ssh: it belongs to us or root, and nobody else can write to it. */
 static bool is_safe(const char *path)
 {
     struct stat about;
@@ -245,7 +245,7 @@ static void read_line(struct ssh_settings *s, char *line)
     strlist_clear(&words);
 }
 
-/* The first one is told of. */
+/* The first doubt is reported. */
 static void doubt(struct ssh_settings *s, const char *what)
 {
     if (s->doubt == NULL)
@@ -275,7 +275,8 @@ static bool is_understood(size_t row, const struct strlist *words)
     return true;
 }
 
-/* Nothing in it that ssh gives a meaning to, but '~' where more has it: for "~/". */
+/* True if word contains only characters without a meaning for ssh, or those of more; a '~' in
+ * more allows "~/" at the beginning only. */
 static bool is_plain(const char *word, const char *more)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -309,7 +310,7 @@ static void include(struct ssh_settings *s, const struct strlist *words)
     char               *pattern;
     size_t              i, k;
 
-    /* ssh reads them also where they do not apply, and may refuse what it finds. */
+    /* ssh reads these files even if they do not apply, and may refuse what it finds. */
     if (!s->is_active || s->depth >= INCLUDE_DEPTH_MAX) {
         doubt(s, "Include");
         return;
@@ -349,7 +350,7 @@ static void keep_value(struct ssh_settings *s, enum keyword key, const struct st
 
     if (!s->is_active || (s->place[key] != NULL && !adds_up))
         return;
-    /* ProxyCommand and ProxyJump say the same thing: the first of both wins. */
+    /* ProxyCommand and ProxyJump exclude each other: the first of both wins. */
     if ((key == KEY_PROXY_COMMAND && s->place[KEY_PROXY_JUMP] != NULL) ||
         (key == KEY_PROXY_JUMP && s->place[KEY_PROXY_COMMAND] != NULL))
         return;
@@ -380,8 +381,8 @@ static size_t find_keyword(const char *name)
     return row;
 }
 
-/* Words are apart by blanks. Quotes, comments and control characters stay in them: no check lets
- * those pass. */
+/* Words are separated by blanks. Quotes, comments and control characters stay in them: no check
+ * accepts those. */
 static void split_words(char *text, struct strlist *words)
 {
     char *word;

@@ -1,12 +1,12 @@
-/* ssh_settings.h - ssh config files, read but not yet understood
+/* ssh_settings.h - the lines of ssh config files that apply to one host
  *
- * The lines that apply to one host, as raw words with the place they came from: Host and Include
- * have done their work, the rule that the first value wins has been applied. ssh_config.c makes
- * sense of them.
+ * Raw words with the place that they came from: Host and Include have been applied, and the
+ * rule that the first value wins. ssh_config.c interprets them.
  *
- * muster must never be laxer than ssh. So this reader knows a few constructs to the letter, and
- * says where it met anything else (doubt): an unknown keyword, a quote, Match, a value that ssh
- * may refuse. Then ssh itself is asked (ssh -G, ssh_query.h), and its answer is read here, too.
+ * muster must never be less strict than ssh. So this reader knows a few constructs exactly, and
+ * reports where it met anything else (doubt): an unknown keyword, a quote, Match, a value that
+ * ssh may refuse. Then ssh itself is asked (ssh -G, ssh_query.h), and its answer is read here,
+ * too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_SETTINGS_H
@@ -33,7 +33,7 @@ enum keyword {
     KEY_CIPHERS, KEY_KEX, KEY_MACS, KEY_HOST_KEYS, KEY_KEY_TYPES, KEY_RSA_SIZE,
     KEY_PUBKEY, KEY_PREFERRED, KEY_KNOWN_HOSTS_COMMAND, KEY_REVOKED, KEY_DNS, KEY_PKCS11,
     KEY_BIND_ADDRESS, KEY_BIND_INTERFACE,
-    KEY_IGNORED, /* it does not concern us, but a bad value of it does */
+    KEY_IGNORED, /* muster does not need it, but a bad value matters */
     KEY_COUNT
 };
 
@@ -56,14 +56,15 @@ struct ssh_settings {
 void ssh_settings_init(struct ssh_settings *settings, const struct conn_target *target);
 void ssh_settings_clear(struct ssh_settings *settings);
 
-/* Read a file; with must_exist false, one that is not there is an empty one. -1
- * with "file: why". What is not understood sets doubt, and is no error. */
+/* Read a file; with must_exist false, a missing file counts as empty. -1 with "file: why". What
+ * is not understood sets doubt, and is no error. */
 int ssh_settings_read(struct ssh_settings *settings, const char *path, bool must_exist,
                       struct error *err);
-/* The same from text, which is cut up. */
+/* The same from text, which is changed. */
 void ssh_settings_parse(struct ssh_settings *settings, const char *name, char *text);
 
-/* Read what ssh -G has printed: a keyword and its value a line, all of them, lists expanded. */
+/* Read the answer of ssh -G: one keyword per line with its value, all of them, lists expanded.
+ */
 void ssh_settings_take_answer(struct ssh_settings *settings, char *text);
 
 /* given unless NULL, else the first word set for key, else otherwise. */

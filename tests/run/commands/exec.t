@@ -22,7 +22,7 @@ is "-S: the largest" "$rc" 5
 run muster exec -S $three -- nothing-here
 is "-S: not found" "$rc" 127
 is "... what to do about it" "$(sed -n 's/^ *hint: [^:]*: //p' err)" \
-    "install it there, or name it by its path"
+    "install it on that node, or give its path"
 for command in 'echo a | cat' 'cat /etc/passwd > x' 'nvidia-smi -L'; do
     run muster exec $three "$command"
     is "$command: one word that is for a shell: 127" "$rc" 127

@@ -144,12 +144,9 @@ static void manual_is_complete(void **state)
             *to++ = *from;
         }
         *to = '\0';
-        snprintf(want, sizeof want, "\n.BR %s ", escaped);
-        if (is_setting(row) && strstr(text, want) == NULL) {
-            snprintf(want, sizeof want, "\n.BI %s ", escaped);
-            if (strstr(text, want) == NULL)
-                fail_msg("doc/muster.conf.5 lacks %s", row->name);
-        }
+        snprintf(want, sizeof want, "\n%s = %s", escaped, row->arg != NULL ? row->arg : "yes|no");
+        if (is_setting(row) && strstr(text, want) == NULL)
+            fail_msg("doc/muster.conf.5 lacks%s", want);
     }
     free(text);
 }

@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -212,5 +213,6 @@ int main(void)
         TEST(test_free_at_any_time),
     };
 
+    signal(SIGPIPE, SIG_IGN); /* as in muster */
     return cmocka_run_group_tests(tests, group_setup, client_group_teardown);
 }
