@@ -41,9 +41,9 @@
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
 #define END_S            5.0             /* from the end of ssh's output until ssh ends */
 #define LOOK_MS          2               /* between two checks whether it has ended */
-#define RETRIES          5               /* as handshake.c: sshd drops bursts before its banner */
+#define RETRIES          8 /* sshd drops bursts before its banner */
 #define RETRY_MIN_S      0.2
-#define RETRY_MAX_S      2.0
+#define RETRY_MAX_S      4.0
 
 struct conn_openssh {
     struct conn              conn; /* first, so that the two convert */
