@@ -144,7 +144,9 @@ static void manual_is_complete(void **state)
             *to++ = *from;
         }
         *to = '\0';
-        snprintf(want, sizeof want, "\n%s = %s", escaped, row->arg != NULL ? row->arg : "yes|no");
+        snprintf(want, sizeof want, "\n%s = %s%s", escaped,
+                 row->initial != NULL && strcmp(row->initial, "default") == 0 ? "default|" : "",
+                 row->arg != NULL ? row->arg : "yes|no");
         if (is_setting(row) && strstr(text, want) == NULL)
             fail_msg("doc/muster.conf.5 lacks%s", want);
     }
