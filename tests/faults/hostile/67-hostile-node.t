@@ -130,7 +130,11 @@ exec "$top_builddir/agent/muster-agent" "\$@"
 END
 ranks_sleep
 control 2 -H node1:1,node2:1 ./rank
-# try CODE SECONDS KIND OPTIONS...: muster's peak memory is counted.
+# is_one_of WORD LIST
+is_one_of() {
+    case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
+}
+# try CODES SECONDS KIND OPTIONS...: muster's peak memory is counted.
 try() {
     code=$1
     limit=$2
@@ -147,7 +151,7 @@ open("peak", "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxr
 sys.exit(rc if rc >= 0 else 128 - rc)' muster --json end.json --agent ./agent --grace 1 \
         --master_addr 127.0.0.1 --env FAULT=yes -H node1:1,node2:1 "$@" ./rank
     now_ms >ended_ms
-    is "$kind: exit status" "$rc" "$code"
+    ok "$kind: exit status $code" is_one_of "$rc" "$code" || echo "# it is $rc"
     within "... muster returns" "$limit" "$began"
     ok "... the node is named" grep -Eq 'node[12]' err
     at_most "... memory" 98304 "$(cat peak)"
@@ -161,8 +165,9 @@ done
 # More output than it has credit for. As long as muster writes it as fast as it comes, nobody can
 # tell; what counts is the memory.
 try 76 20 flood
-# It pings and never reads: the answers to all that would take gigabytes.
-try 69 20 early-pings
+# It pings and never reads: the answers to all that would take gigabytes. Or it is too slow for that,
+# on a busy machine, and has not answered a probe.
+try "69 75" 20 early-pings
 try 69 20 pings --reconnect 0
 # Each of its ranks fails for reasons of a megabyte.
 try 1 20 long-errors -H node1:200
