@@ -46,10 +46,10 @@ struct model_param {
 };
 
 struct model_layer {
-    const char *name;           /* "embeddings", "block 3", "head" */
-    size_t      offset, count;  /* elements, in the flat array, padding included */
-    int         first_param, param_count;
-    int         tied; /* it takes this layer's parameters as well; -1: only its own */
+    char   name[24];      /* "embeddings", "block 3", "head" */
+    size_t offset, count; /* elements, in the flat array, padding included */
+    int    first_param, param_count;
+    int    tied; /* it takes this layer's parameters as well; -1: only its own */
 };
 
 enum model_pass { MODEL_FORWARD, MODEL_BACKWARD };
@@ -67,49 +67,55 @@ struct model_hooks {
     int (*done)(void *arg, int layer, struct error *err);
 };
 
-/* Sequences of the same length. Memory that ops->alloc made where the device has its
- * own, and the caller's. */
+/* Sequences of the same length, in the host's memory. */
 struct model_batch {
     int            sequences, length;
     const int32_t *tokens;  /* [sequences][length] */
     const int32_t *targets; /* the same shape; -1: no loss here */
 };
 
+struct model_family; /* GPT-2 or BERT: model_run.h */
+
 struct model {
-    struct model_config config;
-    const struct ops   *ops;
-    enum dtype          type; /* of parameters, gradients and activations */
+    struct model_config        config;
+    const struct model_family *family;
+    struct ops                *ops;
+    enum dtype                 type; /* of parameters, gradients and activations: ops->type */
 
     struct model_layer *layer;
     int                 layers;
     struct model_param *param;
     int                 param_count;
-    size_t              count; /* of the flat array, padding included */
+    size_t              count; /* of the flat array, in elements, padding included */
 
     /* The holder of the parameters sets these, at the latest in enter. Layer i's part of
      * the flat array begins at each; they need not lie in one array. */
     void **params, **grads;
 
     struct model_hooks hooks;
-    struct model_run  *run; /* activations; model.c's own */
+    struct model_run  *run; /* activations: model_run.h */
 };
 
 /* A model that computes with ops; ops outlives it. NULL with what is wrong with config. */
-struct model *model_new(const struct model_config *config, const struct ops *ops,
+struct model *model_new(const struct model_config *config, struct ops *ops,
                         struct error *err);
 void model_free(struct model *model); /* NULL is fine */
 
 /* All parameters and gradients in one array each, of model->count elements. */
 void model_use_arrays(struct model *model, void *params, void *grads);
 
-/* The sum of the losses of all targets that are not -1, and their number. The batch is
- * not taken: it stays as it is until the backward pass has returned. */
+/* The sum of the losses of all targets that are not -1, and their number. The batch stays as
+ * it is until the backward pass has returned. */
 int model_forward(struct model *model, const struct model_batch *batch, double *loss_sum,
                   int *targets, struct error *err);
 
 /* Add the gradient of scale * loss_sum of the last forward pass to model->grads. A mean
  * over targets, accumulation steps and ranks, and the loss scale, are all in scale. */
 int model_backward(struct model *model, double scale, struct error *err);
+
+/* What the last forward pass gave for its targets, in their order: rows of
+ * config.vocabulary elements. The backward pass overwrites them. */
+const void *model_logits(const struct model *model);
 
 /* Initial values of count elements from first on, of the flat array. Each is a function
  * of seed and its own place, so that any partition gives the same model. */
