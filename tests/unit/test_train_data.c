@@ -145,7 +145,11 @@ static void test_state(void **state)
     text = state_text(&was);
     is = (struct state){ .scale = { .rules = was.scale.rules } };
     assert_int_equal(state_parse(&is, text, &err), 0);
-    assert_memory_equal(&is, &was, sizeof is);
+    assert_true(is.step == was.step && is.updates == was.updates);
+    assert_true(is.samples == was.samples && is.seed == was.seed);
+    assert_true(is.scale.scale == was.scale.scale && is.scale.steps == was.scale.steps);
+    assert_true(is.scale.last_overflow == was.scale.last_overflow);
+    assert_int_equal(is.scale.patience, was.scale.patience);
     for (cut = text + strlen(text) - 1; cut > text; cut--) { /* nothing of it is optional */
         *cut = '\0';
         if (cut[-1] == '\n')
