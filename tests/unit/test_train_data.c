@@ -1,9 +1,9 @@
-/* test_train_data.c - samples, the state of a training as text, and its options
+/* test_train_data.c - tokens, the same for every number of ranks
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include <math.h>
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,210 +11,239 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "train/data.h"
-#include "train/state.h"
-#include "train/train_options.h"
-#include "xalloc.h"
+#include "model/data.h"
 
-#define LENGTH 10
-#define SIZE   1004 /* a hundred samples, their last target, and some bytes too few */
+static char directory[4096];
 
-static char path[] = "/tmp/test_train_data.XXXXXX";
-
-static int make_file(void **state)
+static const char *inside(const char *name)
 {
-    int fd = mkstemp(path), i;
+    static char path[8192];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "%s/muster-data.%ld",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp", (long)getpid());
+    return mkdir(directory, 0700);
+}
+
+static int remove_directory(void **state)
+{
+    DIR           *d = opendir(directory);
+    struct dirent *entry;
 
     (void)state;
-    for (i = 0; i < SIZE; i++) {
-        uint8_t byte = (uint8_t)(i % 251);
+    while (d != NULL && (entry = readdir(d)) != NULL)
+        unlink(inside(entry->d_name));
+    if (d != NULL)
+        closedir(d);
+    return rmdir(directory);
+}
 
-        if (write(fd, &byte, 1) != 1)
-            return -1;
+static void write_text(const char *name, size_t size)
+{
+    FILE  *file = fopen(inside(name), "wb");
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        fputc((int)(i % 251), file);
+    fclose(file);
+}
+
+/* Tokens count from first on. */
+static void write_bin(const char *name, uint32_t magic, uint32_t version, uint32_t claimed,
+                      size_t tokens, int first)
+{
+    const uint32_t header[256] = { magic, version, claimed };
+    FILE          *file = fopen(inside(name), "wb");
+    size_t         i;
+
+    fwrite(header, sizeof header, 1, file);
+    for (i = 0; i < tokens; i++) {
+        fputc((first + (int)i) & 255, file);
+        fputc((first + (int)i) >> 8 & 255, file);
     }
-    return close(fd);
+    fclose(file);
 }
 
-static int remove_file(void **state)
+static struct data *opened(const char *path, int length, bool with_next, uint64_t seed)
 {
-    (void)state;
-    return unlink(path);
+    struct error err = { "" };
+    struct data *data = data_open(path, length, with_next, seed, &err);
+
+    if (data == NULL)
+        fail_msg("%s", err.text);
+    return data;
 }
 
-/* Each epoch has each sample once, in another order, the same whoever asks. */
-static void test_epochs(void **state)
+static int32_t first_token(const struct data *data, uint64_t n)
 {
-    struct data  data, again;
+    struct error err = { "" };
+    int32_t      tokens[64];
+
+    if (data_sample(data, n, 65536, tokens, &err) < 0)
+        fail_msg("%s", err.text);
+    return tokens[0];
+}
+
+static void test_text(void **state)
+{
+    struct data *data;
     struct error err;
-    int32_t      tokens[LENGTH], targets[LENGTH], other[LENGTH];
-    int64_t      number, epoch, moved = 0;
-    char         seen[100];
+    int32_t      tokens[8];
+    uint64_t     n;
     int          i;
 
     (void)state;
-    assert_int_equal(data_open(&data, path, LENGTH, false, 256, 7, &err), 0);
-    assert_int_equal(data_open(&again, path, LENGTH, false, 256, 7, &err), 0);
-    assert_int_equal(data.samples, 100);
-    for (epoch = 0; epoch < 3; epoch++) {
-        memset(seen, 0, sizeof seen);
-        for (number = 0; number < 100; number++) {
-            data_sample(&data, epoch * 100 + number, tokens, targets);
-            data_sample(&again, epoch * 100 + number, other, targets);
-            assert_memory_equal(tokens, other, sizeof tokens);
-            for (i = 0; i < 100; i++) /* which one it is: bytes repeat after 251 */
-                if (tokens[0] == i * LENGTH % 251 && !seen[i])
-                    break;
-            assert_true(i < 100);
-            seen[i] = 1;
-            moved += i != number;
-            for (i = 0; i < LENGTH - 1; i++)
-                assert_int_equal(targets[i], tokens[i + 1]);
-            assert_int_equal(targets[LENGTH - 1], (tokens[LENGTH - 1] + 1) % 251);
-        }
+    write_text("a.txt", 200);
+    data = opened(inside("a.txt"), 7, true, 1);
+    assert_int_equal(data->samples, 199 / 7);
+    for (n = 0; n < data->samples; n++) {
+        assert_int_equal(data_sample(data, n, DATA_BYTE_WORDS, tokens, &err), 0);
+        assert_int_equal(tokens[0] % 7, 0);
+        for (i = 0; i <= 7; i++)
+            assert_int_equal(tokens[i], tokens[0] + i);
     }
-    assert_true(moved > 200);
-    data_close(&data);
-    data_close(&again);
+    assert_int_equal(data_sample(data, 0, 3, tokens, &err), -1);
+    assert_non_null(strstr(err.text, "a.txt: token number "));
+    data_close(data);
+    data = opened(inside("a.txt"), 8, false, 1);
+    assert_int_equal(data->samples, 25);
+    data_close(data);
+    unlink(inside("a.txt"));
 }
 
-/* Of all tokens 15 % are targets; 80 % of these are masked, 10 % changed. */
-static void test_masks(void **state)
+/* Each epoch has every sample once; no two epochs and no two seeds have the same order. */
+static void test_epochs(void **state)
 {
-    struct data  data, plain;
-    struct error err;
-    int32_t      tokens[LENGTH], targets[LENGTH], whole[LENGTH], next[LENGTH];
-    int          number, i, hidden = 0, masked = 0, changed = 0;
+    static const size_t sizes[] = { 1, 2, 3, 16, 17, 1000, 4097 };
+    struct data        *data, *other;
+    size_t              s, moved, same;
+    uint64_t            n, epoch;
+    unsigned char       seen[4097];
 
     (void)state;
-    assert_int_equal(data_open(&data, path, LENGTH, true, 257, 7, &err), 0);
-    assert_int_equal(data_open(&plain, path, LENGTH, false, 257, 7, &err), 0);
-    for (number = 0; number < 10000; number++) {
-        data_sample(&data, number, tokens, targets);
-        data_sample(&plain, number, whole, next);
-        for (i = 0; i < LENGTH; i++) {
-            if (targets[i] < 0) {
-                assert_int_equal(tokens[i], whole[i]);
-                continue;
+    for (s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        write_bin("a.bin", 20240520, 1, (uint32_t)sizes[s], sizes[s], 0);
+        data = opened(inside("a.bin"), 1, false, 1);
+        other = opened(inside("a.bin"), 1, false, 2);
+        assert_int_equal(data->samples, sizes[s]);
+        for (epoch = 0; epoch < 3; epoch++) {
+            memset(seen, 0, sizeof seen);
+            for (moved = same = n = 0; n < sizes[s]; n++) {
+                int32_t token = first_token(data, epoch * sizes[s] + n);
+
+                assert_int_equal(seen[token]++, 0);
+                moved += token != (int32_t)n;
+                same += token == first_token(other, epoch * sizes[s] + n) ||
+                        token == first_token(data, (epoch + 1) * sizes[s] + n);
             }
-            assert_int_equal(targets[i], whole[i]);
-            hidden++;
-            masked += tokens[i] == DATA_MASK;
-            changed += tokens[i] != DATA_MASK && tokens[i] != whole[i];
+            if (sizes[s] >= 1000)
+                assert_true(moved > sizes[s] * 9 / 10 && same < sizes[s] / 10);
         }
+        data_close(data);
+        data_close(other);
     }
-    assert_in_range(hidden, 14500, 15500);
-    assert_in_range(masked, hidden * 78 / 100, hidden * 82 / 100);
-    assert_in_range(changed, hidden * 8 / 100, hidden * 12 / 100);
-    data_close(&data);
-    data_close(&plain);
+    unlink(inside("a.bin"));
 }
 
-static void test_bad_data(void **state)
+/* Files in the order of their names, samples within one file, empty files between them. */
+static void test_directory(void **state)
 {
-    struct data  data;
+    struct data  *data;
+    unsigned char seen[65536] = { 0 };
+    uint64_t      n;
+    int           i, count = 0;
+
+    (void)state;
+    write_bin("b.bin", 20240520, 1, 25, 25, 1000);
+    write_bin("a.bin", 20240520, 1, 12, 12, 0);
+    write_bin("aa.bin", 20240520, 1, 0, 0, 0);
+    write_bin("c.bin", 20240520, 1, 9, 9, 2000);
+    write_bin("d.bin", 20240520, 1, 10, 10, 3000);
+    write_text(".hidden", 100);
+    data = opened(directory, 10, false, 1);
+    assert_int_equal(data->files, 5);
+    assert_int_equal(data->samples, 1 + 2 + 0 + 1);
+    for (n = 0; n < data->samples; n++)
+        seen[first_token(data, n)] = 1;
+    for (i = 0; i < 65536; i++)
+        count += seen[i];
+    assert_int_equal(count, 4);
+    assert_true(seen[0] && seen[1000] && seen[1010] && seen[3000]);
+    data_close(data);
+    for (i = 0; i < 5; i++)
+        unlink(inside((const char *const[]){ "a.bin", "aa.bin", "b.bin", "c.bin", "d.bin" }[i]));
+    unlink(inside(".hidden"));
+}
+
+static void test_refused(void **state)
+{
     struct error err;
 
     (void)state;
-    assert_int_equal(data_open(&data, "/nowhere", LENGTH, false, 256, 7, &err), -1);
-    assert_string_equal(err.text, "/nowhere: No such file or directory");
-    assert_int_equal(data_open(&data, "/dev/null", LENGTH, false, 256, 7, &err), -1);
-    assert_string_equal(err.text, "/dev/null: empty");
-    assert_int_equal(data_open(&data, path, SIZE, false, 256, 7, &err), -1);
-    assert_non_null(strstr(err.text, "shorter than one sample"));
-    assert_int_equal(data_open(&data, path, LENGTH, true, 256, 7, &err), -1);
-    assert_non_null(strstr(err.text, "text has 257 tokens, the model's vocabulary 256"));
+    assert_null(data_open(inside("none"), 4, false, 1, &err));
+    assert_non_null(strstr(err.text, "none: No such file"));
+    assert_null(data_open(directory, 4, false, 1, &err));
+    assert_non_null(strstr(err.text, "there is no sample of 4 tokens"));
+    write_text("short", 4);
+    assert_null(data_open(inside("short"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "short: there is no sample of 5 tokens"));
+    write_text("short.bin", 4);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "shorter than a header"));
+    write_bin("short.bin", 20240801, 1, 9, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "it begins with 20240801, not 20240520"));
+    write_bin("short.bin", 20240520, 2, 9, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "version 2 are not known"));
+    write_bin("short.bin", 20240520, 1, 10, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "says 10 tokens, the file has room for 9"));
+    unlink(inside("short.bin"));
+    unlink(inside("short"));
 }
 
-static void test_state(void **state)
+/* A file that is cut while it is used. */
+static void test_cut(void **state)
 {
-    struct state was = { .step = 12, .updates = 10, .samples = 1200, .seed = UINT64_MAX }, is;
-    struct error err;
-    char        *text, *cut;
+    struct data *data;
+    struct error err = { "" };
+    int32_t      tokens[16];
+    uint64_t     n;
+    int          failures = 0;
 
     (void)state;
-    loss_scale_init(&was.scale, &(struct loss_scale_rules){ .initial_power = 16, .window = 10,
-                                                            .hysteresis = 2, .min = 1 });
-    was.scale.scale = 0x1.8p14;
-    was.scale.steps = 12;
-    was.scale.last_overflow = 7;
-    was.scale.patience = 1;
-    text = state_text(&was);
-    is = (struct state){ .scale = { .rules = was.scale.rules } };
-    assert_int_equal(state_parse(&is, text, &err), 0);
-    assert_true(is.step == was.step && is.updates == was.updates);
-    assert_true(is.samples == was.samples && is.seed == was.seed);
-    assert_true(is.scale.scale == was.scale.scale && is.scale.steps == was.scale.steps);
-    assert_true(is.scale.last_overflow == was.scale.last_overflow);
-    assert_int_equal(is.scale.patience, was.scale.patience);
-    for (cut = text + strlen(text) - 1; cut > text; cut--) { /* nothing of it is optional */
-        *cut = '\0';
-        if (cut[-1] == '\n')
-            assert_int_equal(state_parse(&is, text, &err), -1);
-    }
-    assert_int_equal(state_parse(&is, "step 1x\n", &err), -1);
-    assert_string_equal(err.text, "the state of the training: step is no number");
-    free(text);
-}
-
-/* A run that has a scale of its own keeps it. */
-static void test_fixed_scale(void **state)
-{
-    struct state a = { .step = 1 }, b = { .step = 0 };
-    struct error err;
-    char        *text;
-
-    (void)state;
-    loss_scale_init(&a.scale, &(struct loss_scale_rules){ .fixed = 128 });
-    loss_scale_init(&b.scale, &loss_scale_none);
-    text = state_text(&a);
-    assert_int_equal(state_parse(&b, text, &err), 0);
-    assert_true(b.scale.scale == 1);
-    assert_int_equal(b.step, 1);
-    free(text);
-}
-
-/* getopt only changes the order of its words. */
-static int parse(struct train_options *options, int argc, const char **argv, struct error *err)
-{
-    return train_options_parse(options, argc, (char **)argv, err);
-}
-
-static void test_options(void **state)
-{
-    const char *fine[] = { "muster-train", "--local_rank=3", "--deepspeed",
-                           "--deepspeed_config", "ds.json", "--model=gpt2", "--data", "text",
-                           "--steps", "7", NULL };
-    const char *unknown[] = { "muster-train", "--frobnicate", NULL };
-    const char *zero[] = { "muster-train", "--steps", "0", NULL };
-    const char *few[] = { "muster-train", "--deepspeed_config", "ds.json", NULL };
-    struct train_options options;
-    struct error         err;
-
-    (void)state;
-    assert_int_equal(parse(&options, 10, fine, &err), TRAIN_OPTIONS_RUN);
-    assert_string_equal(options.model, "gpt2");
-    assert_int_equal(options.steps, 7);
-    assert_int_equal(options.length, 64);
-    assert_true(options.timeout_s == 300);
-    assert_int_equal(parse(&options, 2, unknown, &err), -1);
-    assert_string_equal(err.text, "unknown option --frobnicate");
-    assert_int_equal(parse(&options, 3, zero, &err), -1);
-    assert_non_null(strstr(err.text, "--steps: '0' is not a number from 1"));
-    assert_int_equal(parse(&options, 3, few, &err), -1);
-    assert_string_equal(err.text, "--model is missing");
+    write_text("a.txt", 160);
+    data = opened(inside("a.txt"), 16, false, 1);
+    assert_int_equal(truncate(inside("a.txt"), 100), 0);
+    for (n = 0; n < 10; n++)
+        failures += data_sample(data, n, 256, tokens, &err) < 0;
+    assert_int_equal(failures, 4);
+    assert_non_null(strstr(err.text, "a.txt: it has become shorter"));
+    data_close(data);
+    unlink(inside("a.txt"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_epochs),      cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_bad_data),    cmocka_unit_test(test_state),
-        cmocka_unit_test(test_fixed_scale), cmocka_unit_test(test_options),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cut),
     };
 
-    return cmocka_run_group_tests(tests, make_file, remove_file);
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -23,7 +23,7 @@ void progress_init(struct progress *progress, const struct step *step, int64_t l
     *progress = (struct progress){
         .every = config->steps_per_print > 0 ? config->steps_per_print : EVERY,
         .last = last,
-        .tokens = (double)config->train_batch_size * step->data->length,
+        .tokens = (double)config->train_batch_size * step->samples->length,
         .is_tty = isatty(STDOUT_FILENO) == 1,
         .start_ns = clock_now_ns(),
         .first = step->state->step,

@@ -9,7 +9,7 @@
 
 #include "xalloc.h"
 
-static void        take_samples(struct step *step, double *targets);
+static int         take_samples(struct step *step, double *targets, struct error *err);
 static int         run_passes(struct step *step, double scale, double *loss, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -20,7 +20,7 @@ void step_init(struct step *step)
 {
     const struct ds_config *config = step->config;
     const size_t samples = (size_t)(config->micro_batch_size * config->accumulation_steps);
-    const size_t count = samples * (size_t)step->data->length;
+    const size_t count = samples * (size_t)step->samples->length;
 
     step->tokens = xcalloc(count, sizeof *step->tokens);
     step->targets = xcalloc(count, sizeof *step->targets);
@@ -43,8 +43,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     double        targets, loss;
 
     *result = (struct step_result){ .lr = adam.lr, .scale = state->scale.scale };
-    take_samples(step, &targets);
-    if (world_sum(step->world, &targets, 1, err) < 0)
+    if (take_samples(step, &targets, err) < 0 || world_sum(step->world, &targets, 1, err) < 0)
         return -1;
     if (targets == 0)
         return err_set(err, "no sample of this step has a target");
@@ -61,21 +60,23 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
 
 /* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
  * make up a step, however many ranks there are. */
-static void take_samples(struct step *step, double *targets)
+static int take_samples(struct step *step, double *targets, struct error *err)
 {
     const struct ds_config *config = step->config;
-    const int64_t           micro = config->micro_batch_size, length = step->data->length;
+    const int64_t           micro = config->micro_batch_size, length = step->samples->length;
     int64_t                 pass, i, number, at = 0;
 
     for (pass = 0; pass < config->accumulation_steps; pass++) {
         number = (pass * step->world->size + step->world->rank) * micro;
         for (i = 0; i < micro; i++, at += length)
-            data_sample(step->data, step->state->samples + number + i, step->tokens + at,
-                        step->targets + at);
+            if (samples_take(step->samples, (uint64_t)(step->state->samples + number + i),
+                             step->tokens + at, step->targets + at, err) < 0)
+                return -1;
     }
     *targets = 0;
     for (i = 0; i < at; i++)
         *targets += step->targets[i] >= 0;
+    return 0;
 }
 
 static int run_passes(struct step *step, double scale, double *loss, struct error *err)
@@ -83,7 +84,7 @@ static int run_passes(struct step *step, double scale, double *loss, struct erro
     const struct ds_config *config = step->config;
     const int64_t           passes = config->accumulation_steps;
     struct model_batch      batch = { .sequences = (int)config->micro_batch_size,
-                                      .length = step->data->length };
+                                      .length = step->samples->length };
     double                  sum;
     int64_t                 pass, at;
     int                     targets;

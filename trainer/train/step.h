@@ -10,7 +10,7 @@
 
 #include "config/ds_config.h"
 #include "model/model.h"
-#include "train/data.h"
+#include "train/samples.h"
 #include "train/state.h"
 #include "train/world.h"
 #include "zero/zero.h"
@@ -21,7 +21,7 @@ struct step {
     struct world           *world;
     struct model           *model;
     struct zero            *zero;
-    const struct data      *data;
+    struct samples         *samples;
     struct state           *state;
     int32_t                *tokens, *targets; /* step's own: of all passes */
 };

@@ -16,8 +16,8 @@
 #include "file.h"
 #include "model/model.h"
 #include "model/ops.h"
-#include "train/data.h"
 #include "train/progress.h"
+#include "train/samples.h"
 #include "train/save.h"
 #include "train/state.h"
 #include "train/step.h"
@@ -31,7 +31,7 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
-    struct data          data;
+    struct samples       samples;
     struct zero         *zero;
     struct state         state;
     struct step          step;
@@ -51,6 +51,7 @@ static int  shape_of(struct model_config *shape, const struct train_options *opt
 static int  make_zero(struct train *train, struct error *err);
 static int  start_or_go_on(struct train *train, struct error *err);
 static void fill_masters(struct train *train, const struct zero_piece *pieces, int count);
+static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
@@ -92,21 +93,11 @@ static int set_up(struct train *train, struct error *err)
     if (world_open(&train->world, train->options.timeout_s, err) < 0 ||
         read_config(train, err) < 0 || make_model(train, err) < 0 || make_zero(train, err) < 0)
         return -1;
-    if (data_open(&train->data, train->options.data, (int)train->options.length,
-                  train->model->config.kind != MODEL_GPT2, train->model->config.vocabulary,
-                  (uint64_t)train->options.seed, err) < 0)
+    if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
         return -1;
-    if (start_or_go_on(train, err) < 0)
-        return -1;
-    train->last = train->options.steps;
-    if (train->last == 0)
-        train->last = train->data.samples / train->config->train_batch_size;
-    if (train->last == 0)
-        return err_set(err, "%s: fewer samples than one step takes, %lld", train->options.data,
-                       (long long)train->config->train_batch_size);
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
-        .zero = train->zero, .data = &train->data, .state = &train->state,
+        .zero = train->zero, .samples = &train->samples, .state = &train->state,
     };
     step_init(&train->step);
     if (train->world.rank == 0)
@@ -228,11 +219,8 @@ static int start_or_go_on(struct train *train, struct error *err)
         load_checkpoint(options->checkpoint_dir, options->tag, &train->world, train->model,
                         train->zero, &train->state, &found, err) < 0)
         return -1;
-    if (found) {
-        train->saved = train->state.step;
-        train->data.seed = train->state.seed;
+    if (found)
         return 0;
-    }
     pieces = zero_pieces(train->zero, false, &count, err);
     if (pieces == NULL)
         return -1;
@@ -248,6 +236,25 @@ static void fill_masters(struct train *train, const struct zero_piece *pieces, i
     for (i = 0; i < count; i++)
         model_initial_values(train->model, train->state.seed, pieces[i].start, pieces[i].count,
                              pieces[i].param);
+}
+
+/* In the order of the checkpoint, if the training goes on from one. */
+static int open_samples(struct train *train, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    const struct model_config  *shape = &train->model->config;
+    const int64_t               batch = train->config->train_batch_size;
+
+    if (samples_open(&train->samples, options->data, (int)options->length,
+                     shape->kind != MODEL_GPT2, shape->vocabulary, train->state.seed, err) < 0)
+        return -1;
+    train->last = options->steps;
+    if (train->last == 0)
+        train->last = (int64_t)train->samples.data->samples / batch;
+    if (train->last == 0)
+        return err_set(err, "%s: fewer samples than one step takes, %lld", options->data,
+                       (long long)batch);
+    return 0;
 }
 
 static void tell_plan(const struct train *train)
@@ -321,7 +328,7 @@ static int leave(struct train *train, struct error *err)
     zero_close(train->zero);
     model_free(train->model);
     train->ops->free(train->ops);
-    data_close(&train->data);
+    samples_close(&train->samples);
     ds_config_free(train->config);
     return world_close(&train->world, err);
 }
