@@ -109,6 +109,18 @@ train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --blocks 2
 is "another model's checkpoint: 1" "$rc" 1
 ok "... is said" grep -q 'global_step13: a checkpoint of another model' err
 
+# Weights for others: out of four ranks, and in again.
+for stage in 2 3; do
+    train 4 $stage --steps 3 --export "$PWD/exported.$stage"
+    is "stage $stage, --export: 0" "$rc" 0
+done
+ok "both stages export the same" cmp exported.2/model.safetensors exported.3/model.safetensors
+train 2 3 --steps 1 --model "$PWD/exported.2" --export "$PWD/again" # its learning rate is 0
+ok "what was exported is where a training begins" \
+    cmp exported.2/model.safetensors again/model.safetensors
+train 1 2 --steps 1 --model "$PWD/exported.2" --blocks 4
+is "another shape than the weights: 1" "$rc" 1
+
 # bfloat16, and a masked model.
 config 2 '"bf16": { "enabled": true },'
 train 4 2 --steps 50

@@ -22,6 +22,7 @@
 #include "train/state.h"
 #include "train/step.h"
 #include "train/train_options.h"
+#include "train/weights.h"
 #include "train/world.h"
 #include "xalloc.h"
 
@@ -50,12 +51,14 @@ static int  shape_of(struct model_config *shape, const struct train_options *opt
                      struct error *err);
 static int  make_zero(struct train *train, struct error *err);
 static int  start_or_go_on(struct train *train, struct error *err);
-static void fill_masters(struct train *train, const struct zero_piece *pieces, int count);
+static int  fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+                         struct error *err);
 static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
 static int  save(struct train *train, struct error *err);
+static int  export(struct train *train, struct error *err);
 static int  leave(struct train *train, struct error *err);
 static int  print_config(const struct train_options *options);
 
@@ -78,7 +81,7 @@ int train_main(int argc, char **argv)
 
     status = TRAIN_OK;
     if (set_up(&train, &err) == 0 && run_steps(&train, &status, &err) == 0 &&
-        leave(&train, &err) == 0)
+        export(&train, &err) == 0 && leave(&train, &err) == 0)
         return status;
     fprintf(stderr, "muster-train: %s: %s\n", world_label(&train.world), err.text);
     world_abort(&train.world);
@@ -211,7 +214,7 @@ static int start_or_go_on(struct train *train, struct error *err)
     const struct train_options *options = &train->options;
     struct zero_piece          *pieces;
     bool                        found = false;
-    int                         count;
+    int                         count, rc;
 
     train->state = (struct state){ .seed = (uint64_t)options->seed };
     loss_scale_init(&train->state.scale, &loss_scale_none);
@@ -224,18 +227,22 @@ static int start_or_go_on(struct train *train, struct error *err)
     pieces = zero_pieces(train->zero, false, &count, err);
     if (pieces == NULL)
         return -1;
-    fill_masters(train, pieces, count);
+    rc = fill_masters(train, pieces, count, err);
     free(pieces);
-    return zero_publish(train->zero, err);
+    return rc < 0 ? -1 : zero_publish(train->zero, err);
 }
 
-static void fill_masters(struct train *train, const struct zero_piece *pieces, int count)
+static int fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+                        struct error *err)
 {
     int i;
 
+    if (weights_are_in(train->options.model))
+        return weights_load(train->options.model, train->model, pieces, count, err);
     for (i = 0; i < count; i++)
         model_initial_values(train->model, train->state.seed, pieces[i].start, pieces[i].count,
                              pieces[i].param);
+    return 0;
 }
 
 /* In the order of the checkpoint, if the training goes on from one. */
@@ -320,6 +327,15 @@ static int save(struct train *train, struct error *err)
     fflush(stdout);
     train->saved = train->state.step;
     return 0;
+}
+
+static int export(struct train *train, struct error *err)
+{
+    const char *dir = train->options.export;
+
+    if (dir == NULL)
+        return 0;
+    return weights_export(dir, &train->world, train->model, train->zero, err);
 }
 
 static int leave(struct train *train, struct error *err)

@@ -25,10 +25,15 @@ static const struct option_row {
     { "deepspeed_config", KIND_TEXT, FIELD(config), 0, 0, NULL, "FILE",
       "batch sizes, optimizer, precision, ZeRO stage" },
     { "model", KIND_TEXT, FIELD(model), 0, 0, NULL, "NAME",
-      "gpt2, bert, hello ..., or a directory with a config.json" },
-    { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "FILE", "text; its bytes are the tokens" },
+      "gpt2, bert, hello ..., or a directory with config.json\n"
+      "and maybe weights, as Hugging Face has it" },
+    { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
+      "text, whose bytes are tokens, or token shards (.bin);\n"
+      "a file, or a directory" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
       "save there, and go on from the latest there" },
+    { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
+      "write the weights there at the end, for Hugging Face" },
     { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "go on from this checkpoint" },
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
@@ -37,11 +42,15 @@ static const struct option_row {
       "save every N steps, and at the end" },
     { "seed", KIND_NUMBER, FIELD(seed), 0, INT64_MAX, "1234", "N",
       "of the first weights and the order of the data" },
-    { "vocabulary", KIND_NUMBER, FIELD(vocabulary), 1, 1 << 24, NULL, "N", "the model's shape:" },
-    { "positions", KIND_NUMBER, FIELD(positions), 1, 1 << 20, NULL, "N", "" },
-    { "width", KIND_NUMBER, FIELD(width), 1, 1 << 20, NULL, "N", "" },
-    { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "" },
-    { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N", "" },
+    { "vocabulary", KIND_NUMBER, FIELD(vocabulary), 1, 1 << 24, NULL, "N",
+      "the model's shape: tokens that there are" },
+    { "positions", KIND_NUMBER, FIELD(positions), 1, 1 << 20, NULL, "N",
+      "the longest sample" },
+    { "width", KIND_NUMBER, FIELD(width), 1, 1 << 20, NULL, "N",
+      "numbers that stand for a token" },
+    { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "of attention" },
+    { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N",
+      "layers between first and last" },
     { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",
       "longest wait for the other ranks" },
     { "print-config", KIND_SWITCH, FIELD(print_config), 0, 0, NULL, NULL,
@@ -124,22 +133,27 @@ static int judge(const struct train_options *options, struct error *err)
 
 void train_options_help(FILE *out)
 {
-    char   head[64];
-    size_t i;
+    const char *line, *end;
+    char        head[64];
+    size_t      i;
 
-    fputs("Usage: muster … muster-train --deepspeed_config FILE --model NAME --data FILE\n"
+    fputs("Usage: muster … muster-train --deepspeed_config FILE --model NAME --data PATH\n"
           "                             [OPTION…]\n\n"
-          "Trains a model from text. SIGUSR1 saves at the next step, SIGTERM saves and ends.\n\n",
+          "Trains a model. SIGUSR1 saves at the next step, SIGTERM saves and ends.\n\n",
           out);
     for (i = 0; i < ROWS; i++) {
         if (rows[i].kind == KIND_IGNORED)
             continue;
         snprintf(head, sizeof head, "  --%s%s%s", rows[i].name, rows[i].arg ? " " : "",
                  rows[i].arg ? rows[i].arg : "");
-        fprintf(out, "%-26s%s", head, rows[i].help);
-        if (rows[i].value != NULL)
-            fprintf(out, " [%s]", rows[i].value);
-        fputc('\n', out);
+        for (line = rows[i].help; line != NULL; line = end ? end + 1 : NULL) {
+            end = strchr(line, '\n');
+            fprintf(out, "%-26s%.*s", line == rows[i].help ? head : "",
+                    (int)(end ? end - line : (ptrdiff_t)strlen(line)), line);
+            if (end == NULL && rows[i].value != NULL)
+                fprintf(out, " [%s]", rows[i].value);
+            fputc('\n', out);
+        }
     }
     fputs("\nExit status: 0 trained to the end, 1 it failed, 2 usage, 143 ended by SIGTERM, with\n"
           "all saved.\n", out);
