@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "comm/background.h"
 #include "thread_comm.h"
 #include "xalloc.h"
@@ -37,6 +39,7 @@ struct training {
     size_t     bucket_max;
     double     clip;
     bool       in_background;
+    int64_t    compute_ns;    /* a layer takes so long, either way */
     int        overflow_step; /* a gradient of this step is infinite; -1: none */
 
     /* What came out. */
@@ -113,7 +116,15 @@ static void add_gradient(const struct training *t, struct comm *comm, int layer,
         add(t->type, grads, 123, INFINITY);
 }
 
-static int forward(struct zero *zero, struct error *err)
+static void compute(const struct training *t)
+{
+    const struct timespec pause = { .tv_nsec = t->compute_ns };
+
+    if (t->compute_ns > 0)
+        nanosleep(&pause, NULL);
+}
+
+static int forward(const struct training *t, struct zero *zero, struct error *err)
 {
     void *params, *tied;
     int   layer;
@@ -126,6 +137,7 @@ static int forward(struct zero *zero, struct error *err)
                 return -1;
             zero_leave(zero, TIED);
         }
+        compute(t);
         zero_leave(zero, layer);
     }
     return 0;
@@ -147,6 +159,7 @@ static int backward(const struct training *t, struct comm *comm, struct zero *ze
             zero_leave(zero, TIED);
         }
         add_gradient(t, comm, layer, layer, params, grads, step, pass);
+        compute(t);
         zero_leave(zero, layer);
         if (zero_done(zero, layer, err) < 0)
             return -1;
@@ -162,7 +175,7 @@ static int train(struct training *t, struct comm *comm, struct zero *zero, struc
     for (step = 0; step < STEPS; step++) {
         for (pass = 0; pass < t->passes; pass++) {
             zero_begin(zero, pass == 0, pass == t->passes - 1);
-            if (forward(zero, err) < 0 || backward(t, comm, zero, step, pass, err) < 0)
+            if (forward(t, zero, err) < 0 || backward(t, comm, zero, step, pass, err) < 0)
                 return -1;
         }
         if (zero_step(zero, &adam, 2, &result, err) < 0)
@@ -342,13 +355,42 @@ static void test_traffic(void **state)
     (void)state;
     t.stage = 0;
     check(t, 4);
-    assert_int_equal(thread_comm_counts.bytes, STEPS * 2 * sizeof(float) * ((TOTAL + 31) / 32 * 32));
+    assert_int_equal(thread_comm_counts.bytes,
+                     STEPS * 2 * sizeof(float) * ((TOTAL + 31) / 32 * 32));
     t.stage = 2;
     check(t, 4);
     assert_int_equal(thread_comm_counts.reduce_scatter, STEPS);
     assert_int_equal(thread_comm_counts.all_gather, STEPS + 1);
     assert_int_equal(thread_comm_counts.all_reduce, STEPS);
-    assert_int_equal(thread_comm_counts.bytes, (2 * STEPS + 1) * padded * sizeof(float) + STEPS * 2 * sizeof(double));
+    assert_int_equal(thread_comm_counts.bytes, (2 * STEPS + 1) * padded * sizeof(float) +
+                                                   STEPS * 2 * sizeof(double));
+}
+
+/* In the background, gradients travel while the layer before is computed, and in stage 3
+ * parameters while the layer before, or behind, is: most of the network's time is hidden.
+ * Both are asleep for a time, so the machine's load does not matter much. */
+static void test_overlap(void **state)
+{
+    struct training t = { .passes = 1, .type = DTYPE_FLOAT, .compute_ns = 10000000,
+                          .overflow_step = -1 };
+    int64_t         start, alone, hidden;
+
+    (void)state;
+    for (t.stage = 2; t.stage <= 3; t.stage++) {
+        thread_comm_delay_ns = t.compute_ns;
+        t.in_background = false;
+        start = clock_now_ns();
+        check(t, 2);
+        alone = clock_now_ns() - start;
+        t.in_background = true;
+        start = clock_now_ns();
+        check(t, 2);
+        hidden = clock_now_ns() - start;
+        thread_comm_delay_ns = 0;
+        print_message("# stage %d: %.0f ms, in the background %.0f ms\n", t.stage,
+                      (double)alone / 1e6, (double)hidden / 1e6);
+        assert_true(hidden < alone * 9 / 10);
+    }
 }
 
 static const char *lost_peer(struct comm *inner, void *arg)
@@ -394,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_clip_and_overflow),
         cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_failure),
     };
 

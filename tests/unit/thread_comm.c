@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "thread.h"
 #include "xalloc.h"
@@ -32,6 +33,7 @@ struct thread_comm {
 
 struct thread_comm_counts thread_comm_counts;
 int                       thread_comm_fail_at = -1;
+int64_t                   thread_comm_delay_ns;
 
 static struct thread_comm *self_of(struct comm *comm)
 {
@@ -40,8 +42,12 @@ static struct thread_comm *self_of(struct comm *comm)
 
 static int begin(struct comm *comm, struct error *err)
 {
+    const struct timespec delay = { .tv_nsec = thread_comm_delay_ns };
+
     if (self_of(comm)->operations++ == thread_comm_fail_at)
         return err_set(err, "rank 1 on nowhere is gone");
+    if (thread_comm_delay_ns > 0)
+        nanosleep(&delay, NULL);
     return 0;
 }
 

@@ -23,4 +23,7 @@ extern struct thread_comm_counts thread_comm_counts;
 /* The operation with this number (the first is 0) fails, on all ranks. -1: none. */
 extern int thread_comm_fail_at;
 
+/* So long does each take beside its work, as a network would. */
+extern int64_t thread_comm_delay_ns;
+
 #endif
