@@ -133,6 +133,17 @@ is "a masked model: 0" "$rc" 0
 ok "... its loss falls" sh -c 'curve=$(sed -n "s/^step.* loss \([0-9.]*\) .*/\1/p" out); set -- $curve
     [ $# = 50 ] && awk -v first="$1" -v last="${50}" "BEGIN { exit !(last < 0.8 * first) }"'
 
+# What it cannot do, it says.
+config 2 '"fp16": { "enabled": true },'
+train 2 2 --steps 2
+is "fp16: 1" "$rc" 1
+ok "... is refused by name" grep -q 'ds2.json: fp16: models are computed on CPUs here' err
+config 2 '"csv_monitor": { "enabled": true },'
+train 2 2 --steps 2
+is "csv_monitor: 0" "$rc" 0
+is "... is told, once" "$(grep -c 'csv_monitor: no such file is written' err)" 1
+config 2
+
 # Signals, to one of two ranks.
 # shellcheck disable=SC2086
 start muster --label none --grace 10 -H node1,node2 muster-train --deepspeed_config \

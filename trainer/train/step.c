@@ -9,8 +9,9 @@
 
 #include "xalloc.h"
 
-static int         take_samples(struct step *step, double *targets, struct error *err);
-static int         run_passes(struct step *step, double scale, double *loss, struct error *err);
+static int         take_samples(struct step *step, struct error *err);
+static int         run_passes(struct step *step, double scale, struct error *err);
+static int         go_back(struct step *step, double scale, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
 static int         leave(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -35,23 +36,30 @@ void step_clear(struct step *step)
     step->tokens = step->targets = NULL;
 }
 
-/* The loss is the mean over the targets of all ranks: for this, their number comes first. */
+/* The loss is the mean over the targets of all ranks. Their number has time until the first
+ * backward pass, and what ranks tell each other has until the step is done: to wait for
+ * either at once would be to wait for all parameters that are under way. */
 int step_run(struct step *step, struct step_result *result, struct error *err)
 {
     struct state *state = step->state;
     struct adam   adam = adam_of(step->config, state->updates);
-    double        targets, loss;
+    uint64_t      mark;
+    int           i;
 
     *result = (struct step_result){ .lr = adam.lr, .scale = state->scale.scale };
-    if (take_samples(step, &targets, err) < 0 || world_sum(step->world, &targets, 1, err) < 0)
+    if (take_samples(step, err) < 0 ||
+        world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
+        run_passes(step, result->scale, err) < 0)
         return -1;
-    if (targets == 0)
-        return err_set(err, "no sample of this step has a target");
-    if (run_passes(step, result->scale / targets, &loss, err) < 0 ||
+    for (i = 0; i < STEP_WANTS; i++)
+        step->told[1 + i] = step->wants[i];
+    if (world_sum_begin(step->world, step->told, 1 + STEP_WANTS, &mark, err) < 0 ||
         zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
-        world_sum(step->world, &loss, 1, err) < 0)
+        world_sum_end(step->world, mark, err) < 0)
         return -1;
-    result->loss = loss / targets;
+    result->loss = step->told[0] / step->target_count;
+    for (i = 0; i < STEP_WANTS; i++)
+        result->wants[i] = step->told[1 + i] > 0;
     state->step++;
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);
@@ -60,7 +68,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
 
 /* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
  * make up a step, however many ranks there are. */
-static int take_samples(struct step *step, double *targets, struct error *err)
+static int take_samples(struct step *step, struct error *err)
 {
     const struct ds_config *config = step->config;
     const int64_t           micro = config->micro_batch_size, length = step->samples->length;
@@ -73,13 +81,13 @@ static int take_samples(struct step *step, double *targets, struct error *err)
                              step->tokens + at, step->targets + at, err) < 0)
                 return -1;
     }
-    *targets = 0;
+    step->target_count = 0;
     for (i = 0; i < at; i++)
-        *targets += step->targets[i] >= 0;
+        step->target_count += step->targets[i] >= 0;
     return 0;
 }
 
-static int run_passes(struct step *step, double scale, double *loss, struct error *err)
+static int run_passes(struct step *step, double scale, struct error *err)
 {
     const struct ds_config *config = step->config;
     const int64_t           passes = config->accumulation_steps;
@@ -89,20 +97,29 @@ static int run_passes(struct step *step, double scale, double *loss, struct erro
     int64_t                 pass, at;
     int                     targets;
 
-    if (config->gradient_allreduce_op == DS_SUM)
-        scale *= step->world->size;
-    *loss = 0;
+    step->told[0] = 0;
     for (pass = 0; pass < passes; pass++) {
         at = pass * batch.sequences * batch.length;
         batch.tokens = step->tokens + at;
         batch.targets = step->targets + at;
         zero_begin(step->zero, pass == 0, pass == passes - 1);
         if (model_forward(step->model, &batch, &sum, &targets, err) < 0 ||
-            model_backward(step->model, scale, err) < 0)
+            go_back(step, scale, err) < 0)
             return -1;
-        *loss += sum;
+        step->told[0] += sum;
     }
     return 0;
+}
+
+static int go_back(struct step *step, double scale, struct error *err)
+{
+    if (world_sum_end(step->world, step->target_mark, err) < 0)
+        return -1;
+    if (step->target_count == 0)
+        return err_set(err, "no sample of this step has a target");
+    if (step->config->gradient_allreduce_op == DS_SUM)
+        scale *= step->world->size;
+    return model_backward(step->model, scale / step->target_count, err);
 }
 
 static struct adam adam_of(const struct ds_config *config, int64_t updates)

@@ -15,7 +15,10 @@
 #include "train/world.h"
 #include "zero/zero.h"
 
-/* Borrowed, all of it. */
+/* What a rank may have been told, and tells the others with a step. */
+enum step_want { STEP_WANT_SAVE, STEP_WANT_END, STEP_WANTS };
+
+/* Borrowed, all pointers. */
 struct step {
     const struct ds_config *config; /* resolved */
     struct world           *world;
@@ -23,7 +26,13 @@ struct step {
     struct zero            *zero;
     struct samples         *samples;
     struct state           *state;
-    int32_t                *tokens, *targets; /* step's own: of all passes */
+    bool                    wants[STEP_WANTS]; /* of this rank */
+
+    /* step.c's own. Sums over all ranks are under way there while layers are computed. */
+    int32_t *tokens, *targets; /* of all passes */
+    double   target_count;
+    uint64_t target_mark;
+    double   told[1 + STEP_WANTS]; /* the loss, and wants */
 };
 
 struct step_result {
@@ -31,6 +40,7 @@ struct step_result {
     double             lr;
     double             scale; /* of this step's loss */
     struct zero_result zero;
+    bool               wants[STEP_WANTS]; /* of any rank */
 };
 
 /* Let the model take its parameters from zero. Free with step_clear. */

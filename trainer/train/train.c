@@ -16,6 +16,7 @@
 #include "file.h"
 #include "model/model.h"
 #include "model/ops.h"
+#include "train/limits.h"
 #include "train/progress.h"
 #include "train/samples.h"
 #include "train/save.h"
@@ -40,9 +41,8 @@ struct train {
     int64_t              saved; /* the step that is on disk; -1: none */
 };
 
-/* What the ranks have been told by signals, summed over them. */
-enum { WANT_SAVE, WANT_END, WANTS };
-static volatile sig_atomic_t wants[WANTS];
+/* What signals have told this rank. */
+static volatile sig_atomic_t wants[STEP_WANTS];
 
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
@@ -57,6 +57,7 @@ static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static void take_wants(struct step *step);
 static int  save(struct train *train, struct error *err);
 static int  export(struct train *train, struct error *err);
 static int  leave(struct train *train, struct error *err);
@@ -110,7 +111,7 @@ static int set_up(struct train *train, struct error *err)
 
 static void note_signal(int signal)
 {
-    wants[signal == SIGTERM ? WANT_END : WANT_SAVE] = 1;
+    wants[signal == SIGTERM ? STEP_WANT_END : STEP_WANT_SAVE] = 1;
 }
 
 static void catch_signals(void)
@@ -123,13 +124,16 @@ static void catch_signals(void)
 
 static int read_config(struct train *train, struct error *err)
 {
-    size_t i;
+    struct error why;
+    size_t       i;
 
     train->config = ds_config_read(train->options.config, err);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
         return -1;
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
+    if (limits_check(train->config, train->world.rank == 0 ? stderr : NULL, &why) < 0)
+        return err_set(err, "%s: %s", train->options.config, why.text);
     return 0;
 }
 
@@ -139,8 +143,6 @@ static int make_model(struct train *train, struct error *err)
     const enum ds_dtype     type = ds_config_dtype(train->config);
     struct model_config     shape;
 
-    if (type == DS_FP16)
-        return err_set(err, "%s: fp16 needs a GPU; bf16 works here", train->options.config);
     if (shape_of(&shape, &train->options, err) < 0)
         return -1;
     train->ops = ops_cpu_new(types[type], err);
@@ -290,30 +292,37 @@ static int run_steps(struct train *train, int *status, struct error *err)
     struct state      *state = &train->state;
     struct progress    progress;
     struct step_result result;
-    double             wanted[WANTS];
+    bool               is_due;
 
     progress_init(&progress, &train->step, train->last);
     while (state->step < train->last && *status == TRAIN_OK) {
+        take_wants(&train->step);
         if (step_run(&train->step, &result, err) < 0)
             return -1;
         progress_step(&progress, &train->step, &result);
         if (!isfinite(result.loss) && !result.zero.is_skipped)
             return err_set(err, "step %lld: the loss is not finite", (long long)state->step);
-        wanted[WANT_SAVE] = wants[WANT_SAVE];
-        wanted[WANT_END] = wants[WANT_END];
-        wants[WANT_SAVE] = 0;
-        if (world_sum(&train->world, wanted, WANTS, err) < 0)
-            return -1;
-        if (wanted[WANT_END] > 0)
+        if (result.wants[STEP_WANT_END])
             *status = TRAIN_TERMINATED;
-        if (wanted[WANT_SAVE] + wanted[WANT_END] > 0 || state->step == train->last ||
-            (interval > 0 && state->step % interval == 0)) {
+        is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
+                 state->step == train->last || (interval > 0 && state->step % interval == 0);
+        if (is_due)
             progress_clear(&progress);
-            if (save(train, err) < 0)
-                return -1;
-        }
+        if (is_due && save(train, err) < 0)
+            return -1;
     }
     return 0;
+}
+
+static void take_wants(struct step *step)
+{
+    int i;
+
+    for (i = 0; i < STEP_WANTS; i++) {
+        step->wants[i] = wants[i] != 0;
+        if (step->wants[i])
+            wants[i] = 0;
+    }
 }
 
 static int save(struct train *train, struct error *err)

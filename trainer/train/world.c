@@ -68,13 +68,20 @@ void world_abort(struct world *world)
     world->comm = NULL;
 }
 
-int world_sum(struct world *world, double *numbers, size_t count, struct error *err)
+int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t *mark,
+                    struct error *err)
 {
     struct comm *comm = world->comm;
 
     if (comm->ops->all_reduce(comm, numbers, numbers, count, DTYPE_DOUBLE, REDOP_SUM, err) < 0)
         return -1;
-    return comm->ops->wait(comm, comm->ops->mark(comm), err);
+    *mark = comm->ops->mark(comm);
+    return 0;
+}
+
+int world_sum_end(struct world *world, uint64_t mark, struct error *err)
+{
+    return world->comm->ops->wait(world->comm, mark, err);
 }
 
 const char *world_label(const struct world *world)

@@ -27,8 +27,10 @@ int world_close(struct world *world, struct error *err);
  * may still use. */
 void world_abort(struct world *world);
 
-/* Sum these numbers over all ranks. */
-int world_sum(struct world *world, double *numbers, size_t count, struct error *err);
+/* Sum these numbers over all ranks. They are the communicator's until end. */
+int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t *mark,
+                    struct error *err);
+int world_sum_end(struct world *world, uint64_t mark, struct error *err);
 
 /* "rank 3 on te2", or "rank 0" before it is known. */
 const char *world_label(const struct world *world);
