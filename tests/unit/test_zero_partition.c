@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,6 +140,34 @@ static void test_measure(void **state)
     free(narrow);
 }
 
+/* Gradients are added by vectors, of any number, and as one by one. */
+static void test_sum_bfloat16(void **state)
+{
+    static const uint16_t odd[] = { 0x7f80, 0xff80, 0x7fc1, 0x7f7f, 0xff7f, 0, 0x8000, 1 };
+    uint16_t              a[200], b[200], out[200];
+    size_t                count, i;
+    float                 sum;
+
+    (void)state;
+    for (i = 0; i < 200; i++) {
+        a[i] = i % 23 == 5 ? odd[i % 8] : (uint16_t)(i * 40503);
+        b[i] = i % 29 == 5 ? odd[i / 8 % 8] : (uint16_t)(i * 40503 ^ i % 3);
+    }
+    for (count = 0; count < 200; count++) {
+        memset(out, 0xaa, sizeof out);
+        dtype_reduce(DTYPE_BFLOAT16, REDOP_SUM, out, a, b, count);
+        for (i = 0; i < count; i++) {
+            sum = bfloat16_to_float(a[i]) + bfloat16_to_float(b[i]);
+            if (isnan(sum))
+                assert_true(isnan(bfloat16_to_float(out[i])));
+            else
+                assert_int_equal(out[i], float_to_bfloat16(sum));
+        }
+        for (; i < 200; i++)
+            assert_int_equal(out[i], 0xaaaa);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_buckets),
         cmocka_unit_test(test_paper),
         cmocka_unit_test(test_measure),
+        cmocka_unit_test(test_sum_bfloat16),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
