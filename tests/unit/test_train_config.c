@@ -344,8 +344,8 @@ static void test_print(void **state)
         " \"params\": {\"cycle_min_lr\": 1e-05, \"cycle_max_lr\": 0.30000000000000004}},"
         " \"bfloat16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 3,"
         " \"offload_param\": {\"device\": \"nvme\", \"nvme_path\": \"/a\\\"b\"}}}",
-        "{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 2000,"
-        " \"micro_batch_sizes\": [2, 4, 6], \"version\": 0.1}}",
+        ("{\"elasticity\": {\"enabled\": true, \"max_train_batch_size\": 2000,"
+         " \"micro_batch_sizes\": [2, 4, 6], \"version\": 0.1}}"),
     };
     struct ds_config *config, *again;
     struct error      err;

@@ -51,7 +51,7 @@ static void add(struct ops *ops, void *out, const void *a, const void *b, size_t
     size_t      i;
 
     (void)ops;
-#pragma omp parallel for simd schedule(static) if (count > WORTH_THREADS)
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
     for (i = 0; i < count; i++)
         store(&o[i], load(&x[i]) + load(&y[i]));
 }
@@ -292,12 +292,12 @@ static void gelu(struct ops *ops, enum gelu kind, void *out, const void *x, size
 
     (void)ops;
     if (kind == GELU_TANH) {
-#pragma omp parallel for simd schedule(static) if (count > WORTH_THREADS)
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
         for (i = 0; i < count; i++)
             store(&o[i], gelu_tanh(load(&in[i])));
         return;
     }
-#pragma omp parallel for simd schedule(static) if (count > WORTH_THREADS)
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
     for (i = 0; i < count; i++)
         store(&o[i], gelu_erf(load(&in[i])));
 }
@@ -311,31 +311,31 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
 
     (void)ops;
     if (kind == GELU_TANH) {
-#pragma omp parallel for simd schedule(static) if (count > WORTH_THREADS)
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
         for (i = 0; i < count; i++)
             store(&o[i], load(&d[i]) * gelu_tanh_slope(load(&in[i])));
         return;
     }
-#pragma omp parallel for simd schedule(static) if (count > WORTH_THREADS)
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
     for (i = 0; i < count; i++)
         store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
 }
 
 
+/* A maximum drops what is no number: that is counted, and given instead. */
 static real row_max(const elem *x, int count)
 {
-    real max = -INFINITY;
-    bool odd = false;
+    real max = -INFINITY, odd = 0;
     int  j;
 
-#pragma omp simd reduction(max : max) reduction(| : odd)
+#pragma omp simd reduction(max : max) reduction(+ : odd)
     for (j = 0; j < count; j++) {
         const real v = load(&x[j]);
 
         max = v > max ? v : max;
-        odd |= v != v;
+        odd += v != v ? (real)1 : (real)0;
     }
-    return odd ? (real)NAN : max;
+    return odd > 0 ? (real)NAN : max;
 }
 
 static void softmax(void *rows, int count, int length, double scale, bool causal)

@@ -14,7 +14,9 @@
 static void     begin_layer(struct model *model, const char *name);
 static void     end_layer(struct model *model);
 static size_t   aligned(size_t count);
-static float    initial_value(const struct model_param *param, uint64_t seed, size_t place);
+static void     fill(const struct model_param *param, uint64_t seed, size_t from, size_t to,
+                     float *values);
+static float    normal(uint64_t place);
 static uint64_t scramble(uint64_t number);
 
 struct model *model_new(const struct model_config *config, struct ops *ops, struct error *err)
@@ -133,28 +135,40 @@ void model_initial_values(const struct model *model, uint64_t seed, size_t first
                           float *values)
 {
     const uint64_t mixed = scramble(seed);
-    size_t         i;
+    const size_t   last = first + count;
+    int            i;
 
-#pragma omp parallel for schedule(static) if (count > 4096)
-    for (i = 0; i < count; i++)
-        values[i] = initial_value(model_param_at(model, first + i), mixed, first + i);
+    memset(values, 0, count * sizeof *values);
+    for (i = 0; i < model->param_count; i++) {
+        const struct model_param *param = &model->param[i];
+        const size_t              end = param->offset + param->count;
+        const size_t              from = param->offset > first ? param->offset : first;
+
+        if (from < end && from < last)
+            fill(param, mixed, from, end < last ? end : last, values + (from - first));
+    }
+}
+
+static void fill(const struct model_param *param, uint64_t seed, size_t from, size_t to,
+                 float *values)
+{
+    size_t i;
+
+    if (param->init == MODEL_INIT_ZERO)
+        return;
+#pragma omp parallel for schedule(static) if (to - from > 4096)
+    for (i = from; i < to; i++)
+        values[i - from] =
+            param->init == MODEL_INIT_ONE ? 1 : param->deviation * normal(seed + i);
 }
 
 /* A normal number is made of two even ones, by Box and Muller. */
-static float initial_value(const struct model_param *param, uint64_t seed, size_t place)
+static float normal(uint64_t place)
 {
-    uint64_t bits;
-    double   radius, angle;
+    const uint64_t bits = scramble(place);
+    const float    radius = sqrtf(-2 * logf(((float)(bits >> 40) + 1) * 0x1p-24f));
 
-    if (param == NULL || param->init == MODEL_INIT_ZERO)
-        return 0;
-    if (param->init == MODEL_INIT_ONE)
-        return 1;
-    bits = scramble(seed + 2 * (uint64_t)place);
-    radius = sqrt(-2 * log(((double)(bits >> 11) + 1) * 0x1p-53));
-    bits = scramble(seed + 2 * (uint64_t)place + 1);
-    angle = 2 * M_PI * (double)(bits >> 11) * 0x1p-53;
-    return (float)(radius * cos(angle)) * param->deviation;
+    return radius * cosf((float)(2 * M_PI) * (float)(bits & 0xffffff) * 0x1p-24f);
 }
 
 /* splitmix64: neighbours become strangers. */
