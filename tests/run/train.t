@@ -8,11 +8,13 @@ need trainer
 export OMP_NUM_THREADS=1
 cat "$top_srcdir/README" "$top_srcdir/HACKING" >text
 
+# A sum in another order differs in its last bit, and Adam lets that grow: slowly at this rate
+# and this seed, past 1e-5 before step 50 at three times the rate.
 # config STAGE EXTRA: stage N's ds_config.
 config() {
     cat >"ds$1.json" <<END
 { "train_batch_size": 12, "steps_per_print": 1, "gradient_clipping": 1.0, $2
-  "optimizer": { "type": "AdamW", "params": { "lr": 3e-3, "weight_decay": 0.01 } },
+  "optimizer": { "type": "AdamW", "params": { "lr": 1e-3, "weight_decay": 0.01 } },
   "scheduler": { "type": "WarmupLR", "params": { "warmup_num_steps": 10 } },
   "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 } }
 END
@@ -28,7 +30,7 @@ train() {
     shift 2
     # shellcheck disable=SC2086
     set -- muster-train --deepspeed_config "$PWD/ds$stage.json" --model gpt2 $shape \
-        --data "$PWD/text" --timeout 60 "$@"
+        --data "$PWD/text" --seed 1 --timeout 60 "$@"
     case $ranks in
     1) run "$@" ;;
     2) run muster --label none --grace 2 -H node1,node2 "$@" ;;

@@ -30,7 +30,7 @@ int state_parse(struct state *state, const char *text, struct error *err)
 {
     struct loss_scale *scale = &state->scale;
     const char        *number = find(text, "scale");
-    int64_t            seed, patience, steps, last_overflow;
+    int64_t            seed = 0, patience = 0, steps = 0, last_overflow = 0;
     double             value;
 
     if (take_whole(text, "step", &state->step, err) < 0 ||
