@@ -133,7 +133,8 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
 static void attention(struct ops *ops, const struct attention *s, void *out, void *weights,
                       const void *qkv)
 {
-    const int           width = s->heads * s->head_width, rows = s->sequences * s->heads * s->length;
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
     const struct matmul scores = heads_to_weights(s, 3 * width);
     const struct matmul mix = weights_to_heads(s, false, 3 * width, width);
 
@@ -147,7 +148,8 @@ static void attention_backward(struct ops *ops, const struct attention *s, void 
                                void *dweights, const void *dout, const void *qkv,
                                const void *weights)
 {
-    const int           width = s->heads * s->head_width, rows = s->sequences * s->heads * s->length;
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
     const struct matmul to_weights = heads_to_weights(s, width);
     const struct matmul to_v = weights_to_heads(s, true, width, 3 * width);
     const struct matmul to_q = weights_to_heads(s, false, 3 * width, 3 * width);
