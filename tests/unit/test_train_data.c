@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 #include <cmocka.h>
 
 #include "model/data.h"
+#include "model/mask.h"
 
 static char directory[4096];
 
@@ -235,6 +237,43 @@ static void test_cut(void **state)
     unlink(inside("a.txt"));
 }
 
+#define MASKED 100000
+
+/* As many of each fate as was asked for, and the same again for whoever asks again. */
+static void test_mask(void **state)
+{
+    const struct mask mask = { .token = 256, .vocabulary = 256, .chosen = 0.15, .random = 0.1,
+                               .kept = 0.1 };
+    static int32_t    tokens[MASKED], targets[MASKED], again[MASKED], others[MASKED];
+    int               i, chosen = 0, masked = 0, kept = 0, same = 0;
+
+    (void)state;
+    for (i = 0; i < MASKED; i++)
+        tokens[i] = again[i] = others[i] = i % 200;
+    mask_sample(&mask, 1, 7, tokens, targets, MASKED);
+    for (i = 0; i < MASKED; i++) {
+        if (targets[i] < 0) {
+            assert_int_equal(tokens[i], i % 200);
+            continue;
+        }
+        assert_int_equal(targets[i], i % 200);
+        assert_in_range(tokens[i], 0, 256);
+        chosen++;
+        masked += tokens[i] == 256;
+        kept += tokens[i] == i % 200;
+    }
+    assert_true(fabs(chosen - 0.15 * MASKED) < 500);
+    assert_true(fabs(masked - 0.8 * chosen) < 250);
+    assert_true(fabs(kept - 0.1 * chosen) < 250); /* one in 256 of the random ones, too */
+
+    mask_sample(&mask, 1, 7, again, targets, 50);
+    assert_memory_equal(tokens, again, 50 * sizeof *tokens);
+    mask_sample(&mask, 1, 8, others, targets, MASKED);
+    for (i = 0; i < MASKED; i++)
+        same += tokens[i] == 256 && others[i] == 256;
+    assert_true(same < MASKED / 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_directory),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_mask),
     };
 
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

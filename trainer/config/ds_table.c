@@ -135,7 +135,8 @@ const struct ds_row ds_table[] = {
     REFUSED("fp16.fp16_master_weights_and_grads", DS_BOOL, "false", NULL),
     { .path = "bf16", .alias = "bfloat16", .kind = DS_SECTION, .value = "null" },
     WORKS("bf16.enabled", DS_BOOL, "false", bf16.enabled),
-    NO_EFFECT("bf16.immediate_grad_update", DS_BOOL, "false", "gradients are reduced as they come"),
+    NO_EFFECT("bf16.immediate_grad_update", DS_BOOL, "false",
+              "gradients are reduced as they come"),
     WORKS("bf16.check_grad_overflow", DS_BOOL, "true", bf16.check_grad_overflow),
     REFUSED("bf16.bf16_master_weights_and_grads", DS_BOOL, "false", NULL),
     REFUSED("bf16.bf16_optimizer_states", DS_BOOL, "false", NULL),
@@ -156,7 +157,8 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("zero_optimization.elastic_checkpoint", DS_BOOL, "false",
               "every checkpoint loads at any world size"),
     SECTION("zero_optimization.offload_param"),
-    CHOICE("zero_optimization.offload_param.device", "none|cpu|nvme", "\"none\"", zero.param.device),
+    CHOICE("zero_optimization.offload_param.device", "none|cpu|nvme", "\"none\"",
+           zero.param.device),
     WORKS("zero_optimization.offload_param.nvme_path", DS_TEXT, "null", zero.param.nvme_path),
     WORKS("zero_optimization.offload_param.buffer_count", DS_COUNT, "5", zero.param.buffer_count),
     WORKS("zero_optimization.offload_param.buffer_size", DS_COUNT, "1e8", zero.param.buffer_size),
@@ -303,7 +305,7 @@ const struct ds_row ds_table[] = {
     FOREIGN("weight_quantization"),
 };
 const size_t ds_rows = sizeof ds_table / sizeof ds_table[0];
-_Static_assert(sizeof ds_table / sizeof ds_table[0] <= DS_ROWS_MAX, "ds_config keeps values by row");
+_Static_assert(sizeof ds_table / sizeof ds_table[0] <= DS_ROWS_MAX, "too many rows for ds_read.h");
 
 #define NAME_LENGTH_MAX 64
 

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/scramble.h"
 #include "xalloc.h"
 
 /* llm.c's: 256 numbers of four bytes, of which three mean something. */
@@ -35,7 +36,6 @@ static int      look_at_bin(struct data_file *file, uint64_t size, struct error 
 static bool     has_suffix(const char *path, const char *suffix);
 static uint64_t samples_of(const struct data *data, uint64_t tokens);
 static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epoch);
-static uint64_t scramble(uint64_t number);
 static const struct data_file *file_of(const struct data *data, uint64_t sample);
 static int      read_tokens(const struct data_file *file, uint64_t first, int count,
                             int32_t *tokens, struct error *err);
@@ -226,15 +226,6 @@ static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epo
         i = left << half | right;
     } while (i >= count);
     return i;
-}
-
-/* splitmix64. */
-static uint64_t scramble(uint64_t number)
-{
-    number += UINT64_C(0x9e3779b97f4a7c15);
-    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-    return number ^ number >> 31;
 }
 
 /* The last one that begins at this sample or before: those without samples stand before it. */

@@ -20,10 +20,10 @@ struct kernels {
                              double scale, bool causal);
 };
 
-extern const struct kernels kernels_float, kernels_bfloat16, kernels_double;
+extern const struct kernels kernels_float, kernels_bfloat16, kernels_half, kernels_double;
 #ifdef KERNELS_X86
-extern const struct kernels kernels_float_avx2, kernels_bfloat16_avx2;
-extern const struct kernels kernels_float_avx512, kernels_bfloat16_avx512;
+extern const struct kernels kernels_float_avx2, kernels_bfloat16_avx2, kernels_half_avx2;
+extern const struct kernels kernels_float_avx512, kernels_bfloat16_avx512, kernels_half_avx512;
 #endif
 
 /* The table of kernels_float.c is kernels_float, or with a suffix that its compiler was given. */

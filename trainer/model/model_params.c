@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/model_run.h"
+#include "model/scramble.h"
 #include "xalloc.h"
 
 static void     begin_layer(struct model *model, const char *name);
@@ -17,7 +18,6 @@ static size_t   aligned(size_t count);
 static void     fill(const struct model_param *param, uint64_t seed, size_t from, size_t to,
                      float *values);
 static float    normal(uint64_t place);
-static uint64_t scramble(uint64_t number);
 
 struct model *model_new(const struct model_config *config, struct ops *ops, struct error *err)
 {
@@ -169,13 +169,4 @@ static float normal(uint64_t place)
     const float    radius = sqrtf(-2 * logf(((float)(bits >> 40) + 1) * 0x1p-24f));
 
     return radius * cosf((float)(2 * M_PI) * (float)(bits & 0xffffff) * 0x1p-24f);
-}
-
-/* splitmix64: neighbours become strangers. */
-static uint64_t scramble(uint64_t number)
-{
-    number += UINT64_C(0x9e3779b97f4a7c15);
-    number = (number ^ number >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ number >> 27) * UINT64_C(0x94d049bb133111eb);
-    return number ^ number >> 31;
 }

@@ -109,7 +109,8 @@ struct ops {
 };
 
 /* On as many threads as OpenMP gives. DTYPE_FLOAT and DTYPE_BFLOAT16 take oneDNN for their
- * products; DTYPE_DOUBLE is slow, and what the others are compared with. NULL with err. */
+ * products. DTYPE_HALF is slow on CPUs; so is DTYPE_DOUBLE, which the others are compared with.
+ * NULL with err. */
 struct ops *ops_cpu_new(enum dtype type, struct error *err);
 
 #endif

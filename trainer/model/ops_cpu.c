@@ -46,7 +46,8 @@ struct ops *ops_cpu_new(enum dtype type, struct error *err)
     const char     *name;
     struct ops_cpu *cpu;
 
-    if (type != DTYPE_FLOAT && type != DTYPE_BFLOAT16 && type != DTYPE_DOUBLE) {
+    if (type != DTYPE_FLOAT && type != DTYPE_BFLOAT16 && type != DTYPE_HALF &&
+        type != DTYPE_DOUBLE) {
         err_set(err, "no model computes in %s on CPUs", dtype_name(type));
         return NULL;
     }
@@ -79,21 +80,35 @@ static void ops_free(struct ops *ops)
 /* The best that this CPU can do. */
 static const struct kernels *choose(enum dtype type, const char **name)
 {
-    *name = "cpu";
-    if (type == DTYPE_DOUBLE)
-        return &kernels_double;
+    static const struct kernels *const any[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16,
+        [DTYPE_HALF] = &kernels_half,
+        [DTYPE_DOUBLE] = &kernels_double,
+    };
 #ifdef KERNELS_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        *name = "cpu, avx512";
-        return type == DTYPE_FLOAT ? &kernels_float_avx512 : &kernels_bfloat16_avx512;
-    }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        *name = "cpu, avx2";
-        return type == DTYPE_FLOAT ? &kernels_float_avx2 : &kernels_bfloat16_avx2;
-    }
+    static const struct kernels *const avx2[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float_avx2,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16_avx2,
+        [DTYPE_HALF] = &kernels_half_avx2,
+    };
+    static const struct kernels *const avx512[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float_avx512,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16_avx512,
+        [DTYPE_HALF] = &kernels_half_avx512,
+    };
+
+    *name = "cpu, avx512";
+    if (avx512[type] != NULL && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return avx512[type];
+    *name = "cpu, avx2";
+    if (avx2[type] != NULL && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return avx2[type];
 #endif
-    return type == DTYPE_FLOAT ? &kernels_float : &kernels_bfloat16;
+    *name = "cpu";
+    return any[type];
 }
 
 static void *ops_alloc(struct ops *ops, size_t bytes)
@@ -122,18 +137,25 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
                    const void *bias, void *c)
 {
     struct ops_cpu *cpu = (struct ops_cpu *)ops;
+    int             rc = 0;
 
-    if (cpu->products == NULL)
+    if (cpu->failed)
+        return;
+    if (ops->type == DTYPE_DOUBLE)
         product_plain(shape, a, b, bias, c);
-    else if (!cpu->failed && product_run(cpu->products, shape, a, b, bias, c, &cpu->why) < 0)
-        cpu->failed = true;
+    else if (ops->type == DTYPE_HALF)
+        rc = product_run_half(cpu->products, shape, a, b, bias, c, &cpu->why);
+    else
+        rc = product_run(cpu->products, shape, a, b, bias, c, &cpu->why);
+    cpu->failed = rc < 0;
 }
 
 /* weights = softmax(Q K^T / sqrt(head width)), out = weights V. */
 static void attention(struct ops *ops, const struct attention *s, void *out, void *weights,
                       const void *qkv)
 {
-    const int           width = s->heads * s->head_width, rows = s->sequences * s->heads * s->length;
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
     const struct matmul scores = heads_to_weights(s, 3 * width);
     const struct matmul mix = weights_to_heads(s, false, 3 * width, width);
 
@@ -147,7 +169,8 @@ static void attention_backward(struct ops *ops, const struct attention *s, void 
                                void *dweights, const void *dout, const void *qkv,
                                const void *weights)
 {
-    const int           width = s->heads * s->head_width, rows = s->sequences * s->heads * s->length;
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
     const struct matmul to_weights = heads_to_weights(s, width);
     const struct matmul to_v = weights_to_heads(s, true, width, 3 * width);
     const struct matmul to_q = weights_to_heads(s, false, 3 * width, 3 * width);

@@ -23,6 +23,10 @@ void             products_free(struct products *products);         /* NULL is fi
 int product_run(struct products *products, const struct matmul *shape, const void *a,
                 const void *b, const void *bias, void *c, struct error *err);
 
+/* Of halves, by products of DTYPE_FLOAT. */
+int product_run_half(struct products *products, const struct matmul *shape, const void *a,
+                     const void *b, const void *bias, void *c, struct error *err);
+
 /* Of doubles, in plain loops. */
 void product_plain(const struct matmul *shape, const double *a, const double *b,
                    const double *bias, double *c);
