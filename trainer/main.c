@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "train/train.h"
 
 static const struct {
     const char *name;
@@ -15,6 +16,7 @@ static const struct {
     const char *help;
 } programs[] = {
     { "check", check_main, "do the nodes reach each other, is the data right, how fast" },
+    { "train", train_main, "train a model; options alone mean this, too" },
 };
 #define PROGRAMS (sizeof programs / sizeof programs[0])
 
@@ -38,6 +40,8 @@ int main(int argc, char **argv)
         puts("muster-train " PACKAGE_VERSION);
         return 0;
     }
+    if (argv[1][0] == '-')
+        return train_main(argc, argv);
     for (i = 0; i < PROGRAMS; i++)
         if (strcmp(argv[1], programs[i].name) == 0)
             return programs[i].run(argc - 1, argv + 1);

@@ -21,10 +21,10 @@ no_paths() {
         grep -vE '^(launcher/muster|(tests/run/)?agent/muster-agent|launcher/libmuster.a)$|\.log$'
 }
 
-# no_sources: C files of a name that is not there. Not ours: NCCL's and MPICH's.
+# no_sources: C files of a name that is not there. Not ours: NCCL's, MPICH's, and the project llm.c.
 no_sources() {
     words | grep -E '^[a-z][a-z0-9_]*\.[ch]$' | grep -vxFf "$tmp/names" |
-        grep -vxE 'nccl\.h|pmi_v1\.c'
+        grep -vxE 'nccl\.h|pmi_v1\.c|llm\.c'
 }
 
 comments() {

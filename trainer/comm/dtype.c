@@ -29,6 +29,8 @@ static const char *const redops[REDOP_COUNT] = {
     [REDOP_SUM] = "sum", [REDOP_PROD] = "prod", [REDOP_MAX] = "max", [REDOP_MIN] = "min",
 };
 
+static void     sum_bfloat16(uint16_t *out, const uint16_t *a, const uint16_t *b,
+                             size_t count);
 static double   load_double(enum dtype type, const void *array, size_t i);
 static float    bits_float(uint32_t bits);
 static uint32_t float_bits(float value);
@@ -188,7 +190,50 @@ void dtype_reduce(enum dtype type, enum redop op, void *out, const void *a, cons
         [DTYPE_BFLOAT16] = reduce_bfloat16,
     };
 
-    reduce[type](op, out, a, b, count);
+    if (type == DTYPE_BFLOAT16 && op == REDOP_SUM)
+        sum_bfloat16(out, a, b, count);
+    else
+        reduce[type](op, out, a, b, count);
+}
+
+/* Gradients are summed by this: in vectors, and compiled for several kinds of CPU, of which
+ * the right one is found at start, where compiler and sanitizers are up to it. */
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define CLONES
+#endif
+
+#define LANES 16
+typedef uint16_t narrow16 __attribute__((vector_size(LANES * sizeof(uint16_t))));
+typedef uint32_t bits16 __attribute__((vector_size(LANES * sizeof(uint32_t))));
+typedef float    float16 __attribute__((vector_size(LANES * sizeof(float))));
+
+CLONES static void sum_bfloat16(uint16_t *out, const uint16_t *a, const uint16_t *b,
+                                size_t count)
+{
+    narrow16 narrow;
+    bits16   x, y, is_nan;
+    float16  p, q;
+    size_t   i;
+
+    for (i = 0; i + LANES <= count; i += LANES) {
+        memcpy(&narrow, a + i, sizeof narrow);
+        x = __builtin_convertvector(narrow, bits16) << 16;
+        memcpy(&narrow, b + i, sizeof narrow);
+        y = __builtin_convertvector(narrow, bits16) << 16;
+        memcpy(&p, &x, sizeof p);
+        memcpy(&q, &y, sizeof q);
+        p += q;
+        memcpy(&x, &p, sizeof x); /* from here on as float_to_bfloat16() */
+        is_nan = (bits16)((x & 0x7fffffff) > 0x7f800000);
+        y = (x + 0x7fff + (x >> 16 & 1)) >> 16;
+        x = (is_nan & (x >> 16 | 0x40)) | (~is_nan & y);
+        narrow = __builtin_convertvector(x, narrow16);
+        memcpy(out + i, &narrow, sizeof narrow);
+    }
+    for (; i < count; i++)
+        out[i] = float_to_bfloat16(bfloat16_to_float(a[i]) + bfloat16_to_float(b[i]));
 }
 
 /* Half: sign 1, exponent 5 (bias 15), mantissa 10. */

@@ -1,0 +1,155 @@
+/* step.c - how long a training step of GPT-2 takes, and how long its matrix products alone
+ *
+ *     OMP_NUM_THREADS=2 tests/bench/step [float|bfloat16 [SEQUENCES [LENGTH [MODEL]]]]
+ *
+ * The floor is what the step's own products take when they are carried out again, one behind
+ * the other, in the same memory: what is above it is ours. All are the best of some.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "comm/dtype.h"
+#include "model/model.h"
+#include "model/ops.h"
+#include "xalloc.h"
+
+#define REPEATS 4
+
+/* The products of one step, in their order. */
+struct call {
+    struct matmul shape;
+    const void   *a, *b, *bias;
+    void         *c;
+};
+static struct call *calls;
+static size_t       count, room;
+static void (*product)(struct ops *ops, const struct matmul *shape, const void *a,
+                       const void *b, const void *bias, void *c);
+
+static void   fill(struct model *model, void *params);
+static void   make_batch(const struct model *model, struct model_batch *batch);
+static double time_step(struct model *model, const struct model_batch *batch);
+static double time_products(struct ops *ops);
+static void   note(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
+                   const void *bias, void *c);
+static void   die(const struct error *err);
+
+int main(int argc, char **argv)
+{
+    const int           type = argc > 1 ? dtype_find(argv[1]) : DTYPE_FLOAT;
+    struct model_batch  batch = { .sequences = argc > 2 ? atoi(argv[2]) : 4,
+                                  .length = argc > 3 ? atoi(argv[3]) : 64 };
+    struct model_config config;
+    struct error        err;
+    struct ops         *ops;
+    struct model       *model;
+    void               *params, *grads;
+    double              step_s, floor_s;
+
+    if (model_config_named(&config, argc > 4 ? argv[4] : "gpt2", &err) < 0 ||
+        (ops = ops_cpu_new((enum dtype)type, &err)) == NULL ||
+        (model = model_new(&config, ops, &err)) == NULL)
+        die(&err);
+    params = xcalloc(model->count, dtype_size(ops->type));
+    grads = xcalloc(model->count, dtype_size(ops->type));
+    model_use_arrays(model, params, grads);
+    fill(model, params);
+    make_batch(model, &batch);
+
+    step_s = time_step(model, &batch);
+    product = ops->matmul;
+    ops->matmul = note;
+    time_step(model, &batch);
+    ops->matmul = product;
+    count /= REPEATS;
+    floor_s = time_products(ops);
+    printf("%s, %s, %d x %d: step %.3f s, its products %.3f s, ratio %.2f\n", ops->name,
+           dtype_name(ops->type), batch.sequences, batch.length, step_s, floor_s,
+           step_s / floor_s);
+    return 0;
+}
+
+static void fill(struct model *model, void *params)
+{
+    float *values = xcalloc(model->count, sizeof *values);
+    size_t i;
+
+    model_initial_values(model, 1, 0, model->count, values);
+    for (i = 0; i < model->count; i++) {
+        if (model->type == DTYPE_FLOAT)
+            ((float *)params)[i] = values[i];
+        else
+            ((uint16_t *)params)[i] = float_to_bfloat16(values[i]);
+    }
+    free(values);
+}
+
+static void make_batch(const struct model *model, struct model_batch *batch)
+{
+    const int words = model->config.vocabulary, rows = batch->sequences * batch->length;
+    int32_t  *tokens = xcalloc((size_t)rows, sizeof *tokens);
+    int32_t  *targets = xcalloc((size_t)rows, sizeof *targets);
+    int       i;
+
+    for (i = 0; i < rows; i++) {
+        tokens[i] = i * 7919 % words;
+        targets[i] = (i + 1) * 7919 % words;
+    }
+    batch->tokens = tokens;
+    batch->targets = targets;
+}
+
+static double time_step(struct model *model, const struct model_batch *batch)
+{
+    struct error err;
+    double       best_s = 1e9, loss, s;
+    int64_t      start_ns;
+    int          i, targets;
+
+    for (i = 0; i < REPEATS; i++) {
+        start_ns = clock_now_ns();
+        if (model_forward(model, batch, &loss, &targets, &err) < 0 ||
+            model_backward(model, 1.0 / targets, &err) < 0)
+            die(&err);
+        s = (double)(clock_now_ns() - start_ns) / NS_PER_S;
+        best_s = s < best_s ? s : best_s;
+    }
+    return best_s;
+}
+
+static void note(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
+                 const void *bias, void *c)
+{
+    if (count == room)
+        calls = xreallocarray(calls, room = room * 2 + 64, sizeof *calls);
+    calls[count++] = (struct call){ *shape, a, b, bias, c };
+    product(ops, shape, a, b, bias, c);
+}
+
+static double time_products(struct ops *ops)
+{
+    double  best_s = 1e9, s;
+    int64_t start_ns;
+    size_t  j;
+    int     i;
+
+    for (i = 0; i < REPEATS; i++) {
+        start_ns = clock_now_ns();
+        for (j = 0; j < count; j++)
+            ops->matmul(ops, &calls[j].shape, calls[j].a, calls[j].b, calls[j].bias, calls[j].c);
+        s = (double)(clock_now_ns() - start_ns) / NS_PER_S;
+        best_s = s < best_s ? s : best_s;
+    }
+    return best_s;
+}
+
+static void die(const struct error *err)
+{
+    fprintf(stderr, "step: %s\n", err->text);
+    exit(1);
+}

@@ -1,0 +1,178 @@
+#!/bin/sh
+# muster-train: every stage at one and four ranks gives one loss curve, which goes on as if never
+# stopped at another number of ranks; signals save; a lost rank ends the others, named.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+need trainer
+export OMP_NUM_THREADS=1
+cat "$top_srcdir/README" "$top_srcdir/HACKING" >text
+
+# A sum in another order differs in its last bit, and Adam lets that grow: slowly at this rate
+# and this seed, past 1e-5 before step 50 at three times the rate.
+# config STAGE EXTRA: stage N's ds_config.
+config() {
+    cat >"ds$1.json" <<END
+{ "train_batch_size": 12, "steps_per_print": 1, "gradient_clipping": 1.0, $2
+  "optimizer": { "type": "AdamW", "params": { "lr": 1e-3, "weight_decay": 0.01 } },
+  "scheduler": { "type": "WarmupLR", "params": { "warmup_num_steps": 10 } },
+  "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 } }
+END
+}
+for stage in 0 1 2 3; do
+    config $stage
+done
+shape="--vocabulary 257 --positions 32 --width 32 --heads 2 --blocks 3 --length 32"
+
+# train RANKS STAGE OPTIONS...: one rank without muster, else on two nodes.
+train() {
+    ranks=$1 stage=$2
+    shift 2
+    # shellcheck disable=SC2086
+    set -- muster-train --deepspeed_config "$PWD/ds$stage.json" --model gpt2 $shape \
+        --data "$PWD/text" --seed 1 --timeout 60 "$@"
+    case $ranks in
+    1) run "$@" ;;
+    2) run muster --label none --grace 2 -H node1,node2 "$@" ;;
+    3) run muster --label none --grace 2 -H node1:2,node2 "$@" ;;
+    4) run muster --label none --grace 2 -H node1:2,node2:2 "$@" ;;
+    esac
+}
+curve() {
+    sed -n 's|^step \([0-9]*\)/.* loss \([0-9.naif]*\) .*|\1 \2|p' out
+}
+# alike FILE FILE STEPS: the curves have as many steps, and differ by less than 1e-5.
+alike() {
+    paste "$1" "$2" | awk -v lines="$3" '
+        $1 != $3 || $2 - $4 > 1e-5 || $4 - $2 > 1e-5 { print > "/dev/stderr"; bad = 1 }
+        END { exit bad || NR != lines }'
+}
+
+run muster-train --deepspeed_config ds0.json --model gpt2 --data text --steps 0
+if grep -q 'built without oneDNN' err; then
+    skip_all "muster-train was built without oneDNN"
+fi
+is "a bad option: 2" "$rc" 2
+run muster-train --deepspeed_config ds0.json --print-config
+is "--print-config: 0" "$rc" 0
+
+train 1 0 --steps 50
+is "one rank by hand: 0" "$rc" 0
+curve >curve.1.0
+ok "the loss falls by a quarter" awk '
+    NR == 1 { first = $2 } { last = $2 } END { exit !(NR == 50 && last < 0.75 * first) }' curve.1.0
+for stage in 1 2 3; do
+    train 1 $stage --steps 50
+    curve >curve.1.$stage
+    ok "one rank, stage $stage: the same curve" alike curve.1.0 curve.1.$stage 50
+done
+for stage in 0 1 2 3; do
+    train 4 $stage --steps 50
+    is "four ranks, stage $stage: 0" "$rc" 0
+    curve >curve.4.$stage
+    ok "... the same curve" alike curve.1.0 curve.4.$stage 50
+done
+ok "only rank 0 speaks" [ "$(grep -c 'step 50/50' out)" = 1 ]
+config 2 '"gradient_accumulation_steps": 3,'
+train 2 2 --steps 50
+curve >curve.accumulated
+ok "two ranks, two samples a pass, three passes: the same curve" alike curve.1.0 curve.accumulated 50
+
+# 4 -> 2 -> 3 ranks, with other stages.
+config 2
+train 4 1 --steps 20 --checkpoint_dir "$PWD/save"
+curve >curve.resumed
+ok "it is told where it saves" grep -Eq '^saved .*/save/global_step20 in [0-9.]+ s' out
+is "latest names it" "$(cat save/latest)" global_step20
+train 2 3 --steps 35 --checkpoint_dir "$PWD/save" --save_interval 10
+ok "it is told where it continues" grep -q '^continuing from .*/save/global_step20, of 4 ranks' out
+curve >>curve.resumed
+is "it saves every 10 steps, and last" "$(cd save && echo global_step*)" \
+    "global_step20 global_step30 global_step35"
+train 3 2 --steps 50 --checkpoint_dir "$PWD/save"
+curve >>curve.resumed
+ok "4, 2, then 3 ranks: the curve goes on as if never stopped" alike curve.1.0 curve.resumed 50
+
+# At the same number of ranks, to the bit.
+train 2 2 --steps 12 --checkpoint_dir "$PWD/whole"
+train 2 2 --steps 5 --checkpoint_dir "$PWD/parts"
+train 2 2 --steps 12 --checkpoint_dir "$PWD/parts"
+for shard in shard-00000 shard-00001; do
+    ok "stopped and gone on: the same $shard" \
+        cmp whole/global_step12/$shard parts/global_step12/$shard
+done
+printf x >>parts/global_step12/shard-00001
+train 1 2 --steps 13 --checkpoint_dir "$PWD/parts"
+is "a damaged checkpoint: 1" "$rc" 1
+ok "... is named" grep -q 'parts/global_step12/shard-00001: has .* bytes where' err
+train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --tag global_step5
+is "... and the one before can be asked for" "$rc" 0
+train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --blocks 2
+is "another model's checkpoint: 1" "$rc" 1
+ok "... is said" grep -q 'global_step13: a checkpoint of another model' err
+
+# Weights for others: out of four ranks, and in again.
+for stage in 2 3; do
+    train 4 $stage --steps 3 --export "$PWD/exported.$stage"
+    is "stage $stage, --export: 0" "$rc" 0
+done
+ok "both stages export the same" cmp exported.2/model.safetensors exported.3/model.safetensors
+train 2 3 --steps 1 --model "$PWD/exported.2" --export "$PWD/again" # its learning rate is 0
+ok "what was exported is where a training begins" \
+    cmp exported.2/model.safetensors again/model.safetensors
+train 1 2 --steps 1 --model "$PWD/exported.2" --blocks 4
+is "another shape than the weights: 1" "$rc" 1
+
+# bfloat16, and a masked model.
+config 2 '"bf16": { "enabled": true },'
+train 4 2 --steps 50
+curve >curve.bf16
+ok "bfloat16: not far from float" sh -c 'paste curve.1.0 curve.bf16 |
+    awk "{ d = \$2 - \$4 } d > 0.1 || d < -0.1 { bad = 1 } END { exit bad || NR != 50 }"'
+config 2
+train 2 2 --steps 50 --model hello --positions 34
+is "a masked model: 0" "$rc" 0
+ok "... its loss falls" sh -c 'curve=$(sed -n "s/^step.* loss \([0-9.]*\) .*/\1/p" out); set -- $curve
+    [ $# = 50 ] && awk -v first="$1" -v last="${50}" "BEGIN { exit !(last < 0.8 * first) }"'
+
+# What it cannot do, it says.
+config 2 '"fp16": { "enabled": true },'
+train 2 2 --steps 2
+is "fp16: 1" "$rc" 1
+ok "... is refused by name" grep -q 'ds2.json: fp16: models are computed on CPUs here' err
+config 2 '"csv_monitor": { "enabled": true },'
+train 2 2 --steps 2
+is "csv_monitor: 0" "$rc" 0
+is "... is told, once" "$(grep -c 'csv_monitor: no such file is written' err)" 1
+config 2
+
+# Signals, to one of two ranks.
+# shellcheck disable=SC2086
+start muster --label none --grace 10 -H node1,node2 muster-train --deepspeed_config \
+    "$PWD/ds2.json" --model gpt2 $shape --data "$PWD/text" --steps 1000000 --timeout 60 \
+    --checkpoint_dir "$PWD/signals"
+trainers() {
+    pgrep -x muster-train -a | grep -F "$PWD/signals" | sed 's/ .*//'
+}
+ok "a long training goes on" wait_for 30 grep -q '^step 3/' out
+kill -USR1 "$(trainers | head -n 1)"
+ok "SIGUSR1: it saves" wait_for 30 grep -q '^saved ' out
+is "... and goes on" "$(trainers | wc -l)" 2
+kill -TERM "$(trainers | tail -n 1)"
+finish_run 30
+is "SIGTERM: 143" "$rc" 143
+is "... all is saved once more" "$(grep -c '^saved ' out)" 2
+
+# A rank that is gone.
+# shellcheck disable=SC2086
+start muster --label none --grace 2 -H node1,node2 muster-train --deepspeed_config \
+    "$PWD/ds2.json" --model gpt2 $shape --data "$PWD/text" --steps 1000000 --timeout 60 \
+    --checkpoint_dir "$PWD/signals"
+ok "it continues from there" wait_for 30 grep -q '^continuing from' out
+ok "..." wait_for 30 grep -q '^step ' out
+kill -KILL "$(trainers | tail -n 1)"
+finish_run 15
+is "a killed rank ends the run within seconds: 137" "$rc" 137
+
+ok "nothing is left" no_leftovers
+finish

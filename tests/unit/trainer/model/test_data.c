@@ -1,0 +1,289 @@
+/* test_data.c - tokens, the same for every number of ranks
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "model/data.h"
+#include "model/mask.h"
+
+static char directory[4096];
+
+static const char *inside(const char *name)
+{
+    static char path[8192];
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    snprintf(directory, sizeof directory, "%s/muster-data.%ld",
+             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp", (long)getpid());
+    return mkdir(directory, 0700);
+}
+
+static int remove_directory(void **state)
+{
+    DIR           *d = opendir(directory);
+    struct dirent *entry;
+
+    (void)state;
+    while (d != NULL && (entry = readdir(d)) != NULL)
+        unlink(inside(entry->d_name));
+    if (d != NULL)
+        closedir(d);
+    return rmdir(directory);
+}
+
+static void write_text(const char *name, size_t size)
+{
+    FILE  *file = fopen(inside(name), "wb");
+    size_t i;
+
+    for (i = 0; i < size; i++)
+        fputc((int)(i % 251), file);
+    fclose(file);
+}
+
+/* Tokens count from first on. */
+static void write_bin(const char *name, uint32_t magic, uint32_t version, uint32_t claimed,
+                      size_t tokens, int first)
+{
+    const uint32_t header[256] = { magic, version, claimed };
+    FILE          *file = fopen(inside(name), "wb");
+    size_t         i;
+
+    fwrite(header, sizeof header, 1, file);
+    for (i = 0; i < tokens; i++) {
+        fputc((first + (int)i) & 255, file);
+        fputc((first + (int)i) >> 8 & 255, file);
+    }
+    fclose(file);
+}
+
+static struct data *opened(const char *path, int length, bool with_next, uint64_t seed)
+{
+    struct error err = { "" };
+    struct data *data = data_open(path, length, with_next, seed, &err);
+
+    if (data == NULL)
+        fail_msg("%s", err.text);
+    return data;
+}
+
+static int32_t first_token(const struct data *data, uint64_t n)
+{
+    struct error err = { "" };
+    int32_t      tokens[64];
+
+    if (data_sample(data, n, 65536, tokens, &err) < 0)
+        fail_msg("%s", err.text);
+    return tokens[0];
+}
+
+static void test_text(void **state)
+{
+    struct data *data;
+    struct error err;
+    int32_t      tokens[8];
+    uint64_t     n;
+    int          i;
+
+    (void)state;
+    write_text("a.txt", 200);
+    data = opened(inside("a.txt"), 7, true, 1);
+    assert_int_equal(data->samples, 199 / 7);
+    for (n = 0; n < data->samples; n++) {
+        assert_int_equal(data_sample(data, n, DATA_BYTE_WORDS, tokens, &err), 0);
+        assert_int_equal(tokens[0] % 7, 0);
+        for (i = 0; i <= 7; i++)
+            assert_int_equal(tokens[i], tokens[0] + i);
+    }
+    assert_int_equal(data_sample(data, 0, 3, tokens, &err), -1);
+    assert_non_null(strstr(err.text, "a.txt: token number "));
+    data_close(data);
+    data = opened(inside("a.txt"), 8, false, 1);
+    assert_int_equal(data->samples, 25);
+    data_close(data);
+    unlink(inside("a.txt"));
+}
+
+/* Each epoch has every sample once; no two epochs and no two seeds have the same order. */
+static void test_epochs(void **state)
+{
+    static const size_t sizes[] = { 1, 2, 3, 16, 17, 1000, 4097 };
+    struct data        *data, *other;
+    size_t              s, moved, same;
+    uint64_t            n, epoch;
+    unsigned char       seen[4097];
+
+    (void)state;
+    for (s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        write_bin("a.bin", 20240520, 1, (uint32_t)sizes[s], sizes[s], 0);
+        data = opened(inside("a.bin"), 1, false, 1);
+        other = opened(inside("a.bin"), 1, false, 2);
+        assert_int_equal(data->samples, sizes[s]);
+        for (epoch = 0; epoch < 3; epoch++) {
+            memset(seen, 0, sizeof seen);
+            for (moved = same = n = 0; n < sizes[s]; n++) {
+                int32_t token = first_token(data, epoch * sizes[s] + n);
+
+                assert_int_equal(seen[token]++, 0);
+                moved += token != (int32_t)n;
+                same += token == first_token(other, epoch * sizes[s] + n) ||
+                        token == first_token(data, (epoch + 1) * sizes[s] + n);
+            }
+            if (sizes[s] >= 1000)
+                assert_true(moved > sizes[s] * 9 / 10 && same < sizes[s] / 10);
+        }
+        data_close(data);
+        data_close(other);
+    }
+    unlink(inside("a.bin"));
+}
+
+/* Files in the order of their names, samples within one file, empty files between them. */
+static void test_directory(void **state)
+{
+    struct data  *data;
+    unsigned char seen[65536] = { 0 };
+    uint64_t      n;
+    int           i, count = 0;
+
+    (void)state;
+    write_bin("b.bin", 20240520, 1, 25, 25, 1000);
+    write_bin("a.bin", 20240520, 1, 12, 12, 0);
+    write_bin("aa.bin", 20240520, 1, 0, 0, 0);
+    write_bin("c.bin", 20240520, 1, 9, 9, 2000);
+    write_bin("d.bin", 20240520, 1, 10, 10, 3000);
+    write_text(".hidden", 100);
+    data = opened(directory, 10, false, 1);
+    assert_int_equal(data->files, 5);
+    assert_int_equal(data->samples, 1 + 2 + 0 + 1);
+    for (n = 0; n < data->samples; n++)
+        seen[first_token(data, n)] = 1;
+    for (i = 0; i < 65536; i++)
+        count += seen[i];
+    assert_int_equal(count, 4);
+    assert_true(seen[0] && seen[1000] && seen[1010] && seen[3000]);
+    data_close(data);
+    for (i = 0; i < 5; i++)
+        unlink(inside((const char *const[]){ "a.bin", "aa.bin", "b.bin", "c.bin", "d.bin" }[i]));
+    unlink(inside(".hidden"));
+}
+
+static void test_refused(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_null(data_open(inside("none"), 4, false, 1, &err));
+    assert_non_null(strstr(err.text, "none: No such file"));
+    assert_null(data_open(directory, 4, false, 1, &err));
+    assert_non_null(strstr(err.text, "there is no sample of 4 tokens"));
+    write_text("short", 4);
+    assert_null(data_open(inside("short"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "short: there is no sample of 5 tokens"));
+    write_text("short.bin", 4);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "shorter than a header"));
+    write_bin("short.bin", 20240801, 1, 9, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "it begins with 20240801, not 20240520"));
+    write_bin("short.bin", 20240520, 2, 9, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "version 2 are not known"));
+    write_bin("short.bin", 20240520, 1, 10, 9, 0);
+    assert_null(data_open(inside("short.bin"), 4, true, 1, &err));
+    assert_non_null(strstr(err.text, "says 10 tokens, the file has room for 9"));
+    unlink(inside("short.bin"));
+    unlink(inside("short"));
+}
+
+/* A file that is cut while it is used. */
+static void test_cut(void **state)
+{
+    struct data *data;
+    struct error err = { "" };
+    int32_t      tokens[16];
+    uint64_t     n;
+    int          failures = 0;
+
+    (void)state;
+    write_text("a.txt", 160);
+    data = opened(inside("a.txt"), 16, false, 1);
+    assert_int_equal(truncate(inside("a.txt"), 100), 0);
+    for (n = 0; n < 10; n++)
+        failures += data_sample(data, n, 256, tokens, &err) < 0;
+    assert_int_equal(failures, 4);
+    assert_non_null(strstr(err.text, "a.txt: it has become shorter"));
+    data_close(data);
+    unlink(inside("a.txt"));
+}
+
+#define MASKED 100000
+
+/* As many of each fate as was asked for, and the same again for whoever asks again. */
+static void test_mask(void **state)
+{
+    const struct mask mask = { .token = 256, .vocabulary = 256, .chosen = 0.15, .random = 0.1,
+                               .kept = 0.1 };
+    static int32_t    tokens[MASKED], targets[MASKED], again[MASKED], others[MASKED];
+    int               i, chosen = 0, masked = 0, kept = 0, same = 0;
+
+    (void)state;
+    for (i = 0; i < MASKED; i++)
+        tokens[i] = again[i] = others[i] = i % 200;
+    mask_sample(&mask, 1, 7, tokens, targets, MASKED);
+    for (i = 0; i < MASKED; i++) {
+        if (targets[i] < 0) {
+            assert_int_equal(tokens[i], i % 200);
+            continue;
+        }
+        assert_int_equal(targets[i], i % 200);
+        assert_in_range(tokens[i], 0, 256);
+        chosen++;
+        masked += tokens[i] == 256;
+        kept += tokens[i] == i % 200;
+    }
+    assert_true(fabs(chosen - 0.15 * MASKED) < 500);
+    assert_true(fabs(masked - 0.8 * chosen) < 250);
+    assert_true(fabs(kept - 0.1 * chosen) < 250); /* one in 256 of the random ones, too */
+
+    mask_sample(&mask, 1, 7, again, targets, 50);
+    assert_memory_equal(tokens, again, 50 * sizeof *tokens);
+    mask_sample(&mask, 1, 8, others, targets, MASKED);
+    for (i = 0; i < MASKED; i++)
+        same += tokens[i] == 256 && others[i] == 256;
+    assert_true(same < MASKED / 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_epochs),
+        cmocka_unit_test(test_directory),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_mask),
+    };
+
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

@@ -1,0 +1,466 @@
+/* test_checkpoint.c - any world reads what any other wrote; what is damaged is named; and
+ * whoever is killed while writing leaves one that loads
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "train/checkpoint.h"
+#include "train/crc32c.h"
+#include "xalloc.h"
+#include "zero/partition.h"
+
+#define TOTAL  300000 /* 3.6 MB of data: some blocks, also with a few ranks */
+#define MODEL  0x1234567890abcdefULL
+#define LAYERS 6
+#define KILLS  50
+
+static const size_t layers[LAYERS] = { 120000, 32, 60000, 60000, 59000, 968 };
+
+static char dir[] = "/tmp/test_checkpoint.XXXXXX";
+
+/* What element i of an array has at a step. */
+static float value(int array, uint64_t i, int step)
+{
+    return (float)((i * 2654435761u + (uint64_t)(array * 77 + step * 1013)) % 1000003);
+}
+
+/* What one rank of a world holds, in memory of its own, its elements set to a step's. */
+struct share {
+    struct zero_piece *piece;
+    int                count;
+};
+
+static struct share share_new(int rank, int ranks, size_t bucket_max, int step)
+{
+    struct partition       p;
+    struct partition_range range;
+    struct zero_piece     *piece;
+    struct share           share;
+    int                    i;
+    size_t                 at;
+
+    partition_init(&p, layers, LAYERS, ranks, bucket_max);
+    share.count = p.buckets;
+    share.piece = xcalloc((size_t)p.buckets, sizeof *share.piece);
+    for (i = 0; i < p.buckets; i++) {
+        range = partition_range(&p, i, rank);
+        piece = &share.piece[i];
+        piece->start = range.start;
+        piece->count = range.count;
+        piece->param = xcalloc(range.count + 1, sizeof(float));
+        piece->mean = xcalloc(range.count + 1, sizeof(float));
+        piece->square = xcalloc(range.count + 1, sizeof(float));
+        for (at = 0; at < range.count && step >= 0; at++) {
+            piece->param[at] = value(0, range.start + at, step);
+            piece->mean[at] = value(1, range.start + at, step);
+            piece->square[at] = value(2, range.start + at, step);
+        }
+    }
+    partition_clear(&p);
+    return share;
+}
+
+static bool share_is(const struct share *share, int step)
+{
+    const struct zero_piece *piece;
+    size_t                   at;
+    int                      i;
+
+    for (i = 0; i < share->count; i++) {
+        piece = &share->piece[i];
+        for (at = 0; at < piece->count; at++)
+            if (piece->param[at] != value(0, piece->start + at, step) ||
+                piece->mean[at] != value(1, piece->start + at, step) ||
+                piece->square[at] != value(2, piece->start + at, step))
+                return false;
+    }
+    return true;
+}
+
+static void share_clear(struct share *share)
+{
+    int i;
+
+    for (i = 0; i < share->count; i++) {
+        free(share->piece[i].param);
+        free(share->piece[i].mean);
+        free(share->piece[i].square);
+    }
+    free(share->piece);
+}
+
+static char *tag_of(int step)
+{
+    return xasprintf("global_step%d", step);
+}
+
+/* All ranks of a world save, one after the other. */
+static int save(int ranks, int step, struct error *err)
+{
+    char             *tag = tag_of(step), *note = xasprintf("step %d", step);
+    struct shard_info info = { .total = TOTAL, .model = MODEL, .ranks = ranks, .note = note };
+    struct share      share;
+    int               rc = checkpoint_begin(dir, tag, err);
+
+    for (info.rank = 0; info.rank < ranks && rc == 0; info.rank++) {
+        share = share_new(info.rank, ranks, 70000, step);
+        rc = checkpoint_write(dir, tag, &info, share.piece, share.count, err);
+        share_clear(&share);
+    }
+    if (rc == 0)
+        rc = checkpoint_commit(dir, tag, ranks, err);
+    free(tag);
+    free(note);
+    return rc;
+}
+
+/* All ranks of another world load, with other buckets. 0, or -1 with err. */
+static int load(int ranks, int step, struct error *err)
+{
+    char              *tag = tag_of(step), *note = xasprintf("step %d", step);
+    struct checkpoint *checkpoint = checkpoint_open(dir, tag, TOTAL, MODEL, err);
+    struct share       share;
+    int                rank, rc = checkpoint != NULL ? 0 : -1;
+
+    if (rc == 0)
+        assert_string_equal(checkpoint_note(checkpoint), note);
+    for (rank = 0; rank < ranks && rc == 0; rank++) {
+        share = share_new(rank, ranks, rank % 2 ? 0 : 200000, -1);
+        rc = checkpoint_read(checkpoint, share.piece, share.count, err);
+        if (rc == 0)
+            assert_true(share_is(&share, step));
+        share_clear(&share);
+    }
+    checkpoint_close(checkpoint);
+    free(tag);
+    free(note);
+    return rc;
+}
+
+static void remove_all(void)
+{
+    char *command = xasprintf("rm -rf %s/*", dir);
+
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+static void test_crc32c(void **state)
+{
+    const char text[] = "The quick brown fox jumps over the lazy dog";
+    size_t     cut;
+
+    (void)state;
+    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+    assert_int_equal(crc32c(0, "", 0), 0);
+    for (cut = 0; cut < sizeof text; cut++)
+        assert_int_equal(crc32c(crc32c(0, text, cut), text + cut, sizeof text - cut),
+                         crc32c(0, text, sizeof text));
+}
+
+static void test_worlds(void **state)
+{
+    static const int worlds[] = { 1, 2, 3, 4, 7 };
+    struct error     err;
+    int              from, to;
+
+    (void)state;
+    for (from = 0; from < 5; from++) {
+        if (save(worlds[from], 10 + from, &err) < 0)
+            fail_msg("%s", err.text);
+        for (to = 0; to < 5; to++)
+            if (load(worlds[to], 10 + from, &err) < 0)
+                fail_msg("%s", err.text);
+    }
+    remove_all();
+}
+
+static void test_latest(void **state)
+{
+    struct error err;
+    bool         is_none;
+    char        *tag, *path = xasprintf("%s/latest", dir);
+
+    (void)state;
+    assert_null(checkpoint_latest(dir, &is_none, &err));
+    assert_true(is_none);
+    assert_int_equal(save(2, 5, &err), 0);
+    assert_int_equal(save(1, 6, &err), 0);
+    tag = checkpoint_latest(dir, &is_none, &err);
+    assert_string_equal(tag, "global_step6");
+    free(tag);
+    assert_int_equal(load(1, 5, &err), 0);
+    /* Once more under the same name, and then nothing but these is there. */
+    assert_int_equal(save(3, 6, &err), 0);
+    assert_int_equal(load(2, 6, &err), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_null(checkpoint_latest(dir, &is_none, &err));
+    assert_false(is_none);
+    assert_non_null(strstr(err.text, "latest: '' cannot name a checkpoint"));
+    free(path);
+    remove_all();
+}
+
+static void test_names(void **state)
+{
+    static const char *const bad[] = { "", ".", "..", "a/b", "latest", "x.tmp", "a b", "a\nb" };
+    struct error             err;
+    size_t                   i;
+
+    (void)state;
+    for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(checkpoint_begin(dir, bad[i], &err), -1);
+        assert_null(checkpoint_open(dir, bad[i], TOTAL, MODEL, &err));
+    }
+}
+
+/* What a crash has left is removed, and nothing else. */
+static void test_leftovers(void **state)
+{
+    char *command = xasprintf("cd %s && mkdir global_step1.tmp keep.tmp && touch "
+                              "global_step1.tmp/shard-00000 keep.tmp/mine latest.tmp", dir);
+    char *gone = xasprintf("%s/global_step1.tmp", dir);
+    char *kept = xasprintf("%s/keep.tmp/mine", dir);
+    struct error err;
+
+    (void)state;
+    assert_int_equal(system(command), 0);
+    assert_int_equal(save(2, 2, &err), 0);
+    assert_int_equal(access(gone, F_OK), -1);
+    assert_int_equal(access(kept, F_OK), 0);
+    free(command);
+    free(gone);
+    free(kept);
+    remove_all();
+}
+
+/* ---- damage ---- */
+
+static char *bytes;
+static off_t bytes_size;
+
+static char *victim_path(void)
+{
+    return xasprintf("%s/global_step3/shard-00001", dir);
+}
+
+static void keep_victim(void)
+{
+    char       *path = victim_path();
+    int         fd = open(path, O_RDONLY);
+    struct stat status;
+
+    assert_int_equal(fstat(fd, &status), 0);
+    bytes_size = status.st_size;
+    bytes = xmalloc((size_t)bytes_size);
+    assert_int_equal(read(fd, bytes, (size_t)bytes_size), bytes_size);
+    close(fd);
+    free(path);
+}
+
+static void write_victim(const void *with, size_t size)
+{
+    char *path = victim_path();
+    int   fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    assert_int_equal(write(fd, with, size), size);
+    close(fd);
+    free(path);
+}
+
+static void expect_refused(const char *why)
+{
+    struct error err;
+
+    assert_int_equal(load(2, 3, &err), -1);
+    if (strstr(err.text, "global_step3/shard-00001") == NULL || strstr(err.text, why) == NULL)
+        fail_msg("expected '%s', got '%s'", why, err.text);
+}
+
+static void test_damage(void **state)
+{
+    static const struct { off_t size; const char *why; } cuts[] = {
+        { 0, "never finished" }, { 7, "never finished" }, { 30, "make no sense" },
+        { 100, "bytes where" }, { 1000000, "bytes where" },
+    };
+    struct error err;
+    size_t       i;
+    off_t        at;
+
+    (void)state;
+    assert_int_equal(save(3, 3, &err), 0);
+    keep_victim();
+    for (i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        write_victim(bytes, (size_t)cuts[i].size);
+        expect_refused(cuts[i].why);
+    }
+    /* Any bit of what is in front, and some of the data. */
+    for (at = 0; at < bytes_size; at += at < 400 ? 1 : 100003) {
+        bytes[at] ^= 4;
+        write_victim(bytes, (size_t)bytes_size);
+        expect_refused("");
+        bytes[at] ^= 4;
+    }
+    write_victim(bytes, (size_t)bytes_size);
+    assert_int_equal(load(2, 3, &err), 0);
+    free(bytes);
+    remove_all();
+}
+
+static void test_foreign(void **state)
+{
+    struct error err;
+    char        *from, *to = victim_path();
+
+    (void)state;
+    assert_int_equal(save(3, 3, &err), 0);
+    assert_int_equal(save(3, 4, &err), 0);
+    assert_null(checkpoint_open(dir, "global_step3", TOTAL, MODEL + 1, &err));
+    assert_non_null(strstr(err.text, "global_step3: a checkpoint of another model"));
+    from = xasprintf("%s/global_step4/shard-00001", dir);
+    assert_int_equal(rename(from, to), 0);
+    expect_refused("belongs to another checkpoint");
+    free(from);
+    from = xasprintf("%s/global_step3/shard-00002", dir);
+    assert_int_equal(rename(from, to), 0);
+    expect_refused("belongs to another checkpoint");
+    assert_int_equal(unlink(to), 0);
+    expect_refused("No such file");
+    write_victim("#!/bin/sh\n", 10);
+    expect_refused("not a shard");
+    free(from);
+    free(to);
+    remove_all();
+}
+
+/* Shards that do not make up the model: one rank has written what another one has. */
+static void test_cover(void **state)
+{
+    struct shard_info info = { .total = TOTAL, .model = MODEL, .ranks = 2, .note = "" };
+    struct share      share;
+    struct error      err;
+
+    (void)state;
+    assert_int_equal(checkpoint_begin(dir, "twice", &err), 0);
+    for (info.rank = 0; info.rank < 2; info.rank++) {
+        share = share_new(0, 2, 0, 1);
+        assert_int_equal(checkpoint_write(dir, "twice", &info, share.piece, share.count, &err), 0);
+        share_clear(&share);
+    }
+    assert_int_equal(checkpoint_commit(dir, "twice", 3, &err), -1);
+    assert_non_null(strstr(err.text, "shard-00002: No such file"));
+    assert_int_equal(checkpoint_commit(dir, "twice", 2, &err), 0);
+    assert_null(checkpoint_open(dir, "twice", TOTAL, MODEL, &err));
+    assert_non_null(strstr(err.text, "do not make up a model"));
+    remove_all();
+}
+
+/* ---- kill ---- */
+
+/* Saves for ever, sometimes under a name that is there, and says which step is done. */
+static void save_for_ever(int out, int step)
+{
+    struct error err;
+
+    for (;; step++) {
+        if (save(2, step / 2, &err) < 0)
+            _exit(1);
+        if (write(out, &step, sizeof step) != sizeof step)
+            _exit(1);
+    }
+}
+
+/* Start it, kill it at some moment, and return the last step that it said was done, or
+ * done. */
+static int run_and_kill(int done, int64_t after_ns)
+{
+    struct timespec pause = { .tv_sec = after_ns / NS_PER_S, .tv_nsec = after_ns % NS_PER_S };
+    int             ends[2], status;
+    pid_t           child;
+
+    assert_int_equal(pipe(ends), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        save_for_ever(ends[1], done + 1);
+    close(ends[1]);
+    nanosleep(&pause, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    while (read(ends[0], &done, sizeof done) == sizeof done)
+        ;
+    close(ends[0]);
+    return done;
+}
+
+static void test_kill(void **state)
+{
+    unsigned      seed = (unsigned)time(NULL) ^ (unsigned)getpid();
+    const int64_t start_ns = clock_now_ns();
+    int64_t       save_ns;
+    struct error  err;
+    bool          is_none;
+    char         *tag;
+    int           i, done = -1, step;
+
+    (void)state;
+    print_message("# seed %u\n", seed);
+    srand(seed);
+    assert_int_equal(save(2, 1000, &err), 0);
+    save_ns = clock_now_ns() - start_ns;
+    remove_all();
+    for (i = 0; i < KILLS; i++) {
+        done = run_and_kill(done, (int64_t)((double)rand() / RAND_MAX * 3 * (double)save_ns));
+        tag = checkpoint_latest(dir, &is_none, &err);
+        if (tag == NULL && is_none && done < 0)
+            continue; /* killed before the first was there */
+        if (tag == NULL || sscanf(tag, "global_step%d", &step) != 1)
+            fail_msg("kill %d: %s", i, err.text);
+        free(tag);
+        assert_true(step >= done / 2);
+        if (load(3, step, &err) < 0)
+            fail_msg("kill %d: %s", i, err.text);
+        done = step * 2 > done ? step * 2 : done;
+    }
+    assert_true(done > 0);
+    remove_all();
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crc32c),    cmocka_unit_test(test_worlds),
+        cmocka_unit_test(test_latest),    cmocka_unit_test(test_names),
+        cmocka_unit_test(test_leftovers), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_foreign),   cmocka_unit_test(test_cover),
+        cmocka_unit_test(test_kill),
+    };
+
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, remove_dir);
+}

@@ -1,0 +1,444 @@
+/* test_zero.c - all stages, worlds and types of element train to the same bits
+ *
+ * The gradients are small whole numbers that depend on the parameters, so every sum is
+ * exact, in any order: a parameter that came late, or from the wrong rank, shows.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "comm/background.h"
+#include "unit/trainer/comm/thread_comm.h"
+#include "xalloc.h"
+#include "zero/zero.h"
+
+#define LAYERS  7
+#define TIED    0  /* the last layer takes this one too */
+#define TOTAL   4102
+#define SAMPLES 24 /* of a step, over all ranks and passes */
+#define STEPS   6
+
+static const size_t layers[LAYERS] = { 1000, 37, 1000, 1000, 1, 1000, 64 };
+
+struct training {
+    /* What to do. */
+    int        stage, passes;
+    enum dtype type;
+    size_t     bucket_max;
+    double     clip;
+    bool       in_background;
+    int64_t    compute_ns;    /* a layer takes so long, either way */
+    int        overflow_step; /* a gradient of this step is infinite; -1: none */
+
+    /* What came out. */
+    float              param[TOTAL], mean[TOTAL], square[TOTAL];
+    double             norm[STEPS];
+    bool               is_skipped[STEPS];
+    int64_t            bad[STEPS];
+    struct zero_memory memory, needed;
+};
+
+static const struct adam adam = { .lr = 0.05, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8,
+                                  .weight_decay = 0.01, .decoupled = true,
+                                  .bias_correction = true };
+
+static float initial(size_t i)
+{
+    return (float)((i * 7919) % 257) / 128 - 1;
+}
+
+/* One sample's gradient of element i. */
+static float gradient(float param, size_t i, int step, int sample)
+{
+    float target = (float)((i * 31 + (size_t)(step * SAMPLES + sample) * 17) % 5) - 2;
+
+    return fmaxf(-3, fminf(3, rintf(4 * param) - target));
+}
+
+static float load(enum dtype type, const void *array, size_t i)
+{
+    switch (type) {
+    case DTYPE_HALF:     return half_to_float(((const uint16_t *)array)[i]);
+    case DTYPE_BFLOAT16: return bfloat16_to_float(((const uint16_t *)array)[i]);
+    default:             return ((const float *)array)[i];
+    }
+}
+
+static void add(enum dtype type, void *array, size_t i, float value)
+{
+    value += load(type, array, i);
+    switch (type) {
+    case DTYPE_HALF:     ((uint16_t *)array)[i] = float_to_half(value); break;
+    case DTYPE_BFLOAT16: ((uint16_t *)array)[i] = float_to_bfloat16(value); break;
+    default:             ((float *)array)[i] = value; break;
+    }
+}
+
+static size_t start_of(int layer)
+{
+    size_t start = 0;
+
+    while (layer-- > 0)
+        start += layers[layer];
+    return start;
+}
+
+/* What a layer adds to the gradient of `of`: itself all samples but the last, which the
+ * tied layer has for it. */
+static void add_gradient(const struct training *t, struct comm *comm, int layer, int of,
+                         const void *params, void *grads, int step, int pass)
+{
+    const int mine = SAMPLES / comm->size / t->passes;
+    const int first = (pass * comm->size + comm->rank) * mine;
+    size_t    start = start_of(of), i;
+    int       sample;
+
+    for (sample = first; sample < first + mine; sample++) {
+        if (of == TIED && (layer == TIED) == (sample % 3 == 0))
+            continue;
+        for (i = 0; i < layers[of]; i++)
+            add(t->type, grads, i,
+                gradient(load(t->type, params, i), start + i, step, sample));
+    }
+    if (t->overflow_step == step && layer == 3 && comm->rank == comm->size - 1 && pass == 0)
+        add(t->type, grads, 123, INFINITY);
+}
+
+static void compute(const struct training *t)
+{
+    const struct timespec pause = { .tv_nsec = t->compute_ns };
+
+    if (t->compute_ns > 0)
+        nanosleep(&pause, NULL);
+}
+
+static int forward(const struct training *t, struct zero *zero, struct error *err)
+{
+    void *params, *tied;
+    int   layer;
+
+    for (layer = 0; layer < LAYERS; layer++) {
+        if (zero_enter(zero, layer, false, &params, NULL, err) < 0)
+            return -1;
+        if (layer == LAYERS - 1) {
+            if (zero_enter(zero, TIED, false, &tied, NULL, err) < 0)
+                return -1;
+            zero_leave(zero, TIED);
+        }
+        compute(t);
+        zero_leave(zero, layer);
+    }
+    return 0;
+}
+
+static int backward(const struct training *t, struct comm *comm, struct zero *zero, int step,
+                    int pass, struct error *err)
+{
+    void *params, *grads, *tied, *tied_grads;
+    int   layer;
+
+    for (layer = LAYERS - 1; layer >= 0; layer--) {
+        if (zero_enter(zero, layer, true, &params, &grads, err) < 0)
+            return -1;
+        if (layer == LAYERS - 1) {
+            if (zero_enter(zero, TIED, true, &tied, &tied_grads, err) < 0)
+                return -1;
+            add_gradient(t, comm, layer, TIED, tied, tied_grads, step, pass);
+            zero_leave(zero, TIED);
+        }
+        add_gradient(t, comm, layer, layer, params, grads, step, pass);
+        compute(t);
+        zero_leave(zero, layer);
+        if (zero_done(zero, layer, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int train(struct training *t, struct comm *comm, struct zero *zero, struct error *err)
+{
+    struct zero_result result;
+    int                step, pass;
+
+    for (step = 0; step < STEPS; step++) {
+        for (pass = 0; pass < t->passes; pass++) {
+            zero_begin(zero, pass == 0, pass == t->passes - 1);
+            if (forward(t, zero, err) < 0 || backward(t, comm, zero, step, pass, err) < 0)
+                return -1;
+        }
+        if (zero_step(zero, &adam, 2, &result, err) < 0)
+            return -1;
+        if (comm->rank == comm->size - 1) {
+            t->norm[step] = result.norm;
+            t->is_skipped[step] = result.is_skipped;
+            t->bad[step] = result.bad;
+        }
+    }
+    return 0;
+}
+
+static void fill(struct zero *zero)
+{
+    struct zero_piece *pieces;
+    struct error       err;
+    int                count, i;
+    size_t             at;
+
+    pieces = zero_pieces(zero, false, &count, &err);
+    for (i = 0; i < count; i++)
+        for (at = 0; at < pieces[i].count; at++)
+            pieces[i].param[at] = initial(pieces[i].start + at);
+    free(pieces);
+}
+
+static void take_out(struct training *t, struct zero *zero)
+{
+    struct zero_piece *pieces;
+    struct error       err;
+    int                count, i;
+
+    pieces = zero_pieces(zero, true, &count, &err);
+    for (i = 0; i < count; i++) {
+        memcpy(t->param + pieces[i].start, pieces[i].param, pieces[i].count * sizeof(float));
+        memcpy(t->mean + pieces[i].start, pieces[i].mean, pieces[i].count * sizeof(float));
+        memcpy(t->square + pieces[i].start, pieces[i].square,
+               pieces[i].count * sizeof(float));
+    }
+    free(pieces);
+}
+
+static const char *rank_main(struct comm *comm, void *arg)
+{
+    struct training    *t = arg;
+    struct zero_options options = { .stage = t->stage, .type = t->type,
+                                    .bucket_max = t->bucket_max, .clip = t->clip };
+    struct error        err;
+    struct zero        *zero;
+
+    if (t->in_background)
+        comm = comm_background(comm, &err);
+    zero = zero_open(comm, &options, layers, LAYERS, &err);
+    if (zero == NULL)
+        return "zero_open";
+    fill(zero);
+    if (zero_publish(zero, &err) < 0)
+        return "zero_publish";
+    if (train(t, comm, zero, &err) < 0)
+        return "train";
+    take_out(t, zero);
+    if (comm->rank == 0) {
+        t->memory = zero_memory(zero);
+        t->needed = zero_memory_needed(&options, layers, LAYERS, comm->size);
+    }
+    zero_close(zero);
+    return comm->ops->close(comm, &err) < 0 ? "close" : NULL;
+}
+
+static float rounded(enum dtype type, float value)
+{
+    if (type == DTYPE_HALF)
+        return half_to_float(float_to_half(value));
+    return type == DTYPE_FLOAT ? value : bfloat16_to_float(float_to_bfloat16(value));
+}
+
+/* The same without ranks, passes and buckets. */
+static void train_plainly(struct training *t)
+{
+    float    *grad = xcalloc(TOTAL, sizeof *grad);
+    double    squares, factor;
+    int       step, sample, done = 0;
+    size_t    i;
+
+    for (i = 0; i < TOTAL; i++)
+        t->param[i] = initial(i);
+    for (step = 0; step < STEPS; step++) {
+        squares = 0;
+        for (i = 0; i < TOTAL; i++) {
+            grad[i] = 0;
+            for (sample = 0; sample < SAMPLES; sample++)
+                grad[i] += gradient(rounded(t->type, t->param[i]), i, step, sample);
+            squares += (double)grad[i] * (double)grad[i];
+        }
+        t->norm[step] = sqrt(squares) / 2;
+        t->bad[step] = -1;
+        if (step == t->overflow_step) {
+            t->bad[step] = (int64_t)start_of(3) + 123;
+            t->is_skipped[step] = true;
+            continue;
+        }
+        factor = t->clip > 0 ? 0.5 / fmax(1, (t->norm[step] + 1e-6) / t->clip) : 0.5;
+        adam_step(&adam, ++done, factor,
+                  &(struct adam_arrays){ .count = TOTAL, .param = t->param, .mean = t->mean,
+                                         .square = t->square, .grad = grad,
+                                         .grad_type = DTYPE_FLOAT });
+    }
+    free(grad);
+}
+
+/* As plainly in all that comes out of it. */
+static void check(struct training t, int ranks)
+{
+    struct training *plain = xmemdup(&t, sizeof t), *divided = xmemdup(&t, sizeof t);
+    const char      *wrong = thread_comm_run(ranks, rank_main, divided);
+    int              step;
+
+    if (wrong != NULL)
+        fail_msg("stage %d, %d ranks: %s", t.stage, ranks, wrong);
+    train_plainly(plain);
+    for (step = 0; step < STEPS; step++) {
+        assert_int_equal(divided->is_skipped[step], plain->is_skipped[step]);
+        assert_int_equal(divided->bad[step], plain->bad[step]);
+        if (!divided->is_skipped[step])
+            assert_true(divided->norm[step] == plain->norm[step]);
+    }
+    if (memcmp(divided->param, plain->param, sizeof t.param) != 0 ||
+        memcmp(divided->mean, plain->mean, sizeof t.mean) != 0 ||
+        memcmp(divided->square, plain->square, sizeof t.square) != 0)
+        fail_msg("stage %d, %d ranks, %d passes, %s: other parameters", t.stage, ranks,
+                 t.passes, dtype_name(t.type));
+    assert_memory_equal(&divided->memory, &divided->needed, sizeof t.memory);
+    free(plain);
+    free(divided);
+}
+
+static void test_stages(void **state)
+{
+    static const int        worlds[] = { 1, 2, 3, 4, 6 }, passes[] = { 1, 2 };
+    static const enum dtype types[] = { DTYPE_FLOAT, DTYPE_BFLOAT16, DTYPE_HALF };
+    int                     stage, world, type, pass;
+
+    (void)state;
+    for (stage = 0; stage <= 3; stage++)
+        for (world = 0; world < 5; world++)
+            for (type = 0; type < 3; type++)
+                for (pass = 0; pass < 2; pass++)
+                    check((struct training){ .stage = stage, .passes = passes[pass],
+                                             .type = types[type], .bucket_max = 1100,
+                                             .overflow_step = -1,
+                                             .in_background = world % 2 == 1 },
+                          worlds[world]);
+}
+
+static void test_clip_and_overflow(void **state)
+{
+    int stage, background;
+
+    (void)state;
+    for (stage = 0; stage <= 3; stage++)
+        for (background = 0; background < 2; background++)
+            check((struct training){ .stage = stage, .passes = 3, .type = DTYPE_BFLOAT16,
+                                     .bucket_max = 2500, .clip = 10, .overflow_step = 2,
+                                     .in_background = background == 1 },
+                  4);
+}
+
+/* One reduce-scatter and one all-gather a bucket: what crosses the network is what the
+ * stage needs, and not twice that. */
+static void test_traffic(void **state)
+{
+    const size_t    padded = (TOTAL + 127) / 128 * 128; /* four pieces of whole 32 */
+    struct training t = { .passes = 1, .type = DTYPE_FLOAT, .bucket_max = 100000,
+                          .overflow_step = -1 };
+
+    (void)state;
+    t.stage = 0;
+    check(t, 4);
+    assert_int_equal(thread_comm_counts.bytes,
+                     STEPS * 2 * sizeof(float) * ((TOTAL + 31) / 32 * 32));
+    t.stage = 2;
+    check(t, 4);
+    assert_int_equal(thread_comm_counts.reduce_scatter, STEPS);
+    assert_int_equal(thread_comm_counts.all_gather, STEPS + 1);
+    assert_int_equal(thread_comm_counts.all_reduce, STEPS);
+    assert_int_equal(thread_comm_counts.bytes, (2 * STEPS + 1) * padded * sizeof(float) +
+                                                   STEPS * 2 * sizeof(double));
+}
+
+/* In the background, gradients travel while the layer before is computed, and in stage 3
+ * parameters while the layer before, or behind, is: most of the network's time is hidden.
+ * Both are asleep for a time, so the machine's load does not matter much. */
+static void test_overlap(void **state)
+{
+    struct training t = { .passes = 1, .type = DTYPE_FLOAT, .compute_ns = 10000000,
+                          .overflow_step = -1 };
+    int64_t         start, alone, hidden;
+
+    (void)state;
+    for (t.stage = 2; t.stage <= 3; t.stage++) {
+        thread_comm_delay_ns = t.compute_ns;
+        t.in_background = false;
+        start = clock_now_ns();
+        check(t, 2);
+        alone = clock_now_ns() - start;
+        t.in_background = true;
+        start = clock_now_ns();
+        check(t, 2);
+        hidden = clock_now_ns() - start;
+        thread_comm_delay_ns = 0;
+        print_message("# stage %d: %.0f ms, in the background %.0f ms\n", t.stage,
+                      (double)alone / 1e6, (double)hidden / 1e6);
+        assert_true(hidden < alone * 9 / 10);
+    }
+}
+
+static const char *lost_peer(struct comm *inner, void *arg)
+{
+    struct training    *t = arg;
+    struct zero_options options = { .stage = t->stage, .type = t->type };
+    struct error        err = { "" };
+    struct comm        *comm = comm_background(inner, &err);
+    struct zero        *zero = zero_open(comm, &options, layers, LAYERS, &err);
+    int                 rc;
+
+    fill(zero);
+    rc = zero_publish(zero, &err);
+    if (rc == 0)
+        rc = train(t, comm, zero, &err);
+    zero_close(zero);
+    comm->ops->abort(comm);
+    if (rc == 0 || strcmp(err.text, "rank 1 on nowhere is gone") != 0)
+        return "the failure is not told";
+    return NULL;
+}
+
+static void test_failure(void **state)
+{
+    struct training *t = xcalloc(1, sizeof *t);
+    const char      *wrong = NULL;
+
+    (void)state;
+    *t = (struct training){ .passes = 1, .type = DTYPE_BFLOAT16, .overflow_step = -1 };
+    for (t->stage = 0; t->stage <= 3 && wrong == NULL; t->stage++)
+        for (thread_comm_fail_at = 0; thread_comm_fail_at < 40 && wrong == NULL;
+             thread_comm_fail_at += 7)
+            wrong = thread_comm_run(3, lost_peer, t);
+    thread_comm_fail_at = -1;
+    if (wrong != NULL)
+        fail_msg("%s", wrong);
+    free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_clip_and_overflow),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,265 @@
+/* ds_config.c - see ds_config.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "config/ds_config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/ds_read.h"
+#include "config/elastic.h"
+#include "file.h"
+#include "xalloc.h"
+
+static int  check_all(struct ds_config *config, struct error *err);
+static int  check_precision(const struct ds_config *config, struct error *err);
+static int  check_zero(struct ds_config *config, struct error *err);
+static int  check_offload(const struct ds_config *config, const char *section,
+                          const struct ds_offload *offload, int64_t stage, struct error *err);
+static int  check_scheduler(struct ds_config *config, struct error *err);
+static int  check_elasticity(const struct ds_config *config, struct error *err);
+static int  resolve_elastic(struct ds_config *config, int64_t world, struct error *err);
+static int  resolve_batch(struct ds_config *config, int64_t world, struct error *err);
+static int  complain(const struct ds_config *config, const char *path, struct error *err,
+                     const char *text);
+
+struct ds_config *ds_config_read(const char *path, struct error *err)
+{
+    struct ds_config *config;
+    size_t            size;
+    char             *text = file_read(path, DS_CONFIG_SIZE_MAX, &size, err);
+
+    if (text == NULL)
+        return NULL;
+    config = ds_config_parse(path, text, size, err);
+    free(text);
+    return config;
+}
+
+struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
+                                  struct error *err)
+{
+    struct ds_config *config = xcalloc(1, sizeof *config);
+
+    config->read = ds_read_new(name);
+    if (ds_read_values(config, text, size, err) < 0 || check_all(config, err) < 0) {
+        ds_config_free(config);
+        return NULL;
+    }
+    return config;
+}
+
+void ds_config_free(struct ds_config *config)
+{
+    if (config == NULL)
+        return;
+    free((void *)config->elasticity.micro_batch_sizes);
+    strlist_clear(&config->notes);
+    ds_read_free(config->read);
+    free(config);
+}
+
+static int check_all(struct ds_config *config, struct error *err)
+{
+    if (check_precision(config, err) < 0 || check_zero(config, err) < 0 ||
+        check_scheduler(config, err) < 0 || check_elasticity(config, err) < 0)
+        return -1;
+    config->optimizer.given = ds_read_has(config, "optimizer");
+    if (config->optimizer.given && config->optimizer.type == DS_UNSET)
+        return complain(config, "optimizer", err, "type is missing");
+    return 0;
+}
+
+static int check_precision(const struct ds_config *config, struct error *err)
+{
+    if (config->fp16.enabled && config->bf16.enabled)
+        return complain(config, "bf16.enabled", err, "fp16 is enabled as well");
+    if (config->fp16.enabled && config->fp16.loss_scale == 0 && config->fp16.min_loss_scale == 0)
+        return complain(config, "fp16.min_loss_scale", err, "a dynamic scale needs more than 0");
+    if (config->fp16.initial_scale_power > 126)
+        return complain(config, "fp16.initial_scale_power", err, "126 is the most");
+    if (config->param_dtype != DS_UNSET &&
+        config->param_dtype != (int)ds_config_dtype(config))
+        return complain(config, "data_types.param_dtype", err,
+                        "fp16.enabled and bf16.enabled say otherwise");
+    return 0;
+}
+
+static int check_zero(struct ds_config *config, struct error *err)
+{
+    struct ds_zero *zero = &config->zero;
+
+    if (zero->stage > 3)
+        return complain(config, "zero_optimization.stage", err, "there are stages 0 to 3");
+    if (zero->allgather_bucket_size % 2 != 0)
+        return complain(config, "zero_optimization.allgather_bucket_size", err, "it is odd");
+    if (!ds_read_has(config, "zero_optimization.overlap_comm"))
+        zero->overlap_comm = zero->stage == 3;
+    if (config->gradient_allreduce_op == DS_SUM && zero->stage == 3)
+        return complain(config, "gradient_allreduce_op", err, "stage 3 has no sum");
+    if (zero->stage == 2 && zero->reduce_scatter &&
+        (config->prescale_gradients || config->gradient_predivide_factor != 1))
+        return complain(config,
+                        config->prescale_gradients ? "prescale_gradients"
+                                                   : "gradient_predivide_factor",
+                        err, "stage 2 with reduce_scatter does not take it");
+    if (config->gradient_predivide_factor == 0)
+        return complain(config, "gradient_predivide_factor", err, "it is 0");
+    if (check_offload(config, "zero_optimization.offload_optimizer", &zero->optimizer, 1, err) < 0)
+        return -1;
+    return check_offload(config, "zero_optimization.offload_param", &zero->param, 3, err);
+}
+
+static int check_offload(const struct ds_config *config, const char *section,
+                         const struct ds_offload *offload, int64_t stage, struct error *err)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%s.device", section);
+    if (offload->device != DS_DEVICE_NONE && config->zero.stage < stage)
+        return complain(config, path, err,
+                        stage == 3 ? "parameters are offloaded in stage 3 only"
+                                   : "the optimizer is offloaded in stages 1 to 3 only");
+    if (offload->device == DS_DEVICE_NVME && offload->nvme_path == NULL)
+        return complain(config, path, err, "nvme_path is missing");
+    return 0;
+}
+
+static int check_scheduler(struct ds_config *config, struct error *err)
+{
+    static const char *const needed[] = { "total_num_steps", "cycle_min_lr", "cycle_max_lr" };
+    struct schedule         *schedule = &config->schedule;
+    char                     path[64], text[96];
+    size_t                   i;
+
+    if (schedule->type == DS_UNSET) {
+        schedule->type = SCHEDULE_CONSTANT;
+        if (ds_read_has(config, "scheduler"))
+            return complain(config, "scheduler", err, "type is missing");
+        return 0;
+    }
+    if (ds_read_check_scheduler(config, err) < 0)
+        return -1;
+    for (i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        snprintf(path, sizeof path, "scheduler.params.%s", needed[i]);
+        if (!(ds_row_find(path)->schedulers & 1u << schedule->type) || ds_read_has(config, path))
+            continue;
+        snprintf(text, sizeof text, "%s needs %s in its params",
+                 schedule_name((enum schedule_type)schedule->type), needed[i]);
+        return complain(config, "scheduler.type", err, text);
+    }
+    return 0;
+}
+
+static int check_elasticity(const struct ds_config *config, struct error *err)
+{
+    static const char *const batch[] = { "train_batch_size", "train_micro_batch_size_per_gpu",
+                                         "gradient_accumulation_steps" };
+    size_t                   i;
+
+    if (!config->elasticity.enabled)
+        return 0;
+    if (!ds_read_has(config, "elasticity.max_train_batch_size"))
+        return complain(config, "elasticity", err, "max_train_batch_size is missing");
+    if (!ds_read_has(config, "elasticity.micro_batch_sizes"))
+        return complain(config, "elasticity", err, "micro_batch_sizes is missing");
+    for (i = 0; i < 3 && !config->elasticity.ignore_non_elastic_batch_info; i++)
+        if (ds_read_has(config, batch[i]))
+            return complain(config, batch[i], err,
+                            "elasticity chooses it: remove one of them, or set "
+                            "elasticity.ignore_non_elastic_batch_info");
+    return 0;
+}
+
+static int complain(const struct ds_config *config, const char *path, struct error *err,
+                    const char *text)
+{
+    return ds_read_error(config->read, path, err, "%s", text);
+}
+
+int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err)
+{
+    if (world < 1)
+        return err_set(err, "%s: %lld ranks is not 1 or more", ds_read_name(config->read),
+                       (long long)world);
+    if ((config->elasticity.enabled ? resolve_elastic(config, world, err)
+                                    : resolve_batch(config, world, err)) < 0)
+        return -1;
+    config->world = world;
+    return 0;
+}
+
+static int resolve_elastic(struct ds_config *config, int64_t world, struct error *err)
+{
+    const struct ds_elasticity  *e = &config->elasticity;
+    const struct elastic_request request = {
+        .version = e->version,
+        .max_batch = e->max_train_batch_size,
+        .micro = e->micro_batch_sizes,
+        .micros = e->micro_batches,
+        .min_ranks = e->min_gpus,
+        .max_ranks = e->max_gpus,
+        .prefer_larger = e->prefer_larger_batch,
+        .ranks_per_node = e->num_gpus_per_node,
+        .model_parallel = e->model_parallel_size,
+    };
+    struct elastic_plan plan;
+    struct error        why;
+    int                 rc = elastic_plan(&plan, &request, world, &why);
+
+    if (rc < 0) {
+        rc = complain(config, "elasticity", err, why.text);
+    } else {
+        config->train_batch_size = plan.batch;
+        config->micro_batch_size = plan.micro;
+        config->accumulation_steps =
+            plan.batch / (plan.micro * (world / e->model_parallel_size));
+    }
+    elastic_plan_clear(&plan);
+    return rc;
+}
+
+/* What is missing follows from the rest; a remainder shows in the last comparison. */
+static int resolve_batch(struct ds_config *config, int64_t world, struct error *err)
+{
+    const bool  has_steps = ds_read_has(config, "gradient_accumulation_steps");
+    int64_t     batch = config->train_batch_size, micro = config->micro_batch_size;
+    int64_t     steps = has_steps ? config->accumulation_steps : DS_UNSET, product;
+    const char *blamed = "train_batch_size";
+
+    if (!ds_read_has(config, "train_batch_size"))
+        batch = DS_UNSET;
+    if (!ds_read_has(config, "train_micro_batch_size_per_gpu"))
+        micro = DS_UNSET;
+    if (batch == DS_UNSET && micro == DS_UNSET)
+        return complain(config, has_steps ? "gradient_accumulation_steps" : "", err,
+                        "train_batch_size or train_micro_batch_size_per_gpu is missing");
+    if (batch == DS_UNSET)
+        blamed = "train_micro_batch_size_per_gpu";
+    if (steps == DS_UNSET)
+        steps = batch != DS_UNSET && micro != DS_UNSET ? batch / micro / world : 1;
+    if (micro == DS_UNSET)
+        micro = batch / world / steps;
+    if (__builtin_mul_overflow(micro, steps, &product) ||
+        __builtin_mul_overflow(product, world, &product))
+        return complain(config, blamed, err, "the batch size is too large a number");
+    if (batch == DS_UNSET)
+        batch = product;
+    if (batch != product || product == 0)
+        return ds_read_error(config->read, blamed, err,
+                             "%lld is not micro batch %lld x accumulation steps %lld x ranks %lld",
+                             (long long)batch, (long long)micro, (long long)steps,
+                             (long long)world);
+    config->train_batch_size = batch;
+    config->micro_batch_size = micro;
+    config->accumulation_steps = steps;
+    return 0;
+}
+
+enum ds_dtype ds_config_dtype(const struct ds_config *config)
+{
+    return config->fp16.enabled ? DS_FP16 : config->bf16.enabled ? DS_BF16 : DS_FP32;
+}

@@ -1,0 +1,202 @@
+/* ds_print.c - the configuration that takes effect, for --print-config
+ *
+ * The output is a ds_config.json itself: origins are comments.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/ds_read.h"
+
+#define INDENT 4
+
+static void        print_section(const struct ds_config *config, const char *section, int depth,
+                                 FILE *out);
+static bool        is_in(const char *path, const char *section);
+static bool        is_shown(const struct ds_config *config, const struct ds_row *row);
+static bool        is_derived(const struct ds_config *config, const struct ds_row *row);
+static void        print_value(const struct ds_config *config, const struct ds_row *row,
+                               FILE *out);
+static void        print_real(double value, FILE *out);
+static void        print_choice(const struct ds_row *row, int number, FILE *out);
+static void        print_text(const char *text, FILE *out);
+static void        print_counts(const struct ds_elasticity *elasticity, FILE *out);
+static void        print_origin(const struct ds_config *config, const struct ds_row *row,
+                                FILE *out);
+
+void ds_config_print(const struct ds_config *config, FILE *out)
+{
+    fprintf(out, "{ // %s", config->read->name);
+    if (config->world > 0)
+        fprintf(out, ", %" PRId64 " ranks", config->world);
+    fputc('\n', out);
+    print_section(config, "", 1, out);
+    fputs("}\n", out);
+}
+
+static void print_section(const struct ds_config *config, const char *section, int depth,
+                          FILE *out)
+{
+    const struct ds_row *row;
+
+    for (row = ds_table; row < ds_table + ds_rows; row++) {
+        if (!is_in(row->path, section) || !is_shown(config, row))
+            continue;
+        /* Elasticity's choice would not be taken beside it. */
+        fprintf(out, "%*s%s\"%s\": ", depth * INDENT, "",
+                config->elasticity.enabled && is_derived(config, row) ? "// " : "",
+                row->path + strlen(section) + (section[0] != '\0'));
+        if (row->kind == DS_SECTION) {
+            fputs("{\n", out);
+            print_section(config, row->path, depth + 1, out);
+            fprintf(out, "%*s},\n", depth * INDENT, "");
+        } else {
+            print_value(config, row, out);
+            print_origin(config, row, out);
+        }
+    }
+}
+
+/* Directly so; "" is the outermost section. */
+static bool is_in(const char *path, const char *section)
+{
+    const size_t length = strlen(section);
+
+    if (length == 0)
+        return strchr(path, '.') == NULL;
+    return strncmp(path, section, length) == 0 && path[length] == '.' &&
+           strchr(path + length + 1, '.') == NULL;
+}
+
+static bool is_shown(const struct ds_config *config, const struct ds_row *row)
+{
+    static const char *const optional[] = { "optimizer", "scheduler", "elasticity" };
+    const struct ds_row     *other;
+    size_t                   i;
+
+    if (row->kind != DS_SECTION)
+        return row->support == DS_WORKS &&
+               (row->schedulers == 0 || row->schedulers & 1u << config->schedule.type);
+    for (i = 0; i < sizeof optional / sizeof optional[0]; i++)
+        if (strcmp(row->path, optional[i]) == 0)
+            return ds_read_has(config, row->path);
+    for (other = ds_table; other < ds_table + ds_rows; other++)
+        if (is_in(other->path, row->path) && is_shown(config, other))
+            return true;
+    return false;
+}
+
+/* Is it one of the three batch sizes, worked out from the others? */
+static bool is_derived(const struct ds_config *config, const struct ds_row *row)
+{
+    return row < ds_table + 3 && config->world > 0 &&
+           (config->elasticity.enabled || !ds_read_has(config, row->path));
+}
+
+static void print_value(const struct ds_config *config, const struct ds_row *row, FILE *out)
+{
+    const void *field = (const char *)config + row->field;
+
+    switch (row->kind) {
+    case DS_BOOL:
+        fputs(*(const bool *)field ? "true" : "false", out);
+        break;
+    case DS_COUNT:
+    case DS_NATURAL:
+    case DS_INTEGER:
+        if (*(const int64_t *)field == DS_UNSET)
+            fputs("null", out);
+        else
+            fprintf(out, "%" PRId64, *(const int64_t *)field);
+        break;
+    case DS_REAL:
+    case DS_NUMBER:
+    case DS_FRACTION:
+        print_real(*(const double *)field, out);
+        break;
+    case DS_TEXT:
+        print_text(*(const char *const *)field, out);
+        break;
+    case DS_CHOICE:
+        print_choice(row, *(const int *)field, out);
+        break;
+    case DS_PAIR:
+        fputc('[', out);
+        print_real(((const double *)field)[0], out);
+        fputs(", ", out);
+        print_real(((const double *)field)[1], out);
+        fputc(']', out);
+        break;
+    case DS_COUNTS:
+        print_counts(&config->elasticity, out);
+        break;
+    case DS_SECTION:
+    case DS_FOREIGN:
+    case DS_ANY:
+        break;
+    }
+}
+
+/* As short as reads back the same. */
+static void print_real(double value, FILE *out)
+{
+    char text[40];
+    int  digits;
+
+    if (isnan(value)) {
+        fputs("null", out);
+        return;
+    }
+    for (digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    fputs(text, out);
+}
+
+static void print_choice(const struct ds_row *row, int number, FILE *out)
+{
+    const char *word = row->choices;
+
+    if (number == DS_UNSET) {
+        fputs("null", out);
+        return;
+    }
+    for (; number > 0; number--)
+        word = strchr(word, '|') + 1;
+    fprintf(out, "\"%.*s\"", (int)strcspn(word, "|"), word);
+}
+
+static void print_text(const char *text, FILE *out)
+{
+    json_t *string = text != NULL ? json_string(text) : json_null();
+
+    json_dumpf(string, out, JSON_ENCODE_ANY);
+    json_decref(string);
+}
+
+static void print_counts(const struct ds_elasticity *elasticity, FILE *out)
+{
+    size_t i;
+
+    for (i = 0; i < elasticity->micro_batches; i++)
+        fprintf(out, "%s%" PRId64, i == 0 ? "[" : ", ", elasticity->micro_batch_sizes[i]);
+    fputc(']', out);
+}
+
+static void print_origin(const struct ds_config *config, const struct ds_row *row, FILE *out)
+{
+    const size_t number = (size_t)(row - ds_table);
+
+    if (is_derived(config, row))
+        fputs(", // worked out\n", out);
+    else if (config->read->given[number].value != NULL)
+        fprintf(out, ", // line %d\n", config->read->given[number].line);
+    else
+        fputs(", // default\n", out);
+}

@@ -1,0 +1,281 @@
+/* bert.c - BERT and RoBERTa: norms behind, attention both ways, masked tokens to be guessed
+ *
+ *     x = norm(x + project(attention(x)))
+ *     x = norm(x + down(gelu(up(x))))
+ *
+ * Weights are stored as [out][in], as PyTorch's Linear has them. Those of query, key and value
+ * lie together, so that one product makes all three. RoBERTa differs in its names, and in that
+ * its first two positions are never used.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "model/model_run.h"
+
+enum { WORDS, POSITIONS, TYPES, NORM, NORM_BIAS };
+enum { QUERY, KEY, VALUE, QUERY_BIAS, KEY_BIAS, VALUE_BIAS, PROJECT, PROJECT_BIAS, NORM1,
+       NORM1_BIAS, UP, UP_BIAS, DOWN, DOWN_BIAS, NORM2, NORM2_BIAS };
+enum { DENSE, DENSE_BIAS, HEAD_NORM, HEAD_NORM_BIAS, WORDS_BIAS };
+
+static void add(struct model *model, const char *name, int rows, int columns,
+                enum model_init init, bool together);
+static void add_pair(struct model *model, int block, const char *name, int out, int in);
+static void add_norm(struct model *model, int block, const char *name);
+static const void      *first_position(struct model *model, const void *positions);
+static struct linear    linear_of(int layer, int weight, int bias, int in, int out);
+static struct norm      norm_of(const struct model *model, int rows);
+static struct attention attention_of(const struct model *model);
+
+static void list_embeddings(struct model *model)
+{
+    const struct model_config *c = &model->config;
+
+    add(model, "embeddings.word_embeddings.weight", c->vocabulary, c->width, MODEL_INIT_NORMAL,
+        false);
+    add(model, "embeddings.position_embeddings.weight", c->positions, c->width,
+        MODEL_INIT_NORMAL, false);
+    add(model, "embeddings.token_type_embeddings.weight", c->types, c->width, MODEL_INIT_NORMAL,
+        false);
+    add(model, "embeddings.LayerNorm.weight", c->width, 0, MODEL_INIT_ONE, false);
+    add(model, "embeddings.LayerNorm.bias", c->width, 0, MODEL_INIT_ZERO, false);
+}
+
+static void list_block(struct model *model, int block)
+{
+    static const char *const names[] = { "query", "key", "value" };
+    const int                width = model->config.width;
+    char                     name[MODEL_NAME_MAX];
+    int                      i;
+
+    for (i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "encoder.layer.%d.attention.self.%s.weight", block, names[i]);
+        add(model, name, width, width, MODEL_INIT_NORMAL, i > 0);
+    }
+    for (i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "encoder.layer.%d.attention.self.%s.bias", block, names[i]);
+        add(model, name, width, 0, MODEL_INIT_ZERO, i > 0);
+    }
+    add_pair(model, block, "attention.output.dense", width, width);
+    add_norm(model, block, "attention.output.LayerNorm");
+    add_pair(model, block, "intermediate.dense", model->config.inner, width);
+    add_pair(model, block, "output.dense", width, model->config.inner);
+    add_norm(model, block, "output.LayerNorm");
+}
+
+static void add_pair(struct model *model, int block, const char *name, int out, int in)
+{
+    char whole[MODEL_NAME_MAX];
+
+    snprintf(whole, sizeof whole, "encoder.layer.%d.%s.weight", block, name);
+    add(model, whole, out, in, MODEL_INIT_NORMAL, false);
+    snprintf(whole, sizeof whole, "encoder.layer.%d.%s.bias", block, name);
+    add(model, whole, out, 0, MODEL_INIT_ZERO, false);
+}
+
+static void add_norm(struct model *model, int block, const char *name)
+{
+    char whole[MODEL_NAME_MAX];
+
+    snprintf(whole, sizeof whole, "encoder.layer.%d.%s.weight", block, name);
+    add(model, whole, model->config.width, 0, MODEL_INIT_ONE, false);
+    snprintf(whole, sizeof whole, "encoder.layer.%d.%s.bias", block, name);
+    add(model, whole, model->config.width, 0, MODEL_INIT_ZERO, false);
+}
+
+static void add(struct model *model, const char *name, int rows, int columns,
+                enum model_init init, bool together)
+{
+    char whole[MODEL_NAME_MAX + 16];
+
+    snprintf(whole, sizeof whole, "%s.%s",
+             model->config.kind == MODEL_BERT ? "bert" : "roberta", name);
+    model_add_param(model, whole, (size_t)rows, (size_t)columns, init, model->config.deviation,
+                    together);
+}
+
+static void list_head(struct model *model)
+{
+    static const char *const names[2][5] = {
+        { "cls.predictions.transform.dense.weight", "cls.predictions.transform.dense.bias",
+          "cls.predictions.transform.LayerNorm.weight",
+          "cls.predictions.transform.LayerNorm.bias", "cls.predictions.bias" },
+        { "lm_head.dense.weight", "lm_head.dense.bias", "lm_head.layer_norm.weight",
+          "lm_head.layer_norm.bias", "lm_head.bias" },
+    };
+    const struct model_config *c = &model->config;
+    const char *const         *name = names[c->kind != MODEL_BERT];
+    const size_t               width = (size_t)c->width;
+
+    model_add_param(model, name[DENSE], width, width, MODEL_INIT_NORMAL, c->deviation, false);
+    model_add_param(model, name[DENSE_BIAS], width, 0, MODEL_INIT_ZERO, 0, false);
+    model_add_param(model, name[HEAD_NORM], width, 0, MODEL_INIT_ONE, 0, false);
+    model_add_param(model, name[HEAD_NORM_BIAS], width, 0, MODEL_INIT_ZERO, 0, false);
+    model_add_param(model, name[WORDS_BIAS], (size_t)c->vocabulary, 0, MODEL_INIT_ZERO, 0, false);
+}
+
+static void embed(struct model *model, const struct model_batch *batch)
+{
+    struct ops       *ops = model->ops;
+    struct model_run *run = model->run;
+    const struct norm norm = norm_of(model, run->rows);
+
+    ops->embed(ops, run->embedded, batch->tokens, layer_param(model, 0, WORDS),
+               first_position(model, layer_param(model, 0, POSITIONS)),
+               layer_param(model, 0, TYPES), run->rows, run->length, norm.width);
+    ops->layernorm(ops, &norm, NULL, run->block[0].in, run->stats, run->embedded, NULL,
+                   layer_param(model, 0, NORM), layer_param(model, 0, NORM_BIAS));
+}
+
+/* All tokens are of type 0: its embedding is like a bias. */
+static void embed_backward(struct model *model, const struct model_batch *batch)
+{
+    struct ops       *ops = model->ops;
+    struct model_run *run = model->run;
+    const struct norm norm = norm_of(model, run->rows);
+
+    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
+                            layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
+                            layer_param(model, 0, NORM), run->stats, NULL);
+    ops->embed_backward(ops, layer_grad(model, 0, WORDS),
+                        (void *)first_position(model, layer_grad(model, 0, POSITIONS)), run->d,
+                        batch->tokens, run->rows, run->length, norm.width);
+    ops->bias_backward(ops, layer_grad(model, 0, TYPES), run->d, run->rows, norm.width);
+}
+
+/* RoBERTa counts positions behind that of its padding token, 1. */
+static const void *first_position(struct model *model, const void *positions)
+{
+    const size_t row = (size_t)model->config.width * dtype_size(model->type);
+
+    return (const char *)positions + (model->config.kind == MODEL_ROBERTA ? 2 * row : 0);
+}
+
+static void block(struct model *model, int layer, struct block_run *b, void *out)
+{
+    struct ops            *ops = model->ops;
+    struct model_run      *run = model->run;
+    const int              rows = run->rows, width = model->config.width;
+    const int              inner = model->config.inner;
+    const struct norm      norm = norm_of(model, rows);
+    const struct attention heads = attention_of(model);
+    const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
+    const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
+    const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
+    const struct linear    down = linear_of(layer, DOWN, DOWN_BIAS, inner, width);
+
+    linear_forward(model, &qkv, b->qkv, b->in, rows);
+    ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
+    linear_forward(model, &project, run->row, b->mixed, rows);
+    ops->layernorm(ops, &norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
+                   layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
+    linear_forward(model, &up, b->inner, b->normed1, rows);
+    ops->gelu(ops, GELU_ERF, b->active, b->inner, (size_t)rows * (size_t)inner);
+    linear_forward(model, &down, run->row, b->active, rows);
+    ops->layernorm(ops, &norm, b->sum2, out, b->stats2, b->normed1, run->row,
+                   layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
+}
+
+/* The same from below upwards. */
+static void block_backward(struct model *model, int layer, struct block_run *b)
+{
+    struct ops            *ops = model->ops;
+    struct model_run      *run = model->run;
+    const int              rows = run->rows, width = model->config.width;
+    const int              inner = model->config.inner;
+    const struct norm      norm = norm_of(model, rows);
+    const struct attention heads = attention_of(model);
+    const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
+    const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
+    const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
+    const struct linear    down = linear_of(layer, DOWN, DOWN_BIAS, inner, width);
+
+    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
+                            layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
+                            layer_param(model, layer, NORM2), b->stats2, NULL);
+    linear_backward(model, &down, run->dinner, false, run->d, b->active, rows);
+    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner,
+                       (size_t)rows * (size_t)inner);
+    linear_backward(model, &up, run->d, true, run->dinner, b->normed1, rows);
+    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
+                            layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
+                            layer_param(model, layer, NORM1), b->stats1, NULL);
+    linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
+    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->qkv, b->weights);
+    linear_backward(model, &qkv, run->d, true, run->dqkv, b->in, rows);
+}
+
+static struct linear linear_of(int layer, int weight, int bias, int in, int out)
+{
+    return (struct linear){ .layer = layer, .weight = weight, .bias = bias, .in = in, .out = out,
+                            .turned = true };
+}
+
+static struct norm norm_of(const struct model *model, int rows)
+{
+    return (struct norm){ .rows = rows, .width = model->config.width,
+                          .epsilon = model->config.norm_epsilon };
+}
+
+static struct attention attention_of(const struct model *model)
+{
+    return (struct attention){ .sequences = model->run->sequences,
+                               .length = model->run->length,
+                               .heads = model->config.heads,
+                               .head_width = model->config.width / model->config.heads };
+}
+
+static void head(struct model *model, int layer, struct head_run *h)
+{
+    struct ops         *ops = model->ops;
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct norm   norm = norm_of(model, h->count);
+    const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
+    const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
+                                    .lda = width, .ldb = width, .ldc = words,
+                                    .batch = { 1, 1 } };
+
+    linear_forward(model, &dense, h->dense, h->picked, h->count);
+    ops->gelu(ops, GELU_ERF, h->active, h->dense, (size_t)h->count * (size_t)width);
+    ops->layernorm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
+                   layer_param(model, layer, HEAD_NORM),
+                   layer_param(model, layer, HEAD_NORM_BIAS));
+    ops->matmul(ops, &product, h->normed, layer_param(model, 0, WORDS),
+                layer_param(model, layer, WORDS_BIAS), h->logits);
+}
+
+static void head_backward(struct model *model, int layer, struct head_run *h)
+{
+    struct ops         *ops = model->ops;
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct norm   norm = norm_of(model, h->count);
+    const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
+    const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
+                                     .add = true, .lda = words, .ldb = width, .ldc = width,
+                                     .batch = { 1, 1 } };
+    const struct matmul to_normed = { .m = h->count, .n = width, .k = words, .lda = words,
+                                      .ldb = width, .ldc = width, .batch = { 1, 1 } };
+
+    ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count, words);
+    ops->matmul(ops, &to_words, h->logits, h->normed, NULL, layer_grad(model, 0, WORDS));
+    ops->matmul(ops, &to_normed, h->logits, layer_param(model, 0, WORDS), NULL, h->dnormed);
+    ops->layernorm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
+                            layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
+                            layer_param(model, layer, HEAD_NORM), h->stats, NULL);
+    ops->gelu_backward(ops, GELU_ERF, h->dnormed, h->dnormed, h->dense,
+                       (size_t)h->count * (size_t)width);
+    linear_backward(model, &dense, h->dpicked, false, h->dnormed, h->picked, h->count);
+}
+
+const struct model_family bert_family = {
+    .list_embeddings = list_embeddings,
+    .list_block = list_block,
+    .list_head = list_head,
+    .embed = embed,
+    .embed_backward = embed_backward,
+    .block = block,
+    .block_backward = block_backward,
+    .head = head,
+    .head_backward = head_backward,
+};

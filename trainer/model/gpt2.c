@@ -1,0 +1,214 @@
+/* gpt2.c - GPT-2: norms before, causal attention
+ *
+ *     x += project(attention(norm(x)))
+ *     x += down(gelu(up(norm(x))))
+ *
+ * Its weights are stored as [in][out], as Hugging Face's Conv1D has them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "model/model_run.h"
+
+enum { WTE, WPE };
+enum { NORM1, NORM1_BIAS, QKV, QKV_BIAS, PROJECT, PROJECT_BIAS, NORM2, NORM2_BIAS, UP, UP_BIAS,
+       DOWN, DOWN_BIAS };
+enum { NORM, NORM_BIAS };
+
+static void add_block_param(struct model *model, int block, const char *name, int rows,
+                            int columns, enum model_init init, double deviation);
+static struct linear    linear_of(int layer, int weight, int in, int out);
+static struct norm      norm_of(const struct model *model, int rows);
+static struct attention attention_of(const struct model *model);
+
+static void list_embeddings(struct model *model)
+{
+    const struct model_config *c = &model->config;
+
+    model_add_param(model, "transformer.wte.weight", (size_t)c->vocabulary, (size_t)c->width,
+                    MODEL_INIT_NORMAL, c->deviation, false);
+    model_add_param(model, "transformer.wpe.weight", (size_t)c->positions, (size_t)c->width,
+                    MODEL_INIT_NORMAL, c->deviation, false);
+}
+
+/* What is added to x is scaled down by the number of such additions. */
+static void list_block(struct model *model, int block)
+{
+    const struct model_config *c = &model->config;
+    const double               small = c->deviation / sqrt(2.0 * c->blocks);
+    const int                  width = c->width, inner = c->inner;
+
+    add_block_param(model, block, "ln_1.weight", width, 0, MODEL_INIT_ONE, 0);
+    add_block_param(model, block, "ln_1.bias", width, 0, MODEL_INIT_ZERO, 0);
+    add_block_param(model, block, "attn.c_attn.weight", width, 3 * width, MODEL_INIT_NORMAL,
+                    c->deviation);
+    add_block_param(model, block, "attn.c_attn.bias", 3 * width, 0, MODEL_INIT_ZERO, 0);
+    add_block_param(model, block, "attn.c_proj.weight", width, width, MODEL_INIT_NORMAL, small);
+    add_block_param(model, block, "attn.c_proj.bias", width, 0, MODEL_INIT_ZERO, 0);
+    add_block_param(model, block, "ln_2.weight", width, 0, MODEL_INIT_ONE, 0);
+    add_block_param(model, block, "ln_2.bias", width, 0, MODEL_INIT_ZERO, 0);
+    add_block_param(model, block, "mlp.c_fc.weight", width, inner, MODEL_INIT_NORMAL,
+                    c->deviation);
+    add_block_param(model, block, "mlp.c_fc.bias", inner, 0, MODEL_INIT_ZERO, 0);
+    add_block_param(model, block, "mlp.c_proj.weight", inner, width, MODEL_INIT_NORMAL, small);
+    add_block_param(model, block, "mlp.c_proj.bias", width, 0, MODEL_INIT_ZERO, 0);
+}
+
+static void list_head(struct model *model)
+{
+    const size_t width = (size_t)model->config.width;
+
+    model_add_param(model, "transformer.ln_f.weight", width, 0, MODEL_INIT_ONE, 0, false);
+    model_add_param(model, "transformer.ln_f.bias", width, 0, MODEL_INIT_ZERO, 0, false);
+}
+
+static void add_block_param(struct model *model, int block, const char *name, int rows,
+                            int columns, enum model_init init, double deviation)
+{
+    char whole[MODEL_NAME_MAX];
+
+    snprintf(whole, sizeof whole, "transformer.h.%d.%s", block, name);
+    model_add_param(model, whole, (size_t)rows, (size_t)columns, init, deviation, false);
+}
+
+static void embed(struct model *model, const struct model_batch *batch)
+{
+    struct model_run *run = model->run;
+
+    model->ops->embed(model->ops, run->block[0].in, batch->tokens, layer_param(model, 0, WTE),
+                      layer_param(model, 0, WPE), NULL, run->rows, run->length,
+                      model->config.width);
+}
+
+static void embed_backward(struct model *model, const struct model_batch *batch)
+{
+    struct model_run *run = model->run;
+
+    model->ops->embed_backward(model->ops, layer_grad(model, 0, WTE), layer_grad(model, 0, WPE),
+                               run->d, batch->tokens, run->rows, run->length,
+                               model->config.width);
+}
+
+static void block(struct model *model, int layer, struct block_run *b, void *out)
+{
+    struct ops            *ops = model->ops;
+    struct model_run      *run = model->run;
+    const int              rows = run->rows, width = model->config.width;
+    const int              inner = model->config.inner;
+    const struct norm      norm = norm_of(model, rows);
+    const struct attention heads = attention_of(model);
+    const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
+    const struct linear    project = linear_of(layer, PROJECT, width, width);
+    const struct linear    up = linear_of(layer, UP, width, inner);
+    const struct linear    down = linear_of(layer, DOWN, inner, width);
+
+    ops->layernorm(ops, &norm, NULL, b->normed1, b->stats1, b->in, NULL,
+                   layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
+    linear_forward(model, &qkv, b->qkv, b->normed1, rows);
+    ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
+    linear_forward(model, &project, run->row, b->mixed, rows);
+    ops->layernorm(ops, &norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
+                   layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
+    linear_forward(model, &up, b->inner, b->normed2, rows);
+    ops->gelu(ops, GELU_TANH, b->active, b->inner, (size_t)rows * (size_t)inner);
+    linear_forward(model, &down, run->row, b->active, rows);
+    ops->add(ops, out, b->sum1, run->row, (size_t)rows * (size_t)width);
+}
+
+/* The same from below upwards. What reached x past a sublayer is in d all the time. */
+static void block_backward(struct model *model, int layer, struct block_run *b)
+{
+    struct ops            *ops = model->ops;
+    struct model_run      *run = model->run;
+    const int              rows = run->rows, width = model->config.width;
+    const int              inner = model->config.inner;
+    const struct norm      norm = norm_of(model, rows);
+    const struct attention heads = attention_of(model);
+    const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
+    const struct linear    project = linear_of(layer, PROJECT, width, width);
+    const struct linear    up = linear_of(layer, UP, width, inner);
+    const struct linear    down = linear_of(layer, DOWN, inner, width);
+
+    linear_backward(model, &down, run->dinner, false, run->d, b->active, rows);
+    ops->gelu_backward(ops, GELU_TANH, run->dinner, run->dinner, b->inner,
+                       (size_t)rows * (size_t)inner);
+    linear_backward(model, &up, run->row, false, run->dinner, b->normed2, rows);
+    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
+                            layer_grad(model, layer, NORM2_BIAS), run->row, b->sum1,
+                            layer_param(model, layer, NORM2), b->stats2, run->d);
+    linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
+    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->qkv, b->weights);
+    linear_backward(model, &qkv, run->row, false, run->dqkv, b->normed1, rows);
+    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
+                            layer_grad(model, layer, NORM1_BIAS), run->row, b->in,
+                            layer_param(model, layer, NORM1), b->stats1, run->d);
+}
+
+static struct linear linear_of(int layer, int weight, int in, int out)
+{
+    return (struct linear){ .layer = layer, .weight = weight, .bias = weight + 1, .in = in,
+                            .out = out };
+}
+
+static struct norm norm_of(const struct model *model, int rows)
+{
+    return (struct norm){ .rows = rows, .width = model->config.width,
+                          .epsilon = model->config.norm_epsilon };
+}
+
+static struct attention attention_of(const struct model *model)
+{
+    return (struct attention){ .sequences = model->run->sequences,
+                               .length = model->run->length,
+                               .heads = model->config.heads,
+                               .head_width = model->config.width / model->config.heads,
+                               .causal = true };
+}
+
+/* The token embeddings, once more: a product with each of them. */
+static void head(struct model *model, int layer, struct head_run *h)
+{
+    struct ops         *ops = model->ops;
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct norm   norm = norm_of(model, h->count);
+    const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
+                                    .lda = width, .ldb = width, .ldc = words,
+                                    .batch = { 1, 1 } };
+
+    ops->layernorm(ops, &norm, NULL, h->normed, h->stats, h->picked, NULL,
+                   layer_param(model, layer, NORM), layer_param(model, layer, NORM_BIAS));
+    ops->matmul(ops, &product, h->normed, layer_param(model, 0, WTE), NULL, h->logits);
+}
+
+static void head_backward(struct model *model, int layer, struct head_run *h)
+{
+    struct ops         *ops = model->ops;
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct norm   norm = norm_of(model, h->count);
+    const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
+                                     .add = true, .lda = words, .ldb = width, .ldc = width,
+                                     .batch = { 1, 1 } };
+    const struct matmul to_normed = { .m = h->count, .n = width, .k = words, .lda = words,
+                                      .ldb = width, .ldc = width, .batch = { 1, 1 } };
+
+    ops->matmul(ops, &to_words, h->logits, h->normed, NULL, layer_grad(model, 0, WTE));
+    ops->matmul(ops, &to_normed, h->logits, layer_param(model, 0, WTE), NULL, h->dnormed);
+    ops->layernorm_backward(ops, &norm, h->dpicked, layer_grad(model, layer, NORM),
+                            layer_grad(model, layer, NORM_BIAS), h->dnormed, h->picked,
+                            layer_param(model, layer, NORM), h->stats, NULL);
+}
+
+const struct model_family gpt2_family = {
+    .list_embeddings = list_embeddings,
+    .list_block = list_block,
+    .list_head = list_head,
+    .embed = embed,
+    .embed_backward = embed_backward,
+    .block = block,
+    .block_backward = block_backward,
+    .head = head,
+    .head_backward = head_backward,
+};

@@ -1,0 +1,52 @@
+/* half.h - half from and to float without a branch, for the sake of vectors
+ *
+ * The same numbers as dtype.h's half_to_float and float_to_half.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_HALF_H
+#define MUSTER_HALF_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline float float_of_bits(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t bits_of_float(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* The product with 2^112 puts the exponent right, and makes small numbers normal. */
+static inline float wide_half(uint16_t half)
+{
+    const uint32_t sign = (uint32_t)(half & 0x8000) << 16;
+    const uint32_t bits = bits_of_float(float_of_bits((uint32_t)(half & 0x7fff) << 13) * 0x1p112f);
+    const uint32_t special = (half & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+
+    return float_of_bits(sign | bits | special);
+}
+
+/* To the nearest, ties to even. What is below the normal numbers is rounded by a sum with 1/2,
+ * whose last bit is worth as much as that of those halves. */
+static inline uint16_t narrow_half(float value)
+{
+    const uint32_t wide = bits_of_float(value), size = wide & 0x7fffffff;
+    const uint32_t small = bits_of_float(float_of_bits(size) + 0.5f) - bits_of_float(0.5f);
+    const uint32_t normal = (size - (112u << 23) + 0xfff + (size >> 13 & 1)) >> 13;
+    uint32_t       half = size < 113u << 23 ? small : normal;
+
+    half = size >= 143u << 23 ? 0x7c00 : half;
+    half = size > 0x7f800000 ? 0x7e00 : half;
+    return (uint16_t)(wide >> 16 & 0x8000) | (uint16_t)half;
+}
+
+#endif

@@ -1,0 +1,37 @@
+/* kernels.h - the operations of ops_cpu.c that are loops of our own
+ *
+ * kernels_template.h is compiled for each element type, and for each kind of CPU that is worth
+ * it; ops_cpu.c takes the best that this one can do.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_KERNELS_H
+#define MUSTER_KERNELS_H
+
+#include "model/ops.h"
+
+struct kernels {
+    struct ops ops; /* without memory, matmul and attention */
+
+    /* Rows of length numbers: the softmax of scale * themselves, in place. Causal: row i of
+     * each length rows has i + 1 numbers, the others become 0. */
+    void (*softmax)(void *rows, int count, int length, double scale, bool causal);
+    /* dweights, in place, become the gradient of what softmax took. */
+    void (*softmax_backward)(void *dweights, const void *weights, int count, int length,
+                             double scale, bool causal);
+};
+
+extern const struct kernels kernels_float, kernels_bfloat16, kernels_half, kernels_double;
+#ifdef KERNELS_X86
+extern const struct kernels kernels_float_avx2, kernels_bfloat16_avx2, kernels_half_avx2;
+extern const struct kernels kernels_float_avx512, kernels_bfloat16_avx512, kernels_half_avx512;
+#endif
+
+/* The table of kernels_float.c is kernels_float, or with a suffix that its compiler was given. */
+#ifndef KERNELS_SUFFIX
+#define KERNELS_SUFFIX
+#endif
+#define KERNELS_PASTE(NAME, SUFFIX)  NAME##SUFFIX
+#define KERNELS_EXPAND(NAME, SUFFIX) KERNELS_PASTE(NAME, SUFFIX)
+#define KERNELS_NAME(NAME)           KERNELS_EXPAND(NAME, KERNELS_SUFFIX)
+
+#endif

@@ -1,0 +1,476 @@
+/* kernels_template.h - the loops of ops_cpu.c, for the element type of the file that includes it
+ *
+ * That file defines elem (as stored), real (what sums run in), ELEM_TYPE (its enum dtype),
+ * LOAD(x), a real from an elem, STORE(x), the reverse, and TABLE, what the outcome is called.
+ * Every loop over rows is one of OpenMP's; what a row gives does not depend on the thread.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/kernels.h"
+#include "model/real_math.h"
+#include "xalloc.h"
+
+/* Columns that a thread takes at once where it sums over rows: a few cache lines. */
+#define COLUMNS 64
+/* What is too small for more than one thread. */
+#define WORTH_THREADS 16384
+
+static inline real load(const elem *x)
+{
+    return LOAD(*x);
+}
+
+static inline void store(elem *x, real value)
+{
+    *x = STORE(value);
+}
+
+static const elem *row_of(const void *x, int row, int width)
+{
+    return (const elem *)x + (size_t)row * (size_t)width;
+}
+
+static elem *out_row(void *x, int row, int width)
+{
+    return (elem *)x + (size_t)row * (size_t)width;
+}
+
+static void zero(struct ops *ops, void *memory, size_t bytes)
+{
+    (void)ops;
+    memset(memory, 0, bytes);
+}
+
+static void add(struct ops *ops, void *out, const void *a, const void *b, size_t count)
+{
+    elem       *o = out;
+    const elem *x = a, *y = b;
+    size_t      i;
+
+    (void)ops;
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+    for (i = 0; i < count; i++)
+        store(&o[i], load(&x[i]) + load(&y[i]));
+}
+
+/* dbias[j] += the sum over all rows, one row after the other. */
+static void bias_backward(struct ops *ops, void *dbias, const void *dout, int rows, int width)
+{
+    elem *db = dbias;
+    int   first;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (first = 0; first < width; first += COLUMNS) {
+        const int columns = width - first < COLUMNS ? width - first : COLUMNS;
+        real      sum[COLUMNS] = { 0 };
+        int       i, j;
+
+        for (i = 0; i < rows; i++) {
+            const elem *d = row_of(dout, i, width) + first;
+
+#pragma omp simd
+            for (j = 0; j < columns; j++)
+                sum[j] += load(&d[j]);
+        }
+        for (j = 0; j < columns; j++)
+            store(&db[first + j], load(&db[first + j]) + sum[j]);
+    }
+}
+
+static void embed(struct ops *ops, void *out, const int32_t *tokens, const void *words,
+                  const void *positions, const void *type, int rows, int length, int width)
+{
+    const elem *t = type;
+    int         i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        const elem *word = row_of(words, tokens[i], width);
+        const elem *position = row_of(positions, i % length, width);
+        elem       *o = out_row(out, i, width);
+        int         j;
+
+        for (j = 0; j < width; j++)
+            store(&o[j], load(&word[j]) + load(&position[j]) + (t != NULL ? load(&t[j]) : 0));
+    }
+}
+
+struct place {
+    int32_t token, row;
+};
+
+static int by_token(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->token != y->token)
+        return x->token < y->token ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+/* d += the gradients of count places, summed before they are rounded. */
+static void add_rows(elem *d, const void *dout, const struct place *places, int count, int width)
+{
+    int first, i, j;
+
+    for (first = 0; first < width; first += COLUMNS) {
+        const int columns = width - first < COLUMNS ? width - first : COLUMNS;
+        real      sum[COLUMNS] = { 0 };
+
+        for (i = 0; i < count; i++) {
+            const elem *x = row_of(dout, places[i].row, width) + first;
+
+#pragma omp simd
+            for (j = 0; j < columns; j++)
+                sum[j] += load(&x[j]);
+        }
+        for (j = 0; j < columns; j++)
+            store(&d[first + j], load(&d[first + j]) + sum[j]);
+    }
+}
+
+/* Rows of the same token are neighbours once they are sorted: each goes to one thread. */
+static void embed_backward(struct ops *ops, void *dwords, void *dpositions, const void *dout,
+                           const int32_t *tokens, int rows, int length, int width)
+{
+    struct place *places = xcalloc((size_t)rows, sizeof *places);
+    int           i;
+
+    (void)ops;
+    for (i = 0; i < rows; i++)
+        places[i] = (struct place){ tokens[i], i };
+    qsort(places, (size_t)rows, sizeof *places, by_token);
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        int next = i;
+
+        if (i > 0 && places[i - 1].token == places[i].token)
+            continue;
+        while (next < rows && places[next].token == places[i].token)
+            next++;
+        add_rows(out_row(dwords, places[i].token, width), dout, places + i, next - i, width);
+    }
+    for (i = 0; i < rows; i++) /* by position now */
+        places[i] = (struct place){ 0, i / (rows / length) + i % (rows / length) * length };
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < length; i++)
+        add_rows(out_row(dpositions, i, width), dout, places + i * (rows / length),
+                 rows / length, width);
+    free(places);
+}
+
+/* The mean of a row, and one over its deviation. */
+static void norm_stats(const elem *x, int width, double epsilon, real *stats)
+{
+    real sum = 0, squares = 0;
+    int  j;
+
+#pragma omp simd reduction(+ : sum)
+    for (j = 0; j < width; j++)
+        sum += load(&x[j]);
+    stats[0] = sum / (real)width;
+#pragma omp simd reduction(+ : squares)
+    for (j = 0; j < width; j++)
+        squares += (load(&x[j]) - stats[0]) * (load(&x[j]) - stats[0]);
+    stats[1] = 1 / real_sqrt(squares / (real)width + (real)epsilon);
+}
+
+static void layernorm(struct ops *ops, const struct norm *shape, void *sum, void *out,
+                      void *stats, const void *x, const void *y, const void *weight,
+                      const void *bias)
+{
+    const elem *w = weight, *b = bias;
+    const int   width = shape->width;
+    int         i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
+    for (i = 0; i < shape->rows; i++) {
+        const elem *in = row_of(x, i, width);
+        elem       *o = out_row(out, i, width);
+        real       *s = (real *)stats + 2 * i;
+        int         j;
+
+        if (y != NULL) {
+            const elem *more = row_of(y, i, width);
+            elem       *total = out_row(sum, i, width);
+
+#pragma omp simd
+            for (j = 0; j < width; j++)
+                store(&total[j], load(&in[j]) + load(&more[j]));
+            in = total;
+        }
+        norm_stats(in, width, shape->epsilon, s);
+#pragma omp simd
+        for (j = 0; j < width; j++)
+            store(&o[j], (load(&in[j]) - s[0]) * s[1] * load(&w[j]) + load(&b[j]));
+    }
+}
+
+static void norm_dx(const elem *dout, const elem *x, const elem *w, const real *stats,
+                    const elem *more, elem *dx, int width)
+{
+    const real mean = stats[0], scale = stats[1];
+    real       sum = 0, dot = 0;
+    int        j;
+
+#pragma omp simd reduction(+ : sum, dot)
+    for (j = 0; j < width; j++) {
+        const real d = load(&dout[j]) * load(&w[j]);
+
+        sum += d;
+        dot += d * (load(&x[j]) - mean) * scale;
+    }
+    sum /= (real)width;
+    dot /= (real)width;
+    if (more == NULL) {
+#pragma omp simd
+        for (j = 0; j < width; j++)
+            store(&dx[j], (load(&dout[j]) * load(&w[j]) - sum -
+                           (load(&x[j]) - mean) * scale * dot) * scale);
+        return;
+    }
+#pragma omp simd
+    for (j = 0; j < width; j++)
+        store(&dx[j], load(&more[j]) + (load(&dout[j]) * load(&w[j]) - sum -
+                                        (load(&x[j]) - mean) * scale * dot) * scale);
+}
+
+/* The gradients of weight and bias, for the columns from first on. */
+static void norm_dweight(const struct norm *shape, elem *dweight, elem *dbias, const void *dout,
+                         const void *x, const real *stats, int first)
+{
+    const int columns = shape->width - first < COLUMNS ? shape->width - first : COLUMNS;
+    real      dw[COLUMNS] = { 0 }, db[COLUMNS] = { 0 };
+    int       i, j;
+
+    for (i = 0; i < shape->rows; i++) {
+        const elem *d = row_of(dout, i, shape->width) + first;
+        const elem *in = row_of(x, i, shape->width) + first;
+        const real  mean = stats[2 * i], scale = stats[2 * i + 1];
+
+#pragma omp simd
+        for (j = 0; j < columns; j++) {
+            dw[j] += load(&d[j]) * (load(&in[j]) - mean) * scale;
+            db[j] += load(&d[j]);
+        }
+    }
+    for (j = 0; j < columns; j++) {
+        store(&dweight[first + j], load(&dweight[first + j]) + dw[j]);
+        store(&dbias[first + j], load(&dbias[first + j]) + db[j]);
+    }
+}
+
+static void layernorm_backward(struct ops *ops, const struct norm *shape, void *dx,
+                               void *dweight, void *dbias, const void *dout, const void *x,
+                               const void *weight, const void *stats, const void *more)
+{
+    const int width = shape->width;
+    int       i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
+    for (i = 0; i < width; i += COLUMNS)
+        norm_dweight(shape, dweight, dbias, dout, x, stats, i);
+    /* After it: dx may be dout. */
+#pragma omp parallel for schedule(static) if ((long)shape->rows * width > WORTH_THREADS)
+    for (i = 0; i < shape->rows; i++)
+        norm_dx(row_of(dout, i, width), row_of(x, i, width), weight, (const real *)stats + 2 * i,
+                more != NULL ? row_of(more, i, width) : NULL, out_row(dx, i, width), width);
+}
+
+static void gelu(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count)
+{
+    const elem *in = x;
+    elem       *o = out;
+    size_t      i;
+
+    (void)ops;
+    if (kind == GELU_TANH) {
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+        for (i = 0; i < count; i++)
+            store(&o[i], gelu_tanh(load(&in[i])));
+        return;
+    }
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+    for (i = 0; i < count; i++)
+        store(&o[i], gelu_erf(load(&in[i])));
+}
+
+static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void *dout,
+                          const void *x, size_t count)
+{
+    const elem *in = x, *d = dout;
+    elem       *o = dx;
+    size_t      i;
+
+    (void)ops;
+    if (kind == GELU_TANH) {
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+        for (i = 0; i < count; i++)
+            store(&o[i], load(&d[i]) * gelu_tanh_slope(load(&in[i])));
+        return;
+    }
+#pragma omp parallel for simd schedule(static) if (parallel : count > WORTH_THREADS)
+    for (i = 0; i < count; i++)
+        store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
+}
+
+
+/* A maximum drops what is no number: that is counted, and given instead. */
+static real row_max(const elem *x, int count)
+{
+    real max = -INFINITY, odd = 0;
+    int  j;
+
+#pragma omp simd reduction(max : max) reduction(+ : odd)
+    for (j = 0; j < count; j++) {
+        const real v = load(&x[j]);
+
+        max = v > max ? v : max;
+        odd += v != v ? (real)1 : (real)0;
+    }
+    return odd > 0 ? (real)NAN : max;
+}
+
+static void softmax(void *rows, int count, int length, double scale, bool causal)
+{
+    const real factor = (real)scale;
+    int        i;
+
+#pragma omp parallel for schedule(static) if ((long)count * length > WORTH_THREADS)
+    for (i = 0; i < count; i++) {
+        elem      *x = out_row(rows, i, length);
+        const int  seen = causal ? i % length + 1 : length;
+        const real max = row_max(x, seen);
+        real       sum = 0;
+        int        j;
+
+        /* What is rounded to an elem is rounded once: the sum is made of unrounded parts. */
+#pragma omp simd reduction(+ : sum)
+        for (j = 0; j < seen; j++)
+            sum += real_exp((load(&x[j]) - max) * factor);
+        sum = 1 / sum;
+#pragma omp simd
+        for (j = 0; j < seen; j++)
+            store(&x[j], real_exp((load(&x[j]) - max) * factor) * sum);
+        memset(x + seen, 0, (size_t)(length - seen) * sizeof *x);
+    }
+}
+
+static void softmax_backward(void *dweights, const void *weights, int count, int length,
+                             double scale, bool causal)
+{
+    const real factor = (real)scale;
+    int        i;
+
+#pragma omp parallel for schedule(static) if ((long)count * length > WORTH_THREADS)
+    for (i = 0; i < count; i++) {
+        elem       *d = out_row(dweights, i, length);
+        const elem *w = row_of(weights, i, length);
+        const int   seen = causal ? i % length + 1 : length;
+        real        dot = 0;
+        int         j;
+
+#pragma omp simd reduction(+ : dot)
+        for (j = 0; j < seen; j++)
+            dot += load(&d[j]) * load(&w[j]);
+#pragma omp simd
+        for (j = 0; j < seen; j++)
+            store(&d[j], (load(&d[j]) - dot) * load(&w[j]) * factor);
+        memset(d + seen, 0, (size_t)(length - seen) * sizeof *d);
+    }
+}
+
+/* stats[i]: the logarithm of the sum of the row's exponentials. */
+static double cross_entropy(struct ops *ops, void *stats, const void *logits,
+                            const int32_t *targets, int rows, int width)
+{
+    real  *lse = stats;
+    double sum = 0;
+    int    i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        const elem *x = row_of(logits, i, width);
+        const real  max = row_max(x, width);
+        real        total = 0;
+        int         j;
+
+#pragma omp simd reduction(+ : total)
+        for (j = 0; j < width; j++)
+            total += real_exp(load(&x[j]) - max);
+        lse[i] = max + real_log(total);
+    }
+    for (i = 0; i < rows; i++)
+        sum += (double)lse[i] - (double)load(row_of(logits, i, width) + targets[i]);
+    return sum;
+}
+
+static void cross_entropy_backward(struct ops *ops, void *logits, const void *stats,
+                                   const int32_t *targets, double scale, int rows, int width)
+{
+    const real *lse = stats, factor = (real)scale;
+    int         i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
+    for (i = 0; i < rows; i++) {
+        elem      *x = out_row(logits, i, width);
+        const real chosen = load(&x[targets[i]]);
+        int        j;
+
+#pragma omp simd
+        for (j = 0; j < width; j++)
+            store(&x[j], real_exp(load(&x[j]) - lse[i]) * factor);
+        store(&x[targets[i]], (real_exp(chosen - lse[i]) - 1) * factor);
+    }
+}
+
+static void gather(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
+                   int width)
+{
+    int i;
+
+    (void)ops;
+    for (i = 0; i < rows; i++)
+        memcpy(out_row(out, i, width), row_of(x, index[i], width), (size_t)width * sizeof(elem));
+}
+
+static void scatter(struct ops *ops, void *out, const void *x, const int32_t *index, int rows,
+                    int width)
+{
+    int i;
+
+    (void)ops;
+    for (i = 0; i < rows; i++)
+        memcpy(out_row(out, index[i], width), row_of(x, i, width), (size_t)width * sizeof(elem));
+}
+
+const struct kernels TABLE = {
+    .ops = {
+        .type = ELEM_TYPE,
+        .stat_size = sizeof(real),
+        .zero = zero,
+        .bias_backward = bias_backward,
+        .embed = embed,
+        .embed_backward = embed_backward,
+        .layernorm = layernorm,
+        .layernorm_backward = layernorm_backward,
+        .add = add,
+        .gelu = gelu,
+        .gelu_backward = gelu_backward,
+        .cross_entropy = cross_entropy,
+        .cross_entropy_backward = cross_entropy_backward,
+        .gather = gather,
+        .scatter = scatter,
+    },
+    .softmax = softmax,
+    .softmax_backward = softmax_backward,
+};

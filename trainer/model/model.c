@@ -1,0 +1,235 @@
+/* model.c - a model's passes from layer to layer, see model.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model_run.h"
+#include "xalloc.h"
+
+static int  check_batch(const struct model *model, const struct model_batch *batch,
+                        struct error *err);
+static int  check_tokens(const char *what, const int32_t *tokens, int count, int32_t least,
+                         int32_t vocabulary, struct error *err);
+static int  pick_rows(struct model *model, const struct model_batch *batch, struct error *err);
+static int  forward_layers(struct model *model, const struct model_batch *batch,
+                           struct error *err);
+static void head_forward(struct model *model, double *loss_sum);
+static void head_backward(struct model *model, double scale);
+static int  enter(struct model *model, int layer, enum model_pass pass, struct error *err);
+static int  enter_one(struct model *model, int layer, enum model_pass pass, struct error *err);
+static int  leave(struct model *model, int layer, enum model_pass pass, struct error *err);
+static int  leave_one(struct model *model, int layer, enum model_pass pass, struct error *err);
+static int  done(struct model *model, int layer, struct error *err);
+
+void model_use_arrays(struct model *model, void *params, void *grads)
+{
+    const size_t size = dtype_size(model->type);
+    int          i;
+
+    for (i = 0; i < model->layers; i++) {
+        model->params[i] = (char *)params + model->layer[i].offset * size;
+        model->grads[i] = grads != NULL ? (char *)grads + model->layer[i].offset * size : NULL;
+    }
+}
+
+int model_forward(struct model *model, const struct model_batch *batch, double *loss_sum,
+                  int *targets, struct error *err)
+{
+    const int head = model->layers - 1;
+
+    *loss_sum = 0;
+    if (check_batch(model, batch, err) < 0 ||
+        model_run_fit(model, batch->sequences, batch->length, err) < 0 ||
+        pick_rows(model, batch, err) < 0)
+        return -1;
+    if (forward_layers(model, batch, err) < 0 || enter(model, head, MODEL_FORWARD, err) < 0)
+        return -1;
+    head_forward(model, loss_sum);
+    *targets = model->run->head.count;
+    model->run->batch = *batch;
+    return leave(model, head, MODEL_FORWARD, err);
+}
+
+static int check_batch(const struct model *model, const struct model_batch *batch,
+                       struct error *err)
+{
+    const int longest = model_longest(&model->config);
+
+    if (batch->sequences < 1 || batch->length < 1)
+        return err_set(err, "%d sequences of %d tokens are no batch", batch->sequences,
+                       batch->length);
+    if (batch->length > longest)
+        return err_set(err, "sequences of %d tokens: the model takes %d at most", batch->length,
+                       longest);
+    if (batch->sequences > MODEL_TOKENS_MAX / batch->length)
+        return err_set(err, "%d sequences of %d tokens are more than %d tokens",
+                       batch->sequences, batch->length, MODEL_TOKENS_MAX);
+    if (check_tokens("token", batch->tokens, batch->sequences * batch->length, 0,
+                     model->config.vocabulary, err) < 0)
+        return -1;
+    return check_tokens("target", batch->targets, batch->sequences * batch->length, -1,
+                        model->config.vocabulary, err);
+}
+
+static int check_tokens(const char *what, const int32_t *tokens, int count, int32_t least,
+                        int32_t vocabulary, struct error *err)
+{
+    int i;
+
+    for (i = 0; i < count; i++)
+        if (tokens[i] < least || tokens[i] >= vocabulary)
+            return err_set(err, "%s %d, number %d of the batch: the model's are 0 to %d", what,
+                           (int)tokens[i], i, vocabulary - 1);
+    return 0;
+}
+
+/* The head works on rows that have a target alone: one in seven of a masked model. */
+static int pick_rows(struct model *model, const struct model_batch *batch, struct error *err)
+{
+    struct head_run *head = &model->run->head;
+    int              i, count = 0;
+
+    for (i = 0; i < model->run->rows; i++)
+        count += batch->targets[i] >= 0;
+    if (head_run_fit(model, count, err) < 0)
+        return -1;
+    head->count = 0;
+    for (i = 0; i < model->run->rows; i++) {
+        if (batch->targets[i] < 0)
+            continue;
+        head->index[head->count] = i;
+        head->targets[head->count++] = batch->targets[i];
+    }
+    return 0;
+}
+
+static int forward_layers(struct model *model, const struct model_batch *batch,
+                          struct error *err)
+{
+    struct model_run *run = model->run;
+    const int         blocks = model->config.blocks;
+    int               i;
+
+    if (enter(model, 0, MODEL_FORWARD, err) < 0)
+        return -1;
+    model->family->embed(model, batch);
+    if (leave(model, 0, MODEL_FORWARD, err) < 0)
+        return -1;
+    for (i = 0; i < blocks; i++) {
+        if (enter(model, i + 1, MODEL_FORWARD, err) < 0)
+            return -1;
+        model->family->block(model, i + 1, &run->block[i],
+                             i + 1 < blocks ? run->block[i + 1].in : run->out);
+        if (leave(model, i + 1, MODEL_FORWARD, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void head_forward(struct model *model, double *loss_sum)
+{
+    struct ops      *ops = model->ops;
+    struct head_run *head = &model->run->head;
+
+    if (head->count == 0)
+        return;
+    ops->gather(ops, head->picked, model->run->out, head->index, head->count,
+                model->config.width);
+    model->family->head(model, model->layers - 1, head);
+    *loss_sum = ops->cross_entropy(ops, head->losses, head->logits, head->targets, head->count,
+                                   model->config.vocabulary);
+}
+
+int model_backward(struct model *model, double scale, struct error *err)
+{
+    struct model_run *run = model->run;
+    int               i;
+
+    if (run == NULL || run->batch.tokens == NULL)
+        return err_set(err, "there is no forward pass to go back");
+    for (i = model->layers - 1; i >= 0; i--) {
+        if (enter(model, i, MODEL_BACKWARD, err) < 0)
+            return -1;
+        if (i == model->layers - 1)
+            head_backward(model, scale);
+        else if (i > 0)
+            model->family->block_backward(model, i, &run->block[i - 1]);
+        else
+            model->family->embed_backward(model, &run->batch);
+        if (leave(model, i, MODEL_BACKWARD, err) < 0 || done(model, i, err) < 0)
+            return -1;
+    }
+    run->batch.tokens = NULL; /* the logits are gone */
+    return 0;
+}
+
+/* Rows without a target get no gradient from here. */
+static void head_backward(struct model *model, double scale)
+{
+    struct ops       *ops = model->ops;
+    struct model_run *run = model->run;
+    struct head_run  *head = &run->head;
+    const int         width = model->config.width;
+
+    if (head->count < run->rows)
+        ops->zero(ops, run->d, (size_t)run->rows * (size_t)width * dtype_size(model->type));
+    if (head->count == 0)
+        return;
+    ops->cross_entropy_backward(ops, head->logits, head->losses, head->targets, scale,
+                                head->count, model->config.vocabulary);
+    model->family->head_backward(model, model->layers - 1, head);
+    ops->scatter(ops, run->d, head->dpicked, head->index, head->count, width);
+}
+
+const void *model_logits(const struct model *model)
+{
+    return model->run != NULL ? model->run->head.logits : NULL;
+}
+
+/* And what it is tied to. */
+static int enter(struct model *model, int layer, enum model_pass pass, struct error *err)
+{
+    const int tied = model->layer[layer].tied;
+
+    if (enter_one(model, layer, pass, err) < 0)
+        return -1;
+    return tied >= 0 ? enter_one(model, tied, pass, err) : 0;
+}
+
+static int enter_one(struct model *model, int layer, enum model_pass pass, struct error *err)
+{
+    const struct model_hooks *hooks = &model->hooks;
+
+    return hooks->enter != NULL ? hooks->enter(hooks->arg, layer, pass, err) : 0;
+}
+
+static int leave(struct model *model, int layer, enum model_pass pass, struct error *err)
+{
+    const int    tied = model->layer[layer].tied;
+    struct error why;
+
+    if (model->ops->check(model->ops, &why) < 0)
+        return err_set(err, "%s: %s", model->layer[layer].name, why.text);
+    if (tied >= 0 && leave_one(model, tied, pass, err) < 0)
+        return -1;
+    return leave_one(model, layer, pass, err);
+}
+
+static int leave_one(struct model *model, int layer, enum model_pass pass, struct error *err)
+{
+    const struct model_hooks *hooks = &model->hooks;
+
+    return hooks->leave != NULL ? hooks->leave(hooks->arg, layer, pass, err) : 0;
+}
+
+static int done(struct model *model, int layer, struct error *err)
+{
+    const struct model_hooks *hooks = &model->hooks;
+
+    return hooks->done != NULL ? hooks->done(hooks->arg, layer, err) : 0;
+}

@@ -1,0 +1,52 @@
+/* model_config.h - the shape of a model, as Hugging Face's config.json has it
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_MODEL_CONFIG_H
+#define MUSTER_MODEL_CONFIG_H
+
+#include <stddef.h>
+
+#include "err.h"
+
+enum model_kind { MODEL_GPT2, MODEL_BERT, MODEL_ROBERTA };
+
+struct model_config {
+    enum model_kind kind;
+    int             vocabulary; /* tokens are 0 ... vocabulary - 1 */
+    int             positions;  /* that have an embedding */
+    int             types;      /* token types of BERT; ours are all 0 */
+    int             width;
+    int             inner; /* width of the layer between, in a block's second half */
+    int             heads;
+    int             blocks;
+    double          norm_epsilon;
+    double          deviation; /* of the initial weights */
+    double          dropout;   /* what config.json asks for; none is done */
+};
+
+#define MODEL_VOCABULARY_MAX (1 << 24)
+#define MODEL_POSITIONS_MAX  (1 << 16)
+#define MODEL_WIDTH_MAX      (1 << 15)
+#define MODEL_HEADS_MAX      256
+#define MODEL_BLOCKS_MAX     1024
+#define MODEL_TOKENS_MAX     (1 << 22) /* of a batch */
+#define MODEL_CONFIG_MAX     (1 << 20) /* bytes of config.json */
+
+/* The shape that a name stands for: "gpt2" (also -medium, -large, -xl), "bert" (BERT base),
+ * "roberta", "hello" (HelloDeepSpeed's). -1 with the names that there are. */
+int model_config_named(struct model_config *config, const char *name, struct error *err);
+
+/* config.json's bytes; name is the file's, for err. */
+int model_config_parse(struct model_config *config, const char *name, const char *text,
+                       size_t size, struct error *err);
+
+/* The same as text that Hugging Face reads; caller frees. */
+char *model_config_text(const struct model_config *config);
+
+/* Can there be such a model? */
+int model_config_check(const struct model_config *config, struct error *err);
+
+/* The longest sequence that it takes. */
+int model_longest(const struct model_config *config);
+
+#endif

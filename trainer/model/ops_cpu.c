@@ -1,0 +1,231 @@
+/* ops_cpu.c - the operations on this machine's own CPUs, see ops.h
+ *
+ * Products come from product.h, loops from kernels.h. Attention is made of both: the weights
+ * of all heads are two products and a softmax.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/kernels.h"
+#include "model/ops.h"
+#include "model/product.h"
+#include "xalloc.h"
+
+#define ALIGNMENT 64 /* of a cache line, and of the widest vector */
+
+struct ops_cpu {
+    struct ops            ops; /* what the callers see */
+    const struct kernels *kernels;
+    struct products      *products;
+    bool                  failed;
+    struct error          why; /* the first failure */
+};
+
+static const struct kernels *choose(enum dtype type, const char **name);
+static void                 *ops_alloc(struct ops *ops, size_t bytes);
+static void                  ops_release(struct ops *ops, void *memory);
+static void                  matmul(struct ops *ops, const struct matmul *shape, const void *a,
+                                    const void *b, const void *bias, void *c);
+static void attention(struct ops *ops, const struct attention *shape, void *out, void *weights,
+                      const void *qkv);
+static void attention_backward(struct ops *ops, const struct attention *shape, void *dqkv,
+                               void *dweights, const void *dout, const void *qkv,
+                               const void *weights);
+static struct matmul heads_to_weights(const struct attention *s, int row_of_a);
+static struct matmul weights_to_heads(const struct attention *s, bool turned, int row_of_b,
+                                      int row_of_c);
+static const void   *part(struct ops *ops, const void *qkv, const struct attention *s, int which);
+static int           ops_check(struct ops *ops, struct error *err);
+static void          ops_free(struct ops *ops);
+
+struct ops *ops_cpu_new(enum dtype type, struct error *err)
+{
+    const char     *name;
+    struct ops_cpu *cpu;
+
+    if (type != DTYPE_FLOAT && type != DTYPE_BFLOAT16 && type != DTYPE_HALF &&
+        type != DTYPE_DOUBLE) {
+        err_set(err, "no model computes in %s on CPUs", dtype_name(type));
+        return NULL;
+    }
+    cpu = xcalloc(1, sizeof *cpu);
+    cpu->kernels = choose(type, &name);
+    if (type != DTYPE_DOUBLE && (cpu->products = products_new(type, err)) == NULL) {
+        free(cpu);
+        return NULL;
+    }
+    cpu->ops = cpu->kernels->ops;
+    cpu->ops.name = name;
+    cpu->ops.alloc = ops_alloc;
+    cpu->ops.release = ops_release;
+    cpu->ops.matmul = matmul;
+    cpu->ops.attention = attention;
+    cpu->ops.attention_backward = attention_backward;
+    cpu->ops.check = ops_check;
+    cpu->ops.free = ops_free;
+    return &cpu->ops;
+}
+
+static void ops_free(struct ops *ops)
+{
+    struct ops_cpu *cpu = (struct ops_cpu *)ops;
+
+    products_free(cpu->products);
+    free(cpu);
+}
+
+/* The best that this CPU can do. */
+static const struct kernels *choose(enum dtype type, const char **name)
+{
+    static const struct kernels *const any[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16,
+        [DTYPE_HALF] = &kernels_half,
+        [DTYPE_DOUBLE] = &kernels_double,
+    };
+#ifdef KERNELS_X86
+    static const struct kernels *const avx2[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float_avx2,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16_avx2,
+        [DTYPE_HALF] = &kernels_half_avx2,
+    };
+    static const struct kernels *const avx512[DTYPE_COUNT] = {
+        [DTYPE_FLOAT] = &kernels_float_avx512,
+        [DTYPE_BFLOAT16] = &kernels_bfloat16_avx512,
+        [DTYPE_HALF] = &kernels_half_avx512,
+    };
+
+    *name = "cpu, avx512";
+    if (avx512[type] != NULL && __builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return avx512[type];
+    *name = "cpu, avx2";
+    if (avx2[type] != NULL && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return avx2[type];
+#endif
+    *name = "cpu";
+    return any[type];
+}
+
+static void *ops_alloc(struct ops *ops, size_t bytes)
+{
+    struct ops_cpu *cpu = (struct ops_cpu *)ops;
+    void           *memory = NULL;
+
+    if (cpu->failed)
+        return NULL;
+    if (bytes == 0)
+        bytes = 1;
+    if (posix_memalign(&memory, ALIGNMENT, bytes) == 0)
+        return memory;
+    cpu->failed = true;
+    err_set(&cpu->why, "out of memory: %zu bytes for activations", bytes);
+    return NULL;
+}
+
+static void ops_release(struct ops *ops, void *memory)
+{
+    (void)ops;
+    free(memory);
+}
+
+static void matmul(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
+                   const void *bias, void *c)
+{
+    struct ops_cpu *cpu = (struct ops_cpu *)ops;
+    int             rc = 0;
+
+    if (cpu->failed)
+        return;
+    if (ops->type == DTYPE_DOUBLE)
+        product_plain(shape, a, b, bias, c);
+    else if (ops->type == DTYPE_HALF)
+        rc = product_run_half(cpu->products, shape, a, b, bias, c, &cpu->why);
+    else
+        rc = product_run(cpu->products, shape, a, b, bias, c, &cpu->why);
+    cpu->failed = rc < 0;
+}
+
+/* weights = softmax(Q K^T / sqrt(head width)), out = weights V. */
+static void attention(struct ops *ops, const struct attention *s, void *out, void *weights,
+                      const void *qkv)
+{
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
+    const struct matmul scores = heads_to_weights(s, 3 * width);
+    const struct matmul mix = weights_to_heads(s, false, 3 * width, width);
+
+    ops->matmul(ops, &scores, part(ops, qkv, s, 0), part(ops, qkv, s, 1), NULL, weights);
+    ((struct ops_cpu *)ops)->kernels->softmax(weights, rows, s->length,
+                                              1 / sqrt(s->head_width), s->causal);
+    ops->matmul(ops, &mix, weights, part(ops, qkv, s, 2), NULL, out);
+}
+
+static void attention_backward(struct ops *ops, const struct attention *s, void *dqkv,
+                               void *dweights, const void *dout, const void *qkv,
+                               const void *weights)
+{
+    const int           width = s->heads * s->head_width;
+    const int           rows = s->sequences * s->heads * s->length;
+    const struct matmul to_weights = heads_to_weights(s, width);
+    const struct matmul to_v = weights_to_heads(s, true, width, 3 * width);
+    const struct matmul to_q = weights_to_heads(s, false, 3 * width, 3 * width);
+    const struct matmul to_k = weights_to_heads(s, true, 3 * width, 3 * width);
+
+    ops->matmul(ops, &to_weights, dout, part(ops, qkv, s, 2), NULL, dweights);
+    ops->matmul(ops, &to_v, weights, dout, NULL, (void *)part(ops, dqkv, s, 2));
+    ((struct ops_cpu *)ops)->kernels->softmax_backward(dweights, weights, rows, s->length,
+                                                       1 / sqrt(s->head_width), s->causal);
+    ops->matmul(ops, &to_q, dweights, part(ops, qkv, s, 1), NULL, (void *)part(ops, dqkv, s, 0));
+    ops->matmul(ops, &to_k, dweights, part(ops, qkv, s, 0), NULL, (void *)part(ops, dqkv, s, 1));
+}
+
+/* A part of a row of a for each head, times the same of K or V, turned. */
+static struct matmul heads_to_weights(const struct attention *s, int row_of_a)
+{
+    const int  row = 3 * s->heads * s->head_width;
+    const long length = s->length, square = length * length;
+
+    return (struct matmul){
+        .m = s->length, .n = s->length, .k = s->head_width, .bt = true,
+        .lda = row_of_a, .ldb = row, .ldc = s->length,
+        .batch = { s->sequences, s->heads },
+        .sa = { length * row_of_a, s->head_width },
+        .sb = { length * row, s->head_width },
+        .sc = { s->heads * square, square },
+    };
+}
+
+/* The weights, or their transpose, times a part of a row of b for each head. */
+static struct matmul weights_to_heads(const struct attention *s, bool turned, int row_of_b,
+                                      int row_of_c)
+{
+    const long length = s->length, square = length * length;
+
+    return (struct matmul){
+        .m = s->length, .n = s->head_width, .k = s->length, .at = turned,
+        .lda = s->length, .ldb = row_of_b, .ldc = row_of_c,
+        .batch = { s->sequences, s->heads },
+        .sa = { s->heads * square, square },
+        .sb = { length * row_of_b, s->head_width },
+        .sc = { length * row_of_c, s->head_width },
+    };
+}
+
+/* Q, K or V, in the first row. */
+static const void *part(struct ops *ops, const void *qkv, const struct attention *s, int which)
+{
+    return (const char *)qkv +
+           (size_t)(which * s->heads * s->head_width) * dtype_size(ops->type);
+}
+
+static int ops_check(struct ops *ops, struct error *err)
+{
+    struct ops_cpu *cpu = (struct ops_cpu *)ops;
+
+    return cpu->failed ? err_set(err, "%s", cpu->why.text) : 0;
+}

@@ -1,0 +1,354 @@
+/* checkpoint.c - see checkpoint.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "xalloc.h"
+
+#define ASIDE   ".tmp"
+#define LATEST  "latest"
+#define TAG_MAX 200
+
+struct checkpoint {
+    int            ranks;
+    struct shard **shard;
+};
+
+static int   judge_tag(const char *tag, struct error *err);
+static void  remove_unfinished(const char *dir);
+static void  remove_shards(const char *path);
+static char *shard_path(const char *dir, const char *tag, const char *suffix, int rank);
+static int   give_name(const char *aside, const char *path, struct error *err);
+static int   point_latest(const char *dir, const char *tag, struct error *err);
+static int   sync_path(const char *path, struct error *err);
+static int   fail_at(const char *path, struct error *err);
+static int   open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
+                         struct error *err);
+static int   judge_shard(const struct shard *shard, const struct shard *first, int rank,
+                         struct error *err);
+static int   judge_cover(const struct checkpoint *checkpoint, struct error *err);
+static int   compare_starts(const void *a, const void *b);
+
+/* ---- saving ---- */
+
+int checkpoint_begin(const char *dir, const char *tag, struct error *err)
+{
+    char *aside;
+    int   rc = 0;
+
+    if (judge_tag(tag, err) < 0)
+        return -1;
+    if (mkdir(dir, 0777) < 0 && errno != EEXIST)
+        return fail_at(dir, err);
+    remove_unfinished(dir);
+    aside = xasprintf("%s/%s" ASIDE, dir, tag);
+    if (mkdir(aside, 0777) < 0)
+        rc = fail_at(aside, err);
+    free(aside);
+    return rc;
+}
+
+/* A tag is the name of one directory in DIR, and is read back from a line of text. */
+static int judge_tag(const char *tag, struct error *err)
+{
+    static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                               "._-+=";
+    const size_t size = strlen(tag), suffix = strlen(ASIDE);
+
+    if (size == 0 || size > TAG_MAX || tag[0] == '.' || strspn(tag, fine) != size ||
+        strcmp(tag, LATEST) == 0 || (size > suffix && strcmp(tag + size - suffix, ASIDE) == 0))
+        return err_set(err, "'%s' cannot name a checkpoint", tag);
+    return 0;
+}
+
+/* Only directories with our suffix, and of these only shards. */
+static void remove_unfinished(const char *dir)
+{
+    DIR           *listing = opendir(dir);
+    struct dirent *entry;
+    char          *path;
+    size_t         size;
+
+    while (listing != NULL && (entry = readdir(listing)) != NULL) {
+        size = strlen(entry->d_name);
+        if (size <= strlen(ASIDE) || strcmp(entry->d_name + size - strlen(ASIDE), ASIDE) != 0)
+            continue;
+        path = xasprintf("%s/%s", dir, entry->d_name);
+        remove_shards(path);
+        free(path);
+    }
+    if (listing != NULL)
+        closedir(listing);
+}
+
+static void remove_shards(const char *path)
+{
+    DIR           *listing = opendir(path);
+    struct dirent *entry;
+
+    if (listing == NULL)
+        return;
+    while ((entry = readdir(listing)) != NULL)
+        if (strncmp(entry->d_name, "shard-", strlen("shard-")) == 0)
+            unlinkat(dirfd(listing), entry->d_name, 0);
+    closedir(listing);
+    rmdir(path);
+}
+
+int checkpoint_write(const char *dir, const char *tag, const struct shard_info *info,
+                     const struct zero_piece *pieces, int count, struct error *err)
+{
+    char *path = shard_path(dir, tag, ASIDE, info->rank);
+    int   rc = shard_write(path, info, pieces, count, err);
+
+    free(path);
+    return rc;
+}
+
+static char *shard_path(const char *dir, const char *tag, const char *suffix, int rank)
+{
+    return xasprintf("%s/%s%s/shard-%05d", dir, tag, suffix, rank);
+}
+
+int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error *err)
+{
+    char *aside = xasprintf("%s/%s" ASIDE, dir, tag), *path = xasprintf("%s/%s", dir, tag);
+    char *shard;
+    int   rank, rc = 0;
+
+    for (rank = 0; rank < ranks && rc == 0; rank++) {
+        shard = shard_path(dir, tag, ASIDE, rank);
+        if (access(shard, F_OK) < 0)
+            rc = err_set(err, "%s: %s; do all nodes have the same %s?", shard, strerror(errno),
+                         dir);
+        free(shard);
+    }
+    if (rc == 0)
+        rc = sync_path(aside, err);
+    if (rc == 0)
+        rc = give_name(aside, path, err);
+    if (rc == 0)
+        rc = sync_path(dir, err);
+    if (rc == 0)
+        rc = point_latest(dir, tag, err);
+    free(aside);
+    free(path);
+    return rc;
+}
+
+/* Where the name is taken, both change places, so that there is one under it all the time. */
+static int give_name(const char *aside, const char *path, struct error *err)
+{
+    if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno == EINVAL && access(path, F_OK) < 0 && rename(aside, path) == 0)
+        return 0; /* a file system that knows no flags */
+    if (access(path, F_OK) < 0)
+        return fail_at(path, err);
+    if (renameat2(AT_FDCWD, aside, AT_FDCWD, path, RENAME_EXCHANGE) < 0)
+        return fail_at(path, err);
+    remove_shards(aside);
+    return 0;
+}
+
+static int point_latest(const char *dir, const char *tag, struct error *err)
+{
+    char *path = xasprintf("%s/" LATEST, dir), *aside = xasprintf("%s/" LATEST ASIDE, dir);
+    FILE *file = fopen(aside, "we");
+    int   rc = 0;
+
+    if (file == NULL || fprintf(file, "%s\n", tag) < 0 || fflush(file) != 0 ||
+        fsync(fileno(file)) < 0)
+        rc = fail_at(aside, err);
+    if (file != NULL && fclose(file) != 0 && rc == 0)
+        rc = fail_at(aside, err);
+    if (rc == 0 && rename(aside, path) < 0)
+        rc = fail_at(path, err);
+    if (rc == 0)
+        rc = sync_path(dir, err);
+    free(path);
+    free(aside);
+    return rc;
+}
+
+/* A directory too: its names are on the disk then. */
+static int sync_path(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+
+    if (fd < 0)
+        return fail_at(path, err);
+    if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: this file system has no such thing */
+        rc = fail_at(path, err);
+    close(fd);
+    return rc;
+}
+
+static int fail_at(const char *path, struct error *err)
+{
+    return err_set(err, "%s: %s", path, strerror(errno));
+}
+
+/* ---- loading ---- */
+
+char *checkpoint_latest(const char *dir, bool *is_none, struct error *err)
+{
+    char  *path = xasprintf("%s/" LATEST, dir), *tag = NULL;
+    size_t size;
+
+    *is_none = access(path, F_OK) < 0 && errno == ENOENT;
+    if (*is_none)
+        err_set(err, "%s: there is no checkpoint", path);
+    else
+        tag = file_read_at_once(path, TAG_MAX + 2, &size, err);
+    if (tag != NULL) {
+        tag[strcspn(tag, "\n")] = '\0';
+        if (judge_tag(tag, err) < 0) {
+            err_set(err, "%s: %s", path, err->text);
+            free(tag);
+            tag = NULL;
+        }
+    }
+    free(path);
+    return tag;
+}
+
+struct checkpoint *checkpoint_open(const char *dir, const char *tag, uint64_t total,
+                                   uint64_t model, struct error *err)
+{
+    struct checkpoint       *checkpoint = xcalloc(1, sizeof *checkpoint);
+    const struct shard_info *info;
+
+    if (judge_tag(tag, err) == 0 && open_shards(checkpoint, dir, tag, err) == 0 &&
+        judge_cover(checkpoint, err) == 0) {
+        info = &checkpoint->shard[0]->info;
+        if (info->total == total && info->model == model)
+            return checkpoint;
+        err_set(err, "%s/%s: a checkpoint of another model", dir, tag);
+    }
+    checkpoint_close(checkpoint);
+    return NULL;
+}
+
+/* The first shard tells how many there are. */
+static int open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
+                       struct error *err)
+{
+    struct shard *shard;
+    char         *path;
+    int           rank, ranks = 1;
+
+    for (rank = 0; rank < ranks; rank++) {
+        path = shard_path(dir, tag, "", rank);
+        shard = shard_open(path, err);
+        free(path);
+        if (shard == NULL)
+            return -1;
+        checkpoint->shard = xreallocarray(checkpoint->shard, (size_t)rank + 1,
+                                          sizeof(struct shard *));
+        checkpoint->shard[checkpoint->ranks++] = shard;
+        ranks = checkpoint->shard[0]->info.ranks;
+        if (judge_shard(shard, checkpoint->shard[0], rank, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int judge_shard(const struct shard *shard, const struct shard *first, int rank,
+                       struct error *err)
+{
+    const struct shard_info *a = &shard->info, *b = &first->info;
+
+    if (a->ranks > CHECKPOINT_RANKS_MAX)
+        return err_set(err, "%s: of more than %d ranks", shard->path, CHECKPOINT_RANKS_MAX);
+    if (a->rank != rank || a->ranks != b->ranks || a->total != b->total ||
+        a->model != b->model || strcmp(a->note, b->note) != 0)
+        return err_set(err, "%s: belongs to another checkpoint than %s", shard->path,
+                       first->path);
+    return 0;
+}
+
+/* Over all shards, each element of the model is there once. */
+static int judge_cover(const struct checkpoint *checkpoint, struct error *err)
+{
+    struct shard_range *all = NULL;
+    uint64_t            end = 0;
+    size_t              count = 0, i;
+    int                 rank, rc = 0;
+
+    for (rank = 0; rank < checkpoint->ranks; rank++) {
+        const struct shard *shard = checkpoint->shard[rank];
+
+        all = xreallocarray(all, count + shard->ranges + 1, sizeof *all);
+        if (shard->ranges > 0)
+            memcpy(all + count, shard->range, shard->ranges * sizeof *all);
+        count += shard->ranges;
+    }
+    if (count > 0)
+        qsort(all, count, sizeof *all, compare_starts);
+    for (i = 0; i < count && all[i].start == end; i++)
+        end += all[i].count;
+    if (i < count || end != checkpoint->shard[0]->info.total)
+        rc = err_set(err, "%s: its shards do not make up a model: element %llu",
+                     checkpoint->shard[0]->path, (unsigned long long)end);
+    free(all);
+    return rc;
+}
+
+/* What is empty comes before what is not. */
+static int compare_starts(const void *a, const void *b)
+{
+    const struct shard_range *x = a, *y = b;
+
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+void checkpoint_close(struct checkpoint *checkpoint)
+{
+    int rank;
+
+    if (checkpoint == NULL)
+        return;
+    for (rank = 0; rank < checkpoint->ranks; rank++)
+        shard_close(checkpoint->shard[rank]);
+    free(checkpoint->shard);
+    free(checkpoint);
+}
+
+int checkpoint_ranks(const struct checkpoint *checkpoint)
+{
+    return checkpoint->ranks;
+}
+
+const char *checkpoint_note(const struct checkpoint *checkpoint)
+{
+    return checkpoint->shard[0]->info.note;
+}
+
+int checkpoint_read(struct checkpoint *checkpoint, const struct zero_piece *pieces, int count,
+                    struct error *err)
+{
+    int rank, i;
+
+    for (rank = 0; rank < checkpoint->ranks; rank++) {
+        for (i = 0; i < count; i++)
+            if (shard_read(checkpoint->shard[rank], &pieces[i], err) < 0)
+                return -1;
+        shard_rest(checkpoint->shard[rank]);
+    }
+    return 0;
+}

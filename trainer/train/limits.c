@@ -1,0 +1,44 @@
+/* limits.c - see limits.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/limits.h"
+
+static void note(FILE *notes, bool is_asked, const char *text);
+static bool is_other(int asked, enum ds_dtype type);
+
+int limits_check(const struct ds_config *config, FILE *notes, struct error *err)
+{
+    const struct ds_zero *zero = &config->zero;
+    const enum ds_dtype   type = ds_config_dtype(config);
+
+    if (type == DS_FP16)
+        return err_set(err, "fp16: models are computed on CPUs here, in bf16 or fp32");
+    if (zero->optimizer.device == DS_DEVICE_NVME || zero->param.device == DS_DEVICE_NVME)
+        return err_set(err, "offload to nvme: all is in memory here");
+    note(notes, zero->optimizer.device == DS_DEVICE_CPU || zero->param.device == DS_DEVICE_CPU,
+         "offload to cpu: that is where all of it is");
+    note(notes, is_other(config->communication_data_type, type),
+         "communication_data_type: gradients travel in the model's type");
+    note(notes, is_other(config->grad_accum_dtype, type),
+         "grad_accum_dtype: gradients are added up in the model's type");
+    note(notes, config->bf16.enabled && !config->bf16.check_grad_overflow,
+         "check_grad_overflow: a step whose gradient is not finite is skipped anyway");
+    note(notes, config->tensorboard.enabled, "tensorboard: no such file is written");
+    note(notes, config->csv_monitor.enabled, "csv_monitor: no such file is written");
+    note(notes, config->wall_clock_breakdown, "wall_clock_breakdown: none is printed");
+    note(notes, config->memory_breakdown, "memory_breakdown: only a rank's share is printed");
+    return 0;
+}
+
+static void note(FILE *notes, bool is_asked, const char *text)
+{
+    if (is_asked && notes != NULL)
+        fprintf(notes, "muster-train: %s\n", text);
+}
+
+static bool is_other(int asked, enum ds_dtype type)
+{
+    return asked != DS_UNSET && asked != (int)type;
+}

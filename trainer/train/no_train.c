@@ -1,0 +1,16 @@
+/* no_train.c - see train.h; of a build without oneDNN
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/train.h"
+
+#include <stdio.h>
+
+int train_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    fputs("muster-train: built without oneDNN, which models are computed with\n", stderr);
+    return TRAIN_FAILED;
+}

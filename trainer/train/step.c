@@ -1,0 +1,167 @@
+/* step.c - see step.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/step.h"
+
+#include <stdlib.h>
+
+#include "xalloc.h"
+
+static int         take_samples(struct step *step, struct error *err);
+static int         run_passes(struct step *step, double scale, struct error *err);
+static int         go_back(struct step *step, double scale, struct error *err);
+static struct adam adam_of(const struct ds_config *config, int64_t updates);
+static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
+static int         leave(void *arg, int layer, enum model_pass pass, struct error *err);
+static int         done(void *arg, int layer, struct error *err);
+
+void step_init(struct step *step)
+{
+    const struct ds_config *config = step->config;
+    const size_t samples = (size_t)(config->micro_batch_size * config->accumulation_steps);
+    const size_t count = samples * (size_t)step->samples->length;
+
+    step->tokens = xcalloc(count, sizeof *step->tokens);
+    step->targets = xcalloc(count, sizeof *step->targets);
+    step->model->hooks = (struct model_hooks){ .arg = step, .enter = enter, .leave = leave,
+                                               .done = done };
+}
+
+void step_clear(struct step *step)
+{
+    free(step->tokens);
+    free(step->targets);
+    step->tokens = step->targets = NULL;
+}
+
+/* The loss is the mean over the targets of all ranks. Their number has time until the first
+ * backward pass, and what ranks tell each other has until the step is done: to wait for
+ * either at once would be to wait for all parameters that are under way. */
+int step_run(struct step *step, struct step_result *result, struct error *err)
+{
+    struct state *state = step->state;
+    struct adam   adam = adam_of(step->config, state->updates);
+    uint64_t      mark;
+    int           i;
+
+    *result = (struct step_result){ .lr = adam.lr, .scale = state->scale.scale };
+    if (take_samples(step, err) < 0 ||
+        world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
+        run_passes(step, result->scale, err) < 0)
+        return -1;
+    for (i = 0; i < STEP_WANTS; i++)
+        step->told[1 + i] = step->wants[i];
+    if (world_sum_begin(step->world, step->told, 1 + STEP_WANTS, &mark, err) < 0 ||
+        zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
+        world_sum_end(step->world, mark, err) < 0)
+        return -1;
+    result->loss = step->told[0] / step->target_count;
+    for (i = 0; i < STEP_WANTS; i++)
+        result->wants[i] = step->told[1 + i] > 0;
+    state->step++;
+    state->samples += step->config->train_batch_size;
+    state->updates = zero_steps(step->zero);
+    return loss_scale_update(&state->scale, result->zero.is_skipped, err);
+}
+
+/* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
+ * make up a step, however many ranks there are. */
+static int take_samples(struct step *step, struct error *err)
+{
+    const struct ds_config *config = step->config;
+    const int64_t           micro = config->micro_batch_size, length = step->samples->length;
+    int64_t                 pass, i, number, at = 0;
+
+    for (pass = 0; pass < config->accumulation_steps; pass++) {
+        number = (pass * step->world->size + step->world->rank) * micro;
+        for (i = 0; i < micro; i++, at += length)
+            if (samples_take(step->samples, (uint64_t)(step->state->samples + number + i),
+                             step->tokens + at, step->targets + at, err) < 0)
+                return -1;
+    }
+    step->target_count = 0;
+    for (i = 0; i < at; i++)
+        step->target_count += step->targets[i] >= 0;
+    return 0;
+}
+
+static int run_passes(struct step *step, double scale, struct error *err)
+{
+    const struct ds_config *config = step->config;
+    const int64_t           passes = config->accumulation_steps;
+    struct model_batch      batch = { .sequences = (int)config->micro_batch_size,
+                                      .length = step->samples->length };
+    double                  sum;
+    int64_t                 pass, at;
+    int                     targets;
+
+    step->told[0] = 0;
+    for (pass = 0; pass < passes; pass++) {
+        at = pass * batch.sequences * batch.length;
+        batch.tokens = step->tokens + at;
+        batch.targets = step->targets + at;
+        zero_begin(step->zero, pass == 0, pass == passes - 1);
+        if (model_forward(step->model, &batch, &sum, &targets, err) < 0 ||
+            go_back(step, scale, err) < 0)
+            return -1;
+        step->told[0] += sum;
+    }
+    return 0;
+}
+
+static int go_back(struct step *step, double scale, struct error *err)
+{
+    if (world_sum_end(step->world, step->target_mark, err) < 0)
+        return -1;
+    if (step->target_count == 0)
+        return err_set(err, "no sample of this step has a target");
+    if (step->config->gradient_allreduce_op == DS_SUM)
+        scale *= step->world->size;
+    return model_backward(step->model, scale / step->target_count, err);
+}
+
+static struct adam adam_of(const struct ds_config *config, int64_t updates)
+{
+    const struct ds_optimizer *o = &config->optimizer;
+    double                     betas[2] = { o->betas[0], o->betas[1] };
+
+    schedule_betas(&config->schedule, updates, betas);
+    return (struct adam){
+        .lr = schedule_lr(&config->schedule, o->lr, updates),
+        .beta1 = betas[0],
+        .beta2 = betas[1],
+        .eps = o->eps,
+        .weight_decay = o->weight_decay,
+        .decoupled = o->adam_w_mode,
+        .bias_correction = o->bias_correction,
+    };
+}
+
+/* ---- hooks: the model's layers take their parameters from zero ---- */
+
+static int enter(void *arg, int layer, enum model_pass pass, struct error *err)
+{
+    struct step *step = arg;
+
+    return zero_enter(step->zero, layer, pass == MODEL_BACKWARD, &step->model->params[layer],
+                      &step->model->grads[layer], err);
+}
+
+static int leave(void *arg, int layer, enum model_pass pass, struct error *err)
+{
+    struct step *step = arg;
+
+    (void)pass;
+    (void)err;
+    zero_leave(step->zero, layer);
+    return 0;
+}
+
+static int done(void *arg, int layer, struct error *err)
+{
+    struct step *step = arg;
+
+    return zero_done(step->zero, layer, err);
+}

@@ -1,0 +1,53 @@
+/* step.h - one step of a training
+ *
+ * The passes over this rank's part of the batch, then the optimizer. To follow a step
+ * through: step.c, model/model.c (the layers), zero/zero.c and zero/zero_step.c (what of
+ * them is where), zero/adam_body.h (the formula), comm/comm.h (what crosses the network).
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_STEP_H
+#define MUSTER_STEP_H
+
+#include "config/ds_config.h"
+#include "model/model.h"
+#include "train/samples.h"
+#include "train/state.h"
+#include "train/world.h"
+#include "zero/zero.h"
+
+/* What a rank may have been told, and tells the others with a step. */
+enum step_want { STEP_WANT_SAVE, STEP_WANT_END, STEP_WANTS };
+
+/* Borrowed, all pointers. */
+struct step {
+    const struct ds_config *config; /* resolved */
+    struct world           *world;
+    struct model           *model;
+    struct zero            *zero;
+    struct samples         *samples;
+    struct state           *state;
+    bool                    wants[STEP_WANTS]; /* of this rank */
+
+    /* step.c's own. Sums over all ranks are under way there while layers are computed. */
+    int32_t *tokens, *targets; /* of all passes */
+    double   target_count;
+    uint64_t target_mark;
+    double   told[1 + STEP_WANTS]; /* the loss, and wants */
+};
+
+struct step_result {
+    double             loss;  /* the mean over all targets of all ranks */
+    double             lr;
+    double             scale; /* of this step's loss */
+    struct zero_result zero;
+    bool               wants[STEP_WANTS]; /* of any rank */
+};
+
+/* Let the model take its parameters from zero. Free with step_clear. */
+void step_init(struct step *step);
+void step_clear(struct step *step);
+
+/* -1 with the reason in err; the training cannot go on then. */
+int step_run(struct step *step, struct step_result *result, struct error *err);
+
+#endif

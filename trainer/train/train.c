@@ -1,0 +1,375 @@
+/* train.c - see train.h; what is made in which order, and the loop over steps
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/train.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "config/ds_config.h"
+#include "file.h"
+#include "model/model.h"
+#include "model/ops.h"
+#include "train/limits.h"
+#include "train/progress.h"
+#include "train/samples.h"
+#include "train/save.h"
+#include "train/state.h"
+#include "train/step.h"
+#include "train/train_options.h"
+#include "train/weights.h"
+#include "train/world.h"
+#include "xalloc.h"
+
+struct train {
+    struct train_options options;
+    struct ds_config    *config;
+    struct world         world;
+    struct ops          *ops;
+    struct model        *model;
+    struct samples       samples;
+    struct zero         *zero;
+    struct state         state;
+    struct step          step;
+    int64_t              last; /* step */
+    int64_t              saved; /* the step that is on disk; -1: none */
+};
+
+/* What signals have told this rank. */
+static volatile sig_atomic_t wants[STEP_WANTS];
+
+static int  set_up(struct train *train, struct error *err);
+static int  read_config(struct train *train, struct error *err);
+static int  make_model(struct train *train, struct error *err);
+static int  shape_of(struct model_config *shape, const struct train_options *options,
+                     struct error *err);
+static int  make_zero(struct train *train, struct error *err);
+static int  start_or_go_on(struct train *train, struct error *err);
+static int  fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+                         struct error *err);
+static int  open_samples(struct train *train, struct error *err);
+static void catch_signals(void);
+static void tell_plan(const struct train *train);
+static int  run_steps(struct train *train, int *status, struct error *err);
+static void take_wants(struct step *step);
+static int  save(struct train *train, struct error *err);
+static int  export(struct train *train, struct error *err);
+static int  leave(struct train *train, struct error *err);
+static int  print_config(const struct train_options *options);
+
+int train_main(int argc, char **argv)
+{
+    struct train train = { .saved = -1 };
+    struct error err;
+    int          status = train_options_parse(&train.options, argc, argv, &err);
+
+    if (status == TRAIN_OPTIONS_HELP) {
+        train_options_help(stdout);
+        return TRAIN_OK;
+    }
+    if (status < 0) {
+        fprintf(stderr, "muster-train: %s (see muster-train train --help)\n", err.text);
+        return TRAIN_USAGE;
+    }
+    if (train.options.print_config)
+        return print_config(&train.options);
+
+    status = TRAIN_OK;
+    if (set_up(&train, &err) == 0 && run_steps(&train, &status, &err) == 0 &&
+        export(&train, &err) == 0 && leave(&train, &err) == 0)
+        return status;
+    fprintf(stderr, "muster-train: %s: %s\n", world_label(&train.world), err.text);
+    world_abort(&train.world);
+    return TRAIN_FAILED;
+}
+
+/* ---- setting up ---- */
+
+static int set_up(struct train *train, struct error *err)
+{
+    catch_signals();
+    if (world_open(&train->world, train->options.timeout_s, err) < 0 ||
+        read_config(train, err) < 0 || make_model(train, err) < 0 || make_zero(train, err) < 0)
+        return -1;
+    if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
+        return -1;
+    train->step = (struct step){
+        .config = train->config, .world = &train->world, .model = train->model,
+        .zero = train->zero, .samples = &train->samples, .state = &train->state,
+    };
+    step_init(&train->step);
+    if (train->world.rank == 0)
+        tell_plan(train);
+    return 0;
+}
+
+static void note_signal(int signal)
+{
+    wants[signal == SIGTERM ? STEP_WANT_END : STEP_WANT_SAVE] = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
+
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+static int read_config(struct train *train, struct error *err)
+{
+    struct error why;
+    size_t       i;
+
+    train->config = ds_config_read(train->options.config, err);
+    if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
+        return -1;
+    for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
+        fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
+    if (limits_check(train->config, train->world.rank == 0 ? stderr : NULL, &why) < 0)
+        return err_set(err, "%s: %s", train->options.config, why.text);
+    return 0;
+}
+
+static int make_model(struct train *train, struct error *err)
+{
+    static const enum dtype types[] = { [DS_FP32] = DTYPE_FLOAT, [DS_BF16] = DTYPE_BFLOAT16 };
+    const enum ds_dtype     type = ds_config_dtype(train->config);
+    struct model_config     shape;
+
+    if (shape_of(&shape, &train->options, err) < 0)
+        return -1;
+    train->ops = ops_cpu_new(types[type], err);
+    if (train->ops == NULL)
+        return -1;
+    train->model = model_new(&shape, train->ops, err);
+    return train->model != NULL ? 0 : -1;
+}
+
+static int shape_of(struct model_config *shape, const struct train_options *options,
+                    struct error *err)
+{
+    struct stat status;
+    char       *path, *text;
+    size_t      size;
+    int         rc;
+
+    if (stat(options->model, &status) == 0 && S_ISDIR(status.st_mode)) {
+        path = xasprintf("%s/config.json", options->model);
+        text = file_read(path, MODEL_CONFIG_MAX, &size, err);
+        rc = text != NULL ? model_config_parse(shape, path, text, size, err) : -1;
+        free(text);
+        free(path);
+    } else {
+        rc = model_config_named(shape, options->model, err);
+    }
+    if (rc < 0)
+        return -1;
+    if (options->vocabulary > 0)
+        shape->vocabulary = (int)options->vocabulary;
+    if (options->positions > 0)
+        shape->positions = (int)options->positions;
+    if (options->heads > 0)
+        shape->heads = (int)options->heads;
+    if (options->blocks > 0)
+        shape->blocks = (int)options->blocks;
+    if (options->width > 0) {
+        shape->inner = (int)(options->width * shape->inner / shape->width);
+        shape->width = (int)options->width;
+    }
+    if (model_config_check(shape, err) < 0)
+        return -1;
+    if (options->length > model_longest(shape))
+        return err_set(err, "--length %lld: the model takes %d tokens at most",
+                       (long long)options->length, model_longest(shape));
+    return 0;
+}
+
+static int make_zero(struct train *train, struct error *err)
+{
+    const struct ds_config   *config = train->config;
+    const struct model       *model = train->model;
+    const struct zero_options options = {
+        .stage = (int)config->zero.stage,
+        .type = model->type,
+        .bucket_max = (size_t)config->zero.reduce_bucket_size,
+        .clip = config->gradient_clipping,
+    };
+    size_t *counts = xcalloc((size_t)model->layers, sizeof *counts);
+    int     i;
+
+    for (i = 0; i < model->layers; i++)
+        counts[i] = model->layer[i].count;
+    train->zero = zero_open(train->world.comm, &options, counts, model->layers, err);
+    free(counts);
+    return train->zero != NULL ? 0 : -1;
+}
+
+static int start_or_go_on(struct train *train, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    struct zero_piece          *pieces;
+    bool                        found = false;
+    int                         count, rc;
+
+    train->state = (struct state){ .seed = (uint64_t)options->seed };
+    loss_scale_init(&train->state.scale, &loss_scale_none);
+    if (options->checkpoint_dir != NULL &&
+        load_checkpoint(options->checkpoint_dir, options->tag, &train->world, train->model,
+                        train->zero, &train->state, &found, err) < 0)
+        return -1;
+    if (found)
+        return 0;
+    pieces = zero_pieces(train->zero, false, &count, err);
+    if (pieces == NULL)
+        return -1;
+    rc = fill_masters(train, pieces, count, err);
+    free(pieces);
+    return rc < 0 ? -1 : zero_publish(train->zero, err);
+}
+
+static int fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+                        struct error *err)
+{
+    int i;
+
+    if (weights_are_in(train->options.model))
+        return weights_load(train->options.model, train->model, pieces, count, err);
+    for (i = 0; i < count; i++)
+        model_initial_values(train->model, train->state.seed, pieces[i].start, pieces[i].count,
+                             pieces[i].param);
+    return 0;
+}
+
+/* In the order of the checkpoint, if the training goes on from one. */
+static int open_samples(struct train *train, struct error *err)
+{
+    const struct train_options *options = &train->options;
+    const struct model_config  *shape = &train->model->config;
+    const int64_t               batch = train->config->train_batch_size;
+
+    if (samples_open(&train->samples, options->data, (int)options->length,
+                     shape->kind != MODEL_GPT2, shape->vocabulary, train->state.seed, err) < 0)
+        return -1;
+    train->last = options->steps;
+    if (train->last == 0)
+        train->last = (int64_t)train->samples.data->samples / batch;
+    if (train->last == 0)
+        return err_set(err, "%s: fewer samples than one step takes, %lld", options->data,
+                       (long long)batch);
+    return 0;
+}
+
+static void tell_plan(const struct train *train)
+{
+    const struct zero_memory memory = zero_memory(train->zero);
+    const double             mib = 1 << 20;
+
+    printf("%zu parameters in %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
+           train->model->count, dtype_name(train->model->type), (int)train->config->zero.stage,
+           train->world.size, train->world.size == 1 ? "rank" : "ranks",
+           (long long)train->config->train_batch_size,
+           (long long)train->config->micro_batch_size,
+           (long long)train->config->accumulation_steps, train->world.size);
+    printf("a rank holds %.1f MiB of parameters, %.1f of gradients, %.1f of optimizer state, "
+           "%.1f of buffers\n",
+           (double)memory.params / mib, (double)memory.grads / mib,
+           (double)memory.states / mib, (double)memory.rooms / mib);
+    fflush(stdout);
+}
+
+/* ---- the loop ---- */
+
+static int run_steps(struct train *train, int *status, struct error *err)
+{
+    const int64_t      interval = train->options.save_interval;
+    struct state      *state = &train->state;
+    struct progress    progress;
+    struct step_result result;
+    bool               is_due;
+
+    progress_init(&progress, &train->step, train->last);
+    while (state->step < train->last && *status == TRAIN_OK) {
+        take_wants(&train->step);
+        if (step_run(&train->step, &result, err) < 0)
+            return -1;
+        progress_step(&progress, &train->step, &result);
+        if (!isfinite(result.loss) && !result.zero.is_skipped)
+            return err_set(err, "step %lld: the loss is not finite", (long long)state->step);
+        if (result.wants[STEP_WANT_END])
+            *status = TRAIN_TERMINATED;
+        is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
+                 state->step == train->last || (interval > 0 && state->step % interval == 0);
+        if (is_due)
+            progress_clear(&progress);
+        if (is_due && save(train, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void take_wants(struct step *step)
+{
+    int i;
+
+    for (i = 0; i < STEP_WANTS; i++) {
+        step->wants[i] = wants[i] != 0;
+        if (step->wants[i])
+            wants[i] = 0;
+    }
+}
+
+static int save(struct train *train, struct error *err)
+{
+    const char *dir = train->options.checkpoint_dir;
+
+    if (dir == NULL || train->saved == train->state.step)
+        return 0;
+    if (save_checkpoint(dir, &train->world, train->model, train->zero, &train->state, err) < 0)
+        return -1;
+    fflush(stdout);
+    train->saved = train->state.step;
+    return 0;
+}
+
+static int export(struct train *train, struct error *err)
+{
+    const char *dir = train->options.export;
+
+    if (dir == NULL)
+        return 0;
+    return weights_export(dir, &train->world, train->model, train->zero, err);
+}
+
+static int leave(struct train *train, struct error *err)
+{
+    step_clear(&train->step);
+    zero_close(train->zero);
+    model_free(train->model);
+    train->ops->free(train->ops);
+    samples_close(&train->samples);
+    ds_config_free(train->config);
+    return world_close(&train->world, err);
+}
+
+static int print_config(const struct train_options *options)
+{
+    const char       *size = getenv("WORLD_SIZE");
+    struct error      err;
+    struct ds_config *config = ds_config_read(options->config, &err);
+
+    if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {
+        fprintf(stderr, "muster-train: %s\n", err.text);
+        ds_config_free(config);
+        return TRAIN_USAGE;
+    }
+    ds_config_print(config, stdout);
+    ds_config_free(config);
+    return TRAIN_OK;
+}

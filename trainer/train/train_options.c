@@ -1,0 +1,160 @@
+/* train_options.c - see train_options.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/train_options.h"
+
+#include <getopt.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "number.h"
+
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_SWITCH, KIND_IGNORED, KIND_HELP };
+
+static const struct option_row {
+    const char *name;
+    enum kind   kind;
+    size_t      field;
+    int64_t     min, max;
+    const char *value; /* the default, as it would be typed */
+    const char *arg, *help;
+} rows[] = {
+#define FIELD(NAME) offsetof(struct train_options, NAME)
+    { "deepspeed_config", KIND_TEXT, FIELD(config), 0, 0, NULL, "FILE",
+      "batch sizes, optimizer, precision, ZeRO stage" },
+    { "model", KIND_TEXT, FIELD(model), 0, 0, NULL, "NAME",
+      "gpt2, bert, hello ..., or a directory with config.json\n"
+      "and maybe weights, as Hugging Face has it" },
+    { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
+      "text, whose bytes are tokens, or token shards (.bin);\n"
+      "a file, or a directory" },
+    { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
+      "save there, and continue from the latest there" },
+    { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
+      "write the weights there at the end, for Hugging Face" },
+    { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint" },
+    { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
+      "the last step [once through the data]" },
+    { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens of a sample" },
+    { "save_interval", KIND_NUMBER, FIELD(save_interval), 0, INT64_C(1) << 40, "0", "N",
+      "save every N steps, and at the end" },
+    { "seed", KIND_NUMBER, FIELD(seed), 0, INT64_MAX, "1234", "N",
+      "of the first weights and the order of the data" },
+    { "vocabulary", KIND_NUMBER, FIELD(vocabulary), 1, 1 << 24, NULL, "N",
+      "the model's shape: tokens that there are" },
+    { "positions", KIND_NUMBER, FIELD(positions), 1, 1 << 20, NULL, "N",
+      "the longest sample" },
+    { "width", KIND_NUMBER, FIELD(width), 1, 1 << 20, NULL, "N",
+      "numbers that stand for a token" },
+    { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "of attention" },
+    { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N",
+      "layers between first and last" },
+    { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",
+      "longest wait for the other ranks" },
+    { "print-config", KIND_SWITCH, FIELD(print_config), 0, 0, NULL, NULL,
+      "print what the configuration comes to, and end" },
+    { "deepspeed", KIND_IGNORED, 0, 0, 0, NULL, NULL, NULL },
+    { "local_rank", KIND_IGNORED, 0, 0, 0, NULL, "N", NULL },
+    { "help", KIND_HELP, 0, 0, 0, NULL, NULL, "this" },
+#undef FIELD
+};
+#define ROWS (sizeof rows / sizeof rows[0])
+
+static int set(struct train_options *options, const struct option_row *row, const char *value,
+               struct error *err);
+static int judge(const struct train_options *options, struct error *err);
+
+int train_options_parse(struct train_options *options, int argc, char **argv,
+                        struct error *err)
+{
+    struct option longs[ROWS + 1] = { 0 };
+    int           got, at = 0;
+    size_t        i;
+
+    *options = (struct train_options){ 0 };
+    for (i = 0; i < ROWS; i++) {
+        longs[i] = (struct option){ .name = rows[i].name, .has_arg = rows[i].arg != NULL };
+        if (rows[i].value != NULL)
+            set(options, &rows[i], rows[i].value, NULL);
+    }
+    opterr = 0;
+    optind = 0; /* glibc: start afresh */
+    while ((got = getopt_long(argc, argv, ":", longs, &at)) != -1) {
+        if (got == ':')
+            return err_set(err, "option %.60s needs a value", argv[optind - 1]);
+        if (got == '?')
+            return err_set(err, "unknown option %.60s", argv[optind - 1]);
+        if (rows[at].kind == KIND_HELP)
+            return TRAIN_OPTIONS_HELP;
+        if (set(options, &rows[at], optarg, err) < 0)
+            return -1;
+    }
+    if (optind < argc)
+        return err_set(err, "'%.60s' is no option", argv[optind]);
+    return judge(options, err);
+}
+
+static int set(struct train_options *options, const struct option_row *row, const char *value,
+               struct error *err)
+{
+    void        *field = (char *)options + row->field;
+    struct error why;
+    int          rc = 0;
+
+    switch (row->kind) {
+    case KIND_TEXT:    *(const char **)field = value; break;
+    case KIND_NUMBER:  rc = parse_number(value, row->min, row->max, field, &why); break;
+    case KIND_SECONDS:
+        rc = parse_seconds(value, (double)row->min, (double)row->max, field, &why);
+        break;
+    case KIND_SWITCH:  *(bool *)field = true; break;
+    case KIND_IGNORED:
+    case KIND_HELP:    break;
+    }
+    return rc < 0 ? err_set(err, "--%s: %s", row->name, why.text) : 0;
+}
+
+static int judge(const struct train_options *options, struct error *err)
+{
+    if (options->config == NULL)
+        return err_set(err, "--deepspeed_config is missing");
+    if (options->print_config)
+        return TRAIN_OPTIONS_RUN;
+    if (options->model == NULL)
+        return err_set(err, "--model is missing");
+    if (options->data == NULL)
+        return err_set(err, "--data is missing");
+    if (options->tag != NULL && options->checkpoint_dir == NULL)
+        return err_set(err, "--tag needs --checkpoint_dir");
+    return TRAIN_OPTIONS_RUN;
+}
+
+void train_options_help(FILE *out)
+{
+    const char *line, *end;
+    char        head[64];
+    size_t      i;
+
+    fputs("Usage: muster … muster-train --deepspeed_config FILE --model NAME --data PATH\n"
+          "                             [OPTION…]\n\n"
+          "Trains a model. SIGUSR1 saves at the next step, SIGTERM saves and ends.\n\n",
+          out);
+    for (i = 0; i < ROWS; i++) {
+        if (rows[i].kind == KIND_IGNORED)
+            continue;
+        snprintf(head, sizeof head, "  --%s%s%s", rows[i].name, rows[i].arg ? " " : "",
+                 rows[i].arg ? rows[i].arg : "");
+        for (line = rows[i].help; line != NULL; line = end ? end + 1 : NULL) {
+            end = strchr(line, '\n');
+            fprintf(out, "%-26s%.*s", line == rows[i].help ? head : "",
+                    (int)(end ? end - line : (ptrdiff_t)strlen(line)), line);
+            if (end == NULL && rows[i].value != NULL)
+                fprintf(out, " [%s]", rows[i].value);
+            fputc('\n', out);
+        }
+    }
+    fputs("\nExit status: 0 trained to the end, 1 it failed, 2 usage, 143 ended by SIGTERM, with\n"
+          "all saved.\n", out);
+}

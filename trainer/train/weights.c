@@ -1,0 +1,98 @@
+/* weights.c - see weights.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/weights.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "model/model_weights.h"
+#include "xalloc.h"
+
+#define FILE_MAX (UINT64_C(5) << 30) /* bytes; Hugging Face's own default */
+
+static int export_layers(struct safetensors_out *out, const struct model *model,
+                         struct zero *zero, struct error *err);
+static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
+                       const void *params, struct error *err);
+
+bool weights_are_in(const char *dir)
+{
+    char *one = xasprintf("%s/model.safetensors", dir);
+    char *many = xasprintf("%s/model.safetensors.index.json", dir);
+    bool  are = access(one, F_OK) == 0 || access(many, F_OK) == 0;
+
+    free(one);
+    free(many);
+    return are;
+}
+
+int weights_load(const char *dir, const struct model *model, const struct zero_piece *pieces,
+                 int count, struct error *err)
+{
+    struct safetensors *st = safetensors_open(dir, err);
+    int                 i, rc;
+
+    if (st == NULL)
+        return -1;
+    rc = model_weights_check(model, st, err);
+    for (i = 0; i < count && rc == 0; i++)
+        rc = model_weights_load(model, st, pieces[i].start, pieces[i].count, pieces[i].param,
+                                err);
+    safetensors_close(st);
+    return rc;
+}
+
+int weights_export(const char *dir, const struct world *world, const struct model *model,
+                   struct zero *zero, struct error *err)
+{
+    struct safetensors_out *out = NULL;
+
+    if (world->rank == 0) {
+        out = model_weights_create(model, dir, model->type, FILE_MAX, err);
+        if (out == NULL)
+            return -1;
+    }
+    if (export_layers(out, model, zero, err) < 0) {
+        safetensors_discard(out);
+        return -1;
+    }
+    return out != NULL ? safetensors_commit(out, err) : 0;
+}
+
+/* out is NULL where only the layers are gathered. */
+static int export_layers(struct safetensors_out *out, const struct model *model,
+                         struct zero *zero, struct error *err)
+{
+    void *params;
+    int   layer, rc = 0;
+
+    for (layer = 0; layer < model->layers && rc == 0; layer++) {
+        if (zero_enter(zero, layer, false, &params, NULL, err) < 0)
+            return -1;
+        if (out != NULL)
+            rc = store_layer(out, model, layer, params, err);
+        zero_leave(zero, layer);
+    }
+    return rc;
+}
+
+static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
+                       const void *params, struct error *err)
+{
+    const struct model_layer *at = &model->layer[layer];
+    float                    *values;
+    size_t                    i;
+    int                       rc;
+
+    if (model->type == DTYPE_FLOAT)
+        return model_weights_store(model, out, at->offset, at->count, params, err);
+    values = xreallocarray(NULL, at->count, sizeof *values);
+    for (i = 0; i < at->count; i++)
+        values[i] = bfloat16_to_float(((const uint16_t *)params)[i]);
+    rc = model_weights_store(model, out, at->offset, at->count, values, err);
+    free(values);
+    return rc;
+}

@@ -1,0 +1,90 @@
+/* world.c - see world.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/world.h"
+
+#include "comm/alone.h"
+#include "comm/background.h"
+
+static int connect_all(struct world *world, double timeout_s, struct error *err);
+
+int world_open(struct world *world, double timeout_s, struct error *err)
+{
+    *world = (struct world){ .size = 1 };
+    if (pmi_init(&world->pmi, timeout_s, err) < 0)
+        return -1;
+    world->rank = world->pmi.rank;
+    world->size = world->pmi.size;
+    if (roster_exchange(&world->roster, &world->pmi, err) < 0 ||
+        roster_verify(&world->roster, err) < 0)
+        return -1;
+    if (world->size > 1)
+        return connect_all(world, timeout_s, err);
+    world->comm = comm_alone(timeout_s);
+    return 0;
+}
+
+static int connect_all(struct world *world, double timeout_s, struct error *err)
+{
+    const struct roster_rank *self = &world->roster.rank[world->rank];
+    const struct comm_world   how = {
+        .pmi = &world->pmi,
+        .rank = world->rank,
+        .size = world->size,
+        .local_rank = self->local_rank >= 0 ? self->local_rank : 0,
+        .label = (const char *const *)world->roster.label,
+        .timeout_s = timeout_s,
+    };
+    bool         timed_out;
+    struct comm *comm = comm_open("gloo", &how, &self->device, &timed_out, err);
+
+    if (comm == NULL)
+        return -1;
+    world->comm = comm_background(comm, err);
+    if (world->comm != NULL)
+        return 0;
+    comm->ops->abort(comm);
+    return -1;
+}
+
+int world_close(struct world *world, struct error *err)
+{
+    struct comm *comm = world->comm;
+
+    world->comm = NULL;
+    if (comm->ops->close(comm, err) < 0 || pmi_barrier(&world->pmi, err) < 0 ||
+        pmi_finalize(&world->pmi, err) < 0)
+        return -1;
+    roster_clear(&world->roster);
+    return 0;
+}
+
+void world_abort(struct world *world)
+{
+    if (world->comm != NULL)
+        world->comm->ops->abort(world->comm);
+    world->comm = NULL;
+}
+
+int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t *mark,
+                    struct error *err)
+{
+    struct comm *comm = world->comm;
+
+    if (comm->ops->all_reduce(comm, numbers, numbers, count, DTYPE_DOUBLE, REDOP_SUM, err) < 0)
+        return -1;
+    *mark = comm->ops->mark(comm);
+    return 0;
+}
+
+int world_sum_end(struct world *world, uint64_t mark, struct error *err)
+{
+    return world->comm->ops->wait(world->comm, mark, err);
+}
+
+const char *world_label(const struct world *world)
+{
+    return world->roster.label != NULL ? world->roster.label[world->rank] : "rank 0";
+}

@@ -1,0 +1,38 @@
+/* world.h - this rank among the others: who they are, and the way to them
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_WORLD_H
+#define MUSTER_WORLD_H
+
+#include "check/roster.h"
+#include "comm/comm.h"
+#include "err.h"
+#include "pmi_client.h"
+
+struct world {
+    struct pmi    pmi;
+    struct roster roster;
+    struct comm  *comm; /* works in the background */
+    int           rank, size;
+};
+
+/* Find the other ranks by PMI, see that they are those that were launched, and connect on
+ * CPUs. -1 with err. */
+int world_open(struct world *world, double timeout_s, struct error *err);
+
+/* All ranks leave in order. */
+int world_close(struct world *world, struct error *err);
+
+/* A rank has failed: nothing is waited for, and no memory is freed that the communicator
+ * may still use. */
+void world_abort(struct world *world);
+
+/* Sum these numbers over all ranks. They are the communicator's until end. */
+int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t *mark,
+                    struct error *err);
+int world_sum_end(struct world *world, uint64_t mark, struct error *err);
+
+/* "rank 3 on te2", or "rank 0" before it is known. */
+const char *world_label(const struct world *world);
+
+#endif

@@ -1,0 +1,195 @@
+/* adam.c - see adam.h; here, the numbers of a step, its threads and the choice of kernel
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "zero/adam.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#ifdef __x86_64__
+#include <xmmintrin.h>
+#endif
+
+#include "zero/adam_kernel.h"
+
+#define SHARE_MIN   16384 /* elements; a thread with fewer costs more than it gains */
+#define SHARE_ALIGN 64    /* elements; no two threads write to one cache line */
+
+static bool always(void);
+#ifdef __x86_64__
+static bool has_avx2(void);
+static bool has_avx512(void);
+#endif
+
+/* Best first. */
+static const struct {
+    const char  *name;
+    bool       (*is_usable)(void);
+    adam_kernel *run;
+} kernels[] = {
+#ifdef __x86_64__
+    { "avx512", has_avx512, adam_avx512 },
+    { "avx2", has_avx2, adam_avx2 },
+#endif
+#ifdef __aarch64__
+    { "neon", always, adam_neon },
+#endif
+    { "scalar", always, adam_scalar },
+};
+#define KERNELS (sizeof kernels / sizeof kernels[0])
+
+static size_t chosen = KERNELS; /* KERNELS: not yet */
+
+static struct adam_numbers numbers_of(const struct adam *adam, int64_t step, double factor);
+static size_t              best_kernel(void);
+static int                 threads_for(size_t count);
+static struct adam_arrays  share_of(const struct adam_arrays *all, int thread, int threads);
+static void                run_share(adam_kernel *run, const struct adam_numbers *numbers,
+                                     const struct adam_arrays *share);
+
+void adam_step(const struct adam *adam, int64_t step, double factor,
+               const struct adam_arrays *arrays)
+{
+    const struct adam_numbers numbers = numbers_of(adam, step, factor);
+    adam_kernel              *run = kernels[best_kernel()].run;
+    int                       threads = threads_for(arrays->count), i;
+
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(static)
+#endif
+    for (i = 0; i < threads; i++) {
+        struct adam_arrays share = share_of(arrays, i, threads);
+
+        run_share(run, &numbers, &share);
+    }
+}
+
+static struct adam_numbers numbers_of(const struct adam *adam, int64_t step, double factor)
+{
+    double c1 = 1, c2 = 1;
+
+    if (adam->bias_correction) {
+        c1 -= pow(adam->beta1, (double)step);
+        c2 -= pow(adam->beta2, (double)step);
+    }
+    return (struct adam_numbers){
+        .factor = (float)factor,
+        .decay_in_grad = adam->decoupled ? 0 : (float)adam->weight_decay,
+        .take1 = (float)(1 - adam->beta1),
+        .take2 = (float)(1 - adam->beta2),
+        .rate = (float)(adam->lr / c1),
+        .root_factor = (float)(1 / sqrt(c2)),
+        .eps = (float)adam->eps,
+        .decay_of_param = adam->decoupled ? (float)(adam->lr * adam->weight_decay) : 0,
+    };
+}
+
+static int threads_for(size_t count)
+{
+#ifdef _OPENMP
+    size_t most = (size_t)omp_get_max_threads();
+
+    if (count / SHARE_MIN < most)
+        most = count / SHARE_MIN;
+    return most > 0 ? (int)most : 1;
+#else
+    (void)count;
+    return 1;
+#endif
+}
+
+/* One contiguous piece for each thread: that is what prefetchers follow. */
+static struct adam_arrays share_of(const struct adam_arrays *all, int thread, int threads)
+{
+    struct adam_arrays share = *all;
+    size_t             piece = all->count / (size_t)threads + 1, from;
+
+    piece = (piece + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
+    from = piece * (size_t)thread;
+    if (from > all->count)
+        from = all->count;
+    share.count = all->count - from < piece ? all->count - from : piece;
+    share.param += from;
+    share.mean += from;
+    share.square += from;
+    share.grad = (const char *)all->grad + from * dtype_size(all->grad_type);
+    if (all->copy != NULL)
+        share.copy = (char *)all->copy + from * dtype_size(all->copy_type);
+    return share;
+}
+
+/* The averages of what has no gradient any more fade until they are denormal, and stay
+ * so. There, each operation takes many times as long: let them be zero. */
+static void run_share(adam_kernel *run, const struct adam_numbers *numbers,
+                      const struct adam_arrays *share)
+{
+#if defined(__x86_64__)
+    const unsigned flush = 0x8040; /* results (FTZ) and operands (DAZ) */
+    unsigned       before = _mm_getcsr();
+
+    _mm_setcsr(before | flush);
+    run(numbers, share);
+    _mm_setcsr(before);
+#elif defined(__aarch64__)
+    const uint64_t flush = UINT64_C(1) << 24; /* FZ */
+    uint64_t       before;
+
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" : : "r"(before | flush) : "memory");
+    run(numbers, share);
+    __asm__ volatile("msr fpcr, %0" : : "r"(before) : "memory");
+#else
+    run(numbers, share);
+#endif
+}
+
+/* ---- kernels ---- */
+
+const char *adam_kernel_name(void)
+{
+    return kernels[best_kernel()].name;
+}
+
+int adam_kernel_choose(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < KERNELS; i++) {
+        if (strcmp(kernels[i].name, name) != 0 || !kernels[i].is_usable())
+            continue;
+        chosen = i;
+        return 0;
+    }
+    return -1;
+}
+
+static size_t best_kernel(void)
+{
+    if (chosen == KERNELS)
+        for (chosen = 0; !kernels[chosen].is_usable(); chosen++)
+            ;
+    return chosen;
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+#ifdef __x86_64__
+/* F16C came before AVX2, and clang 14 cannot ask for it. */
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f");
+}
+#endif

@@ -1,0 +1,110 @@
+/* zero.h - training with the state of the model divided among the ranks
+ *
+ *     stage   every rank holds whole      a rank holds its share of
+ *       0     parameters, gradients,
+ *             Adam's averages
+ *       1     parameters, gradients       averages
+ *       2     parameters                  gradients, averages
+ *       3                                 parameters, gradients, averages
+ *
+ * All stages are one path through the code: gradients of a bucket are reduced to whom
+ * they belong to as soon as the backward pass has left it, each rank does Adam on its
+ * pieces, and parameters are gathered again when, or before, a layer needs them. With a
+ * communicator that works in the background all of this goes on while layers are
+ * computed. In 16 bits, a float master of each parameter is kept with the averages.
+ *
+ *     zero_open -> masters filled (zero_pieces) -> zero_publish ->
+ *     [ zero_begin -> zero_enter, zero_leave, zero_done for each layer -> zero_step ]...
+ *     -> zero_close
+ *
+ * A step may have several passes, each with zero_begin (accumulation). All ranks make
+ * the same calls in the same order. Everything lies in host memory, so the optimizer is
+ * where DeepSpeed's offload_optimizer would put it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ZERO_H
+#define MUSTER_ZERO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "comm/comm.h"
+#include "zero/adam.h"
+#include "zero/partition.h"
+
+struct zero_options {
+    int        stage;      /* 0 to 3; alone, a rank has all and every stage is 0 */
+    enum dtype type;       /* of parameters and gradients: float, half or bfloat16 */
+    size_t     bucket_max; /* elements; in stage 3 a bucket is a layer */
+    double     clip;       /* the largest norm of the gradient; 0: any */
+};
+
+/* Bytes on this rank. */
+struct zero_memory {
+    size_t params;
+    size_t grads;
+    size_t states; /* masters and averages */
+    size_t rooms;  /* where whole buckets come together, stages 2 and 3 */
+};
+
+/* Elements that this rank holds the masters of: places in the flat array of parameters,
+ * and where they are. */
+struct zero_piece {
+    size_t start, count;
+    float *param, *mean, *square;
+};
+
+struct zero_result {
+    double  norm;       /* of the whole gradient, unscaled and not clipped */
+    bool    is_skipped; /* a gradient is not finite: nothing has changed */
+    int64_t bad;        /* the first such element of the flat array; -1: none */
+};
+
+struct zero;
+
+/* Layers with these numbers of elements, in the order of the forward pass. All is zero.
+ * comm is borrowed, until after zero_close, which waits for what is under way. NULL with
+ * err. */
+struct zero *zero_open(struct comm *comm, const struct zero_options *options,
+                       const size_t *layer_counts, int layers, struct error *err);
+void         zero_close(struct zero *zero); /* NULL is fine */
+
+/* The rest returns 0, or -1 with the reason in err. */
+
+/* Forward and backward pass come. first: gradients begin at zero. last: a step follows. */
+void zero_begin(struct zero *zero, bool is_first, bool is_last);
+
+/* *params is the layer, whole, until zero_leave. In the backward pass *grads is where
+ * its gradient is added, until zero_done; else it is not set. The same layer may be
+ * entered again meanwhile. */
+int zero_enter(struct zero *zero, int layer, bool is_backward, void **params, void **grads,
+               struct error *err);
+void zero_leave(struct zero *zero, int layer);
+
+/* The layer's gradient is complete on this rank. Once for each layer in each pass. */
+int zero_done(struct zero *zero, int layer, struct error *err);
+
+/* Gradients are sums over all ranks; they are divided by scale, and clipped. */
+int zero_step(struct zero *zero, const struct adam *adam, double scale,
+              struct zero_result *result, struct error *err);
+
+/* Steps that were not skipped; a checkpoint sets it. */
+int64_t zero_steps(const struct zero *zero);
+void    zero_set_steps(struct zero *zero, int64_t steps);
+
+/* All pieces of this rank, in rising order, with nothing under way any more; the caller
+ * frees them. NULL with err. exclusive: no element is another rank's as well, also in
+ * stage 0. */
+struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
+                               struct error *err);
+
+/* The masters have been written to: all else follows them. */
+int zero_publish(struct zero *zero, struct error *err);
+
+/* What is allocated, and what has to be, from the figures alone. */
+struct zero_memory zero_memory(const struct zero *zero);
+struct zero_memory zero_memory_needed(const struct zero_options *options,
+                                      const size_t *layer_counts, int layers, int ranks);
+
+#endif

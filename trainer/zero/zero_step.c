@@ -1,0 +1,184 @@
+/* zero_step.c - see zero.h; here, from reduced gradients to new parameters
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "zero/zero.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "zero/measure.h"
+#include "zero/zero_state.h"
+
+static int  finish_gradients(struct zero *zero, struct error *err);
+static int  measure(struct zero *zero, double *squares, struct error *err);
+static int  find_bad(struct zero *zero, int64_t *bad, struct error *err);
+static int  sum_over_ranks(struct zero *zero, double *value, struct error *err);
+static int  update(struct zero *zero, const struct adam *adam, double factor,
+                   struct error *err);
+static int  spread(struct zero *zero, int bucket, struct error *err);
+static void copy_masters(struct zero *zero, int bucket);
+
+int zero_step(struct zero *zero, const struct adam *adam, double scale,
+              struct zero_result *result, struct error *err)
+{
+    double squares, factor = 1 / scale;
+
+    *result = (struct zero_result){ .bad = -1 };
+    if (finish_gradients(zero, err) < 0 || measure(zero, &squares, err) < 0)
+        return -1;
+    result->norm = sqrt(squares) / scale;
+    if (!isfinite(squares)) {
+        result->is_skipped = true;
+        return find_bad(zero, &result->bad, err);
+    }
+    if (zero->options.clip > 0)
+        factor /= fmax(1, (result->norm + 1e-6) / zero->options.clip);
+    zero->steps++;
+    return update(zero, adam, factor, err);
+}
+
+static int finish_gradients(struct zero *zero, struct error *err)
+{
+    const struct partition *p = &zero->partition;
+    struct comm            *comm = zero->comm;
+    struct bucket_room     *room;
+    int                     bucket;
+
+    for (bucket = 0; bucket < p->buckets; bucket++)
+        if (zero->bucket[bucket].layers_done < p->bucket[bucket].layers)
+            return err_set(err, "zero: a step without the gradient of all layers");
+    while ((room = bucket_moving(&zero->reduced, -1)) != NULL)
+        if (zero_collect(zero, room, err) < 0)
+            return -1;
+    return comm->ops->wait(comm, comm->ops->mark(comm), err);
+}
+
+static int measure(struct zero *zero, double *squares, struct error *err)
+{
+    int bucket;
+
+    *squares = 0;
+    for (bucket = 0; bucket < zero->partition.buckets; bucket++)
+        *squares += measure_squares(zero->options.type, zero_own_grads(zero, bucket),
+                                    zero_own_piece(zero, bucket).count);
+    return zero->partition.ranks > 1 ? sum_over_ranks(zero, squares, err) : 0;
+}
+
+static int sum_over_ranks(struct zero *zero, double *value, struct error *err)
+{
+    struct comm *comm = zero->comm;
+
+    if (comm->ops->all_reduce(comm, value, value, 1, DTYPE_DOUBLE, REDOP_SUM, err) < 0)
+        return -1;
+    return comm->ops->wait(comm, comm->ops->mark(comm), err);
+}
+
+/* The first of all ranks, so that all name the same. */
+static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
+{
+    struct comm      *comm = zero->comm;
+    struct zero_piece piece;
+    int64_t           first = INT64_MAX;
+    size_t            at;
+    int               bucket;
+
+    for (bucket = 0; bucket < zero->partition.buckets && first == INT64_MAX; bucket++) {
+        piece = zero_own_piece(zero, bucket);
+        at = measure_first_bad(zero->options.type, zero_own_grads(zero, bucket), piece.count);
+        if (at < piece.count)
+            first = (int64_t)(piece.start + at);
+    }
+    if (comm->size > 1 &&
+        (comm->ops->all_reduce(comm, &first, &first, 1, DTYPE_INT64, REDOP_MIN, err) < 0 ||
+         comm->ops->wait(comm, comm->ops->mark(comm), err) < 0))
+        return -1;
+    *bad = first;
+    return 0;
+}
+
+/* A bucket's parameters travel while the next bucket's are computed. */
+static int update(struct zero *zero, const struct adam *adam, double factor, struct error *err)
+{
+    const enum dtype   type = zero->options.type;
+    struct adam_arrays arrays;
+    struct zero_piece  piece;
+    int                bucket;
+
+    for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
+        piece = zero_own_piece(zero, bucket);
+        arrays = (struct adam_arrays){
+            .count = piece.count,
+            .param = piece.param,
+            .mean = piece.mean,
+            .square = piece.square,
+            .grad = zero_own_grads(zero, bucket),
+            .grad_type = type,
+            .copy = type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket),
+            .copy_type = type,
+        };
+        adam_step(adam, zero->steps, factor, &arrays);
+        if (spread(zero, bucket, err) < 0)
+            return -1;
+    }
+    bucket_forget(&zero->gathered);
+    return 0;
+}
+
+/* In stage 3 layers gather when they are entered. */
+static int spread(struct zero *zero, int bucket, struct error *err)
+{
+    const struct partition_bucket *b = &zero->partition.bucket[bucket];
+    struct comm                   *comm = zero->comm;
+    char                          *whole;
+
+    if (zero->partition.ranks == 1 || zero->options.stage == 3)
+        return 0;
+    whole = (char *)zero->params + b->padded_start * zero->element;
+    if (comm->ops->all_gather(comm, zero_own_params(zero, bucket), whole, b->piece,
+                              zero->options.type, err) < 0)
+        return -1;
+    zero->bucket[bucket].params_mark = comm->ops->mark(comm);
+    return 0;
+}
+
+int zero_publish(struct zero *zero, struct error *err)
+{
+    struct comm *comm = zero->comm;
+    int          bucket;
+
+    if (comm->ops->wait(comm, comm->ops->mark(comm), err) < 0)
+        return -1;
+    for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
+        copy_masters(zero, bucket);
+        if (spread(zero, bucket, err) < 0)
+            return -1;
+    }
+    bucket_forget(&zero->gathered);
+    return 0;
+}
+
+static void copy_masters(struct zero *zero, int bucket)
+{
+    struct zero_piece piece = zero_own_piece(zero, bucket);
+    uint16_t         *copy = zero_own_params(zero, bucket);
+    size_t            i;
+
+    if (zero->options.type == DTYPE_HALF)
+        for (i = 0; i < piece.count; i++)
+            copy[i] = float_to_half(piece.param[i]);
+    if (zero->options.type == DTYPE_BFLOAT16)
+        for (i = 0; i < piece.count; i++)
+            copy[i] = float_to_bfloat16(piece.param[i]);
+}
+
+int64_t zero_steps(const struct zero *zero)
+{
+    return zero->steps;
+}
+
+void zero_set_steps(struct zero *zero, int64_t steps)
+{
+    zero->steps = steps;
+}
