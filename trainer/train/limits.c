@@ -13,8 +13,6 @@ int limits_check(const struct ds_config *config, FILE *notes, struct error *err)
     const struct ds_zero *zero = &config->zero;
     const enum ds_dtype   type = ds_config_dtype(config);
 
-    if (type == DS_FP16)
-        return err_set(err, "fp16: models are computed on CPUs here, in bf16 or fp32");
     if (zero->optimizer.device == DS_DEVICE_NVME || zero->param.device == DS_DEVICE_NVME)
         return err_set(err, "offload to nvme: all is in memory here");
     note(notes, zero->optimizer.device == DS_DEVICE_CPU || zero->param.device == DS_DEVICE_CPU,

@@ -53,6 +53,8 @@ static int  make_zero(struct train *train, struct error *err);
 static int  start_or_go_on(struct train *train, struct error *err);
 static int  fill_masters(struct train *train, const struct zero_piece *pieces, int count,
                          struct error *err);
+static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
+                                                  struct loss_scale_rules *rules);
 static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
@@ -139,7 +141,8 @@ static int read_config(struct train *train, struct error *err)
 
 static int make_model(struct train *train, struct error *err)
 {
-    static const enum dtype types[] = { [DS_FP32] = DTYPE_FLOAT, [DS_BF16] = DTYPE_BFLOAT16 };
+    static const enum dtype types[] = { [DS_FP32] = DTYPE_FLOAT, [DS_FP16] = DTYPE_HALF,
+                                        [DS_BF16] = DTYPE_BFLOAT16 };
     const enum ds_dtype     type = ds_config_dtype(train->config);
     struct model_config     shape;
 
@@ -214,12 +217,13 @@ static int make_zero(struct train *train, struct error *err)
 static int start_or_go_on(struct train *train, struct error *err)
 {
     const struct train_options *options = &train->options;
+    struct loss_scale_rules     rules;
     struct zero_piece          *pieces;
     bool                        found = false;
     int                         count, rc;
 
     train->state = (struct state){ .seed = (uint64_t)options->seed };
-    loss_scale_init(&train->state.scale, &loss_scale_none);
+    loss_scale_init(&train->state.scale, scale_rules(train->config, &rules));
     if (options->checkpoint_dir != NULL &&
         load_checkpoint(options->checkpoint_dir, options->tag, &train->world, train->model,
                         train->zero, &train->state, &found, err) < 0)
@@ -232,6 +236,24 @@ static int start_or_go_on(struct train *train, struct error *err)
     rc = fill_masters(train, pieces, count, err);
     free(pieces);
     return rc < 0 ? -1 : zero_publish(train->zero, err);
+}
+
+static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
+                                                  struct loss_scale_rules *rules)
+{
+    const struct ds_fp16 *fp16 = &config->fp16;
+
+    if (!fp16->enabled)
+        return &loss_scale_none;
+    *rules = (struct loss_scale_rules){
+        .fixed = fp16->loss_scale,
+        .initial_power = (int)fp16->initial_scale_power,
+        .window = (int)fp16->loss_scale_window,
+        .hysteresis = (int)fp16->hysteresis,
+        .is_consecutive = fp16->consecutive_hysteresis,
+        .min = fp16->min_loss_scale,
+    };
+    return rules;
 }
 
 static int fill_masters(struct train *train, const struct zero_piece *pieces, int count,

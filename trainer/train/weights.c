@@ -91,7 +91,9 @@ static int store_layer(struct safetensors_out *out, const struct model *model, i
         return model_weights_store(model, out, at->offset, at->count, params, err);
     values = xreallocarray(NULL, at->count, sizeof *values);
     for (i = 0; i < at->count; i++)
-        values[i] = bfloat16_to_float(((const uint16_t *)params)[i]);
+        values[i] = model->type == DTYPE_HALF
+                        ? half_to_float(((const uint16_t *)params)[i])
+                        : bfloat16_to_float(((const uint16_t *)params)[i]);
     rc = model_weights_store(model, out, at->offset, at->count, values, err);
     free(values);
     return rc;
