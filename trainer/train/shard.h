@@ -1,7 +1,7 @@
 /* shard.h - one file of a checkpoint: the part of one rank
  *
  * A shard holds elements of the flat array of parameters: master, mean and square of
- * each. Its table says which ones, so whoever reads it takes what overlaps with his own,
+ * each. Its table says which ones, so a reader takes what overlaps with its own part,
  * however many ranks wrote. Numbers are little-endian:
  *
  *     struct shard_head | note | ranges: start, count | checksums | masters means squares
