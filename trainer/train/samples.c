@@ -8,15 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/mask.h"
 #include "xalloc.h"
 
-#define TARGETS_PERCENT 15
-#define MASK_PERCENT    80 /* of the targets */
-#define OTHER_PERCENT   90 /* up to here another token */
-
-static void     hide(const struct samples *samples, uint64_t number, int32_t *tokens,
-                     int32_t *targets);
-static uint64_t mix(uint64_t x);
+/* As BERT was trained. */
+static const struct mask gaps = { .token = SAMPLES_MASK, .vocabulary = DATA_BYTE_WORDS,
+                                  .chosen = 0.15, .random = 0.1, .kept = 0.1 };
 
 int samples_open(struct samples *samples, const char *path, int length, bool is_masked,
                  int vocabulary, uint64_t seed, struct error *err)
@@ -54,39 +51,8 @@ int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int3
         return -1;
     memcpy(tokens, samples->room, size);
     if (samples->is_masked)
-        hide(samples, number, tokens, targets);
+        mask_sample(&gaps, samples->seed, number, tokens, targets, samples->length);
     else
         memcpy(targets, samples->room + 1, size);
     return 0;
-}
-
-/* Other gaps in each epoch: numbers go on. */
-static void hide(const struct samples *samples, uint64_t number, int32_t *tokens,
-                 int32_t *targets)
-{
-    uint64_t random = mix(samples->seed ^ mix(number + 1));
-    unsigned how;
-    int      i;
-
-    for (i = 0; i < samples->length; i++) {
-        targets[i] = -1;
-        random = mix(random);
-        if (random % 100 >= TARGETS_PERCENT)
-            continue;
-        targets[i] = tokens[i];
-        how = (unsigned)(random >> 20) % 100;
-        if (how < MASK_PERCENT)
-            tokens[i] = SAMPLES_MASK;
-        else if (how < OTHER_PERCENT)
-            tokens[i] = (int32_t)((random >> 40) % DATA_BYTE_WORDS);
-    }
-}
-
-/* SplitMix64. */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
 }

@@ -140,12 +140,15 @@ skipped=$(grep -c 'is not finite: skipped, the loss scale is now' err)
 ok "... steps are skipped ($skipped)" [ "$skipped" -gt 2 ]
 first=$(($(sed -n 's/^muster-train: step \([0-9]*\): the gradient.*/\1/p' err |
     awk '$1 == NR { n++ } END { print n + 0 }') + 1))
-ok "... each names a parameter" [ "$(grep -Ec 'gradient of [a-z0-9_.]+(weight|bias) is' err)" = "$skipped" ]
-ok "... and halves the scale" grep -q "^step $first/50 .*  scale $(awk "BEGIN { print 2 ^ (35 - $first) }") " out
+named=$(grep -Ec 'gradient of [a-z0-9_.]+(weight|bias) is' err)
+ok "... each names a parameter" [ "$named" = "$skipped" ]
+scale=$(awk "BEGIN { print 2 ^ (35 - $first) }")
+ok "... and halves the scale" grep -q "^step $first/50 .*  scale $scale " out
 ok "... the first that counts has the first rate" grep -q "^step $first/50 .* lr 0.000e+00 " out
 ok "... then the loss falls" awk '
     NR == 1 { first = $2 } { last = $2 } END { exit !(NR == 50 && last < 0.85 * first) }' curve.half
-ok "... the checkpoint keeps the scale" grep -aq "^updates $((50 - skipped))\$" half/global_step50/shard-00000
+ok "... the checkpoint knows which steps counted" \
+    grep -aq "^updates $((50 - skipped))\$" half/global_step50/shard-00000
 
 config 2
 train 2 2 --steps 50 --model hello --positions 34
