@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +216,7 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
     strlist_add(argv, "ssh");
     for (i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         strlist_addf(argv, "-o%s", fixed[i]);
-    strlist_addf(argv, "-oConnectTimeout=%.0f", ceil(target->connect_timeout_s));
+    strlist_addf(argv, "-oConnectTimeout=%ld", (long)target->connect_timeout_s + 1);
     if (target->ssh_config != NULL)
         strlist_addf(argv, "-F%s", target->ssh_config);
     if (target->addr != NULL)
