@@ -1,4 +1,4 @@
-/* conn.c - the part that both kinds of connection share, see conn.h
+/* conn.c - what all kinds of connection share, see conn.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -7,6 +7,34 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "xalloc.h"
+
+static char *copy_text(const char *text);
+
+void conn_target_copy(struct conn_target *copy, const struct conn_target *target)
+{
+    *copy = *target;
+    copy->host = xstrdup(target->host);
+    copy->addr = copy_text(target->addr);
+    copy->user = copy_text(target->user);
+    copy->ssh_config = copy_text(target->ssh_config);
+}
+
+static char *copy_text(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+void conn_target_clear(struct conn_target *copy)
+{
+    free((char *)copy->host);
+    free((char *)copy->addr);
+    free((char *)copy->user);
+    free((char *)copy->ssh_config);
+    *copy = (struct conn_target){ 0 };
+}
 
 void conn_start(struct conn *conn)
 {

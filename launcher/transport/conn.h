@@ -44,6 +44,10 @@ struct conn_target {
     double      connect_timeout_s; /* for each stage */
 };
 
+/* A copy that owns its strings. */
+void conn_target_copy(struct conn_target *copy, const struct conn_target *target);
+void conn_target_clear(struct conn_target *copy);
+
 struct conn_ops {
     /* The stage changed; for logs and the progress line. */
     void (*stage)(const char *stage, void *arg);

@@ -29,6 +29,7 @@
 #include "transport/agent_start.h"
 #include "transport/child.h"
 #include "transport/conn.h"
+#include "transport/ssh/ssh_query.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -60,7 +61,6 @@ struct conn_openssh {
     bool                     is_open, is_pausing, has_replaced, is_draining;
 };
 
-static char *copy_text(const char *text);
 static void  openssh_start(struct conn *conn);
 static void  openssh_write(struct conn *conn, struct evbuffer *from);
 static size_t openssh_unwritten(const struct conn *conn);
@@ -105,22 +105,13 @@ struct conn *conn_openssh_new(struct event_base *base, const struct conn_target 
 
     c->conn = (struct conn){ .kind = &kind, .ops = ops, .arg = arg };
     c->base = base;
-    c->target = *target;
-    c->target.host = xstrdup(target->host);
-    c->target.addr = copy_text(target->addr);
-    c->target.user = copy_text(target->user);
-    c->target.ssh_config = copy_text(target->ssh_config);
+    conn_target_copy(&c->target, target);
     c->agent = agent;
     c->in = evbuffer_new();
     c->out = evbuffer_new();
     c->late = xevent_new(base, -1, late_cb, c);
     c->look = xevent_new(base, -1, look_cb, c);
     return &c->conn;
-}
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
 }
 
 /* From a fresh turn of the loop: closed() may free us. */
@@ -168,10 +159,7 @@ static void openssh_free(struct conn *conn)
     event_free(c->look);
     evbuffer_free(c->in);
     evbuffer_free(c->out);
-    free((char *)c->target.host);
-    free((char *)c->target.addr);
-    free((char *)c->target.user);
-    free((char *)c->target.ssh_config);
+    conn_target_clear(&c->target);
     free(c);
 }
 
@@ -217,16 +205,7 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
     for (i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         strlist_addf(argv, "-o%s", fixed[i]);
     strlist_addf(argv, "-oConnectTimeout=%ld", (long)target->connect_timeout_s + 1);
-    if (target->ssh_config != NULL)
-        strlist_addf(argv, "-F%s", target->ssh_config);
-    if (target->addr != NULL)
-        strlist_addf(argv, "-oHostName=%s", target->addr);
-    if (target->user != NULL)
-        strlist_addf(argv, "-l%s", target->user);
-    if (target->port > 0)
-        strlist_addf(argv, "-p%d", target->port);
-    strlist_add(argv, "--");
-    strlist_add(argv, target->host);
+    ssh_destination(target, argv);
     strlist_add(argv, command);
     free(command);
 }

@@ -26,7 +26,6 @@ struct conn_ssh {
     struct conn             *inner; /* NULL: the host is being looked up */
 };
 
-static char *copy_text(const char *text);
 static void  ssh_start(struct conn *conn);
 static void  start_cb(evutil_socket_t fd, short what, void *arg);
 static void  looked_up(struct ssh_host *host, const struct conn_failure *why, void *arg);
@@ -88,19 +87,10 @@ struct conn *conn_ssh_new(struct event_base *base, const struct conn_target *tar
 
     c->conn = (struct conn){ .kind = &kind, .ops = ops, .arg = arg };
     c->base = base;
-    c->target = *target;
-    c->target.host = xstrdup(target->host);
-    c->target.addr = copy_text(target->addr);
-    c->target.user = copy_text(target->user);
-    c->target.ssh_config = copy_text(target->ssh_config);
+    conn_target_copy(&c->target, target);
     c->agent = agent;
     c->start = xevent_new(base, -1, start_cb, c);
     return &c->conn;
-}
-
-static char *copy_text(const char *text)
-{
-    return text != NULL ? xstrdup(text) : NULL;
 }
 
 /* From a fresh turn of the loop: closed() may free us. */
@@ -176,9 +166,6 @@ static void ssh_conn_free(struct conn *conn)
     conn_free(c->inner);
     ssh_lookup_free(c->lookup);
     event_free(c->start);
-    free((char *)c->target.host);
-    free((char *)c->target.addr);
-    free((char *)c->target.user);
-    free((char *)c->target.ssh_config);
+    conn_target_clear(&c->target);
     free(c);
 }

@@ -41,7 +41,6 @@ struct ssh_query {
 /* Answers, stored for the whole process: key, answer, key, answer. */
 static struct strlist answers;
 
-static void        make_argv(const struct conn_target *target, struct strlist *argv);
 static char       *key_of(const struct strlist *argv, const char *file);
 static void        again_cb(evutil_socket_t fd, short what, void *arg);
 static const char *kept_answer(const char *key);
@@ -61,7 +60,9 @@ struct ssh_query *ssh_query_start(struct event_base *base, const struct conn_tar
 
     query->done = done;
     query->arg = arg;
-    make_argv(target, &query->argv);
+    strlist_add(&query->argv, "ssh");
+    strlist_add(&query->argv, "-G");
+    ssh_destination(target, &query->argv);
     query->key = key_of(&query->argv, target->ssh_config);
     query->in = evbuffer_new();
     query->again = xevent_new(base, -1, again_cb, query);
@@ -88,10 +89,8 @@ void ssh_query_free(struct ssh_query *query)
     free(query);
 }
 
-static void make_argv(const struct conn_target *target, struct strlist *argv)
+void ssh_destination(const struct conn_target *target, struct strlist *argv)
 {
-    strlist_add(argv, "ssh");
-    strlist_add(argv, "-G");
     if (target->ssh_config != NULL)
         strlist_addf(argv, "-F%s", target->ssh_config);
     if (target->addr != NULL)

@@ -10,7 +10,11 @@
 
 #include <event2/event.h>
 
+#include "strlist.h"
 #include "transport/conn.h"
+
+/* Append the words by which the ssh program is told of target: its options, "--" and the host. */
+void ssh_destination(const struct conn_target *target, struct strlist *argv);
 
 struct ssh_query;
 
