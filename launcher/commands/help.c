@@ -3,15 +3,19 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "commands/commands.h"
 #include "xalloc.h"
 
-static void open_page(const char *page);
-static bool has_page(const char *page);
+static void  open_page(const char *page);
+static bool  has_page(const char *page);
+static pid_t start(char *const argv[], int out);
 
 int command_help(enum command topic)
 {
@@ -38,12 +42,34 @@ static void open_page(const char *page)
  * prints an apology and exits with 0. */
 static bool has_page(const char *page)
 {
-    char *command = xasprintf("man -w %s 2>/dev/null", page);
-    FILE *man = popen(command, "re");
-    int   first = man != NULL ? getc(man) : EOF;
+    char *argv[] = { (char *)"man", (char *)"-w", (char *)page, NULL };
+    int   out[2];
+    char  first = '\0';
+    pid_t man;
 
-    if (man != NULL)
-        pclose(man);
-    free(command);
+    if (pipe2(out, O_CLOEXEC) < 0)
+        return false;
+    man = start(argv, out[1]);
+    close(out[1]);
+    if (man > 0 && read(out[0], &first, 1) < 0)
+        first = '\0';
+    close(out[0]);
+    if (man > 0)
+        waitpid(man, NULL, 0);
     return first == '/';
+}
+
+/* Its standard output is out; what it says on stderr is nobody's business. */
+static pid_t start(char *const argv[], int out)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t                      pid;
+    int                        rc;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    rc = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc == 0 ? pid : -1;
 }
