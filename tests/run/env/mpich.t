@@ -62,9 +62,9 @@ is "hello: every rank spoke" "$(grep -ciE 'rank|hello' out | awk '{ print ($1 >=
 run muster --label none $four ./cpi
 is "cpi: 0" "$rc" 0
 is "cpi: the value, of 4" "$(cat out)" "pi 3.14159265 of 4"
-# Both nodes are this machine, which UCX notices; that they are PID namespaces too, so that
-# shared memory cannot be had across them, it does not.
-run muster --label none -H node1:1,node2:3 --env UCX_TLS=tcp,self ./cpi
+# Both nodes are this machine, which UCX notices. It does not notice that they are PID namespaces,
+# across which its shared memory does not work; and UCX over TCP alone hangs under mpirun, too.
+run muster --label none --no-pidns -H node1:1,node2:3 ./cpi
 is "cpi over uneven nodes" "$(cat out)" "pi 3.14159265 of 4"
 run muster --label none -H node1:1 ./cpi
 is "cpi alone" "$(cat out)" "pi 3.14159265 of 1"

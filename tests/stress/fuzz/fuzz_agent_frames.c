@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct evbuffer *in = evbuffer_new();
     struct pmi      *pmi = pmi_new("kvs", NULL, 1, 1, &ops, NULL);
     struct blobs     blobs = { 0 };
-    struct resend_queue    resend;
+    struct resend_queue queue;
     struct frame     frame;
     struct error     err;
 
