@@ -19,8 +19,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <event2/util.h>
-
 #include "clock.h"
 #include "exit_code.h"
 #include "log.h"
@@ -29,6 +27,7 @@
 #include "transport/agent_start.h"
 #include "transport/child.h"
 #include "transport/conn.h"
+#include "transport/ssh/retry.h"
 #include "transport/ssh/ssh_query.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -41,8 +40,7 @@
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
 #define END_S            5.0             /* from the end of ssh's output until ssh ends */
 #define LOOK_MS          2               /* between two checks whether it has ended */
-#define RETRIES          8 /* sshd drops bursts before its banner */
-#define RETRY_MIN_S      0.2
+#define RETRIES          8               /* see retry.h: its handshakes take longer than libssh's */
 #define RETRY_MAX_S      4.0
 
 struct conn_openssh {
@@ -51,7 +49,7 @@ struct conn_openssh {
     struct conn_target       target; /* its strings are ours */
     const struct agent_file *agent;
     struct child             ssh;
-    struct agent_start         start;
+    struct agent_start       start;
     struct evbuffer         *in, *out;
     struct event            *readable, *writable; /* NULL: no ssh is running */
     struct event            *late; /* the deadline; in a pause between attempts, its end */
@@ -76,7 +74,6 @@ static void  input_ended(struct conn_openssh *c);
 static void  look_cb(evutil_socket_t fd, short what, void *arg);
 static void  ssh_ended(struct conn_openssh *c, int status);
 static bool  try_again(struct conn_openssh *c, bool is_ssh, const char *said);
-static double retry_pause_s(int retries);
 static void  pause_before(struct conn_openssh *c, double seconds);
 static void  drop_ssh(struct conn_openssh *c);
 static void  explain_loss(int status, const char *said, struct conn_failure *why);
@@ -360,7 +357,7 @@ static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
         return false;
     if (was_dropped && c->retries < RETRIES) {
         drop_ssh(c);
-        pause_before(c, retry_pause_s(c->retries++));
+        pause_before(c, retry_pause_s(c->retries++, RETRIES, RETRY_MAX_S));
         return true;
     }
     if (!is_ssh && !c->has_replaced && c->start.pushes == 0) {
@@ -372,17 +369,6 @@ static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
         return true;
     }
     return false;
-}
-
-/* Up to twice as long each time. The time is random, so that connections that sshd dropped
- * together do not return together. */
-static double retry_pause_s(int retries)
-{
-    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - retries));
-    uint32_t random;
-
-    evutil_secure_rng_get_bytes(&random, sizeof random);
-    return RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX);
 }
 
 static void pause_before(struct conn_openssh *c, double seconds)

@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include <event2/util.h>
 #include <libssh/libssh.h>
 
 #include "clock.h"
 #include "exit_code.h"
 #include "log.h"
 #include "transport/ssh/known_hosts.h"
+#include "transport/ssh/retry.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/ssh_auth.h"
 #include "transport/ssh/ssh_config.h"
@@ -32,10 +32,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* sshd drops connections above MaxStartups before its banner; the default of OpenSSH is ten at
- * once. */
-#define RETRIES     5
-#define RETRY_MIN_S 0.2
+#define RETRIES     5 /* of a connection that sshd drops before its banner: see retry.h */
 #define RETRY_MAX_S 2.0
 
 #define PROXY_SAID_SIZE 512 /* of an error text */
@@ -203,12 +200,10 @@ static int kex_failed(struct handshake *h)
                              "or this is not sshd; a smaller --fanout opens fewer at once");
 }
 
-/* Wait a while, up to twice as long each time, then connect anew. The time is random, so that
- * connections that sshd dropped together do not return together. */
+/* Wait a while, then connect anew. */
 static int retry(struct handshake *h)
 {
-    double   longest = RETRY_MAX_S / (1 << (RETRIES - 1 - h->retries));
-    uint32_t random;
+    double pause_s = retry_pause_s(h->retries, RETRIES, RETRY_MAX_S);
 
     h->retries++;
     log_debug("%s: closed before the banner; next is attempt %d of %d", h->name,
@@ -216,8 +211,7 @@ static int retry(struct handshake *h)
     drop_session(h);
     enter(h, STAGE_CONNECT);
     h->is_waiting_to_retry = true;
-    evutil_secure_rng_get_bytes(&random, sizeof random);
-    set_deadline(h, RETRY_MIN_S + (longest - RETRY_MIN_S) * (random / (double)UINT32_MAX));
+    set_deadline(h, pause_s);
     return 0;
 }
 

@@ -1,0 +1,14 @@
+/* retry.h - when to connect once more to an sshd that dropped a connection before its banner
+ *
+ * sshd drops connections above MaxStartups. OpenSSH's default lets ten in at once.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RETRY_H
+#define MUSTER_RETRY_H
+
+/* The pause before a further attempt, in seconds, of which retried have been made so far out of
+ * retries. It is up to twice as long each time, and up to longest_s before the last one; random,
+ * so that connections that sshd dropped together do not return together. */
+double retry_pause_s(int retried, int retries, double longest_s);
+
+#endif
