@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,4 +201,47 @@ void expect_failure(struct client *c, const char *stage, int code, const char *t
     assert_string_equal(c->why.stage, stage);
     assert_non_null(strstr(c->why.text, text));
     assert_int_equal(c->why.exit_code, code);
+}
+
+/* ---- what holds for every kind ---- */
+
+void client_test_bytes_both_ways(void **state)
+{
+    enum { TOTAL = 8 << 20 };
+    struct client    c;
+    struct evbuffer *from = evbuffer_new();
+    unsigned char   *sent = xmalloc(TOTAL);
+    size_t           i;
+
+    NEEDS_SSHD();
+    for (i = 0; i < TOTAL; i++)
+        sent[i] = (unsigned char)(i * 2654435761u >> 13);
+    client_connect(&c);
+    expect_open(&c);
+    evbuffer_add(from, sent, TOTAL);
+    conn_write(c.conn, from);
+    c.stop_at = TOTAL;
+    client_run(&c);
+    assert_memory_equal(evbuffer_pullup(c.got, -1), sent, TOTAL);
+    client_clear(&c);
+    evbuffer_free(from);
+    free(sent);
+}
+
+void client_kill_sessions(void)
+{
+    /* One process of sshd serves the connection, or two where it can split. */
+    assert_int_equal(sshd_shell("for p in $(pgrep -P %d); do pkill -KILL -P $p '^sshd'; "
+                                "kill -KILL $p; done; :", (int)server.pid), 0);
+}
+
+int client_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int  count = 0;
+
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
 }

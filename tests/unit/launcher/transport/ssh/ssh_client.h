@@ -73,4 +73,11 @@ void expect_open(struct client *c);
 void expect_closed(struct client *c);
 void expect_failure(struct client *c, const char *stage, int code, const char *text);
 
+/* A test of either kind of connection: 8 MiB there and back. */
+void client_test_bytes_both_ways(void **state);
+/* SIGKILL to the sshd of every connection. */
+void client_kill_sessions(void);
+/* Descriptors that this process has open. */
+int client_fds(void);
+
 #endif

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -64,29 +63,6 @@ static void test_damaged_agent_is_replaced(void **state)
     client_clear(&c);
 }
 
-static void test_bytes_both_ways(void **state)
-{
-    enum { TOTAL = 8 << 20 };
-    struct client    c;
-    struct evbuffer *from = evbuffer_new();
-    unsigned char   *sent = xmalloc(TOTAL);
-    size_t           i;
-
-    NEEDS_SSHD();
-    for (i = 0; i < TOTAL; i++)
-        sent[i] = (unsigned char)(i * 2654435761u >> 13);
-    client_connect(&c);
-    expect_open(&c);
-    evbuffer_add(from, sent, TOTAL);
-    conn_write(c.conn, from);
-    c.stop_at = TOTAL;
-    client_run(&c);
-    assert_memory_equal(evbuffer_pullup(c.got, -1), sent, TOTAL);
-    client_clear(&c);
-    evbuffer_free(from);
-    free(sent);
-}
-
 static void test_ends(void **state)
 {
     struct client c;
@@ -118,8 +94,7 @@ static void test_connection_lost(void **state)
     NEEDS_SSHD();
     client_connect(&c);
     expect_open(&c);
-    assert_int_equal(sshd_shell("for p in $(pgrep -P %d); do pkill -KILL -P $p '^sshd'; "
-                                "kill -KILL $p; done; :", (int)server.pid), 0);
+    client_kill_sessions();
     expect_failure(&c, "running", EXIT_LOST, "connection lost");
     assert_true(c.why.is_cut);
     client_clear(&c);
@@ -170,17 +145,6 @@ static void test_shell_that_fails(void **state)
     client_clear(&c);
 }
 
-static int count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int  count = 0;
-
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
 /* No descriptor and no process is left, wherever it is freed. */
 static void test_free_at_any_time(void **state)
 {
@@ -188,13 +152,13 @@ static void test_free_at_any_time(void **state)
     int           before, turns;
 
     NEEDS_SSHD();
-    before = count_fds();
+    before = client_fds();
     for (turns = 1; turns < 30; turns++) {
         client_connect(&c);
         for (int n = 0; n < turns && !c.is_open; n++)
             event_base_loop(c.base, EVLOOP_ONCE);
         client_clear(&c);
-        assert_int_equal(count_fds(), before);
+        assert_int_equal(client_fds(), before);
     }
     children_await(10);
     assert_int_not_equal(sshd_shell("pgrep -P %d '^ssh$' >/dev/null", (int)getpid()), 0);
@@ -205,7 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_push_then_reuse),
         TEST(test_damaged_agent_is_replaced),
-        TEST(test_bytes_both_ways),
+        TEST(client_test_bytes_both_ways),
         TEST(test_ends),
         TEST(test_connection_lost),
         TEST(test_refusals_have_their_stage),

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,29 +41,6 @@ static void test_push_then_reuse(void **state)
     assert_int_equal(sshd_shell("cd %s/home/.cache/muster && ls -i %s/muster-agent | "
                                 "cmp -s - ../inode", server.dir, agent.sha256), 0);
     assert_int_equal(sshd_shell("[ -z \"$(find %s/home -name '.*' -type f)\" ]", server.dir), 0);
-}
-
-static void test_bytes_both_ways(void **state)
-{
-    enum { TOTAL = 8 << 20 };
-    struct client    c;
-    struct evbuffer *from = evbuffer_new();
-    unsigned char   *sent = xmalloc(TOTAL);
-    size_t           i;
-
-    NEEDS_SSHD();
-    for (i = 0; i < TOTAL; i++)
-        sent[i] = (unsigned char)(i * 2654435761u >> 13);
-    client_connect(&c);
-    expect_open(&c);
-    evbuffer_add(from, sent, TOTAL);
-    conn_write(c.conn, from);
-    c.stop_at = TOTAL;
-    client_run(&c);
-    assert_memory_equal(evbuffer_pullup(c.got, -1), sent, TOTAL);
-    client_clear(&c);
-    evbuffer_free(from);
-    free(sent);
 }
 
 static void test_end_in_order(void **state)
@@ -108,25 +84,12 @@ static void test_connection_lost(void **state)
     NEEDS_SSHD();
     client_connect(&c);
     expect_open(&c);
-    /* One process of sshd serves the connection, or two where it can split. */
-    assert_int_equal(sshd_shell("for p in $(pgrep -P %d); do pkill -KILL -P $p '^sshd'; "
-                                "kill -KILL $p; done; :", (int)server.pid), 0);
+    client_kill_sessions();
     expect_failure(&c, "running", EXIT_LOST, "connection lost");
     client_clear(&c);
 }
 
 /* ---- leaving early ---- */
-
-static int count_fds(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int  count = 0;
-
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static void test_free_at_any_stage(void **state)
 {
@@ -137,13 +100,13 @@ static void test_free_at_any_stage(void **state)
     int                      before, turns;
 
     NEEDS_SSHD();
-    before = count_fds();
+    before = client_fds();
     for (i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         client_connect(&c);
         c.free_at = stages[i];
         client_run(&c);
         client_clear(&c);
-        assert_int_equal(count_fds(), before);
+        assert_int_equal(client_fds(), before);
     }
     /* and in between, wherever the turns of the loop end */
     for (turns = 1; turns < 40; turns++) {
@@ -151,7 +114,7 @@ static void test_free_at_any_stage(void **state)
         for (int n = 0; n < turns && !c.is_open; n++)
             event_base_loop(c.base, EVLOOP_ONCE);
         client_clear(&c);
-        assert_int_equal(count_fds(), before);
+        assert_int_equal(client_fds(), before);
     }
 }
 
@@ -159,7 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_push_then_reuse),
-        TEST(test_bytes_both_ways),
+        TEST(client_test_bytes_both_ways),
         TEST(test_end_in_order),
         TEST(test_agent_fails),
         TEST(test_connection_lost),
