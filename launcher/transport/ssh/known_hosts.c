@@ -37,6 +37,8 @@ static bool        is_allowed(const struct known_hosts *known, const char *algor
 static bool        is_known(const struct known_hosts *known, const char *algorithm);
 static const char *algorithms(ssh_key key);
 static void        add_algorithm(struct buffer *list, const char *more);
+static int         check_key(const struct known_hosts *known, ssh_key shown,
+                             struct conn_failure *why);
 static bool        is_same(ssh_key one, ssh_key other);
 static int         refuse_revoked(const struct known_host *entry, const char *got,
                                   struct conn_failure *why);
@@ -286,13 +288,12 @@ int known_hosts_check(const struct known_hosts *known, ssh_session session,
     if (ssh_get_server_publickey(session, &shown) != SSH_OK)
         return conn_failure_set(why, EXIT_PROTOCOL, "the server showed no host key: %s",
                                 ssh_get_error(session));
-    rc = known_hosts_check_key(known, shown, why);
+    rc = check_key(known, shown, why);
     ssh_key_free(shown);
     return rc;
 }
 
-int known_hosts_check_key(const struct known_hosts *known, ssh_key shown,
-                          struct conn_failure *why)
+static int check_key(const struct known_hosts *known, ssh_key shown, struct conn_failure *why)
 {
     const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
     char                    *got = fingerprint(shown);

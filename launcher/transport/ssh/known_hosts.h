@@ -39,11 +39,8 @@ void known_hosts_clear(struct known_hosts *known);
 /* Before ssh_connect(): of the types of key that config allows, prefer those that are known. */
 void known_hosts_prefer(const struct known_hosts *known, ssh_session session);
 
-/* After it: 0, or -1 with fingerprints and what to do in why. The second function is for a key
- * that another program got from the server. */
+/* After it: 0, or -1 with fingerprints and what to do in why. */
 int known_hosts_check(const struct known_hosts *known, ssh_session session,
                       struct conn_failure *why);
-int known_hosts_check_key(const struct known_hosts *known, ssh_key shown,
-                          struct conn_failure *why);
 
 #endif

@@ -1,11 +1,11 @@
 /* ssh_auth.h - logging in with a key, without asking anybody anything
  *
- * Tried in turn: identity files that ssh config names, the ssh agent, ssh's default files. (ssh
- * asks the agent before the named files; in this order a named key is not refused because an
- * agent with many other keys used up the attempts that the server allows.) Keys are offered
- * with a signature at once: asking first whether the server would accept them costs a round
- * trip, and so does asking for the list of methods. Keys are read once and shared by all
- * connections.
+ * Tried in turn: identity files that ssh config names, the ssh agent (unless IdentitiesOnly is
+ * set), ssh's default files. (ssh asks the agent before the named files; in this order a named key
+ * is not refused because an agent with many other keys used up the attempts that the server
+ * allows.) Keys are offered with a signature at once: asking first whether the server would accept
+ * them costs a round trip, and so does asking for the list of methods. Keys are read once and
+ * shared by all connections.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_AUTH_H
