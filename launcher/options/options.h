@@ -59,6 +59,7 @@ struct options {
     char *hostfile;       /* default /job/hostfile */
     bool  hostfile_given;
     char *hosts;          /* -H te1:4,te2:4 */
+    bool  hosts_added;    /* by -w, so that the next -w adds more */
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */
@@ -69,6 +70,7 @@ struct options {
     /* how to reach them */
     enum transport transport;
     int    ssh_port;      /* 0: ssh config decides */
+    char  *ssh_user;      /* NULL: ssh config decides */
     char  *ssh_config;    /* NULL: ~/.ssh/config and the system's */
     bool   no_ssh_check;  /* accepted: muster checks by connecting */
     double connect_timeout_s;

@@ -1,0 +1,91 @@
+#!/bin/sh
+# What users of other launchers type, and what beginners do: taken where it has an exact meaning,
+# else refused with the right words. A line of the table is one habit.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+: >train.py
+script_file a.out <<'EOF'
+#!/bin/sh
+EOF
+printf 'te1 slots=2\nte2 slots=2\nte3 slots=2\n' >hosts
+printf 'te1\nte2 # two GPUs\n' >machines
+printf 'te[1-2]\n' >bare
+exec_on="muster exec --dry-run -H te1,te2"
+on_hosts="muster --dry-run --hostfile=hosts"
+export exec_on on_hosts
+
+# TYPED | EXIT STATUS | WORDS of the output, an extended regular expression for each
+habits() {
+    cat <<'EOF'
+# torchrun
+$on_hosts --nnodes=2 --nproc_per_node=4 train.py | 0 | 8 ranks on 2 nodes
+$on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
+$on_hosts --nnodes=1:4 train.py | 2 | --nnodes: '1:4' is a range
+$on_hosts --nproc_per_node=auto train.py | 2 | 'auto' depends on the machine
+$on_hosts --max_restarts 0 train.py | 0 | 6 ranks
+$on_hosts --max-restarts=3 train.py | 2 | --max-restarts: '3' is not 0: muster starts a run once
+$on_hosts -m json.tool | 0 | -u -m json.tool
+$on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
+muster --standalone train.py | 2 | without a hostfile only this machine
+$on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
+# accelerate
+$on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
+# mpirun, mpiexec, srun, horovodrun
+muster --dry-run -n 3 --host te1:2,te2:2 -x A=1 ./a.out | 0 | 3 ranks on 2 nodes | ^  .*\<A\>
+muster --dry-run -host te1:2 -npernode 1 a.out | 0 | 1 rank on 1 node
+muster --dry-run -hostfile hosts -np 2 ./a.out | 0 | 2 ranks on 1 node
+muster --dry-run -machinefile hosts -ppn 1 -wdir / ./a.out | 0 | 3 ranks on 3 nodes | in /$
+muster --dry-run --nodelist te1,te2 --ntasks-per-node=2 ./a.out | 0 | 4 ranks on 2 nodes
+muster --dry-run -w te1,te2 --ntasks 2 ./a.out | 0 | 2 ranks on 2 nodes
+$on_hosts -N 2 ./a.out | 2 | mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N
+$on_hosts -map-by node ./a.out | 2 | -map-by: it is mpirun's; leave it out
+$on_hosts --bind-to core ./a.out | 2 | write --bind_cores_to_rank
+$on_hosts -x A ./a.out | 2 | --env A: not set in this environment
+muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
+muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
+# pdsh, clush
+muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
+muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
+muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
+muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
+$exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
+$exec_on -n 2 date | 2 | one command per host
+# slips
+$on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
+$on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
+muster --hostfile=none train.py | 65 | hostfile none: No such file
+muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file
+muster -H ./none train.py | 65 | hostfile ./none: No such file
+$on_hosts --num_nodes=4 train.py | 2 | there are only 3
+$on_hosts --num_gpus 0 train.py | 2 | leaves nothing to run on
+EOF
+}
+
+# try TYPED STATUS WORDS...: one line of the table.
+try() {
+    typed=$1 wanted=$2
+    shift 2
+    run sh -c "$typed"
+    cat out err >said
+    missing=
+    for words; do
+        grep -qE -e "$words" said || missing="$missing; no '$words'"
+    done
+    is "$typed" "$rc$missing" "$wanted"
+}
+
+# One awk for the whole table: " | " separates, so that pipes in a command need no care.
+habits | grep -v '^#' >table
+while IFS= read -r line; do
+    typed=${line%% | *} rest=${line#* | }
+    set -- "$typed" "${rest%% | *}"
+    rest=${rest#* | }
+    while [ "$rest" != "${rest#* | }" ]; do
+        set -- "$@" "${rest%% | *}"
+        rest=${rest#* | }
+    done
+    try "$@" "$rest"
+done <table
+ok "the table was read" test "$test_count" -gt 30
+finish
