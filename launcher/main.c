@@ -25,8 +25,7 @@
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/json_file.h"
-#include "plan/hostfile.h"
-#include "plan/local_hosts.h"
+#include "plan/host_source.h"
 #include "plan/plan.h"
 #include "plan/program.h"
 #include "plan/select.h"
@@ -41,8 +40,6 @@ static void  reset_signals(void);
 static void  open_standard_fds(void);
 static int   run_command(const struct options *options);
 static int   run(const struct options *options);
-static int   find_hosts(const struct options *options, struct hostlist *hosts,
-                        char **include, struct error *err);
 static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
@@ -169,7 +166,7 @@ static int run(const struct options *options)
     char            *include = NULL;
     int              status = EXIT_DATA;
 
-    if (find_hosts(options, &hosts, &include, &err) < 0)
+    if (host_source_find(options, environ, &hosts, &include, &err) < 0)
         goto failed;
     status = EXIT_USAGE;
     if (select_slots(&hosts,
@@ -203,22 +200,6 @@ out:
     hostlist_clear(&hosts);
     free(include);
     return status;
-}
-
-static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
-                      struct error *err)
-{
-    if (options->hosts != NULL)
-        return hostlist_from_argument(options->hosts, 1, hosts, err);
-    if (strcmp(options->hostfile, "-") == 0 || access(options->hostfile, F_OK) == 0)
-        return hostfile_read(options->hostfile, hosts, err);
-    if (options->hostfile_given && strpbrk(options->hostfile, ":,") != NULL)
-        return err_set(err, "hostfile %s: %s; use -H or --hosts for a list of hosts",
-                       options->hostfile, strerror(errno));
-    if (options->hostfile_given)
-        return err_set(err, "hostfile %s: %s", options->hostfile, strerror(errno));
-    log_info("no hostfile (%s): running on this machine alone", options->hostfile);
-    return local_hosts(options, environ, hosts, include, err);
 }
 
 static const struct node_job *job_of(enum command command)

@@ -138,8 +138,9 @@ static void replace_text(char **text, const char *value)
 int set_host_argument(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {
-    bool is_file = strchr(value, '/') != NULL || strcmp(value, "-") == 0 || is_file_name(value) ||
-                   access(value, F_OK) == 0;
+    bool is_file = access(value, F_OK) == 0 || strcmp(value, "-") == 0 ||
+                   (strpbrk(value, "^[") == NULL &&
+                    (strchr(value, '/') != NULL || is_file_name(value)));
 
     return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostrange.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -26,6 +27,8 @@ static int   read_filter(const char *filter, const struct hostlist *hosts,
                          struct mention *mention, struct error *err);
 static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
                        struct error *err);
+static int   mention_host(const char *name, const char *slots, const struct hostlist *hosts,
+                          struct mention *mention, struct error *err);
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
@@ -134,22 +137,38 @@ static int read_filter(const char *filter, const struct hostlist *hosts,
     return rc;
 }
 
-/* "NAME[:SLOT[,SLOT...]]" */
+/* "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
 static int read_node(char *node, const struct hostlist *hosts, struct mention *mention,
                      struct error *err)
 {
-    char  *slots, *slot, *name = cut_slots(node, &slots);
+    struct strlist names = { 0 };
+    char          *slots, *name = cut_slots(node, &slots);
+    size_t         i;
+    int            rc = hostrange_expand(name, &names, err);
+
+    for (i = 0; i < names.count && rc == 0; i++)
+        rc = mention_host(names.item[i], slots, hosts, mention, err);
+    strlist_clear(&names);
+    return rc;
+}
+
+static int mention_host(const char *name, const char *slots, const struct hostlist *hosts,
+                        struct mention *mention, struct error *err)
+{
+    char  *copy = slots != NULL ? xstrdup(slots) : NULL, *rest = copy, *slot;
     size_t i;
+    int    rc = 0;
 
     for (i = 0; i < hosts->count && strcmp(hosts->host[i].name, name) != 0;)
         i++;
     if (i == hosts->count)
-        return err_set(err, "no host '%.256s' in the hostfile", name);
-    mention[i].is_named = true;
-    while ((slot = strsep(&slots, ",")) != NULL)
-        if (read_slot(slot, &hosts->host[i], &mention[i], err) < 0)
-            return -1;
-    return 0;
+        rc = err_set(err, "no host '%.256s' in the hostfile", name);
+    else
+        mention[i].is_named = true;
+    while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
+        rc = read_slot(slot, &hosts->host[i], &mention[i], err);
+    free(copy);
+    return rc;
 }
 
 /* Returns the name, without the brackets that an IPv6 address must have here;

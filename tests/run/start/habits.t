@@ -11,6 +11,8 @@ EOF
 printf 'te1 slots=2\nte2 slots=2\nte3 slots=2\n' >hosts
 printf 'te1\nte2 # two GPUs\n' >machines
 printf 'te[1-2]\n' >bare
+printf 'te1\nte1\nte2\n' >pbs
+: >gpu0 >gpu1 >gpu2
 exec_on="muster exec --dry-run -H te1,te2"
 on_hosts="muster --dry-run --hostfile=hosts"
 export exec_on on_hosts
@@ -35,7 +37,7 @@ $on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
 muster --dry-run -n 3 --host te1:2,te2:2 -x A=1 ./a.out | 0 | 3 ranks on 2 nodes | ^  .*\<A\>
 muster --dry-run -host te1:2 -npernode 1 a.out | 0 | 1 rank on 1 node
 muster --dry-run -hostfile hosts -np 2 ./a.out | 0 | 2 ranks on 1 node
-muster --dry-run -machinefile hosts -ppn 1 -wdir / ./a.out | 0 | 3 ranks on 3 nodes | in /$
+muster --dry-run -machinefile hosts -ppn 1 -wdir / sh | 0 | 3 ranks on 3 nodes | in /$
 muster --dry-run --nodelist te1,te2 --ntasks-per-node=2 ./a.out | 0 | 4 ranks on 2 nodes
 muster --dry-run -w te1,te2 --ntasks 2 ./a.out | 0 | 2 ranks on 2 nodes
 $on_hosts -N 2 ./a.out | 2 | mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N
@@ -51,6 +53,38 @@ muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
 muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
 $exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
 $exec_on -n 2 date | 2 | one command per host
+WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
+WCOLL=none muster exec --dry-run date | 65 | hostfile none: No such file
+muster exec --dry-run -w ^machines,te9 date | 0 | 3 commands
+muster exec --dry-run -w ^none date | 65 | none: No such file
+# hosts
+muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
+muster --dry-run --hostfile=machines train.py | 0 | machines: te\[1-2\] without slots=N have 1 slot each | 2 ranks on 2 nodes
+muster --dry-run --hostfile=machines --num_gpus=4 train.py | 0 | 8 ranks on 2 nodes
+muster --dry-run --hostfile=pbs ./a.out | 0 | 3 ranks on 2 nodes
+muster --dry-run -H "te1, te2" date | 0 | 2 ranks on 2 nodes
+muster --dry-run -H 'te[1-9/2]' date | 0 | 5 ranks on 5 nodes
+$on_hosts --include 'te[1-2]:0' train.py | 0 | 2 ranks on 2 nodes
+$on_hosts --exclude 'te[2-3]' train.py | 0 | 2 ranks on 1 node
+muster --dry-run -H 10.0.0.2:2222 date | 65 | for a port write --ssh_port
+# batch systems: taken without hosts, and said
+SLURM_JOB_ID=7 SLURM_JOB_NODELIST='te[1-2],x9' SLURM_TASKS_PER_NODE='4(x2),3' muster --dry-run train.py | 0 | Slurm job 7: te\[1-2\],x9, 3 to 4 slots \(SLURM_TASKS_PER_NODE\) | 11 ranks on 3 nodes
+SLURM_JOB_ID=7 SLURM_JOB_NODELIST='te[1-2]' SLURM_GPUS_PER_NODE=a100:8 SLURM_TASKS_PER_NODE='1(x2)' muster --dry-run train.py | 0 | te\[1-2\], 8 slots each \(SLURM_GPUS_PER_NODE\) | 16 ranks
+SLURM_JOB_NODELIST='te[1-2]' SLURM_GPUS_ON_NODE=4 muster --dry-run --num_nodes=1 train.py | 0 | 4 ranks on 1 node
+SLURM_JOB_NODELIST='te[1-2]' SLURM_TASKS_PER_NODE='1(x2)' MUSTER_TEST_GPU_GLOB="$PWD/gpu*" muster --dry-run train.py | 0 | 3 slots each \(GPUs of this machine\) | 6 ranks
+SLURM_JOB_NODELIST='te[1-2' muster --dry-run train.py | 65 | SLURM_JOB_NODELIST: .* without
+SLURM_JOB_NODELIST='te[1-2]' SLURM_TASKS_PER_NODE=x muster --dry-run train.py | 65 | SLURM_TASKS_PER_NODE: 'x'
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=2 muster --dry-run train.py | 65 | srun starts muster 2 times
+SLURM_JOB_NODELIST='te[1-2]' muster --dry-run -H te9 train.py | 0 | 1 rank on 1 node
+SLURM_JOB_NODELIST=$(hostname) SLURM_GPUS_ON_NODE=4 CUDA_VISIBLE_DEVICES=2,3 MUSTER_TRANSPORT=auto muster --dry-run train.py | 0 | 2 ranks on 1 node | CUDA_VISIBLE_DEVICES=2,3
+PBS_JOBID=9.pbs PBS_NODEFILE=pbs muster --dry-run train.py | 0 | PBS job 9.pbs: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
+PBS_NODEFILE=none muster --dry-run train.py | 65 | none: No such file
+# a shell is not there
+muster exec -H te1,te2 'nvidia-smi -L' | 127 | write muster exec -- nvidia-smi -L
+muster exec -H te1 "ps aux|grep x" | 127 | write muster exec -- sh -c 'ps aux\|grep x'
+muster exec -H te1 -- cd /tmp | 127 | write sh -c 'cd ...', or --cwd=DIR
+muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- nvidia-smi -L .*once per slot
+muster chekc | 127 | did you mean muster check
 # slips
 $on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
 $on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
@@ -75,7 +109,7 @@ try() {
     is "$typed" "$rc$missing" "$wanted"
 }
 
-# One awk for the whole table: " | " separates, so that pipes in a command need no care.
+# " | " separates; a command or a pattern that contains it is split by mistake.
 habits | grep -v '^#' >table
 while IFS= read -r line; do
     typed=${line%% | *} rest=${line#* | }
