@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "hostrange.h"
+#include "outcome/alike.h"
 #include "outcome/group.h"
 #include "output/output.h"
 #include "sanitize.h"
@@ -33,12 +34,17 @@ static void        report_lost(const struct outcome *outcome, FILE *out);
 static void        report_nodes(const struct outcome *outcome, FILE *out);
 static void        group_nodes(const struct outcome *outcome, struct groups *rows,
                                struct groups *hints, struct groups *cleanups);
+static const char *cause_of(const struct outcome *outcome, int node);
+static const char *hint_of(const struct outcome *outcome, int node);
+static const char *cleanup_of(const struct outcome *outcome, int node);
 static bool        may_have_started(const struct outcome *outcome);
 static void        print_rows(const struct outcome *outcome, const struct groups *rows,
                               FILE *out);
+static void        print_safe(const char *text, FILE *out);
 static int         widest(int width, const char *text);
 static void        print_notes(const struct outcome *outcome, const char *what,
-                               const struct groups *notes, FILE *out);
+                               const struct groups *notes, alike_text_of *text_of,
+                               FILE *out);
 static void        report_first_rank(const struct outcome *outcome,
                                      const struct output *output, FILE *out);
 static const char *host_of(const struct outcome *outcome, int rank);
@@ -111,42 +117,55 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
                     ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
-    print_notes(outcome, "cleaned up", &cleanups, out);
-    print_notes(outcome, "hint", &hints, out);
+    print_notes(outcome, "cleaned up", &cleanups, cleanup_of, out);
+    print_notes(outcome, "hint", &hints, hint_of, out);
     groups_clear(&rows);
     groups_clear(&hints);
     groups_clear(&cleanups);
 }
 
-/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The keys are
- * safe to print; that of a row is stage and cause with a newline between them. */
+/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The key of a
+ * row is stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
                         struct groups *hints, struct groups *cleanups)
 {
     size_t n;
 
     for (n = 0; n < outcome->plan->nodes; n++) {
+        const struct plan_node    *node = &outcome->plan->node[n];
         const struct conn_failure *why = outcome->node[n];
         char                      *text, *row;
 
         if (why == NULL)
             continue;
-        text = sanitize_text(why->text, strlen(why->text));
+        text = alike_key(why->text, node);
         row = xasprintf("%s\n%s", why->stage, text);
         groups_add(rows, row, (int)n);
         free(row);
         free(text);
         if (why->hint[0] != '\0') {
-            text = sanitize_text(why->hint, strlen(why->hint));
+            text = alike_key(why->hint, node);
             groups_add(hints, text, (int)n);
             free(text);
         }
-        if (outcome->cleaned[n].text != NULL) {
-            text = sanitize_text(outcome->cleaned[n].text, strlen(outcome->cleaned[n].text));
-            groups_add(cleanups, text, (int)n);
-            free(text);
-        }
+        if (outcome->cleaned[n].text != NULL)
+            groups_add(cleanups, outcome->cleaned[n].text, (int)n);
     }
+}
+
+static const char *cause_of(const struct outcome *outcome, int node)
+{
+    return outcome->node[node]->text;
+}
+
+static const char *hint_of(const struct outcome *outcome, int node)
+{
+    return outcome->node[node]->hint;
+}
+
+static const char *cleanup_of(const struct outcome *outcome, int node)
+{
+    return outcome->cleaned[node].text;
 }
 
 static bool may_have_started(const struct outcome *outcome)
@@ -172,12 +191,24 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     fprintf(out, "  %-*s  %-*s  %s\n", name_width, "node", stage_width, "stage", "cause");
     for (i = 0; i < rows->count; i++) {
         const char *stage = rows->group[i].key;
+        char       *cause = alike_cause(&rows->group[i], stage + strlen(stage) + 1, outcome,
+                                        cause_of);
 
-        fprintf(out, "  %-*s  %-*s  %s\n", name_width, names[i], stage_width, stage,
-                stage + strlen(stage) + 1);
+        fprintf(out, "  %-*s  %-*s  ", name_width, names[i], stage_width, stage);
+        print_safe(cause, out);
+        free(cause);
         free(names[i]);
     }
     free(names);
+}
+
+/* The rest of a line. */
+static void print_safe(const char *text, FILE *out)
+{
+    char *safe = sanitize_text(text, strlen(text));
+
+    fprintf(out, "%s\n", safe);
+    free(safe);
 }
 
 static int widest(int width, const char *text)
@@ -187,14 +218,17 @@ static int widest(int width, const char *text)
 
 /* "  hint: te[1-3]: ..." */
 static void print_notes(const struct outcome *outcome, const char *what,
-                        const struct groups *notes, FILE *out)
+                        const struct groups *notes, alike_text_of *text_of, FILE *out)
 {
     size_t i;
 
     for (i = 0; i < notes->count; i++) {
         char *names = group_hosts(&notes->group[i], outcome->plan);
+        char *text = alike_hint(&notes->group[i], outcome, text_of);
 
-        fprintf(out, "  %s: %s: %s\n", what, names, notes->group[i].key);
+        fprintf(out, "  %s: %s: ", what, names);
+        print_safe(text, out);
+        free(text);
         free(names);
     }
 }

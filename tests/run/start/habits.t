@@ -18,8 +18,7 @@ on_hosts="muster --dry-run --hostfile=hosts"
 export exec_on on_hosts
 
 # TYPED | EXIT STATUS | WORDS of the output, an extended regular expression for each
-habits() {
-    cat <<'EOF'
+grep -v '^#' >table <<'EOF'
 # torchrun
 $on_hosts --nnodes=2 --nproc_per_node=4 train.py | 0 | 8 ranks on 2 nodes
 $on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
@@ -94,7 +93,6 @@ muster -H ./none train.py | 65 | hostfile ./none: No such file
 $on_hosts --num_nodes=4 train.py | 2 | there are only 3
 $on_hosts --num_gpus 0 train.py | 2 | leaves nothing to run on
 EOF
-}
 
 # try TYPED STATUS WORDS...: one line of the table.
 try() {
@@ -110,7 +108,6 @@ try() {
 }
 
 # " | " separates; a command or a pattern that contains it is split by mistake.
-habits | grep -v '^#' >table
 while IFS= read -r line; do
     typed=${line%% | *} rest=${line#* | }
     set -- "$typed" "${rest%% | *}"
@@ -121,5 +118,12 @@ while IFS= read -r line; do
     done
     try "$@" "$rest"
 done <table
-ok "the table was read" test "$test_count" -gt 30
+ok "the table was read" test "$test_count" -gt 60
+
+# Many nodes, one cause.
+MUSTER_TRANSPORT=ssh run muster exec --ssh_port=1 -H '127.0.0.[1-64]' date
+is "64 nodes that refuse are a heading, a row and a hint" "$rc $(cat err)" "68 muster: 64 of 64 nodes failed; nothing was started:
+  node            stage    cause
+  127.0.0.[1-64]  connect  ... port 1: Connection refused
+  hint: 127.0.0.[1-64]: is sshd running there, on port 1?"
 finish
