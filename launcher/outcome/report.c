@@ -48,8 +48,11 @@ static void        print_notes(const struct outcome *outcome, const char *what,
 static void        report_first_rank(const struct outcome *outcome,
                                      const struct output *output, FILE *out);
 static const char *host_of(const struct outcome *outcome, int rank);
-static const char *hint_for(const struct rank_end *end, const struct strlist *lines);
+static char       *hint_for(const struct outcome *outcome, int rank,
+                            const struct strlist *lines);
 static bool        refuses_local_rank(const char *line);
+static bool        lacks_module(const char *line);
+static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
                               FILE *out);
 static char       *last_words(const struct output *output, int rank, int first);
@@ -240,7 +243,7 @@ static void report_first_rank(const struct outcome *outcome, const struct output
 {
     const struct rank_end *end;
     struct strlist         lines = { 0 };
-    char                  *words;
+    char                  *words, *hint;
     size_t                 i, node;
 
     if (outcome->first_rank < 0)
@@ -257,29 +260,40 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     tail_of(output, outcome->first_rank, &lines);
     for (i = 0; i < lines.count; i++)
         fprintf(out, "  | %s\n", lines.item[i]);
-    if (hint_for(end, &lines) != NULL)
-        fprintf(out, "  hint: %s\n", hint_for(end, &lines));
+    hint = hint_for(outcome, outcome->first_rank, &lines);
+    if (hint != NULL)
+        fprintf(out, "  hint: %s\n", hint);
+    free(hint);
     strlist_clear(&lines);
     free(words);
 }
 
 static const char *host_of(const struct outcome *outcome, int rank)
 {
-    return outcome->plan->node[outcome->node_of[rank]].host;
+    return plan_label(&outcome->plan->node[outcome->node_of[rank]]);
 }
 
-/* The usual reasons of failures that leave no message, and of one that does. */
-static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
+/* The usual reasons of failures that leave no message, and of two that do. NULL: none; caller
+ * frees. */
+static char *hint_for(const struct outcome *outcome, int rank, const struct strlist *lines)
 {
-    size_t i;
+    const struct rank_end *end = &outcome->rank[rank];
+    const char            *python = python_of(outcome, rank);
+    size_t                 i;
 
-    for (i = 0; i < lines->count; i++)
+    for (i = 0; i < lines->count; i++) {
         if (refuses_local_rank(lines->item[i]))
-            return "the script does not take --local_rank: give muster --no_local_rank";
+            return xstrdup("the script does not take --local_rank: give muster --no_local_rank, or "
+                           "for good write\n        no_local_rank = yes below [muster] in "
+                           "~/.config/muster/muster.conf");
+        if (python != NULL && lacks_module(lines->item[i]))
+            return xasprintf("%s ran the script; if that is the wrong Python, activate its "
+                             "environment or give --python=FILE", python);
+    }
     if (end->signal == SIGKILL && end->oom == NULL)
-        return "not sent by muster: if the kernel ran out of memory, dmesg there shows it";
+        return xstrdup("not sent by muster: if the kernel ran out of memory, dmesg there shows it");
     if (end->signal == SIGBUS)
-        return "is /dev/shm or the disk full there?";
+        return xstrdup("is /dev/shm or the disk full there?");
     return NULL;
 }
 
@@ -290,6 +304,20 @@ static bool refuses_local_rank(const char *line)
            (strcasestr(line, "unrecognized arg") != NULL ||
             strcasestr(line, "no such opt") != NULL ||
             strcasestr(line, "unknown command line flag") != NULL);
+}
+
+static bool lacks_module(const char *line)
+{
+    return strstr(line, "ModuleNotFoundError: No module named") != NULL;
+}
+
+/* The Python that muster has started for a rank, or NULL. */
+static const char *python_of(const struct outcome *outcome, int rank)
+{
+    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
+    const struct strlist   *argv = &node->rank[rank - node->rank[0].rank].argv;
+
+    return argv->count > 1 && strcmp(argv->item[1], "-u") == 0 ? argv->item[0] : NULL;
 }
 
 /* Others that failed before the stop reached them. */

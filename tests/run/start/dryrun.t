@@ -127,6 +127,6 @@ ok "... and no value of a variable" not grep -q hunter2 out
 for command in "clean" "bcast hosts"; do
     # shellcheck disable=SC2086
     run muster $command --dry-run -H te1:2,te2:4
-    is "muster $command: names the hosts" "$rc $(grep -c '^te[12]: this machine$' out)" "0 2"
+    is "muster $command: names the hosts" "$rc $(cat out)" "0 te[1-2]: this machine"
 done
 finish

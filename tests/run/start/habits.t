@@ -5,6 +5,8 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 : >train.py
+echo 'import no_such_module' >nomodule.py
+echo 'import argparse; p = argparse.ArgumentParser(); p.add_argument("--lr"); p.parse_args()' >noarg.py
 script_file a.out <<'EOF'
 #!/bin/sh
 EOF
@@ -84,6 +86,10 @@ muster exec -H te1 "ps aux|grep x" | 127 | write muster exec -- sh -c 'ps aux\|g
 muster exec -H te1 -- cd /tmp | 127 | write sh -c 'cd ...', or --cwd=DIR
 muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- nvidia-smi -L .*once per slot
 muster chekc | 127 | did you mean muster check
+# what a script says
+muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
+muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
+muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
 # slips
 $on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
 $on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
