@@ -153,7 +153,8 @@ void options_help(enum command topic, FILE *out);
 void options_version(FILE *out); /* with libraries and what was built in */
 
 /* All rows, for completion and the manual's test: "name letter arg default subcommands" on
- * each line, "-" for what a row does not have, subcommands separated by commas. */
+ * each line, "-" for what a row does not have, subcommands separated by commas (refused options
+ * have none). */
 void options_list(FILE *out);
 
 #endif

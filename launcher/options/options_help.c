@@ -198,7 +198,7 @@ void options_list(FILE *out)
             continue;
         fprintf(out, "%s %c %s %s ", row->name, row->letter != '\0' ? row->letter : '-',
                 row->arg != NULL ? row->arg : "-", row->initial != NULL ? row->initial : "-");
-        print_commands(out, row->commands);
+        print_commands(out, row->flags & OPTION_REFUSED ? 0 : row->commands);
     }
 }
 
@@ -213,5 +213,5 @@ static void print_commands(FILE *out, unsigned commands)
             before = ",";
         }
     }
-    fputc('\n', out);
+    fputs(commands == 0 ? "-\n" : "\n", out);
 }

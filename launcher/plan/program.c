@@ -24,7 +24,6 @@ enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNO
 
 static int        find_command(const struct options *options, struct program *program,
                                int *exit_code, struct error *err);
-static int        refuse_line(const struct options *options, int *exit_code, struct error *err);
 static int        find_script(const struct options *options, char *const *here,
                               const char *cwd, struct program *program, int *exit_code,
                               struct error *err);
@@ -78,7 +77,7 @@ void program_clear(struct program *program)
     *program = (struct program){ 0 };
 }
 
-/* The nodes look for it. What only a shell understands is on none of them. */
+/* The nodes look for it. What is part of a shell is on none of them. */
 static int find_command(const struct options *options, struct program *program, int *exit_code,
                         struct error *err)
 {
@@ -93,24 +92,8 @@ static int find_command(const struct options *options, struct program *program, 
             return err_set(err, "%s: a command of the shell, not a program; write sh -c '%s ...'%s",
                            script, script,
                            strcmp(script, "cd") == 0 ? ", or --cwd=DIR before the command" : "");
-    if (script[0] != '/' && strpbrk(script, " \t|&;<>$`*") != NULL)
-        return refuse_line(options, exit_code, err);
     strlist_add(&program->head, script);
     return 0;
-}
-
-/* A whole line of shell in one word, as one gives it to ssh. */
-static int refuse_line(const struct options *options, int *exit_code, struct error *err)
-{
-    const char *script = options->script;
-    bool        is_plain = strpbrk(script, "|&;<>$`*'\"\\(){}~?") == NULL;
-
-    *exit_code = EXIT_NOT_FOUND;
-    return err_set(err, "'%.200s': not a program, and no shell reads it; write muster exec -- "
-                        "%s%.200s%s%s", script, is_plain ? "" : "sh -c '", script,
-                   is_plain ? "" : "'",
-                   options->command == COMMAND_EXEC
-                       ? "" : " (once per host; without 'exec --' once per slot)");
 }
 
 /* A path is relative to cwd. A word is searched for on PATH before this directory, as in a
@@ -132,8 +115,10 @@ static int find_script(const struct options *options, char *const *here, const c
     *exit_code = EXIT_NOT_FOUND;
     if (program->is_python && add_python(options, here, program, err) < 0)
         return -1;
-    if (!options->module && sight == SIGHT_NONE && strpbrk(script, " \t|;") != NULL)
-        return refuse_line(options, exit_code, err);
+    if (!options->module && sight == SIGHT_NONE && strpbrk(script, " |&;<>$`") != NULL)
+        return err_set(err, "%.200s: not found; muster starts no shell: write muster exec -- sh -c "
+                            "'%.200s' (once per host), or muster sh -c ... (once per slot)",
+                       script, script);
     if (!options->module && sight == SIGHT_NONE)
         return err_set(err, "%s: not found%s%s%s%s%s", script, is_word ? " in " : "",
                        !is_word ? "" : is_py ? "this directory" : "PATH or this directory",

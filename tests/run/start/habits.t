@@ -81,10 +81,10 @@ SLURM_JOB_NODELIST=$(hostname) SLURM_GPUS_ON_NODE=4 CUDA_VISIBLE_DEVICES=2,3 MUS
 PBS_JOBID=9.pbs PBS_NODEFILE=pbs muster --dry-run train.py | 0 | PBS job 9.pbs: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
 PBS_NODEFILE=none muster --dry-run train.py | 65 | none: No such file
 # a shell is not there
-muster exec -H te1,te2 'nvidia-smi -L' | 127 | write muster exec -- nvidia-smi -L
-muster exec -H te1 "ps aux|grep x" | 127 | write muster exec -- sh -c 'ps aux\|grep x'
+muster exec -H node1 'nvidia-smi -L' | 127 | write: muster exec -- sh -c 'nvidia-smi -L'
+muster exec -H node1 "ps aux|grep x" | 127 | write: muster exec -- sh -c 'ps aux\|grep x'
 muster exec -H te1 -- cd /tmp | 127 | write sh -c 'cd ...', or --cwd=DIR
-muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- nvidia-smi -L .*once per slot
+muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- sh -c 'nvidia-smi -L' .*once per slot
 muster chekc | 127 | did you mean muster check
 # what a script says
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
