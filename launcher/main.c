@@ -29,6 +29,7 @@
 #include "plan/plan.h"
 #include "plan/program.h"
 #include "plan/select.h"
+#include "run/gpu_slots.h"
 #include "run/launch.h"
 #include "xalloc.h"
 
@@ -158,26 +159,28 @@ static int run_command(const struct options *options)
 /* Each step needs the one before; the first that fails decides the exit status. */
 static int run(const struct options *options)
 {
-    struct hostlist  hosts = { 0 };
-    struct selection selection = { 0 };
-    struct program   program = { 0 };
-    struct plan      plan = { 0 };
-    struct error     err;
-    char            *include = NULL;
-    int              status = EXIT_DATA;
+    struct hostlist     hosts = { 0 };
+    struct select_rules rules;
+    struct selection    selection = { 0 };
+    struct program      program = { 0 };
+    struct plan         plan = { 0 };
+    struct error        err;
+    char               *include = NULL;
+    int                 status = EXIT_DATA;
 
     if (host_source_find(options, environ, &hosts, &include, &err) < 0)
         goto failed;
+    rules = (struct select_rules){
+        .include = include != NULL ? include : options->include,
+        .exclude = options->exclude,
+        .num_nodes = options->num_nodes,
+        .num_gpus = options->num_gpus,
+        .num_ranks = options->num_ranks,
+    };
+    if ((status = gpu_slots_find(options, &hosts, &rules, environ)) != 0)
+        goto out;
     status = EXIT_USAGE;
-    if (select_slots(&hosts,
-                     &(struct select_rules){
-                         .include = include != NULL ? include : options->include,
-                         .exclude = options->exclude,
-                         .num_nodes = options->num_nodes,
-                         .num_gpus = options->num_gpus,
-                         .num_ranks = options->num_ranks,
-                     },
-                     &selection, &err) < 0)
+    if (select_slots(&hosts, &rules, &selection, &err) < 0)
         goto failed;
     if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
         goto failed;

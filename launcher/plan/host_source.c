@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hostrange.h"
 #include "log.h"
 #include "plan/allocation.h"
 #include "plan/environ.h"
@@ -93,27 +92,13 @@ static int find_unnamed(const struct options *options, char *const *here, struct
     return local_hosts(options, here, hosts, include, err);
 }
 
-/* A run with fewer ranks than the user had in mind should not surprise. */
+/* Otherwise gpu_slots.c asks the hosts. */
 static void tell_uncounted(const struct options *options, const char *path,
                            const struct hostlist *hosts)
 {
-    struct strlist names = { 0 };
-    char          *folded;
-    size_t         i;
-    bool           is_machinefile = false;
-
-    if (options->command != COMMAND_RUN || options->num_gpus > 0)
-        return;
-    for (i = 0; i < hosts->count; i++) {
-        is_machinefile = is_machinefile || (!hosts->host[i].is_counted && hosts->host[i].slots > 1);
-        if (!hosts->host[i].is_counted)
-            strlist_add(&names, hosts->host[i].name);
-    }
-    if (names.count > 0 && !is_machinefile) {
-        folded = hostrange_fold(&names);
-        log_warn("%s: %s without slots=N %s 1 slot%s; add slots=N, or give --num_gpus=N", path,
-                 folded, names.count > 1 ? "have" : "has", names.count > 1 ? " each" : "");
-        free(folded);
-    }
-    strlist_clear(&names);
+    if (options->command == COMMAND_RUN && (options->dry_run || options->no_ssh) &&
+        options->num_gpus < 0 && hostlist_is_uncounted(hosts))
+        log_warn("%s: hosts without slots=N have 1 slot here%s", path,
+                 options->dry_run ? "; a run takes as many as they have GPUs"
+                                  : ": with --no_ssh muster cannot count their GPUs");
 }

@@ -123,9 +123,22 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
 
 void hostlist_add(struct hostlist *hosts, const char *name, int slots)
 {
-    struct host host = { .name = xstrdup(name), .slots = slots };
+    struct host host = { .name = xstrdup(name), .slots = slots, .is_counted = true };
 
     add_host(hosts, &host);
+}
+
+bool hostlist_is_uncounted(const struct hostlist *hosts)
+{
+    size_t i;
+    bool   is_uncounted = false;
+
+    for (i = 0; i < hosts->count; i++) {
+        if (!hosts->host[i].is_counted && hosts->host[i].slots > 1)
+            return false;
+        is_uncounted = is_uncounted || !hosts->host[i].is_counted;
+    }
+    return is_uncounted;
 }
 
 int hostlist_set_user(struct hostlist *hosts, const char *user, struct error *err)

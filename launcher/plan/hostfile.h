@@ -61,6 +61,10 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
 /* One host by name with that many slots: the local fallback. */
 void hostlist_add(struct hostlist *hosts, const char *name, int slots);
 
+/* Is there a host that the user has given no number of slots, neither by slots=N nor by naming
+ * hosts more than once? */
+bool hostlist_is_uncounted(const struct hostlist *hosts);
+
 /* The user to log in as on hosts that name none. -1 if that cannot be a user. */
 int hostlist_set_user(struct hostlist *hosts, const char *user, struct error *err);
 

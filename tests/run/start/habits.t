@@ -60,7 +60,7 @@ muster exec --dry-run -w ^machines,te9 date | 0 | 3 commands
 muster exec --dry-run -w ^none date | 65 | none: No such file
 # hosts
 muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
-muster --dry-run --hostfile=machines train.py | 0 | machines: te\[1-2\] without slots=N have 1 slot each | 2 ranks on 2 nodes
+muster --dry-run --hostfile=machines train.py | 0 | machines: hosts without slots=N have 1 slot here; a run takes | 2 ranks on 2 nodes
 muster --dry-run --hostfile=machines --num_gpus=4 train.py | 0 | 8 ranks on 2 nodes
 muster --dry-run --hostfile=pbs ./a.out | 0 | 3 ranks on 2 nodes
 muster --dry-run -H "te1, te2" date | 0 | 2 ranks on 2 nodes
