@@ -20,6 +20,7 @@
 
 #include "commands/commands.h"
 #include "commands/detach.h"
+#include "commands/gpu_slots.h"
 #include "history/history.h"
 #include "log.h"
 #include "options/options.h"
@@ -29,7 +30,6 @@
 #include "plan/plan.h"
 #include "plan/program.h"
 #include "plan/select.h"
-#include "run/gpu_slots.h"
 #include "run/launch.h"
 #include "xalloc.h"
 
@@ -193,6 +193,8 @@ static int run(const struct options *options)
         status = detach_run(options, &plan);
     else
         status = launch_run(options, &plan, job_of(options->command), NULL);
+    if (status == EXIT_UNREACHABLE && options->hosts_guessed)
+        log_error("-H %s: there is no such file, so it was taken for a host", options->hosts);
     goto out;
 failed:
     log_error("%s", err.text);

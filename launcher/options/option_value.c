@@ -142,6 +142,7 @@ int set_host_argument(struct options *options, const struct option_row *row,
                    (strpbrk(value, "^[") == NULL &&
                     (strchr(value, '/') != NULL || is_file_name(value)));
 
+    options->hosts_guessed = !is_file && strpbrk(value, ":,[@^") == NULL;
     return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
 }
 

@@ -60,6 +60,7 @@ struct options {
     bool  hostfile_given;
     char *hosts;          /* -H te1:4,te2:4 */
     bool  hosts_added;    /* by -w, so that the next -w adds more */
+    bool  hosts_guessed;  /* -H NAME: no file, so perhaps a host */
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */

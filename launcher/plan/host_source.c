@@ -92,7 +92,7 @@ static int find_unnamed(const struct options *options, char *const *here, struct
     return local_hosts(options, here, hosts, include, err);
 }
 
-/* Otherwise gpu_slots.c asks the hosts. */
+/* Otherwise commands/gpu_slots.c asks the hosts. */
 static void tell_uncounted(const struct options *options, const char *path,
                            const struct hostlist *hosts)
 {

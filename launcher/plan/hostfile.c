@@ -36,6 +36,7 @@ struct parser {
     void            *names;  /* tsearch() trees of the hosts' names, as they */
     void            *folded; /* are and without regard to case */
     struct hostlist *hosts;
+    size_t           again; /* of hosts: the last one that was named once more */
 };
 
 static int  parse_text(struct parser *p, const char *text, size_t size,
@@ -320,7 +321,7 @@ out:
  * mpirun have. Such lines follow each other, or go round all hosts. */
 static bool is_once_more(struct parser *p, const char *name, const struct hostline *line)
 {
-    struct host *host = p->hosts->host + p->hosts->count;
+    struct host *host;
     const char  *rest[] = { line->user, line->port, line->addr, line->iface, line->python,
                             line->cwd };
     size_t       i;
@@ -330,9 +331,9 @@ static bool is_once_more(struct parser *p, const char *name, const struct hostli
             return false;
     if (line->slots > 0 || line->env.count > 0 || tfind(name, &p->names, compare_exact) == NULL)
         return false;
-    do
-        host--;
-    while (strcmp(host->name, name) != 0);
+    while (strcmp(p->hosts->host[p->again].name, name) != 0)
+        p->again = (p->again + 1) % p->hosts->count;
+    host = &p->hosts->host[p->again];
     if (host->is_counted || host->slots == HOST_SLOTS_MAX)
         return false;
     host->slots++;

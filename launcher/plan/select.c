@@ -28,7 +28,7 @@ static int   read_filter(const char *filter, const struct hostlist *hosts,
 static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
                        struct error *err);
 static int   mention_host(const char *name, const char *slots, const struct hostlist *hosts,
-                          struct mention *mention, struct error *err);
+                          struct mention *mention, size_t *at, struct error *err);
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
@@ -143,30 +143,31 @@ static int read_node(char *node, const struct hostlist *hosts, struct mention *m
 {
     struct strlist names = { 0 };
     char          *slots, *name = cut_slots(node, &slots);
-    size_t         i;
+    size_t         i, at = 0;
     int            rc = hostrange_expand(name, &names, err);
 
     for (i = 0; i < names.count && rc == 0; i++)
-        rc = mention_host(names.item[i], slots, hosts, mention, err);
+        rc = mention_host(names.item[i], slots, hosts, mention, &at, err);
     strlist_clear(&names);
     return rc;
 }
 
+/* *at: where to begin the search, since the names of a range follow each other. */
 static int mention_host(const char *name, const char *slots, const struct hostlist *hosts,
-                        struct mention *mention, struct error *err)
+                        struct mention *mention, size_t *at, struct error *err)
 {
     char  *copy = slots != NULL ? xstrdup(slots) : NULL, *rest = copy, *slot;
     size_t i;
     int    rc = 0;
 
-    for (i = 0; i < hosts->count && strcmp(hosts->host[i].name, name) != 0;)
-        i++;
+    for (i = 0; i < hosts->count && strcmp(hosts->host[*at].name, name) != 0; i++)
+        *at = (*at + 1) % hosts->count;
     if (i == hosts->count)
         rc = err_set(err, "no host '%.256s' in the hostfile", name);
     else
-        mention[i].is_named = true;
+        mention[*at].is_named = true;
     while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
-        rc = read_slot(slot, &hosts->host[i], &mention[i], err);
+        rc = read_slot(slot, &hosts->host[*at], &mention[*at], err);
     free(copy);
     return rc;
 }

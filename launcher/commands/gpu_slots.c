@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/gpu_slots.h"
+#include "commands/gpu_slots.h"
 
 #include <stdlib.h>
 #include <string.h>
