@@ -278,7 +278,7 @@ int set_launcher(struct options *options, const struct option_row *row,
             return 0;
     if (strcasecmp(value, "slurm") == 0)
         return err_set(err, "'slurm' is refused: muster reaches the nodes over SSH; in an "
-                       "allocation give it the hosts that 'scontrol show hostnames' prints");
+                       "allocation leave --launcher and the hosts out, muster takes those of the job");
     return err_set(err, "'%s' is refused: muster starts the ranks itself over SSH, MPI programs "
                    "included; leave --launcher out", value);
 }

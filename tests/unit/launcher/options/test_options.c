@@ -432,7 +432,7 @@ static void refusals(void **state)
     REFUSE("--num_nodes", "--max_elastic_nodes", "2", "x");
     REFUSE("deepspeed", "--autotuning", "tune", "x");
     REFUSE("'openmpi' is refused", "--launcher=openmpi", "x");
-    REFUSE("scontrol", "--launcher", "SLURM", "x");
+    REFUSE("takes those of the job", "--launcher", "SLURM", "x");
     REFUSE("~/.ssh/config", "--launcher_args=-i key", "x");
     REFUSE("'--mca'", "--launcher_args=--mca btl tcp", "x");
     REFUSE("-f needs a value", "--launcher_args=-f", "x");
