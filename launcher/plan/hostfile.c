@@ -117,6 +117,8 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
         rc = word[0] == '^' ? parse_listed(&p, word + 1, err)
                             : parse_argument(&p, word, default_slots, err);
     }
+    if (rc == 0 && hosts->count == 0) /* of "^FILE" */
+        rc = err_set(err, "-H: no host in %s", text);
     rc = finish(&p, rc);
     free(copy);
     return rc;

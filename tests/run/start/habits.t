@@ -57,6 +57,7 @@ $exec_on -n 2 date | 2 | one command per host
 WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
 WCOLL=none muster exec --dry-run date | 65 | hostfile none: No such file
 muster exec --dry-run -w ^machines,te9 date | 0 | 3 commands
+muster exec --dry-run -w ^gpu0 date | 65 | no host in \^gpu0
 muster exec --dry-run -w ^none date | 65 | none: No such file
 # hosts
 muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
