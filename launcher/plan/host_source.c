@@ -62,8 +62,7 @@ static int read_file(const struct options *options, const char *path, struct hos
 {
     if (strcmp(path, "-") != 0 && access(path, F_OK) < 0)
         return err_set(err, "hostfile %s: %s%s", path, strerror(errno),
-                       strpbrk(path, ":,") != NULL ? "; use -H or --hosts for a list of hosts"
-                                                   : "");
+                       strchr(path, '/') == NULL ? "; use --hosts for names of hosts" : "");
     if (hostfile_read(path, hosts, err) < 0)
         return -1;
     tell_uncounted(options, path, hosts);

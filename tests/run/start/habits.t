@@ -95,7 +95,7 @@ muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_CO
 $on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
 $on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
 muster --hostfile=none train.py | 65 | hostfile none: No such file
-muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file
+muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file.*; use --hosts for names of hosts
 muster exec -H localhost --transport=ssh --ssh_port=1 date | 68 | -H localhost: there is no such file, so it was taken for a host
 muster -H ./none train.py | 65 | hostfile ./none: No such file
 $on_hosts --num_nodes=4 train.py | 2 | there are only 3
