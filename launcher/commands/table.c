@@ -83,11 +83,11 @@ static void fit(const struct table *table, size_t room, size_t width[TABLE_COLUM
 static size_t columns_of(FILE *out)
 {
     struct winsize size;
+    int            fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO; /* of a text in memory */
 
-    if (!isatty(fileno(out)))
+    if (!isatty(fd))
         return 0;
-    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
-                                                                         : TERMINAL_COLUMNS;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TERMINAL_COLUMNS;
 }
 
 /* width: at least; room: at most, unless 0. */

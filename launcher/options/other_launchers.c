@@ -67,8 +67,8 @@ static const struct other_option others[] = {
     { "rank-by", .instead = "mpirun's; leave it out: ranks are numbered in the order of the "
       "hostfile", .has_arg = true },
     { "bind-to", .instead = "mpirun's; write --bind_cores_to_rank", .has_arg = true },
-    { "mca", .instead = "mpirun's; leave it out: Open MPI is not used. To choose NCCL's interface: "
-      "--env NCCL_SOCKET_IFNAME=NAME" },
+    { "mca", .instead = "mpirun's; a program of Open MPI needs mpirun itself, muster cannot start "
+      "it; for others leave it out. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", .instead = "mpirun's; leave it out" },
     { "tag-output", .instead = "mpirun's; leave it out: lines are labelled" },
