@@ -96,6 +96,8 @@ static void print_cell(const char *text, size_t width, size_t room, FILE *out)
     struct buffer cut = { 0 };
 
     sanitize_add(&cut, text, strlen(text), room > 0 ? room : SANITIZE_ALL);
+    while (cut.size > 0 && cut.bytes[cut.size - 1] == ' ')
+        cut.size--;
     buffer_add(&cut, "", 1);
     fprintf(out, "%-*s", (int)width, cut.bytes);
     buffer_clear(&cut);
