@@ -48,7 +48,8 @@ int allocation_hosts(char *const *here, struct hostlist *hosts, char **words, st
         set_slots(hosts, local_gpus());
         slots_by = "GPUs of this machine";
     }
-    job = xasprintf("%s job %s", slurm != NULL ? "Slurm" : "PBS", id != NULL ? id : "");
+    job = xasprintf("%s job%s%s", slurm != NULL ? "Slurm" : "PBS", id != NULL ? " " : "",
+                    id != NULL ? id : "");
     *words = describe(job, hosts, slots_by);
     free(job);
     return 1;

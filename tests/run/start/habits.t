@@ -91,6 +91,10 @@ muster chekc | 127 | did you mean muster check
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
 muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
 muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
+# values that begin with '-', as argparse takes them
+$on_hosts --launcher_args '-f 9 -p 22' train.py | 0 | 6 ranks
+$on_hosts --num_gpus -1 --node_rank -1 train.py | 0 | 6 ranks
+$on_hosts --include -x train.py | 2 | write --include=-x
 # slips
 $on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
 $on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
