@@ -89,18 +89,23 @@ static int read_bracket(const char **at, struct strlist *choices, struct error *
     return 0;
 }
 
-/* "7" or "01-16". The digits of the first number are the width of all. */
+/* "7", "01-16" or "1-9/2". The digits of the first number are the width of all. */
 static int read_range(const char *text, size_t size, struct strlist *choices, struct error *err)
 {
     char    low[HOSTRANGE_DIGITS_MAX + 1], high[HOSTRANGE_DIGITS_MAX + 1];
+    char    by[HOSTRANGE_DIGITS_MAX + 1] = "1";
     size_t  width = read_digits(text, low), more;
     int     shown = (int)(size < 64 ? size : 64);
-    int64_t first, last;
+    int64_t first, last, step;
 
     snprintf(high, sizeof high, "%s", low);
     if (width > 0 && text[width] == '-') {
         more = read_digits(text + width + 1, high);
         width += more > 0 ? 1 + more : 0;
+        if (more > 0 && text[width] == '/') {
+            more = read_digits(text + width + 1, by);
+            width += more > 0 ? 1 + more : 0;
+        }
     }
     if (width == 0 || width != size)
         return err_set(err, "'%.*s' is not a number or a range such as 01-16", shown, text);
@@ -108,13 +113,14 @@ static int read_range(const char *text, size_t size, struct strlist *choices, st
         return err_set(err, "'%.*s' begins and ends with a different number of digits", shown,
                        text);
     if (parse_number(low, 0, INT64_MAX, &first, err) < 0 ||
-        parse_number(high, 0, INT64_MAX, &last, err) < 0)
+        parse_number(high, 0, INT64_MAX, &last, err) < 0 ||
+        parse_number(by, 1, INT64_MAX, &step, err) < 0)
         return -1;
     if (last < first)
         return err_set(err, "'%.*s' counts down", shown, text);
-    if (last - first >= HOSTRANGE_NAMES_MAX - (int64_t)choices->count)
+    if ((last - first) / step >= HOSTRANGE_NAMES_MAX - (int64_t)choices->count)
         return err_set(err, "more than %d names", HOSTRANGE_NAMES_MAX);
-    for (; first <= last; first++)
+    for (last -= (last - first) % step; first <= last; first += step)
         strlist_addf(choices, "%0*lld", (int)strlen(low), (long long)first);
     return 0;
 }

@@ -20,13 +20,13 @@
 
 #include "commands/commands.h"
 #include "commands/detach.h"
+#include "commands/gpu_slots.h"
 #include "history/history.h"
 #include "log.h"
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/json_file.h"
-#include "plan/hostfile.h"
-#include "plan/local_hosts.h"
+#include "plan/host_source.h"
 #include "plan/plan.h"
 #include "plan/program.h"
 #include "plan/select.h"
@@ -41,8 +41,6 @@ static void  reset_signals(void);
 static void  open_standard_fds(void);
 static int   run_command(const struct options *options);
 static int   run(const struct options *options);
-static int   find_hosts(const struct options *options, struct hostlist *hosts,
-                        char **include, struct error *err);
 static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
 
@@ -161,26 +159,28 @@ static int run_command(const struct options *options)
 /* Each step needs the one before; the first that fails decides the exit status. */
 static int run(const struct options *options)
 {
-    struct hostlist  hosts = { 0 };
-    struct selection selection = { 0 };
-    struct program   program = { 0 };
-    struct plan      plan = { 0 };
-    struct error     err;
-    char            *include = NULL;
-    int              status = EXIT_DATA;
+    struct hostlist     hosts = { 0 };
+    struct select_rules rules;
+    struct selection    selection = { 0 };
+    struct program      program = { 0 };
+    struct plan         plan = { 0 };
+    struct error        err;
+    char               *include = NULL;
+    int                 status = EXIT_DATA;
 
-    if (find_hosts(options, &hosts, &include, &err) < 0)
+    if (host_source_find(options, environ, &hosts, &include, &err) < 0)
         goto failed;
+    rules = (struct select_rules){
+        .include = include != NULL ? include : options->include,
+        .exclude = options->exclude,
+        .num_nodes = options->num_nodes,
+        .num_gpus = options->num_gpus,
+        .num_ranks = options->num_ranks,
+    };
+    if ((status = gpu_slots_find(options, &hosts, &rules, environ)) != 0)
+        goto out;
     status = EXIT_USAGE;
-    if (select_slots(&hosts,
-                     &(struct select_rules){
-                         .include = include != NULL ? include : options->include,
-                         .exclude = options->exclude,
-                         .num_nodes = options->num_nodes,
-                         .num_gpus = options->num_gpus,
-                         .num_ranks = options->num_ranks,
-                     },
-                     &selection, &err) < 0)
+    if (select_slots(&hosts, &rules, &selection, &err) < 0)
         goto failed;
     if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
         goto failed;
@@ -193,6 +193,8 @@ static int run(const struct options *options)
         status = detach_run(options, &plan);
     else
         status = launch_run(options, &plan, job_of(options->command), NULL);
+    if (status == EXIT_UNREACHABLE && options->hosts_guessed)
+        log_error("-H %s: there is no such file, so it was taken for a host", options->hosts);
     goto out;
 failed:
     log_error("%s", err.text);
@@ -203,22 +205,6 @@ out:
     hostlist_clear(&hosts);
     free(include);
     return status;
-}
-
-static int find_hosts(const struct options *options, struct hostlist *hosts, char **include,
-                      struct error *err)
-{
-    if (options->hosts != NULL)
-        return hostlist_from_argument(options->hosts, 1, hosts, err);
-    if (strcmp(options->hostfile, "-") == 0 || access(options->hostfile, F_OK) == 0)
-        return hostfile_read(options->hostfile, hosts, err);
-    if (options->hostfile_given && strpbrk(options->hostfile, ":,") != NULL)
-        return err_set(err, "hostfile %s: %s; use -H or --hosts for a list of hosts",
-                       options->hostfile, strerror(errno));
-    if (options->hostfile_given)
-        return err_set(err, "hostfile %s: %s", options->hostfile, strerror(errno));
-    log_info("no hostfile (%s): running on this machine alone", options->hostfile);
-    return local_hosts(options, environ, hosts, include, err);
 }
 
 static const struct node_job *job_of(enum command command)

@@ -1,5 +1,6 @@
 /* clean.c - `muster clean`: what earlier runs have left on all nodes, in one table
  *
+ *     NODE STATE    WHAT     PID   USER AGE  RUN                  COMMAND
  *     te1  left     process  4711  me   3 h  20261120-073000-a1b2  python3 train.py
  *     te1  removed  file     -     me   -    -                     /dev/shm/nccl-x (64 MiB)
  *     te1  removed  group    -     -    -    -                     /sys/fs/cgroup/muster-712
@@ -129,14 +130,18 @@ static bool clean_take(struct run *run, struct node *node, const struct frame *f
 
 static int clean_report(const struct run *run, int status)
 {
+    static const char *const heads[COLUMNS] = { "NODE", "STATE", "WHAT", "PID",
+                                                "USER", "AGE",   "RUN",  "COMMAND" };
     struct table table = { .columns = COLUMNS };
     const char  *json = run->options->json;
     size_t       n;
 
+    table_head(&table, heads);
     for (n = 0; n < run->plan->nodes; n++)
         list_node(run, n, &table);
     if (json == NULL || strcmp(json, "-") != 0) {
-        table_print(&table, stdout);
+        if (table.rows > 1)
+            table_print(&table, stdout);
         print_more(run, stdout);
         print_clean(run, stdout);
     }
@@ -216,7 +221,7 @@ static void list_node(const struct run *run, size_t node, struct table *table)
 {
     const json_t *left = found_on(run, node), *processes = json_object_get(left, "processes"),
                  *item;
-    const char   *host = run->plan->node[node].host;
+    const char   *host = plan_label(&run->plan->node[node]);
     char         *name;
     size_t        i;
 

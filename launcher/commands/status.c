@@ -1,8 +1,8 @@
 /* status.c - muster status: all runs of the history, or each rank of one
  *
- *     RUN                   SINCE                STATE    NODES  RANKS  COMMAND
- *     20261120-103000-c3d4  2026-11-20 10:30:00  running  2      16     python3 train.py
- *     20261120-073000-a1b2  2026-11-20 07:30:00  ended 1  2      16     python3 train.py
+ *     RUN                   SINCE             STATE    NODES  RANKS  COMMAND
+ *     20261120-103000-c3d4  2026-11-20 10:30  running  2      16     python3 train.py
+ *     20261120-073000-a1b2  2026-11-20 07:30  ended 1  2      16     python3 train.py
  *
  *     RANK  NODE  PID   STATE    SILENT
  *     0     te1   4711  running  2 s
@@ -20,6 +20,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "commands/table.h"
+#include "domain.h"
 #include "exit_code.h"
 #include "history/history.h"
 #include "history/run_dir.h"
@@ -37,7 +38,6 @@ static json_t *command_of(const struct past_run *run);
 static void    print_run(const json_t *run, FILE *out);
 static char   *since_of(const json_t *run);
 static void    print_ranks(const json_t *ranks, FILE *out);
-static void    add_heads(struct table *table, const char *const *heads);
 static char   *text_of(const json_t *object, const char *key);
 static char   *silent_words(const json_t *rank);
 
@@ -143,7 +143,7 @@ void status_print_runs(const struct history *list, FILE *out)
         fprintf(out, "there are no runs in %s\n", list->dir);
         return;
     }
-    add_heads(&table, heads);
+    table_head(&table, heads);
     for (i = 0; i < list->count; i++) {
         json_t *run = json_of_run(&list->run[i]);
         char  **row = table_add(&table);
@@ -232,8 +232,8 @@ static void print_run(const json_t *run, FILE *out)
     char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
 
     fprintf(out, "%s: %s, since %s\n", id, state, since);
-    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s, command: %s\n\n", nodes, ranks, pid,
-            host, command);
+    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s\ncommand: %s\n\n", nodes, ranks,
+            pid, host, command);
     print_ranks(json_object_get(run, "ranks"), out);
     free(id);
     free(state);
@@ -252,7 +252,7 @@ static char *since_of(const json_t *run)
     char      text[32];
 
     if (start == 0 || localtime_r(&start, &local) == NULL ||
-        strftime(text, sizeof text, "%F %T", &local) == 0)
+        strftime(text, sizeof text, "%F %H:%M", &local) == 0)
         return xstrdup("-");
     return xstrdup(text);
 }
@@ -261,30 +261,30 @@ static void print_ranks(const json_t *ranks, FILE *out)
 {
     static const char *const heads[] = { "RANK", "NODE", "PID", "STATE", "SILENT" };
     struct table             table = { .columns = 5 };
+    struct strlist           names = { 0 };
     const json_t            *rank;
-    size_t                   i;
+    const char              *name;
+    size_t                   i, domain;
 
-    add_heads(&table, heads);
+    json_array_foreach(ranks, i, rank)
+        if ((name = json_string_value(json_object_get(rank, "node"))) != NULL)
+            strlist_add(&names, name);
+    domain = domain_shared(&names);
+    strlist_clear(&names);
+    table_head(&table, heads);
     json_array_foreach(ranks, i, rank) {
         char **row = table_add(&table);
 
         row[0] = xasprintf("%lld", (long long)json_integer_value(json_object_get(rank, "rank")));
         row[1] = text_of(rank, "node");
+        if (strlen(row[1]) > domain)
+            row[1][strlen(row[1]) - domain] = '\0';
         row[2] = text_of(rank, "pid");
         row[3] = text_of(rank, "state");
         row[4] = silent_words(rank);
     }
     table_print(&table, out);
     table_clear(&table);
-}
-
-static void add_heads(struct table *table, const char *const *heads)
-{
-    char **row = table_add(table);
-    int    i;
-
-    for (i = 0; i < table->columns; i++)
-        row[i] = xstrdup(heads[i]);
 }
 
 static char *text_of(const json_t *object, const char *key)

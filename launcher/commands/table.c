@@ -7,14 +7,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define BLANKS          2    /* blanks between two columns */
-#define WIDTH_MAX    40   /* a longer text does not make its column wider */
-#define CELL_COLUMNS 300  /* shown of a text; the name of a file is shorter */
-#define CELL_BYTES   2048 /* looked at for that, with colours */
+#define BLANKS           2    /* between two columns */
+#define WIDTH_MAX        40   /* a longer text does not make its column wider */
+#define CELL_COLUMNS     300  /* shown of a text; the name of a file is shorter */
+#define CELL_BYTES       2048 /* looked at for that, with colours */
+#define TERMINAL_COLUMNS 80   /* of a terminal that does not tell */
+#define LAST_LEAST       8    /* columns that the last text has, whatever the terminal */
+
+static size_t columns_of(FILE *out);
+static void   fit(const struct table *table, size_t room, size_t width[TABLE_COLUMNS]);
+static void   print_cell(const char *text, size_t width, size_t room, FILE *out);
 
 char **table_add(struct table *table)
 {
@@ -23,21 +31,76 @@ char **table_add(struct table *table)
     return table->row[table->rows++];
 }
 
-void table_print(const struct table *table, FILE *out)
+void table_head(struct table *table, const char *const *heads)
 {
-    int    width[TABLE_COLUMNS] = { 0 };
-    size_t i;
+    char **row = table_add(table);
     int    c;
 
-    for (i = 0; i < table->rows; i++)
-        for (c = 0; c < table->columns; c++)
-            if ((int)strnlen(table->row[i][c], WIDTH_MAX) > width[c])
-                width[c] = (int)strnlen(table->row[i][c], WIDTH_MAX);
+    for (c = 0; c < table->columns; c++)
+        row[c] = xstrdup(heads[c]);
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+    size_t width[TABLE_COLUMNS], room = columns_of(out), i;
+    int    c;
+
+    fit(table, room, width);
     for (i = 0; i < table->rows; i++) {
         for (c = 0; c < table->columns - 1; c++)
-            fprintf(out, "%-*s", width[c] + BLANKS, table->row[i][c]);
-        fprintf(out, "%s\n", table->row[i][c]);
+            print_cell(table->row[i][c], width[c] + BLANKS, room > 0 ? width[c] : 0, out);
+        print_cell(table->row[i][c], 0, width[c], out);
+        fputc('\n', out);
     }
+}
+
+/* How wide each column is; of the last one, 0: as wide as it likes. The widest ones yield to it, if
+ * need be. */
+static void fit(const struct table *table, size_t room, size_t width[TABLE_COLUMNS])
+{
+    size_t used = 0, i, length;
+    int    c, widest = 0, last = table->columns - 1;
+
+    memset(width, 0, TABLE_COLUMNS * sizeof *width);
+    for (c = 0; c < last; c++) {
+        for (i = 0; i < table->rows; i++) {
+            length = strnlen(table->row[i][c], WIDTH_MAX);
+            width[c] = length > width[c] ? length : width[c];
+        }
+        widest = width[c] > width[widest] ? c : widest;
+        used += width[c] + BLANKS;
+    }
+    while (room > 0 && used + LAST_LEAST > room && width[widest] > LAST_LEAST) {
+        width[widest]--;
+        used--;
+        for (c = 0; c < last; c++)
+            widest = width[c] > width[widest] ? c : widest;
+    }
+    width[last] = room > used ? room - used : room > 0 ? LAST_LEAST : 0;
+}
+
+/* Of a terminal; 0: a file has room for all. */
+static size_t columns_of(FILE *out)
+{
+    struct winsize size;
+    int            fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO; /* of a text in memory */
+
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TERMINAL_COLUMNS;
+}
+
+/* width: at least; room: at most, unless 0. */
+static void print_cell(const char *text, size_t width, size_t room, FILE *out)
+{
+    struct buffer cut = { 0 };
+
+    sanitize_add(&cut, text, strlen(text), room > 0 ? room : SANITIZE_ALL);
+    while (cut.size > 0 && cut.bytes[cut.size - 1] == ' ')
+        cut.size--;
+    buffer_add(&cut, "", 1);
+    fprintf(out, "%-*s", (int)width, cut.bytes);
+    buffer_clear(&cut);
 }
 
 void table_clear(struct table *table)

@@ -17,6 +17,8 @@ struct table {
 
 /* A new last row, to be filled with texts that are safe to print; the table frees them. */
 char **table_add(struct table *table);
+void   table_head(struct table *table, const char *const *heads);
+/* If out is a terminal, texts are cut to its width. */
 void   table_print(const struct table *table, FILE *out);
 void   table_clear(struct table *table);
 

@@ -72,7 +72,9 @@ static void give_up(struct node *node, double silent_s)
     char why[64];
 
     snprintf(why, sizeof why, "nothing heard for %.0f s", silent_s);
-    node_lose(node, "running", "is the network or the machine down?", why);
+    node_lose(node, node->state < NODE_RUNNING ? node_state_name(node) : "running",
+              node->state < NODE_RUNNING ? "is the node overloaded, or the network down?"
+                                         : "is the network or the machine down?", why);
 }
 
 static void suspect(struct node *node, double silent_s, bool is_silent)

@@ -32,6 +32,7 @@ static const char *const state_names[] = {
 static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void fail_with(struct node *node, const struct conn_failure *why);
 static void conn_input(struct evbuffer *in, void *arg);
+static const char *stage_of(const struct node *node);
 static bool can_be_asked(const struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
@@ -207,6 +208,8 @@ static void conn_closed(const struct conn_failure *why, void *arg)
 
     if (why != NULL)
         failure = *why; /* it is freed with the connection */
+    if (strcmp(failure.stage, "running") == 0)
+        failure.stage = stage_of(node);
     conn_free(node->conn);
     node->conn = NULL;
     if (node->state == NODE_DONE) {
@@ -274,10 +277,17 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
 {
     node->lost_agent = can_be_asked(node);
     if (reconnect_is_cut(node->reconnect))
-        node_fail(node, "running", EXIT_LOST, NULL, "%s; reconnecting: %s",
+        node_fail(node, stage_of(node), EXIT_LOST, NULL, "%s; reconnecting: %s",
                   reconnect_cut_why(node->reconnect), reconnect_why(node->reconnect));
     else
         node_fail(node, stage, EXIT_LOST, hint, "%s", why);
+}
+
+/* A connection does not know what its agent is doing. */
+static const char *stage_of(const struct node *node)
+{
+    return node->state > NODE_CONNECTING && node->state < NODE_RUNNING ? state_names[node->state]
+                                                                       : "running";
 }
 
 /* Can another agent look for what this one has left? Not if a connection was tried just now and

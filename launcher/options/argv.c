@@ -5,155 +5,326 @@
 
 #include "options/argv.h"
 
-#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "options/option_value.h"
 #include "options/other_launchers.h"
 #include "xalloc.h"
 
-static int          read_letters(struct settings *settings, char ***words,
-                                 struct error *err);
-static int          read_long(struct settings *settings, char ***words, size_t skip,
-                              struct error *err);
-static int          unknown_letter(const char *word, const char *at, struct error *err);
-static const char  *next_value(const struct option_row *row, const char *typed,
-                               char ***words, struct error *err);
-static bool         is_negative_number(const char *word);
-static void         settings_add(struct settings *settings, const struct option_row *row,
-                                 const char *value, bool by_letter);
-static int          words_take(struct options *options, char **words, bool was_eaten,
-                               struct error *err);
-static int          read_topic(struct options *options, char **words, struct error *err);
-static bool         is_command(const char *word, enum command *command);
+/* What a word of the command line means: an option of ours, perhaps by the name that another
+ * launcher has for it. */
+struct meaning {
+    const struct option_row *row;
+    option_setter           *set;
+    const char              *value; /* not NULL: what another launcher's flag stands for */
+};
 
-int argv_read(int argc, char **argv, struct options *options, struct settings *settings,
-              struct error *err)
+struct reader {
+    char           **words; /* the word that is being read, and all after it */
+    enum command     command;
+    struct settings *settings;
+    bool             is_lost; /* cannot tell whether the next word is a value or the script */
+};
+
+static void  read_letters(struct reader *reader);
+static void  read_long(struct reader *reader, size_t skip);
+static bool  mean_letter(const struct reader *reader, const char *at, struct meaning *meaning);
+static bool  mean_name(const struct reader *reader, const char *name, size_t length,
+                       struct meaning *meaning, struct error *err);
+static bool  mean_other(const struct other_option *other, struct meaning *meaning);
+static const struct other_option *other_of(const struct reader *reader, const char *name,
+                                           size_t length);
+static void  unknown_letter(struct reader *reader, const char *word, const char *at);
+static void  unknown(struct reader *reader, const struct other_option *other, bool has_value,
+                     const char *text);
+static void  add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,
+                         const char *value);
+static bool  is_of_command(struct reader *reader, const struct option_row *row,
+                           const char *typed);
+static void  list_commands(unsigned commands, char *text, size_t size);
+static const char *next_value(struct reader *reader, const struct option_row *row,
+                              const char *typed);
+static bool  is_value(const char *word);
+static void  complain(struct reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int   words_take(struct options *options, char **words, bool was_eaten,
+                        struct error *err);
+static int   read_topic(struct options *options, char **words, struct error *err);
+static bool  is_command(const char *word, enum command *command);
+
+void argv_read(int argc, char **argv, struct options *options, struct settings *settings)
 {
-    char **words = argv + (argc > 0);
-    bool   was_eaten = false;
-    int    rc;
+    struct reader reader = { .words = argv + (argc > 0), .settings = settings };
+    struct error  why;
+    bool          was_eaten = false;
 
     options->command = COMMAND_RUN;
     options->topic = COMMAND_HELP;
-    if (is_command(*words, &options->command)) {
+    if (is_command(*reader.words, &options->command)) {
         options->topic = options->command;
-        words++;
+        reader.words++;
     }
+    reader.command = options->command;
 
-    for (; *words != NULL && !was_eaten; words++) {
-        if ((*words)[0] != '-' || (*words)[1] == '\0') {
+    for (; *reader.words != NULL && !was_eaten; reader.words++) {
+        const char *word = *reader.words;
+
+        if (word[0] != '-' || word[1] == '\0') {
             if (options->command != COMMAND_BCAST)
                 break;
-            strlist_add(&options->args, *words); /* options may follow paths, as with cp */
+            strlist_add(&options->args, word); /* options may follow paths, as with cp */
             continue;
         }
-        was_eaten = strcmp(*words, "--") == 0;
+        was_eaten = strcmp(word, "--") == 0;
         if (was_eaten)
             continue;
-        rc = (*words)[1] == '-' ? read_long(settings, &words, 2, err)
-                                : read_letters(settings, &words, err);
-        if (rc < 0 && options->command == COMMAND_CHECK)
-            return err_set(err, "%s; put options of muster-train check after '--'", err->text);
-        if (rc < 0)
-            return -1;
+        if (word[1] == '-')
+            read_long(&reader, 2);
+        else
+            read_letters(&reader);
+        if (reader.is_lost)
+            return;
     }
-    return words_take(options, words, was_eaten, err);
+    if (settings->wrong.count == 0 && words_take(options, reader.words, was_eaten, &why) < 0)
+        strlist_add(&settings->wrong, why.text);
 }
 
-/* "-x", "-xy" of flags, "-xvalue", "-x=value", "-x value". */
-static int read_letters(struct settings *settings, char ***words, struct error *err)
+void settings_clear(struct settings *settings)
 {
-    const char              *word = **words, *at, *value;
+    free(settings->item);
+    strlist_clear(&settings->wrong);
+    *settings = (struct settings){ 0 };
+}
+
+/* "-x", "-xy" of flags, "-xvalue", "-x=value", "-x value"; and "-np", "-hostfile", as mpirun has
+ * them. */
+static void read_letters(struct reader *reader)
+{
+    const char              *word = *reader->words, *at, *value;
     size_t                   length = strcspn(word + 1, "=");
     const struct option_row *row = option_by_name(word + 1, length);
+    struct meaning           meaning;
     char                     typed[3] = "-";
 
-    if (row != NULL && strcmp(row->name, "np") == 0)
-        return read_long(settings, words, 1, err);
-    if (row != NULL && length > 1)
-        return err_set(err, "unknown option %s (did you mean -%s?)", word, word);
-    if (length > 1 && other_launchers_hint(word + 1, length) != NULL) /* -map-by */
-        return err_set(err, "unknown option %s: it is %s", word,
-                       other_launchers_hint(word + 1, length));
+    if ((row != NULL && strcmp(row->name, "np") == 0) ||
+        (length > 1 && other_launchers_find(word + 1, length, reader->command) != NULL)) {
+        read_long(reader, 1);
+        return;
+    }
+    if (row != NULL && length > 1) {
+        complain(reader, "unknown option %s (did you mean -%s?)", word, word);
+        reader->is_lost = row->arg != NULL && word[1 + length] != '=';
+        return;
+    }
     for (at = word + 1; *at != '\0'; at++) {
-        row = option_by_letter(*at);
-        if (row == NULL)
-            return unknown_letter(word, at, err);
-        if (row->arg != NULL)
+        typed[1] = *at;
+        if (!mean_letter(reader, at, &meaning)) {
+            unknown_letter(reader, word, at);
+            return;
+        }
+        if (meaning.row->arg != NULL && meaning.value == NULL)
             break;
-        settings_add(settings, row, NULL, true);
+        add_setting(reader, &meaning, typed, meaning.value);
     }
     if (*at == '\0')
-        return 0;
-    typed[1] = *at;
+        return;
     value = at[1] == '=' ? at + 2 : at + 1;
-    if (at[1] == '\0' && (value = next_value(row, typed, words, err)) == NULL)
-        return -1;
-    settings_add(settings, row, value, true);
-    return 0;
+    if (at[1] == '\0' && (value = next_value(reader, meaning.row, typed)) == NULL)
+        return;
+    add_setting(reader, &meaning, typed, value);
 }
 
-/* "--name", "--name=value", "--name value"; also -np, as other launchers call it. skip: the
- * number of dashes. */
-static int read_long(struct settings *settings, char ***words, size_t skip, struct error *err)
+/* "--name", "--name=value", "--name value"; with one dash as well, as skip says. */
+static void read_long(struct reader *reader, size_t skip)
 {
-    const char              *name = **words + skip;
-    size_t                   length = strcspn(name, "=");
-    const struct option_row *row = option_find(name, length, err);
-    const char              *value = name[length] == '=' ? name + length + 1 : NULL;
-    char                     typed[64];
+    const char    *name = *reader->words + skip;
+    size_t         length = strcspn(name, "=");
+    const char    *value = name[length] == '=' ? name + length + 1 : NULL;
+    char           typed[sizeof ((struct setting *)NULL)->typed];
+    struct meaning meaning;
+    struct error   why;
+
+    if (!mean_name(reader, name, length, &meaning, &why)) {
+        if (other_of(reader, name, length) != NULL)
+            err_set(&why, "unknown option %.*s: it is %s", (int)(skip + length), *reader->words,
+                    other_of(reader, name, length)->instead);
+        unknown(reader, other_of(reader, name, length), value != NULL, why.text);
+        return;
+    }
+    if (other_of(reader, name, length) != NULL)
+        snprintf(typed, sizeof typed, "%.*s", (int)(skip + length), *reader->words);
+    else
+        snprintf(typed, sizeof typed, "--%s", meaning.row->name);
+    if (value == NULL && meaning.value != NULL)
+        value = meaning.value;
+    if (value == NULL && meaning.row->arg != NULL &&
+        (value = next_value(reader, meaning.row, typed)) == NULL)
+        return;
+    add_setting(reader, &meaning, typed, value);
+}
+
+static bool mean_letter(const struct reader *reader, const char *at, struct meaning *meaning)
+{
+    const struct option_row *row = option_by_letter(*at);
 
     if (row == NULL)
-        return -1;
-    snprintf(typed, sizeof typed, "--%s", row->name);
-    if (value == NULL && row->arg != NULL && (value = next_value(row, typed, words, err)) == NULL)
-        return -1;
-    settings_add(settings, row, value, false);
-    return 0;
+        return mean_other(other_launchers_find(at, 1, reader->command), meaning);
+    *meaning = (struct meaning){ .row = row,
+                                 .set = row->letter_set != NULL ? row->letter_set : row->set };
+    return true;
 }
 
-static int unknown_letter(const char *word, const char *at, struct error *err)
+/* Whole names come before prefixes, ours before others'. */
+static bool mean_name(const struct reader *reader, const char *name, size_t length,
+                      struct meaning *meaning, struct error *err)
 {
-    const char *instead = other_launchers_hint(at, 1);
+    const struct option_row   *row = option_by_name(name, length);
+    const struct other_option *other = other_of(reader, name, length);
 
-    if (instead != NULL)
-        return err_set(err, "unknown option -%c: it is %s", *at, instead);
-    return err_set(err, "unknown option -%c%s%s%s", *at, at > word + 1 ? " in '" : "",
-                   at > word + 1 ? word : "", at > word + 1 ? "'" : "");
+    if (row == NULL && other != NULL)
+        return mean_other(other, meaning);
+    if (row == NULL && (row = option_find(name, length, err)) == NULL)
+        return false;
+    *meaning = (struct meaning){ .row = row, .set = row->set };
+    return true;
+}
+
+static bool mean_other(const struct other_option *other, struct meaning *meaning)
+{
+    const struct option_row *row;
+
+    if (other == NULL || other->same == NULL)
+        return false;
+    row = option_by_name(other->same, strlen(other->same));
+    *meaning = (struct meaning){ .row = row, .value = other->value,
+                                 .set = other->set != NULL ? other->set : row->set };
+    return true;
+}
+
+/* A single letter after two dashes is a prefix, not an option of others. */
+static const struct other_option *other_of(const struct reader *reader, const char *name,
+                                           size_t length)
+{
+    return length > 1 ? other_launchers_find(name, length, reader->command) : NULL;
+}
+
+static void unknown_letter(struct reader *reader, const char *word, const char *at)
+{
+    const struct other_option *other = other_launchers_find(at, 1, reader->command);
+    struct error               why;
+
+    if (other != NULL)
+        err_set(&why, "unknown option -%c: it is %s", *at, other->instead);
+    else if (at > word + 1)
+        err_set(&why, "unknown option -%c in '%s'", *at, word);
+    else
+        err_set(&why, "unknown option -%c", *at);
+    unknown(reader, other, at[1] != '\0', why.text);
+}
+
+/* Say so, and skip the next word if it certainly belongs to it. */
+static void unknown(struct reader *reader, const struct other_option *other, bool has_value,
+                    const char *text)
+{
+    const char *next = reader->words[1];
+
+    complain(reader, "%s", text);
+    if (has_value || next == NULL || (next[0] == '-' && !is_value(next)))
+        return;
+    if (other != NULL && other->has_arg)
+        reader->words++;
+    else if (other == NULL)
+        reader->is_lost = true;
+}
+
+static void add_setting(struct reader *reader, const struct meaning *meaning, const char *typed,
+                        const char *value)
+{
+    struct settings *settings = reader->settings;
+    struct setting   setting = { .row = meaning->row, .set = meaning->set, .value = value };
+
+    if (!is_of_command(reader, meaning->row, typed))
+        return;
+    snprintf(setting.typed, sizeof setting.typed, "%s", typed);
+    settings->item = xreallocarray(settings->item, settings->count + 1, sizeof *settings->item);
+    settings->item[settings->count++] = setting;
+}
+
+/* Does the subcommand take row, and does muster? */
+static bool is_of_command(struct reader *reader, const struct option_row *row, const char *typed)
+{
+    char others[128];
+
+    if (row->flags & OPTION_REFUSED) {
+        complain(reader, "%s: is refused: %s", typed, row->help);
+        return false;
+    }
+    if (row->commands & 1u << reader->command || row->set == set_nothing)
+        return true;
+    list_commands(row->commands, others, sizeof others);
+    complain(reader, "%s: not an option of muster %s, only of %s", typed,
+             command_names[reader->command], others);
+    return false;
+}
+
+/* "run, exec" into text. */
+static void list_commands(unsigned commands, char *text, size_t size)
+{
+    size_t used = 0;
+    int    command;
+
+    for (command = 0; command < COMMANDS && used < size; command++)
+        if (commands & 1u << command)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                     command_names[command]);
 }
 
 /* The next word, as the value of an option that has none attached. It must not look like an
  * option, or a forgotten value would swallow one. */
-static const char *next_value(const struct option_row *row, const char *typed, char ***words,
-                              struct error *err)
+static const char *next_value(struct reader *reader, const struct option_row *row,
+                              const char *typed)
 {
-    const char *next = (*words)[1];
+    const char *next = reader->words[1];
 
     if (next == NULL) {
-        err_set(err, "%s needs a value: %s", typed, row->arg);
+        complain(reader, "%s needs a value: %s", typed, row->arg);
         return NULL;
     }
-    if (next[0] == '-' && next[1] != '\0' &&
-        !((row->flags & OPTION_NUMBER) && is_negative_number(next))) {
-        err_set(err, "%s needs a value, but '%.100s' looks like an option; "
-                "if it is the value, write %s=%.100s", typed, next, typed, next);
+    if (next[0] == '-' && next[1] != '\0' && !is_value(next)) {
+        complain(reader, "%s needs a value, but '%.100s' looks like an option; if it is the value, "
+                 "write %s=%.100s", typed, next, typed, next);
+        reader->is_lost = true;
         return NULL;
     }
-    ++*words;
+    reader->words++;
     return next;
 }
 
-static bool is_negative_number(const char *word)
+/* As argparse: of the words that begin with '-', a negative number and what contains a blank are
+ * values. */
+static bool is_value(const char *word)
 {
-    return word[0] == '-' && isdigit((unsigned char)word[1]);
+    size_t whole = strspn(word + 1, "0123456789");
+    size_t part = word[1 + whole] == '.' ? strspn(word + 2 + whole, "0123456789") : 0;
+
+    if (strchr(word, ' ') != NULL)
+        return true;
+    return part > 0 ? word[2 + whole + part] == '\0' : whole > 0 && word[1 + whole] == '\0';
 }
 
-static void settings_add(struct settings *settings, const struct option_row *row,
-                         const char *value, bool by_letter)
+static void complain(struct reader *reader, const char *format, ...)
 {
-    settings->item = xreallocarray(settings->item, settings->count + 1, sizeof *settings->item);
-    settings->item[settings->count++] =
-        (struct setting){ .row = row, .value = value, .by_letter = by_letter };
+    struct error text;
+    va_list      ap;
+
+    va_start(ap, format);
+    vsnprintf(text.text, sizeof text.text, format, ap);
+    va_end(ap);
+    strlist_addf(&reader->settings->wrong, "%s%s", text.text,
+                 reader->command == COMMAND_CHECK
+                     ? "; put options of muster-train check after '--'" : "");
 }
 
 /* The words after the options. One "--" is dropped: the one before the script, else the one

@@ -3,28 +3,32 @@
  * Words become settings in the order in which they were typed; they are applied later, over
  * muster.conf and the environment. The rules are those of Python's argparse, as DeepSpeed uses
  * it: options end at the first word that is not an option, "--x=v" and "--x v" are the same,
- * and a unique prefix is enough.
+ * and a unique prefix is enough. What is wrong is collected, so that all of it can be said at
+ * once.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ARGV_H
 #define MUSTER_ARGV_H
 
 #include "options/option_table.h"
+#include "strlist.h"
 
 struct setting {
     const struct option_row *row;
-    const char              *value; /* borrowed from argv; NULL: none */
-    bool                     by_letter;
+    option_setter           *set;
+    const char              *value;     /* borrowed from argv; NULL: none */
+    char                     typed[48]; /* for messages: "--num_gpus", "-H" */
 };
 
 struct settings {
-    struct setting *item; /* free() */
+    struct setting *item;
     size_t          count;
+    struct strlist  wrong; /* one message each */
 };
 
-/* Fill settings, and of options the command, the script and its arguments. -1
- * with what is wrong. argv ends with NULL. */
-int argv_read(int argc, char **argv, struct options *options, struct settings *settings,
-              struct error *err);
+/* Fill settings, and of options the command, the script and its arguments. argv ends with NULL.
+ * settings_clear() when done. */
+void argv_read(int argc, char **argv, struct options *options, struct settings *settings);
+void settings_clear(struct settings *settings);
 
 #endif

@@ -6,14 +6,15 @@
 #include "options/option_table.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "options/nearby.h"
 #include "options/option_value.h"
 #include "options/other_launchers.h"
 
-#define FANOUT_MAX      4096
-#define NAME_LENGTH_MAX 40 /* longer words are not searched for a suggestion */
+#define FANOUT_MAX 4096
 
 static const char *const label_words[] = { "default", "host", "rank", "none", NULL };
 static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
@@ -26,7 +27,6 @@ static const char *const local_rank_words[] = { "modulo", "index", NULL };
 #define SECONDS(name, low, high) .set = set_seconds, FIELD(name), .min = low, .max = high
 #define RARE           .flags = OPTION_RARE
 #define DEEPSPEED      .flags = OPTION_DEEPSPEED
-#define DEEPSPEED_INT  .flags = OPTION_DEEPSPEED | OPTION_NUMBER
 #define DEEPSPEED_RARE .flags = OPTION_DEEPSPEED | OPTION_RARE
 #define NO             .set = set_refused, .flags = OPTION_DEEPSPEED | OPTION_REFUSED, \
                        .commands = FOR_ANY
@@ -39,7 +39,7 @@ const struct option_row option_table[] = {
     { .name = "to", .arg = "DIR", TEXT(to), .commands = FOR_BCAST, .flags = OPTION_ARGV_ONLY,
       .help = "copy into DIR on each node" },
     { .name = "tail", .arg = "N", .initial = "-1", INTEGER(tail, -1, INT_MAX),
-      .commands = FOR_ATTACH, .flags = OPTION_ARGV_ONLY | OPTION_NUMBER,
+      .commands = FOR_ATTACH, .flags = OPTION_ARGV_ONLY,
       .help = "begin with the last N lines" },
 
     { .group = "Hosts and slots", .name = "hostfile", .letter = 'H', .arg = "FILE",
@@ -52,32 +52,33 @@ const struct option_row option_table[] = {
     { .name = "exclude", .letter = 'e', .arg = "FILTER", TEXT(exclude), .commands = FOR_NODES,
       DEEPSPEED, .help = "all but these hosts and slots" },
     { .name = "num_nodes", .arg = "N", .initial = "-1", INTEGER(num_nodes, -1, OPTION_NUMBER_MAX),
-      .commands = FOR_NODES, DEEPSPEED_INT, .help = "only the first N hosts" },
+      .commands = FOR_NODES, DEEPSPEED, .help = "only the first N hosts" },
     { .name = "num_gpus", .arg = "N", .initial = "-1", INTEGER(num_gpus, -1, OPTION_NUMBER_MAX),
-      .commands = FOR_WORLD, DEEPSPEED_INT,
+      .commands = FOR_WORLD, DEEPSPEED,
       .help = "slots 0 to N-1 per host (or --num_accelerators)" },
     { .name = "num_accelerators", .arg = "N", INTEGER(num_gpus, -1, OPTION_NUMBER_MAX),
-      .commands = FOR_WORLD, DEEPSPEED_INT },
+      .commands = FOR_WORLD, DEEPSPEED },
     { .name = "np", .arg = "N", INTEGER(num_ranks, 1, OPTION_NUMBER_MAX), .commands = FOR_WORLD,
-      .flags = OPTION_NUMBER, .help = "start N ranks, on the first N slots (or -np N)" },
+      .help = "start N ranks, on the first N slots (or -np N)" },
     { .name = "no_ssh", FLAG(no_ssh), .commands = FOR_WORLD, DEEPSPEED_RARE,
       .help = "start only the ranks of --node_rank, here" },
     { .name = "node_rank", .arg = "N", .initial = "-1", INTEGER(node_rank, -1, OPTION_NUMBER_MAX),
-      .commands = FOR_WORLD, .flags = OPTION_DEEPSPEED | OPTION_NUMBER | OPTION_RARE,
+      .commands = FOR_WORLD, DEEPSPEED_RARE,
       .help = "number of this machine, with --no_ssh" },
 
     { .group = "Connections", .name = "force_multi", FLAG(force_multi), .commands = FOR_NODES,
       DEEPSPEED_RARE, .help = "use SSH even for this machine" },
     { .name = "ssh_port", .arg = "PORT", INTEGER(ssh_port, 1, 65535), .commands = FOR_NODES,
-      .flags = OPTION_DEEPSPEED | OPTION_NUMBER | OPTION_RARE,
-      .help = "SSH port, instead of the one in ssh_config" },
+      DEEPSPEED_RARE, .help = "SSH port, instead of the one in ssh_config" },
+    { .name = "ssh_user", .arg = "NAME", TEXT(ssh_user), .commands = FOR_NODES, RARE,
+      .help = "login, instead of the one in ssh_config" },
     { .name = "ssh-config", .arg = "FILE", TEXT(ssh_config), .commands = FOR_NODES, RARE,
       .help = "read FILE instead of ~/.ssh/config" },
     { .name = "connect-timeout", .arg = "TIME", .initial = "10",
       SECONDS(connect_timeout_s, 0.1, 3600), .commands = FOR_NODES, RARE,
       .help = "limit for each step of a connection" },
     { .name = "fanout", .arg = "N", .initial = "64", INTEGER(fanout, 1, FANOUT_MAX),
-      .commands = FOR_NODES, .flags = OPTION_NUMBER | OPTION_RARE,
+      .commands = FOR_NODES, RARE,
       .help = "maximum concurrent SSH handshakes" },
     { .name = "transport", .arg = "KIND", .initial = "auto", .set = set_word,
       FIELD(transport), .words = transport_words, .commands = FOR_NODES, RARE,
@@ -116,7 +117,7 @@ const struct option_row option_table[] = {
       .set = set_master_addr, FIELD(master_addr), .commands = FOR_WORLD, DEEPSPEED,
       .help = "address of node 0 that the ranks connect to" },
     { .name = "master_port", .arg = "PORT", INTEGER(master_port, 0, 65535),
-      .commands = FOR_WORLD, DEEPSPEED_INT, .help = "its port, instead of 29500 or a free one" },
+      .commands = FOR_WORLD, DEEPSPEED, .help = "its port, instead of 29500 or a free one" },
     { .name = "one-gpu-per-rank", FLAG(one_gpu_per_rank), .commands = FOR_WORLD,
       .help = "CUDA_VISIBLE_DEVICES has only the rank's own GPU" },
     { .name = "bind_cores_to_rank", FLAG(bind_cores), .commands = FOR_WORLD, DEEPSPEED_RARE,
@@ -204,7 +205,6 @@ static const struct option_row *find_prefix(const char *name, size_t length,
                                             unsigned flags);
 static void   list_candidates(const char *name, size_t length, char *text, size_t size);
 static bool   has_prefix(const char *name, const char *prefix, size_t length);
-static size_t edit_distance(const char *name, size_t length, const char *known);
 static char   fold_char(char c);
 
 const struct option_row *option_by_name(const char *name, size_t length)
@@ -293,20 +293,23 @@ const struct option_row *option_by_letter(char letter)
 
 void option_suggest(const char *name, size_t length, char *text, size_t size)
 {
-    const char *nearest = NULL, *instead = other_launchers_hint(name, length);
-    size_t      i, distance, least = length / 3 + 2;
+    const struct other_option *other = other_launchers_find(name, length, COMMANDS);
+    const char                *nearest = NULL;
+    size_t                     i, distance, least = SIZE_MAX;
 
     text[0] = '\0';
-    if (instead != NULL) {
-        snprintf(text, size, ": it is %s", instead);
+    if (other != NULL && other->same != NULL) {
+        snprintf(text, size, ": write %s", other->same);
         return;
     }
-    if (length > NAME_LENGTH_MAX)
+    if (other != NULL) {
+        snprintf(text, size, ": it is %s", other->instead);
         return;
+    }
     for (i = 0; i < option_rows; i++) {
         if (option_table[i].flags & OPTION_HIDDEN)
             continue;
-        distance = edit_distance(name, length, option_table[i].name);
+        distance = nearby(name, length, option_table[i].name);
         if (distance < least) {
             least = distance;
             nearest = option_table[i].name;
@@ -314,29 +317,6 @@ void option_suggest(const char *name, size_t length, char *text, size_t size)
     }
     if (nearest != NULL)
         snprintf(text, size, " (did you mean --%s?)", nearest);
-}
-
-/* Levenshtein's distance of name to known, in one row of memory. */
-static size_t edit_distance(const char *name, size_t length, const char *known)
-{
-    size_t cost[NAME_LENGTH_MAX + 1], i, j, diagonal, best;
-
-    for (i = 0; i <= length; i++)
-        cost[i] = i;
-    for (j = 0; known[j] != '\0'; j++) {
-        diagonal = cost[0];
-        cost[0] = j + 1;
-        for (i = 0; i < length; i++) {
-            best = diagonal + (fold_char(name[i]) != fold_char(known[j]));
-            diagonal = cost[i + 1];
-            if (cost[i] + 1 < best)
-                best = cost[i] + 1;
-            if (diagonal + 1 < best)
-                best = diagonal + 1;
-            cost[i + 1] = best;
-        }
-    }
-    return cost[length];
 }
 
 static char fold_char(char c)

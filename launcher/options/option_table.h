@@ -15,10 +15,9 @@
 enum option_flags {
     OPTION_DEEPSPEED = 1, /* a prefix that was unique in DeepSpeed keeps its meaning */
     OPTION_ARGV_ONLY = 2, /* has no meaning in muster.conf or the environment */
-    OPTION_NUMBER = 4,    /* takes "-1" as a value without '=' */
-    OPTION_HIDDEN = 8,    /* not in --list-options, never meant by a prefix */
-    OPTION_REFUSED = 16,  /* an option of DeepSpeed that muster refuses; not in --help */
-    OPTION_RARE = 32,     /* a long --help gives only the name */
+    OPTION_HIDDEN = 4,    /* not in --list-options, never meant by a prefix */
+    OPTION_REFUSED = 8,   /* an option of DeepSpeed that muster refuses; not in --help */
+    OPTION_RARE = 16,     /* a long --help gives only the name */
 };
 
 /* Which subcommands take an option on the command line and have it in their --help. Settings
@@ -73,7 +72,7 @@ const struct option_row *option_find(const char *name, size_t length, struct err
 
 const struct option_row *option_by_letter(char letter);
 
-/* " (did you mean --hostfile?)", ": it is torchrun's; write --num_gpus=N" or "", into text. */
+/* " (did you mean --hostfile?)", ": it is torchrun's; leave it out" or "", into text. */
 void option_suggest(const char *name, size_t length, char *text, size_t size);
 
 #endif

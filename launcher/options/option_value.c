@@ -17,6 +17,7 @@
 
 static void *field_of(struct options *options, const struct option_row *row);
 static void  replace_text(char **text, const char *value);
+static bool  is_file_name(const char *value);
 static int   parse_flag(const char *value, bool *on, struct error *err);
 
 int set_flag(struct options *options, const struct option_row *row, const char *value,
@@ -123,7 +124,7 @@ int set_hosts(struct options *options, const struct option_row *row, const char 
     if (value[0] == '\0')
         return err_set(err, "is empty; it should be a list such as te1:4,te2:4");
     replace_text(&options->hosts, value);
-    options->hostfile_given = false;
+    options->hostfile_given = options->hosts_added = false;
     return 0;
 }
 
@@ -133,14 +134,103 @@ static void replace_text(char **text, const char *value)
     *text = value[0] != '\0' ? xstrdup(value) : NULL;
 }
 
-/* -H is a hostfile for deepspeed, and a list of hosts for horovodrun. */
+/* -H is a hostfile for deepspeed, and a list of hosts for horovodrun and mpirun. */
 int set_host_argument(struct options *options, const struct option_row *row,
                       const char *value, struct error *err)
 {
-    bool is_file = strchr(value, '/') != NULL || strcmp(value, "-") == 0 ||
-                   access(value, F_OK) == 0;
+    bool is_file = access(value, F_OK) == 0 || strcmp(value, "-") == 0 ||
+                   (strpbrk(value, "^[") == NULL &&
+                    (strchr(value, '/') != NULL || is_file_name(value)));
 
+    options->hosts_guessed = !is_file && strpbrk(value, ":,[@^") == NULL;
     return (is_file ? set_hostfile : set_hosts)(options, row, value, err);
+}
+
+/* What nobody calls a host, so that it is a file even if it does not exist. */
+static bool is_file_name(const char *value)
+{
+    static const char *const parts[] = { "hostfile", "machinefile", "hostlist" };
+    static const char *const ends[] = { "hosts", "nodes", ".txt", ".conf", ".cfg", ".list" };
+    size_t                   i, length = strlen(value);
+
+    if (strpbrk(value, ":,[") != NULL)
+        return false;
+    for (i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(value, parts[i]) != NULL)
+            return true;
+    for (i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (length >= strlen(ends[i]) && strcmp(value + length - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* pdsh's -w may be repeated. */
+int set_more_hosts(struct options *options, const struct option_row *row, const char *value,
+                   struct error *err)
+{
+    char *all = options->hosts_added ? xasprintf("%s,%s", options->hosts, value) : NULL;
+    int   rc = set_hosts(options, row, all != NULL ? all : value, err);
+
+    options->hosts_added = rc == 0;
+    free(all);
+    return rc;
+}
+
+/* pdsh's -x separates hosts by commas, --exclude by '@'. Commas in brackets are ranges. */
+int set_exclude_hosts(struct options *options, const struct option_row *row, const char *value,
+                      struct error *err)
+{
+    char *text = options->exclude != NULL ? xasprintf("%s,%s", options->exclude, value)
+                                          : xstrdup(value);
+    char *at;
+    bool  in_bracket = false;
+    int   rc;
+
+    for (at = text; *at != '\0'; at++) {
+        in_bracket = *at == '[' || (in_bracket && *at != ']');
+        if (*at == ',' && !in_bracket)
+            *at = '@';
+    }
+    rc = set_text(options, row, text, err);
+    free(text);
+    return rc;
+}
+
+/* torchrun's --nproc_per_node: "gpu" is what muster does without the option. */
+int set_ranks_per_node(struct options *options, const struct option_row *row, const char *value,
+                       struct error *err)
+{
+    if (strcmp(value, "gpu") == 0)
+        return set_integer(options, row, row->initial, err);
+    if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0)
+        return err_set(err, "'%s' depends on the machine; write a number, or leave it out to use "
+                            "all slots", value);
+    return set_integer(options, row, value, err);
+}
+
+/* torchrun's and srun's --nnodes: "2", or "2:2" for at least and at most. */
+int set_node_count(struct options *options, const struct option_row *row, const char *value,
+                   struct error *err)
+{
+    size_t length = strcspn(value, ":-");
+
+    if (length == 0 || value[length] == '\0')
+        return set_integer(options, row, value, err);
+    if (strlen(value) != 2 * length + 1 || strncmp(value, value + length + 1, length) != 0)
+        return err_set(err, "'%s' is a range, but the number of nodes of a run is fixed; write one "
+                            "number", value);
+    return set_integer(options, row, value + length + 1, err);
+}
+
+/* torchrun's --max_restarts. */
+int set_no_restarts(struct options *options, const struct option_row *row, const char *value,
+                    struct error *err)
+{
+    (void)options;
+    (void)row;
+    if (strcmp(value, "0") != 0)
+        return err_set(err, "'%s' is not 0: muster starts a run once; leave it out", value);
+    return 0;
 }
 
 int set_env(struct options *options, const struct option_row *row, const char *value,
@@ -188,7 +278,7 @@ int set_launcher(struct options *options, const struct option_row *row,
             return 0;
     if (strcasecmp(value, "slurm") == 0)
         return err_set(err, "'slurm' is refused: muster reaches the nodes over SSH; in an "
-                       "allocation give it the hosts that 'scontrol show hostnames' prints");
+                       "allocation leave --launcher and the hosts out, muster takes those of the job");
     return err_set(err, "'%s' is refused: muster starts the ranks itself over SSH, MPI programs "
                    "included; leave --launcher out", value);
 }

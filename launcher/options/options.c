@@ -29,9 +29,7 @@ const char *const command_names[COMMANDS] = {
 static int  options_asked(enum command command, const struct settings *settings);
 static int  settings_apply(struct options *options, const struct settings *settings,
                            struct error *err);
-static int  check_command(const struct option_row *row, enum command command,
-                          struct error *err);
-static void list_commands(unsigned commands, char *text, size_t size);
+static int  report_wrong(const struct strlist *wrong, struct error *err);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
                             struct error *err);
@@ -52,12 +50,15 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
 
     *options = (struct options){ 0 };
     *exit_code = EXIT_USAGE;
-    if (argv_read(argc, argv, options, &settings, err) < 0)
-        goto out;
+    argv_read(argc, argv, options, &settings);
     rc = options_asked(options->command, &settings);
-    if (rc != OPTIONS_RUN)
+    if (rc != OPTIONS_RUN && (rc != OPTIONS_MANUAL || settings.wrong.count == 0))
         goto out;
     rc = -1;
+    if (settings.wrong.count > 0) {
+        report_wrong(&settings.wrong, err);
+        goto out;
+    }
     defaults_set(options);
     if (conf_files_read(options, &settings, err) < 0) {
         *exit_code = EXIT_DATA;
@@ -72,7 +73,7 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
     rc = OPTIONS_RUN;
 out:
     strlist_clear(&notes);
-    free(settings.item);
+    settings_clear(&settings);
     return rc;
 }
 
@@ -83,6 +84,7 @@ void options_clear(struct options *options)
     free(options->include);
     free(options->exclude);
     free(options->ssh_config);
+    free(options->ssh_user);
     free(options->agent);
     free(options->python);
     free(options->cwd);
@@ -139,25 +141,28 @@ static int options_asked(enum command command, const struct settings *settings)
     return command == COMMAND_HELP ? OPTIONS_MANUAL : OPTIONS_RUN;
 }
 
+/* Print all but the last, which main prints as it prints any error. */
+static int report_wrong(const struct strlist *wrong, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < wrong->count; i++)
+        log_error("%s", wrong->item[i]);
+    return err_set(err, "%s", wrong->item[i]);
+}
+
 static int settings_apply(struct options *options, const struct settings *settings,
                           struct error *err)
 {
     const struct setting *setting;
-    option_setter        *set;
     struct error          why;
     size_t                i;
     bool                  from_file = false, from_list = false;
 
     for (i = 0; i < settings->count; i++) {
         setting = &settings->item[i];
-        set = setting->by_letter && setting->row->letter_set != NULL ? setting->row->letter_set
-                                                                     : setting->row->set;
-        if (check_command(setting->row, options->command, &why) < 0 ||
-            set(options, setting->row, setting->value, &why) < 0) {
-            if (setting->by_letter)
-                return err_set(err, "-%c: %s", setting->row->letter, why.text);
-            return err_set(err, "--%s: %s", setting->row->name, why.text);
-        }
+        if (setting->set(options, setting->row, setting->value, &why) < 0)
+            return err_set(err, "%s: %s", setting->typed, why.text);
         if (strcmp(setting->row->name, "hostfile") == 0 ||
             strcmp(setting->row->name, "hosts") == 0) {
             from_file = from_file || options->hosts == NULL;
@@ -167,31 +172,6 @@ static int settings_apply(struct options *options, const struct settings *settin
     if (from_file && from_list)
         return err_set(err, "hosts are given twice, by a hostfile and by a list; use only one");
     return 0;
-}
-
-/* -1 with the reason if the command line of command does not take row. */
-static int check_command(const struct option_row *row, enum command command, struct error *err)
-{
-    char others[128];
-
-    if (row->commands & 1u << command)
-        return 0;
-    list_commands(row->commands, others, sizeof others);
-    return err_set(err, "not an option of muster %s, only of %s%s", command_names[command], others,
-                   command == COMMAND_CHECK
-                       ? "; put options of muster-train check after '--'" : "");
-}
-
-/* "run, exec" into text. */
-static void list_commands(unsigned commands, char *text, size_t size)
-{
-    size_t used = 0;
-    int    command;
-
-    for (command = 0; command < COMMANDS && used < size; command++)
-        if (commands & 1u << command)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "",
-                                     command_names[command]);
 }
 
 /* What argv overrides: defaults, files, environment */

@@ -59,6 +59,8 @@ struct options {
     char *hostfile;       /* default /job/hostfile */
     bool  hostfile_given;
     char *hosts;          /* -H te1:4,te2:4 */
+    bool  hosts_added;    /* by -w, so that the next -w adds more */
+    bool  hosts_guessed;  /* -H NAME: no file, so perhaps a host */
     char *include, *exclude;
     int   num_nodes, num_gpus; /* -1: not given */
     int   num_ranks;           /* 0: not given */
@@ -69,6 +71,7 @@ struct options {
     /* how to reach them */
     enum transport transport;
     int    ssh_port;      /* 0: ssh config decides */
+    char  *ssh_user;      /* NULL: ssh config decides */
     char  *ssh_config;    /* NULL: ~/.ssh/config and the system's */
     bool   no_ssh_check;  /* accepted: muster checks by connecting */
     double connect_timeout_s;
@@ -151,7 +154,8 @@ void options_help(enum command topic, FILE *out);
 void options_version(FILE *out); /* with libraries and what was built in */
 
 /* All rows, for completion and the manual's test: "name letter arg default subcommands" on
- * each line, "-" for what a row does not have, subcommands separated by commas. */
+ * each line, "-" for what a row does not have, subcommands separated by commas (refused options
+ * have none). */
 void options_list(FILE *out);
 
 #endif

@@ -5,79 +5,129 @@
 
 #include "options/other_launchers.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-static const struct {
-    const char *name; /* '-' is '_' as well */
-    const char *instead;
-} others[] = {
-    { "nproc-per-node", "torchrun's; write --num_gpus=N" },
-    { "nnodes", "torchrun's; write --num_nodes=N, or nothing for all hosts" },
-    { "standalone", "torchrun's; leave it out: without a hostfile only this machine is used" },
-    { "rdzv-endpoint", "torchrun's; leave it out, or write --master_addr=ADDR and "
-      "--master_port=PORT" },
-    { "rdzv-backend", "torchrun's; leave it out: muster numbers the ranks" },
-    { "rdzv-id", "torchrun's; leave it out: muster names the run" },
-    { "rdzv-conf", "torchrun's; leave it out: --connect-timeout limits the start" },
-    { "local-addr", "torchrun's; leave it out: muster asks the nodes for their addresses" },
-    { "max-restarts", "torchrun's; leave it out: muster starts a run once" },
-    { "monitor-interval", "torchrun's; leave it out: muster notices the end of a rank at once" },
-    { "start-method", "torchrun's; leave it out" },
-    { "use-env", "torch.distributed.launch's; write --no_local_rank" },
-    { "redirects", "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR" },
-    { "tee", "torchrun's; write --log-dir=DIR" },
-    { "local-ranks-filter", "torchrun's; write --show-ranks=0,3-5" },
-    { "num-processes", "accelerate's; write -np N" },
-    { "num-machines", "accelerate's; write --num_nodes=N" },
-    { "machine-rank", "accelerate's; leave it out: muster starts all nodes" },
-    { "main-process-ip", "accelerate's; write --master_addr=ADDR" },
-    { "main-process-port", "accelerate's; write --master_port=PORT" },
+#include "options/option_value.h"
 
-    { "n", "mpirun's; write -np N" },
-    { "host", "mpirun's; write -H te1:4,te2:4" },
-    { "machinefile", "mpirun's; write --hostfile=FILE" },
-    { "x", "mpirun's, write --env NAME=VALUE; or pdsh's, write --exclude te1@te2" },
-    { "genv", "mpirun's; write --env NAME=VALUE" },
-    { "npernode", "mpirun's; write --num_gpus=N" },
-    { "ppn", "mpirun's; write --num_gpus=N" },
-    { "N", "mpirun's, write --num_gpus=N; or pdsh's, write --label=none" },
-    { "map-by", "mpirun's; leave it out: ranks fill the slots in the order of the hostfile" },
-    { "rank-by", "mpirun's; leave it out: ranks are numbered in the order of the hostfile" },
-    { "bind-to", "mpirun's; write --bind_cores_to_rank" },
-    { "mca", "mpirun's; leave it out: Open MPI is not used. To choose NCCL's interface: "
-      "--env NCCL_SOCKET_IFNAME=NAME" },
-    { "oversubscribe", "mpirun's; write the number of slots: -H te1:8" },
-    { "allow-run-as-root", "mpirun's; leave it out" },
-    { "tag-output", "mpirun's; leave it out: lines are labelled" },
-    { "wdir", "mpirun's; write --cwd=DIR" },
-    { "ntasks", "srun's; write -np N" },
-    { "ntasks-per-node", "srun's; write --num_gpus=N" },
-    { "nodelist", "srun's; write -H te1:4,te2:4" },
+#define FOR_PDSH (FOR_EXEC | FOR_CLEAN | FOR_BCAST) /* where letters mean what they mean to pdsh */
 
-    { "w", "pdsh's; write -H te1,te2" },
-    { "a", "pdsh's; write --hostfile=FILE" },
-    { "g", "pdsh's; write --hostfile=FILE" },
-    { "R", "pdsh's; leave it out: muster has its own SSH client" },
-    { "l", "pdsh's; write -H user@te1, or User in ~/.ssh/config" },
-    { "f", "pdsh's; write --fanout=N" },
-    { "t", "pdsh's; write --connect-timeout=SECONDS" },
-    { "u", "pdsh's; write --timeout=SECONDS" },
-    { "p", "ssh's; write --ssh_port=PORT" },
-    { "o", "ssh's; write it into ~/.ssh/config, or a file for --ssh-config" },
-    { "m", "python's; write --module" },
-    { "c", "clush's; write muster bcast PATH..." },
+static const struct other_option others[] = {
+    { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
+    { "nnodes", .same = "num_nodes", .set = set_node_count },
+    { "max-restarts", .same = "np", .set = set_no_restarts },
+    { "m", FOR_RUN, .same = "module" },
+    { "use-env", .same = "no_local_rank" },
+    { "standalone", .instead = "torchrun's; leave it out: without a hostfile only this machine "
+      "is used" },
+    { "rdzv-endpoint", .instead = "torchrun's; leave it out, or write --master_addr=ADDR and "
+      "--master_port=PORT", .has_arg = true },
+    { "rdzv-backend", .instead = "torchrun's; leave it out: muster numbers the ranks",
+      .has_arg = true },
+    { "rdzv-id", .instead = "torchrun's; leave it out: muster names the run", .has_arg = true },
+    { "rdzv-conf", .instead = "torchrun's; leave it out: --connect-timeout limits the start",
+      .has_arg = true },
+    { "local-addr", .instead = "torchrun's; leave it out: muster asks the nodes for their "
+      "addresses", .has_arg = true },
+    { "monitor-interval", .instead = "torchrun's; leave it out: muster notices the end of a rank "
+      "at once", .has_arg = true },
+    { "start-method", .instead = "torchrun's; leave it out", .has_arg = true },
+    { "role", .instead = "torchrun's; leave it out", .has_arg = true },
+    { "redirects", .instead = "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR",
+      .has_arg = true },
+    { "tee", .instead = "torchrun's; write --log-dir=DIR", .has_arg = true },
+    { "local-ranks-filter", .instead = "torchrun's; write --show-ranks=0,3-5", .has_arg = true },
+
+    { "num-processes", .same = "np" },
+    { "num-machines", .same = "num_nodes" },
+    { "main-process-ip", .same = "master_addr" },
+    { "main-process-port", .same = "master_port" },
+    { "machine-rank", .instead = "accelerate's; leave it out: muster starts all nodes",
+      .has_arg = true },
+    { "multi-gpu", .instead = "accelerate's; leave it out" },
+    { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION by --env",
+      .has_arg = true },
+
+    { "n", FOR_WORLD, .same = "np" },
+    { "n", .instead = "mpirun's; muster exec runs one command per host", .has_arg = true },
+    { "host", .same = "hosts", .set = set_host_argument },
+    { "hostfile", .same = "hostfile" },
+    { "machinefile", .same = "hostfile" },
+    { "x", FOR_WORLD, .same = "env" },
+    { "npernode", .same = "num_gpus" },
+    { "ppn", .same = "num_gpus" },
+    { "wdir", .same = "cwd" },
+    { "N", FOR_WORLD, .instead = "mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N",
+      .has_arg = true },
+    { "f", FOR_WORLD, .instead = "mpiexec's, write --hostfile=FILE; or pdsh's, write --fanout=N",
+      .has_arg = true },
+    { "genv", .instead = "mpirun's; write --env NAME=VALUE" },
+    { "genvall", .instead = "mpirun's; name each variable by --env NAME" },
+    { "map-by", .instead = "mpirun's; leave it out: ranks fill the slots in the order of the "
+      "hostfile", .has_arg = true },
+    { "rank-by", .instead = "mpirun's; leave it out: ranks are numbered in the order of the "
+      "hostfile", .has_arg = true },
+    { "bind-to", .instead = "mpirun's; write --bind_cores_to_rank", .has_arg = true },
+    { "mca", .instead = "mpirun's; a program of Open MPI needs mpirun itself, muster cannot start "
+      "it; for others leave it out. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
+    { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },
+    { "allow-run-as-root", .instead = "mpirun's; leave it out" },
+    { "tag-output", .instead = "mpirun's; leave it out: lines are labelled" },
+
+    { "ntasks", .same = "np" },
+    { "ntasks-per-node", .same = "num_gpus" },
+    { "nodelist", .same = "hosts", .set = set_more_hosts },
+    { "nodes", .same = "num_nodes", .set = set_node_count },
+    { "gpus-per-node", .same = "num_gpus" },
+    { "gpus", .instead = "srun's; write --num_gpus=N per host, or -np N in all", .has_arg = true },
+
+    { "num-proc", .same = "np" },
+    { "slots-per-host", .same = "num_gpus" },
+    { "prefix-output-with-timestamp", .same = "timestamps" },
+    { "gloo", .instead = "horovodrun's; leave it out" },
+    { "mpi", .instead = "horovodrun's; leave it out" },
+    { "min-np", .instead = "horovodrun's; the number of ranks is fixed: write -np N",
+      .has_arg = true },
+    { "max-np", .instead = "horovodrun's; the number of ranks is fixed: write -np N",
+      .has_arg = true },
+    { "host-discovery-script", .instead = "horovodrun's; write --hostfile=FILE", .has_arg = true },
+    { "start-timeout", .instead = "horovodrun's; write --connect-timeout=TIME", .has_arg = true },
+    { "output-filename", .instead = "horovodrun's; write --log-dir=DIR", .has_arg = true },
+    { "network-interface", .instead = "horovodrun's; write --env NCCL_SOCKET_IFNAME=NAME, or "
+      "iface=NAME into the hostfile", .has_arg = true },
+    { "network-interfaces", .instead = "horovodrun's; write --env NCCL_SOCKET_IFNAME=NAME, or "
+      "iface=NAME into the hostfile", .has_arg = true },
+
+    { "w", .same = "hosts", .set = set_more_hosts },
+    { "x", FOR_PDSH, .same = "exclude", .set = set_exclude_hosts },
+    { "l", FOR_PDSH, .same = "ssh_user" },
+    { "f", FOR_PDSH, .same = "fanout" },
+    { "t", FOR_PDSH, .same = "connect-timeout" },
+    { "u", FOR_PDSH, .same = "timeout" },
+    { "N", FOR_PDSH, .same = "label", .value = "none" },
+    { "p", .same = "ssh_port" },
+    { "user", .same = "ssh_user" },
+    { "a", .instead = "pdsh's; write --hostfile=FILE" },
+    { "g", .instead = "pdsh's; write --hostfile=FILE", .has_arg = true },
+    { "R", .instead = "pdsh's; leave it out: muster has its own SSH client", .has_arg = true },
+    { "l", .instead = "pdsh's; write -H user@te1, or User in ~/.ssh/config", .has_arg = true },
+    { "t", .instead = "pdsh's; write --connect-timeout=SECONDS", .has_arg = true },
+    { "u", .instead = "pdsh's; write --timeout=SECONDS", .has_arg = true },
+    { "o", .instead = "ssh's; write it into ~/.ssh/config, or a file for --ssh-config",
+      .has_arg = true },
+    { "c", .instead = "clush's; write muster bcast PATH..." },
 };
 
 static bool is_name(const char *name, size_t length, const char *known);
 
-const char *other_launchers_hint(const char *name, size_t length)
+const struct other_option *other_launchers_find(const char *name, size_t length,
+                                                enum command command)
 {
-    size_t i;
+    const struct other_option *other;
 
-    for (i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (is_name(name, length, others[i].name))
-            return others[i].instead;
+    for (other = others; other < others + sizeof others / sizeof *others; other++)
+        if (is_name(name, length, other->name) &&
+            (other->commands == 0 || command == COMMANDS || other->commands & 1u << command))
+            return other;
     return NULL;
 }
 

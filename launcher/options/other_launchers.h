@@ -1,16 +1,26 @@
-/* other_launchers.h - options of other launchers, and what to write instead
+/* other_launchers.h - options of other launchers: their meaning here, or what to write instead
  *
- * Only for the message about an unknown option: muster has one name for each setting, and users
- * of other launchers should not have to search for it.
+ * Users of torchrun, mpirun, srun, horovodrun, accelerate and pdsh type what they know. An option
+ * that means exactly what one of ours means is that one of ours; any other is refused with a hint.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OTHER_LAUNCHERS_H
 #define MUSTER_OTHER_LAUNCHERS_H
 
-#include <stddef.h>
+#include "options/option_table.h"
 
-/* "torchrun's; write --num_gpus=N" for nproc_per_node or nproc-per-node, without leading
- * dashes; NULL if no launcher that we know has such an option. A single letter means "-x". */
-const char *other_launchers_hint(const char *name, size_t length);
+struct other_option {
+    const char    *name;     /* without leading dashes; '-' is '_' as well; one letter: "-x" */
+    unsigned       commands; /* of subcommands where it means this; 0: of all */
+    const char    *same;     /* our option; NULL: none, see instead */
+    const char    *value;    /* what same is given; NULL: what the user types, if same takes one */
+    option_setter *set;      /* NULL: that of same */
+    const char    *instead;  /* "torchrun's; leave it out" */
+    bool           has_arg;  /* with instead: the next word belongs to it */
+};
+
+/* What name means to command (all: COMMANDS), or NULL if no launcher that we know has it. */
+const struct other_option *other_launchers_find(const char *name, size_t length,
+                                                enum command command);
 
 #endif

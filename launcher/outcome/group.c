@@ -87,7 +87,7 @@ char *group_hosts(const struct group *group, const struct plan *plan)
     size_t         i;
 
     for (i = 0; i < group->count; i++)
-        strlist_add(&hosts, plan->node[group->member[i]].host);
+        strlist_add(&hosts, plan_label(&plan->node[group->member[i]]));
     names = hostrange_fold(&hosts);
     strlist_clear(&hosts);
     return names;

@@ -20,6 +20,7 @@
 
 #include "clock.h"
 #include "hostrange.h"
+#include "outcome/alike.h"
 #include "outcome/group.h"
 #include "output/output.h"
 #include "sanitize.h"
@@ -33,17 +34,25 @@ static void        report_lost(const struct outcome *outcome, FILE *out);
 static void        report_nodes(const struct outcome *outcome, FILE *out);
 static void        group_nodes(const struct outcome *outcome, struct groups *rows,
                                struct groups *hints, struct groups *cleanups);
+static const char *cause_of(const struct outcome *outcome, int node);
+static const char *hint_of(const struct outcome *outcome, int node);
+static const char *cleanup_of(const struct outcome *outcome, int node);
 static bool        may_have_started(const struct outcome *outcome);
 static void        print_rows(const struct outcome *outcome, const struct groups *rows,
                               FILE *out);
+static void        print_safe(const char *text, FILE *out);
 static int         widest(int width, const char *text);
 static void        print_notes(const struct outcome *outcome, const char *what,
-                               const struct groups *notes, FILE *out);
+                               const struct groups *notes, alike_text_of *text_of,
+                               FILE *out);
 static void        report_first_rank(const struct outcome *outcome,
                                      const struct output *output, FILE *out);
 static const char *host_of(const struct outcome *outcome, int rank);
-static const char *hint_for(const struct rank_end *end, const struct strlist *lines);
+static char       *hint_for(const struct outcome *outcome, int rank,
+                            const struct strlist *lines);
 static bool        refuses_local_rank(const char *line);
+static bool        lacks_module(const char *line);
+static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
                               FILE *out);
 static char       *last_words(const struct output *output, int rank, int first);
@@ -111,42 +120,55 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
                     ? ":" : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
-    print_notes(outcome, "cleaned up", &cleanups, out);
-    print_notes(outcome, "hint", &hints, out);
+    print_notes(outcome, "cleaned up", &cleanups, cleanup_of, out);
+    print_notes(outcome, "hint", &hints, hint_of, out);
     groups_clear(&rows);
     groups_clear(&hints);
     groups_clear(&cleanups);
 }
 
-/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The keys are
- * safe to print; that of a row is stage and cause with a newline between them. */
+/* Group the nodes: rows of the table by how they failed; hints; what was cleaned up. The key of a
+ * row is stage and cause with a newline between them. */
 static void group_nodes(const struct outcome *outcome, struct groups *rows,
                         struct groups *hints, struct groups *cleanups)
 {
     size_t n;
 
     for (n = 0; n < outcome->plan->nodes; n++) {
+        const struct plan_node    *node = &outcome->plan->node[n];
         const struct conn_failure *why = outcome->node[n];
         char                      *text, *row;
 
         if (why == NULL)
             continue;
-        text = sanitize_text(why->text, strlen(why->text));
+        text = alike_key(why->text, node);
         row = xasprintf("%s\n%s", why->stage, text);
         groups_add(rows, row, (int)n);
         free(row);
         free(text);
         if (why->hint[0] != '\0') {
-            text = sanitize_text(why->hint, strlen(why->hint));
+            text = alike_key(why->hint, node);
             groups_add(hints, text, (int)n);
             free(text);
         }
-        if (outcome->cleaned[n].text != NULL) {
-            text = sanitize_text(outcome->cleaned[n].text, strlen(outcome->cleaned[n].text));
-            groups_add(cleanups, text, (int)n);
-            free(text);
-        }
+        if (outcome->cleaned[n].text != NULL)
+            groups_add(cleanups, outcome->cleaned[n].text, (int)n);
     }
+}
+
+static const char *cause_of(const struct outcome *outcome, int node)
+{
+    return outcome->node[node]->text;
+}
+
+static const char *hint_of(const struct outcome *outcome, int node)
+{
+    return outcome->node[node]->hint;
+}
+
+static const char *cleanup_of(const struct outcome *outcome, int node)
+{
+    return outcome->cleaned[node].text;
 }
 
 static bool may_have_started(const struct outcome *outcome)
@@ -172,12 +194,24 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
     fprintf(out, "  %-*s  %-*s  %s\n", name_width, "node", stage_width, "stage", "cause");
     for (i = 0; i < rows->count; i++) {
         const char *stage = rows->group[i].key;
+        char       *cause = alike_cause(&rows->group[i], stage + strlen(stage) + 1, outcome,
+                                        cause_of);
 
-        fprintf(out, "  %-*s  %-*s  %s\n", name_width, names[i], stage_width, stage,
-                stage + strlen(stage) + 1);
+        fprintf(out, "  %-*s  %-*s  ", name_width, names[i], stage_width, stage);
+        print_safe(cause, out);
+        free(cause);
         free(names[i]);
     }
     free(names);
+}
+
+/* The rest of a line. */
+static void print_safe(const char *text, FILE *out)
+{
+    char *safe = sanitize_text(text, strlen(text));
+
+    fprintf(out, "%s\n", safe);
+    free(safe);
 }
 
 static int widest(int width, const char *text)
@@ -187,14 +221,17 @@ static int widest(int width, const char *text)
 
 /* "  hint: te[1-3]: ..." */
 static void print_notes(const struct outcome *outcome, const char *what,
-                        const struct groups *notes, FILE *out)
+                        const struct groups *notes, alike_text_of *text_of, FILE *out)
 {
     size_t i;
 
     for (i = 0; i < notes->count; i++) {
         char *names = group_hosts(&notes->group[i], outcome->plan);
+        char *text = alike_hint(&notes->group[i], outcome, text_of);
 
-        fprintf(out, "  %s: %s: %s\n", what, names, notes->group[i].key);
+        fprintf(out, "  %s: %s: ", what, names);
+        print_safe(text, out);
+        free(text);
         free(names);
     }
 }
@@ -206,7 +243,7 @@ static void report_first_rank(const struct outcome *outcome, const struct output
 {
     const struct rank_end *end;
     struct strlist         lines = { 0 };
-    char                  *words;
+    char                  *words, *hint;
     size_t                 i, node;
 
     if (outcome->first_rank < 0)
@@ -223,29 +260,40 @@ static void report_first_rank(const struct outcome *outcome, const struct output
     tail_of(output, outcome->first_rank, &lines);
     for (i = 0; i < lines.count; i++)
         fprintf(out, "  | %s\n", lines.item[i]);
-    if (hint_for(end, &lines) != NULL)
-        fprintf(out, "  hint: %s\n", hint_for(end, &lines));
+    hint = hint_for(outcome, outcome->first_rank, &lines);
+    if (hint != NULL)
+        fprintf(out, "  hint: %s\n", hint);
+    free(hint);
     strlist_clear(&lines);
     free(words);
 }
 
 static const char *host_of(const struct outcome *outcome, int rank)
 {
-    return outcome->plan->node[outcome->node_of[rank]].host;
+    return plan_label(&outcome->plan->node[outcome->node_of[rank]]);
 }
 
-/* The usual reasons of failures that leave no message, and of one that does. */
-static const char *hint_for(const struct rank_end *end, const struct strlist *lines)
+/* The usual reasons of failures that leave no message, and of two that do. NULL: none; caller
+ * frees. */
+static char *hint_for(const struct outcome *outcome, int rank, const struct strlist *lines)
 {
-    size_t i;
+    const struct rank_end *end = &outcome->rank[rank];
+    const char            *python = python_of(outcome, rank);
+    size_t                 i;
 
-    for (i = 0; i < lines->count; i++)
+    for (i = 0; i < lines->count; i++) {
         if (refuses_local_rank(lines->item[i]))
-            return "the script does not take --local_rank: give muster --no_local_rank";
+            return xstrdup("the script does not take --local_rank: give muster --no_local_rank, or "
+                           "for good write\n        no_local_rank = yes below [muster] in "
+                           "~/.config/muster/muster.conf");
+        if (python != NULL && lacks_module(lines->item[i]))
+            return xasprintf("%s ran the script; if that is the wrong Python, activate its "
+                             "environment or give --python=FILE", python);
+    }
     if (end->signal == SIGKILL && end->oom == NULL)
-        return "not sent by muster: if the kernel ran out of memory, dmesg there shows it";
+        return xstrdup("not sent by muster: if the kernel ran out of memory, dmesg there shows it");
     if (end->signal == SIGBUS)
-        return "is /dev/shm or the disk full there?";
+        return xstrdup("is /dev/shm or the disk full there?");
     return NULL;
 }
 
@@ -256,6 +304,20 @@ static bool refuses_local_rank(const char *line)
            (strcasestr(line, "unrecognized arg") != NULL ||
             strcasestr(line, "no such opt") != NULL ||
             strcasestr(line, "unknown command line flag") != NULL);
+}
+
+static bool lacks_module(const char *line)
+{
+    return strstr(line, "ModuleNotFoundError: No module named") != NULL;
+}
+
+/* The Python that muster has started for a rank, or NULL. */
+static const char *python_of(const struct outcome *outcome, int rank)
+{
+    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
+    const struct strlist   *argv = &node->rank[rank - node->rank[0].rank].argv;
+
+    return argv->count > 1 && strcmp(argv->item[1], "-u") == 0 ? argv->item[0] : NULL;
 }
 
 /* Others that failed before the stop reached them. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "frame.h"
 #include "hostrange.h"
 #include "log.h"
 #include "number.h"
@@ -21,6 +22,9 @@
 #include "xalloc.h"
 
 #define WARNINGS_MAX 10 /* a file in another format must not flood the terminal */
+#define BLANKS       " \t"
+#define PORT_SSH     22
+#define PORT_MIN     1024 /* no sshd listens below, except on 22 */
 
 struct parser {
     const char      *name;   /* of the file, for messages */
@@ -32,14 +36,18 @@ struct parser {
     void            *names;  /* tsearch() trees of the hosts' names, as they */
     void            *folded; /* are and without regard to case */
     struct hostlist *hosts;
+    size_t           again; /* of hosts: the last one that was named once more */
 };
 
 static int  parse_text(struct parser *p, const char *text, size_t size,
                        struct error *err);
 static int  parse_line(struct parser *p, char *line, struct error *err);
+static void cut_blanks(char *word);
+static int  parse_listed(struct parser *p, const char *path, struct error *err);
 static int  parse_argument(struct parser *p, char *word, int default_slots,
                            struct error *err);
 static int  add_hosts(struct parser *p, const struct hostline *line, struct error *err);
+static bool is_once_more(struct parser *p, const char *name, const struct hostline *line);
 static int  expand_addr(struct parser *p, const struct hostline *line, size_t count,
                         struct strlist *addrs, struct error *err);
 static int  check_room(struct parser *p, const struct hostline *line, size_t count,
@@ -97,7 +105,7 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
 
     *hosts = (struct hostlist){ 0 };
     while (rc == 0 && !is_last) {
-        word = at;
+        word = at += strspn(at, BLANKS);
         at += strcspn(at, ",[");
         while (*at == '[') { /* a comma in brackets does not separate hosts */
             at += strcspn(at, "]");
@@ -105,8 +113,12 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
         }
         is_last = *at == '\0';
         *at++ = '\0';
-        rc = parse_argument(&p, word, default_slots, err);
+        cut_blanks(word);
+        rc = word[0] == '^' ? parse_listed(&p, word + 1, err)
+                            : parse_argument(&p, word, default_slots, err);
     }
+    if (rc == 0 && hosts->count == 0) /* of "^FILE" */
+        rc = err_set(err, "-H: no host in %s", text);
     rc = finish(&p, rc);
     free(copy);
     return rc;
@@ -114,9 +126,35 @@ int hostlist_from_argument(const char *text, int default_slots, struct hostlist 
 
 void hostlist_add(struct hostlist *hosts, const char *name, int slots)
 {
-    struct host host = { .name = xstrdup(name), .slots = slots };
+    struct host host = { .name = xstrdup(name), .slots = slots, .is_counted = true };
 
     add_host(hosts, &host);
+}
+
+bool hostlist_is_uncounted(const struct hostlist *hosts)
+{
+    size_t i;
+    bool   is_uncounted = false;
+
+    for (i = 0; i < hosts->count; i++) {
+        if (!hosts->host[i].is_counted && hosts->host[i].slots > 1)
+            return false;
+        is_uncounted = is_uncounted || !hosts->host[i].is_counted;
+    }
+    return is_uncounted;
+}
+
+int hostlist_set_user(struct hostlist *hosts, const char *user, struct error *err)
+{
+    const char *at;
+    size_t      i;
+
+    if (hostword_check_user(user, &at, err) < 0)
+        return -1;
+    for (i = 0; i < hosts->count; i++)
+        if (hosts->host[i].user == NULL)
+            hosts->host[i].user = xstrdup(user);
+    return 0;
 }
 
 void hostlist_clear(struct hostlist *hosts)
@@ -181,6 +219,34 @@ static int parse_line(struct parser *p, char *line, struct error *err)
     return rc;
 }
 
+static void cut_blanks(char *word)
+{
+    size_t size = strlen(word);
+
+    while (size > 0 && strchr(BLANKS, word[size - 1]) != NULL)
+        word[--size] = '\0';
+}
+
+/* "^FILE" in a list: what the file lists, in this place. */
+static int parse_listed(struct parser *p, const char *path, struct error *err)
+{
+    struct parser outer = *p;
+    size_t        size;
+    char         *text = file_read(path, HOSTFILE_BYTES_MAX, &size, err);
+    int           rc;
+
+    if (text == NULL)
+        return -1;
+    p->name = path;
+    rc = parse_text(p, text, size, err);
+    free(text);
+    p->name = outer.name;
+    p->line = outer.line;
+    p->size = outer.size;
+    p->number = outer.number;
+    return rc;
+}
+
 /* "te1", "te1:4" or "node[1-4]:4" */
 static int parse_argument(struct parser *p, char *word, int default_slots, struct error *err)
 {
@@ -196,8 +262,10 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
         return refuse(p, word, err, "an IPv6 address needs brackets here: [%s]:4",
                       parts.name);
     if (parts.number != NULL) {
-        if (parse_number(parts.number, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
-            return refuse(p, parts.number, err, "slots: %s", why.text);
+        if (parse_number(parts.number, 1, FRAME_RANKS_MAX, &slots, &why) < 0)
+            return refuse(p, parts.number, err, "slots: %s%s", why.text,
+                          parse_number(parts.number, PORT_MIN, 65535, &slots, NULL) < 0
+                              ? "" : "; for a port write --ssh_port, or port= in a hostfile");
         line.slots = (int)slots;
     }
     line.name = parts.name;
@@ -222,8 +290,17 @@ static int add_hosts(struct parser *p, const struct hostline *line, struct error
     if (expand_addr(p, line, names.count, &addrs, err) < 0 ||
         check_room(p, line, names.count, err) < 0)
         goto out;
+    if (line->slots == 0 && port > 0 && port < PORT_MIN && port != PORT_SSH) {
+        refuse(p, line->port, err, "%s would be a port here; for %s slots write \"%s slots=%s\"",
+               line->port, line->port, line->name, line->port);
+        goto out;
+    }
     for (i = 0; i < names.count; i++) {
-        host = (struct host){ .slots = line->slots, .port = (int)port, .line = p->number };
+        if (is_once_more(p, names.item[i], line))
+            continue;
+        host = (struct host){ .slots = line->slots > 0 ? line->slots : 1,
+                              .is_counted = line->slots > 0, .port = (int)port,
+                              .line = p->number };
         host.name = xstrdup(names.item[i]);
         host.user = line->user != NULL ? xstrdup(line->user) : NULL;
         host.addr = addrs.count > 0 ? xstrdup(addrs.item[i]) : NULL;
@@ -240,6 +317,29 @@ out:
     strlist_clear(&names);
     strlist_clear(&addrs);
     return rc;
+}
+
+/* A line that is but a name, and was already there: one slot more, as in the files that PBS and
+ * mpirun have. Such lines follow each other, or go round all hosts. */
+static bool is_once_more(struct parser *p, const char *name, const struct hostline *line)
+{
+    struct host *host;
+    const char  *rest[] = { line->user, line->port, line->addr, line->iface, line->python,
+                            line->cwd };
+    size_t       i;
+
+    for (i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (rest[i] != NULL)
+            return false;
+    if (line->slots > 0 || line->env.count > 0 || tfind(name, &p->names, compare_exact) == NULL)
+        return false;
+    while (strcmp(p->hosts->host[p->again].name, name) != 0)
+        p->again = (p->again + 1) % p->hosts->count;
+    host = &p->hosts->host[p->again];
+    if (host->is_counted || host->slots == HOST_SLOTS_MAX)
+        return false;
+    host->slots++;
+    return true;
 }
 
 /* addr= may be a range too, with an address for each name. */

@@ -2,7 +2,8 @@
  *
  * The grammar is DeepSpeed's ("te1 slots=4", '#' comments) with additions: ranges
  * "node[01-16,20] slots=8", and words after slots= that say how to reach or treat a host: user=
- * port= addr= iface= python= cwd= env:NAME=value. hostfile.5 is the reference. Every name is
+ * port= addr= iface= python= cwd= env:NAME=value. Without slots= a host has as many slots as it
+ * has lines, as in mpirun's machine files. hostfile.5 is the reference. Every name is
  * checked: no leading '-', only letters, digits, '.', '-', '_' (and '#', except in front, as
  * DeepSpeed) or an IPv6 address. "bob@te1:22 slots=4" is "te1 slots=4 user=bob port=22".
  * SPDX-License-Identifier: Apache-2.0
@@ -10,6 +11,7 @@
 #ifndef MUSTER_HOSTFILE_H
 #define MUSTER_HOSTFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -31,6 +33,7 @@ struct host {
     char          *cwd;    /* NULL: the run's */
     int            port;   /* 0: ssh config decides */
     int            slots;  /* > 0 */
+    bool           is_counted; /* the user has said how many slots */
     int            line;   /* of the file; 0: from -H or the local fallback */
     struct strlist env;    /* NAME=value for this host only */
 };
@@ -49,13 +52,21 @@ int hostfile_read(const char *path, struct hostlist *hosts, struct error *err);
 int hostfile_parse(const char *name, const char *text, size_t size, struct hostlist *hosts,
                    struct error *err);
 
-/* -H "te1:4,te2:4,node[1-3]:8", as horovodrun and mpirun take it. A host
- * without ":slots" has default_slots. -1 with "-H:column: why" in err. */
+/* -H "te1:4, te2:4, node[1-3]:8", as horovodrun and mpirun take it; "^FILE" stands for the lines
+ * of a hostfile, as with pdsh. A host without ":slots" has default_slots. -1 with "-H:column: why"
+ * in err. */
 int hostlist_from_argument(const char *text, int default_slots, struct hostlist *hosts,
                            struct error *err);
 
 /* One host by name with that many slots: the local fallback. */
 void hostlist_add(struct hostlist *hosts, const char *name, int slots);
+
+/* Is there a host that the user has given no number of slots, neither by slots=N nor by naming
+ * hosts more than once? */
+bool hostlist_is_uncounted(const struct hostlist *hosts);
+
+/* The user to log in as on hosts that name none. -1 if that cannot be a user. */
+int hostlist_set_user(struct hostlist *hosts, const char *user, struct error *err);
 
 void hostlist_clear(struct hostlist *hosts);
 

@@ -5,6 +5,7 @@
 
 #include "plan/hostline.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,6 +38,7 @@ static const struct key {
 static int parse_host(char **rest, struct hostline *parsed, const char **at, struct error *err);
 static int parse_slots(char **rest, struct hostline *parsed, const char **at,
                        struct error *err);
+static bool is_word(const char *rest);
 static int parse_words(char *rest, struct hostline *parsed, const char **at, struct error *err);
 
 int hostline_parse(char *line, struct hostline *parsed, const char **at, struct error *err)
@@ -88,8 +90,8 @@ static int parse_slots(char **rest, struct hostline *parsed, const char **at, st
     int64_t           slots;
 
     *at = *rest;
-    if (**rest == '\0')
-        return err_set(err, "slots=N is missing after the name");
+    if (**rest == '\0' || **rest == '#' || is_word(*rest))
+        return 0;
     if (strncmp(*rest, key, strlen(key)) != 0)
         return err_set(err, "slots=N must come after the name, not '%.*s'",
                        hostline_shown(*rest), *rest);
@@ -117,22 +119,35 @@ static int set_env(char *name, char *value, struct hostline *parsed, const char 
                    struct error *err);
 static int cut_value(char **rest, char **value, const char **at, struct error *err);
 
+/* Does a word that parse_word() knows begin here? */
+static bool is_word(const char *rest)
+{
+    size_t i, length = strcspn(rest, "=" BLANKS);
+
+    if (rest[length] != '=')
+        return false;
+    for (i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strlen(keys[i].name) == length && memcmp(keys[i].name, rest, length) == 0)
+            return true;
+    return strncmp(rest, "env:", 4) == 0;
+}
+
 /* What follows the digits. DeepSpeed ignores it, so unknown words are no error. */
 static int parse_words(char *rest, struct hostline *parsed, const char **at, struct error *err)
 {
     char *word;
-    int   is_word = strspn(rest, BLANKS) > 0; /* and not the x of "slots=4x" */
+    bool  is_apart = parsed->slots == 0 || strspn(rest, BLANKS) > 0; /* not the x of "slots=4x" */
 
     for (rest += strspn(rest, BLANKS); *rest != '\0' && *rest != '#';
          rest += strspn(rest, BLANKS)) {
         word = rest;
-        if (is_word && parse_word(&rest, parsed, at, err) < 0)
+        if (is_apart && parse_word(&rest, parsed, at, err) < 0)
             return -1;
         if (rest == word) {
             parsed->ignored = parsed->ignored != NULL ? parsed->ignored : word;
             rest += strcspn(rest, BLANKS);
         }
-        is_word = 1;
+        is_apart = true;
     }
     return 0;
 }
@@ -160,6 +175,8 @@ static int parse_word(char **rest, struct hostline *parsed, const char **at, str
             return -1;
         return set_field(&keys[i], value, parsed, at, err);
     }
+    if (strncmp(word, "slots=", 6) == 0 && parsed->slots == 0)
+        return parse_slots(rest, parsed, at, err);
     if (strncmp(word, "max_slots=", 10) == 0 || strncmp(word, "max-slots=", 10) == 0)
         *rest += strcspn(word, BLANKS); /* OpenMPI's */
     return 0;

@@ -1,6 +1,6 @@
 /* hostline.h - one line of a hostfile, cut into its words
  *
- *     [user@]name[:port] slots=N [user=… port=… addr=… iface=… python=… cwd=…
+ *     [user@]name[:port] [slots=N] [user=… port=… addr=… iface=… python=… cwd=…
  *                                 env:NAME=value …] [# comment]
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@ struct hostline {
     char          *name; /* not yet expanded; NULL: the line is blank or a comment */
     char          *addr; /* may be a range as long as name's */
     char          *user, *port, *iface, *python, *cwd;
-    int            slots;
+    int            slots; /* 0: not in the line */
     char          *ignored; /* the first unknown word after slots= */
     struct strlist env;
 };

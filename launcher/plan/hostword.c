@@ -93,7 +93,7 @@ static int check_name(const char *name, const char **at, struct error *err)
         *at += strspn(*at, ALNUM ".-_#]");
         if (**at != '[')
             break;
-        *at += strspn(*at, "[0123456789,-");
+        *at += strspn(*at, "[0123456789,-/");
     }
     return **at != '\0' ? refuse_byte("a host name", *at, err) : 0;
 }

@@ -19,7 +19,6 @@
 static void take_visible(const char *visible, struct hostlist *hosts, char **include);
 static int  highest_device(const char *list);
 static int  most(int a, int b);
-static int  local_gpus(void);
 static int  count_words(const char *list);
 
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
@@ -87,7 +86,7 @@ static int most(int a, int b)
 }
 
 /* Count the device files. MUSTER_TEST_GPU_GLOB replaces the pattern in tests. */
-static int local_gpus(void)
+int local_gpus(void)
 {
     const char *pattern = getenv("MUSTER_TEST_GPU_GLOB");
     glob_t      found;

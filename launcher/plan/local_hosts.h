@@ -17,4 +17,7 @@
 int local_hosts(const struct options *options, char *const *here, struct hostlist *hosts,
                 char **include, struct error *err);
 
+/* GPUs of this machine, by their device files. */
+int local_gpus(void);
+
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "domain.h"
 #include "frame.h"
 #include "plan/environ.h"
 #include "xalloc.h"
@@ -37,6 +38,7 @@ static int   check_alone(struct plan *plan, const struct options *options,
                          struct error *err);
 static int   add_node(struct plan *plan, const struct selected *selected,
                       const struct common *common, struct error *err);
+static void  add_labels(struct plan *plan);
 static int   check_ranks(const struct host *host, int ranks, int world_size,
                          const char *hostfile, struct error *err);
 static char *dup_or_null(const char *text);
@@ -80,6 +82,7 @@ int plan_make(struct plan *plan, const struct options *options,
     for (i = 0; i < selection->count; i++)
         if (add_node(plan, &selection->node[i], &common, err) < 0)
             goto out;
+    add_labels(plan);
     rc = check_env(plan, options, err);
 out:
     strlist_clear(&common.env);
@@ -118,6 +121,7 @@ static void node_clear(struct plan_node *node)
     int i;
 
     free(node->host);
+    free(node->label);
     free(node->addr);
     free(node->user);
     free(node->iface);
@@ -242,6 +246,19 @@ static int add_node(struct plan *plan, const struct selected *selected,
     if (!is_exec && name_devices(node, host, err) < 0)
         return -1;
     return collect_env(node, host, common, err);
+}
+
+static void add_labels(struct plan *plan)
+{
+    struct strlist names = { 0 };
+    size_t         i, domain;
+
+    for (i = 0; i < plan->nodes; i++)
+        strlist_add(&names, plan->node[i].host);
+    domain = domain_shared(&names);
+    for (i = 0; i < plan->nodes && domain > 0; i++)
+        plan->node[i].label = xstrndup(names.item[i], strlen(names.item[i]) - domain);
+    strlist_clear(&names);
 }
 
 /* Refuse what the agent would refuse, before there is an argument list for each rank. */

@@ -24,7 +24,8 @@ struct plan_rank {
 };
 
 struct plan_node {
-    char *host;  /* label; without addr, also the name to connect to */
+    char *host;  /* without addr, also the name to connect to */
+    char *label; /* without the domain that all hosts share; NULL: host, see plan_label() */
     char *addr, *user;
     int   port;  /* 0: ssh config decides */
     char *iface; /* fixed by the hostfile, or found by master.c; NULL: unknown */
@@ -54,6 +55,12 @@ struct plan {
     bool              one_gpu_per_rank;
 };
 
+/* What output, reports and tables call a node. */
+static inline const char *plan_label(const struct plan_node *node)
+{
+    return node->label != NULL ? node->label : node->host;
+}
+
 /* Make the plan; it takes ownership of nothing. -1 with err. here: the environment, for program
  * and environ. */
 int  plan_make(struct plan *plan, const struct options *options,
@@ -79,7 +86,8 @@ void plan_node_env_default(const struct plan *plan, size_t node, struct strlist 
 char *plan_pmi_mapping(const struct plan *plan);
 
 /* For people (stdout of --dry-run) and for programs (--json). Values of variables
- * may be secrets: with_values false leaves them out, as plan_print does without -v. */
+ * may be secrets: with_values false leaves them out, as plan_print does without -v, when it also
+ * prints nodes that differ in their names alone as one. */
 void    plan_print(const struct plan *plan, FILE *out);
 json_t *plan_json(const struct plan *plan, bool with_values);
 

@@ -14,7 +14,8 @@ static void set_devices(const struct plan *plan, const struct plan_node *node,
 static void print_device(FILE *out, const struct plan_node *node, int slot);
 static FILE *text_open(char **text, size_t *size);
 
-/* DeepSpeed's names, then torchrun's, which many trainers read. */
+/* DeepSpeed's names, then torchrun's, which many trainers read, and horovodrun's and Open MPI's for
+ * scripts: of Open MPI only what its library itself does not read. */
 void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env)
 {
     const struct plan_node *where = &plan->node[node];
@@ -35,6 +36,17 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
         { "CROSS_SIZE", plan->node_count },
         { "TORCHELASTIC_RESTART_COUNT", plan->generation },
         { "TORCHELASTIC_MAX_RESTARTS", 0 },
+        { "HOROVOD_RANK", rank->rank },
+        { "HOROVOD_SIZE", plan->world_size },
+        { "HOROVOD_LOCAL_RANK", rank->local_rank },
+        { "HOROVOD_LOCAL_SIZE", where->ranks },
+        { "HOROVOD_CROSS_RANK", where->node_rank },
+        { "HOROVOD_CROSS_SIZE", plan->node_count },
+        { "OMPI_COMM_WORLD_RANK", rank->rank },
+        { "OMPI_COMM_WORLD_SIZE", plan->world_size },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", rank->local_rank },
+        { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks },
+        { "OMPI_COMM_WORLD_NODE_RANK", rank->local_rank },
     };
     size_t i;
 

@@ -9,17 +9,21 @@
 #include <string.h>
 
 #include "frame.h"
+#include "hostrange.h"
 #include "log.h"
 #include "plan/plan.h"
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define WIDTH 90
+#define WIDTH 80
 
 static void    print_what(const struct plan *plan, FILE *out);
 static void    print_master(const struct plan *plan, FILE *out);
-static void    print_where(const struct plan_node *node, FILE *out);
+static bool    is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec);
+static bool    is_same(const struct strlist *a, const struct strlist *b);
+static void    print_where(const struct plan *plan, size_t first, size_t count, FILE *out);
 static void    print_ranks(const struct plan *plan, size_t node, FILE *out);
+static void    print_numbers(const struct plan *plan, size_t first, size_t count, FILE *out);
 static void    print_env(const struct strlist *env, const struct strlist *known,
                          const char *indent, FILE *out);
 static bool    is_in(const struct strlist *list, const char *entry);
@@ -31,17 +35,26 @@ static json_t *json_word(const char *text);
 
 void plan_print(const struct plan *plan, FILE *out)
 {
-    const struct plan_node *first = &plan->node[0], *node;
+    const struct plan_node *first = &plan->node[0];
+    size_t                  i, next;
 
     if (plan->world_size > 0)
         print_what(plan, out);
-    for (node = first; node < first + plan->nodes; node++) {
+    for (i = 0; i < plan->nodes; i = next) {
+        const struct plan_node *node = &plan->node[i];
+
+        for (next = i + 1; next < plan->nodes; next++)
+            if (!is_alike(node, &plan->node[next], plan->command == COMMAND_EXEC))
+                break;
         if (plan->world_size > 0)
             fputc('\n', out);
-        print_where(node, out);
+        print_where(plan, i, next - i, out);
         if (node->ranks == 0)
             continue;
-        print_ranks(plan, (size_t)(node - first), out);
+        if (log_wants(LOG_INFO))
+            print_ranks(plan, i, out);
+        else
+            print_numbers(plan, i, next - i, out);
         if (strcmp(node->rank[0].argv.item[0], first->rank[0].argv.item[0]) != 0) {
             fputs("  runs ", out);
             print_word(node->rank[0].argv.item[0], out);
@@ -50,6 +63,43 @@ void plan_print(const struct plan *plan, FILE *out)
         if (node > first)
             print_env(&node->env, &first->env, "  environment: ", out);
     }
+}
+
+/* Do they differ in their names and numbers alone? With -v each is shown. */
+static bool is_alike(const struct plan_node *a, const struct plan_node *b, bool is_exec)
+{
+    const char *const texts[][2] = { { a->addr, b->addr },
+                                     { a->user, b->user },
+                                     { a->iface, b->iface },
+                                     { a->cwd, b->cwd } };
+    size_t            i;
+
+    for (i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i][0] != texts[i][1] &&
+            (texts[i][0] == NULL || texts[i][1] == NULL || strcmp(texts[i][0], texts[i][1]) != 0))
+            return false;
+    if (log_wants(LOG_INFO) || a->is_local != b->is_local || a->port != b->port ||
+        a->ranks != b->ranks)
+        return false;
+    if (a->ranks == 0)
+        return true;
+    if (!is_exec && (a->slots != b->slots ||
+                     memcmp(a->slot, b->slot, (size_t)a->slots * sizeof *a->slot) != 0))
+        return false;
+    return is_same(&a->device, &b->device) && is_same(&a->env, &b->env) &&
+           strcmp(a->rank[0].argv.item[0], b->rank[0].argv.item[0]) == 0;
+}
+
+static bool is_same(const struct strlist *a, const struct strlist *b)
+{
+    size_t i;
+
+    if (a->count != b->count)
+        return false;
+    for (i = 0; i < a->count; i++)
+        if (strcmp(a->item[i], b->item[i]) != 0)
+            return false;
+    return true;
 }
 
 static void print_what(const struct plan *plan, FILE *out)
@@ -86,17 +136,27 @@ static void print_master(const struct plan *plan, FILE *out)
     if (plan->master_addr != NULL)
         print_word(plan->master_addr, out);
     else
-        fputs("an address of the first node that all nodes reach", out);
+        fputs("an address of node 0 that all nodes reach", out);
     if (plan->master_port > 0)
         fprintf(out, ", port %d\n", plan->master_port);
     else
         fputs(", port 29500 or a free one\n", out);
 }
 
-/* "te1: by SSH, user bob, port 2222, in /work" */
-static void print_where(const struct plan_node *node, FILE *out)
+/* "te[1-4]: by SSH, user bob, port 2222, in /work" */
+static void print_where(const struct plan *plan, size_t first, size_t count, FILE *out)
 {
-    print_word(node->host, out);
+    const struct plan_node *node = &plan->node[first];
+    struct strlist          names = { 0 };
+    char                   *folded;
+    size_t                  i;
+
+    for (i = first; i < first + count; i++)
+        strlist_add(&names, plan->node[i].host);
+    folded = count > 1 ? hostrange_fold(&names) : xstrdup(node->host);
+    strlist_clear(&names);
+    fputs(folded, out);
+    free(folded);
     fputs(node->is_local ? ": this machine" : ": by SSH", out);
     if (node->addr != NULL) {
         fputs(" to ", out);
@@ -131,6 +191,29 @@ static void print_ranks(const struct plan *plan, size_t node, FILE *out)
                 where->rank[i].local_rank, env_get(&env, "CUDA_VISIBLE_DEVICES"));
         strlist_clear(&env);
     }
+}
+
+/* The ranks of nodes that are alike: "ranks 0-15, 8 per node, CUDA_VISIBLE_DEVICES=0,1,2,3" */
+static void print_numbers(const struct plan *plan, size_t first, size_t count, FILE *out)
+{
+    const struct plan_node *node = &plan->node[first], *last = node + count - 1;
+    struct strlist          env = { 0 };
+    int                     from = node->rank[0].rank, to = last->rank[last->ranks - 1].rank;
+
+    if (plan->command == COMMAND_EXEC)
+        return;
+    if (to > from)
+        fprintf(out, "  ranks %d-%d", from, to);
+    else
+        fprintf(out, "  rank %d", from);
+    if (count > 1)
+        fprintf(out, ", %d per node", node->ranks);
+    plan_rank_env(plan, first, 0, &env);
+    if (plan->one_gpu_per_rank && node->ranks > 1)
+        fputs(", CUDA_VISIBLE_DEVICES has one GPU each\n", out);
+    else
+        fprintf(out, ", CUDA_VISIBLE_DEVICES=%s\n", env_get(&env, "CUDA_VISIBLE_DEVICES"));
+    strlist_clear(&env);
 }
 
 /* The entries that are not in known: several names to a line, or with values one entry. */

@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exit_code.h"
+#include "options/nearby.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 
@@ -20,9 +22,12 @@
  * again. */
 enum sight { SIGHT_NONE, SIGHT_FOLDER, SIGHT_FILE, SIGHT_EXECUTABLE, SIGHT_UNKNOWN };
 
+static int        find_command(const struct options *options, struct program *program,
+                               int *exit_code, struct error *err);
 static int        find_script(const struct options *options, char *const *here,
                               const char *cwd, struct program *program, int *exit_code,
                               struct error *err);
+static const char *command_nearby(const char *word);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
 static int        find_check(char *const *here, struct program *program, int *exit_code,
@@ -44,7 +49,7 @@ int program_find(const struct options *options, char *const *here, const char *c
     strlist_append(&program->args, &options->args);
     switch (options->command) {
     case COMMAND_EXEC:
-        strlist_add(&program->head, options->script);
+        rc = find_command(options, program, exit_code, err);
         break;
     case COMMAND_CHECK:
         rc = find_check(here, program, exit_code, err);
@@ -72,6 +77,25 @@ void program_clear(struct program *program)
     *program = (struct program){ 0 };
 }
 
+/* The nodes look for it. What is part of a shell is on none of them. */
+static int find_command(const struct options *options, struct program *program, int *exit_code,
+                        struct error *err)
+{
+    static const char *const builtins[] = { "cd",     "source", ".",      "export", "alias", "set",
+                                            "ulimit", "umask",  "module", "eval",   "trap" };
+    const char *script = options->script;
+    size_t      i;
+
+    *exit_code = EXIT_NOT_FOUND;
+    for (i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(script, builtins[i]) == 0)
+            return err_set(err, "%s: a command of the shell, not a program; write sh -c '%s ...'%s",
+                           script, script,
+                           strcmp(script, "cd") == 0 ? ", or --cwd=DIR before the command" : "");
+    strlist_add(&program->head, script);
+    return 0;
+}
+
 /* A path is relative to cwd. A word is searched for on PATH before this directory, as in a
  * shell, unless it is a script. */
 static int find_script(const struct options *options, char *const *here, const char *cwd,
@@ -82,6 +106,7 @@ static int find_script(const struct options *options, char *const *here, const c
     bool        is_word = strchr(script, '/') == NULL;
     char       *found = is_word && !is_py ? find_on_path(script, here) : NULL;
     enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
+    const char *command = command_nearby(script);
 
     program->is_python = options->module || (is_py && !options->no_python);
     program->script = program->is_python && !options->module ? script : NULL;
@@ -90,9 +115,15 @@ static int find_script(const struct options *options, char *const *here, const c
     *exit_code = EXIT_NOT_FOUND;
     if (program->is_python && add_python(options, here, program, err) < 0)
         return -1;
+    if (!options->module && sight == SIGHT_NONE && strpbrk(script, " |&;<>$`") != NULL)
+        return err_set(err, "%.200s: not found; muster starts no shell: write muster exec -- sh -c "
+                            "'%.200s' (once per host), or muster sh -c ... (once per slot)",
+                       script, script);
     if (!options->module && sight == SIGHT_NONE)
-        return err_set(err, "%s: not found%s%s", script, is_word ? " in " : "",
-                       !is_word ? "" : is_py ? "this directory" : "PATH or this directory");
+        return err_set(err, "%s: not found%s%s%s%s%s", script, is_word ? " in " : "",
+                       !is_word ? "" : is_py ? "this directory" : "PATH or this directory",
+                       command != NULL ? "; did you mean muster " : "",
+                       command != NULL ? command : "", command != NULL ? "?" : "");
     *exit_code = EXIT_CANNOT_EXECUTE;
     if (!options->module && sight == SIGHT_FOLDER)
         return err_set(err, "%s: is a directory", script);
@@ -107,6 +138,17 @@ static int find_script(const struct options *options, char *const *here, const c
         strlist_add(&program->head, script);
     free(found);
     return 0;
+}
+
+/* The subcommand that word is a misspelling of, or NULL. */
+static const char *command_nearby(const char *word)
+{
+    int i;
+
+    for (i = 0; i < COMMANDS; i++)
+        if (nearby(word, strlen(word), command_names[i]) != SIZE_MAX)
+            return command_names[i];
+    return NULL;
 }
 
 /* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostrange.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -26,6 +27,8 @@ static int   read_filter(const char *filter, const struct hostlist *hosts,
                          struct mention *mention, struct error *err);
 static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
                        struct error *err);
+static int   mention_host(const char *name, const char *slots, const struct hostlist *hosts,
+                          struct mention *mention, size_t *at, struct error *err);
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
@@ -134,22 +137,39 @@ static int read_filter(const char *filter, const struct hostlist *hosts,
     return rc;
 }
 
-/* "NAME[:SLOT[,SLOT...]]" */
+/* "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
 static int read_node(char *node, const struct hostlist *hosts, struct mention *mention,
                      struct error *err)
 {
-    char  *slots, *slot, *name = cut_slots(node, &slots);
-    size_t i;
+    struct strlist names = { 0 };
+    char          *slots, *name = cut_slots(node, &slots);
+    size_t         i, at = 0;
+    int            rc = hostrange_expand(name, &names, err);
 
-    for (i = 0; i < hosts->count && strcmp(hosts->host[i].name, name) != 0;)
-        i++;
+    for (i = 0; i < names.count && rc == 0; i++)
+        rc = mention_host(names.item[i], slots, hosts, mention, &at, err);
+    strlist_clear(&names);
+    return rc;
+}
+
+/* *at: where to begin the search, since the names of a range follow each other. */
+static int mention_host(const char *name, const char *slots, const struct hostlist *hosts,
+                        struct mention *mention, size_t *at, struct error *err)
+{
+    char  *copy = slots != NULL ? xstrdup(slots) : NULL, *rest = copy, *slot;
+    size_t i;
+    int    rc = 0;
+
+    for (i = 0; i < hosts->count && strcmp(hosts->host[*at].name, name) != 0; i++)
+        *at = (*at + 1) % hosts->count;
     if (i == hosts->count)
-        return err_set(err, "no host '%.256s' in the hostfile", name);
-    mention[i].is_named = true;
-    while ((slot = strsep(&slots, ",")) != NULL)
-        if (read_slot(slot, &hosts->host[i], &mention[i], err) < 0)
-            return -1;
-    return 0;
+        rc = err_set(err, "no host '%.256s' in the hostfile", name);
+    else
+        mention[*at].is_named = true;
+    while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
+        rc = read_slot(slot, &hosts->host[*at], &mention[*at], err);
+    free(copy);
+    return rc;
 }
 
 /* Returns the name, without the brackets that an IPv6 address must have here;

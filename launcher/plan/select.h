@@ -2,8 +2,8 @@
  *
  * --include / --exclude "NODE[@NODE...]", NODE = NAME[:SLOT[,SLOT...]], then --num_nodes,
  * --num_gpus and -np, with DeepSpeed's meaning (later upstream: PR #8239). Mentions of one host
- * are merged; if any names slots, only these are meant. An IPv6 name needs brackets. The order
- * is always that of the hostfile.
+ * are merged; if any names slots, only these are meant. NAME may be a range; an IPv6 name needs
+ * brackets. The order is always that of the hostfile.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SELECT_H

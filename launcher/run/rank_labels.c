@@ -73,7 +73,7 @@ void rank_labels_add(struct output *output, const struct plan *plan,
             char *label = label_of(plan, options, node, rank);
             char *file = file_of(plan, options, rank);
 
-            output_add_rank(output, rank, n, node->host, label, shown[rank], file);
+            output_add_rank(output, rank, n, plan_label(node), label, shown[rank], file);
             free(label);
             free(file);
         }
@@ -87,17 +87,17 @@ static char *label_of(const struct plan *plan, const struct options *options,
     case LABEL_NONE:
         return xstrdup("");
     case LABEL_HOST:
-        return xasprintf("%s: ", node->host);
+        return xasprintf("%s: ", plan_label(node));
     case LABEL_RANK:
         return xasprintf("[%d] ", rank);
     case LABEL_DEFAULT:
         break;
     }
     if (plan->command == COMMAND_EXEC)
-        return xasprintf("%s: ", node->host);
-    if (plan->world_size == 1)
-        return xstrdup("");
-    return xasprintf("%s:%d: ", node->host, rank);
+        return xasprintf("%s: ", plan_label(node));
+    if (plan->world_size == 1 || (plan->command == COMMAND_CHECK && rank == 0))
+        return xstrdup(""); /* the table of muster-train check */
+    return xasprintf("%s:%d: ", plan_label(node), rank);
 }
 
 /* The file that the agent writes for a rank, for "... bytes skipped, see FILE". */

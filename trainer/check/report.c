@@ -71,7 +71,7 @@ void report_row(struct report *report, const struct check_options *options, int 
     if (what != report->last)
         fprintf(report->table, "# %s\n", what->name);
     report->last = what;
-    fprintf(report->table, "%12zu  %12zu  %8s  %6s  %6d  %7.*f  %6.2f  %6.2f  %6.0f\n",
+    fprintf(report->table, "%11zu %11zu %8s %5s %4d %8.*f %7.2f %7.2f %6.0f\n",
             row->bytes, row->count, type, redop, what->root, row->time_s < 0.01 ? 2 : 0,
             row->time_s * 1e6, algbw, busbw, row->wrong);
     fflush(report->table);
@@ -124,19 +124,22 @@ static void table_head(FILE *out, const struct roster *roster, const char *backe
     const struct roster_rank *rank;
     int                       i;
 
-    fprintf(out, "# muster-train %s check: %d rank%s on %d node%s%s, %s%s%s%s\n",
+    fprintf(out, "# muster-train %s check: %d rank%s on %d node%s, %s\n",
             PACKAGE_VERSION, roster->size, roster->size == 1 ? "" : "s", roster->nodes,
-            roster->nodes == 1 ? "" : "s",
-            roster->machines < roster->nodes ? " (not all machines of their own)" : "", backend,
-            *why ? " (" : "", why, *why ? ")" : "");
+            roster->nodes == 1 ? "" : "s", backend);
+    if (*why)
+        fprintf(out, "# %s, since %s\n", backend, why);
+    if (roster->machines < roster->nodes)
+        fputs("# not all nodes are machines of their own\n", out);
     for (i = 0; i < roster->size; i++) {
         rank = &roster->rank[i];
-        fprintf(out, "#   rank %3d  node %2d  %s  %s %s\n", i, rank->node, rank->host,
-                rank->device.usable ? rank->device.name : "cpu", rank->device.uuid);
+        fprintf(out, "#   rank %3d  node %2d  %s  %s%s%s\n", i, rank->node, rank->host,
+                rank->device.usable ? rank->device.name : "cpu",
+                rank->device.uuid[0] != '\0' ? " " : "", rank->device.uuid);
     }
     fputs("#\n"
-          "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"
-          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)\n",
+          "#      size       count     type redop root     time   algbw   busbw #wrong\n"
+          "#       (B)  (elements)                          (us)  (GB/s)  (GB/s)\n",
           out);
     if (roster->size == 1)
         fputs("# one rank: nothing crosses a bus, busbw is 0 where all could stay local\n", out);

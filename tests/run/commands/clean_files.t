@@ -27,7 +27,7 @@ echo x >"$sending"
 echo x >"$cache/muster-agent"
 touch -d '1 hour ago' "$part" "$cache/muster-agent"
 clean
-is "a part of an agent: 1" "$rc $(grep -c "^node1  left  file .*$part" out)" "1 1"
+is "a part of an agent: 1" "$rc $(grep -c "^node1 *left *file .*$part" out)" "1 1"
 clean --kill
 is "--kill: 0" "$rc" 0
 ok "... the part is gone" not test -e "$part"
@@ -57,12 +57,12 @@ if [ -n "$groups" ]; then
     clean --kill
     for group in $groups; do
         ok "a dead run's control group goes" \
-            grep -Eq "^node1  removed  group .* $group/muster-$old-4711" out
+            grep -Eq "^node1 +removed +group .* $group/muster-$old-4711" out
         is "... not one that is in use" "$(ls -d "$group"/muster-* | sed 's/.*-//' | tr '\n' ' ')" \
             "4713 x "
     done
     ok "... with what is in it, which nothing else tells of" grep -Eq \
-        "^node1  ended +process +$member .* $old +sleep 1008" out
+        "^node1 +ended +process +$member .* $old +sleep 1008" out
     pkill -f 'sleep 1009'
     for group in $groups; do
         rmdir "$group"/muster-* "$group"

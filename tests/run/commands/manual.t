@@ -26,7 +26,7 @@ is "muster.1 has a section for each subcommand" \
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
     sed -n '/^.SH SYN/,/^.SH DESC/p' "$top_srcdir/doc/muster.1" | grep -q -e "muster $word\$" -e " $word ]" || echo "$word"
 done)" ""
-muster --list-options | awk '$5 !~ /,/ && $5 != "run" { print $5, $1 }' >own
+muster --list-options | awk '$5 !~ /,/ && $5 != "run" && $5 != "-" { print $5, $1 }' >own
 ok "some have options that no other has" test "$(wc -l <own)" -gt 4
 is "... which are in their section" "$(while read -r word option; do
     section "$word" | grep '^\.B' | grep -q -e "--$option" || echo "$word --$option"
@@ -91,9 +91,23 @@ if command -v bash >/dev/null; then
         echo "$word: ${COMPREPLY[*]}"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null | tr '\n' ';')" \
         "clean --k: --kill;exec --k: ;exec --fo: --force_multi --fold;run --fo: --force_multi;"
+    printf 'te1 slots=2\nte[2-3] slots=2\n' >hosts
+    : >clever.py
+    # completed WORDS...: what the completion offers for the last of them.
+    # shellcheck disable=SC2016
+    completed() {
+        bash -c '. "$0"; COMP_WORDS=(muster "$@") COMP_CWORD=$#; _muster
+            echo "${COMPREPLY[*]}"' "$top_srcdir/contrib/completion/muster" "$@" 2>/dev/null
+    }
+    is "subcommands come before files" "$(completed c)" "check clean clever.py"
+    is "programs come if there is nothing else" "$(completed unam | tr ' ' '\n' | sort -u)" "uname"
+    is "hosts of the hostfile" "$(completed --hostfile = hosts -i te)" "te1 te2 te3"
+    is "... after another one" "$(completed exec -H hosts --exclude te1 @ te2)" "te2"
+    is "... and after '@' alone" "$(completed -H hosts -e te1 @)" "te1 te2 te3"
+    is "what is refused is not offered" "$(completed status --a)" ""
+    is "after the script files only" "$(completed -H hosts clever.py cl)" "clever.py"
 else
-    skip "the completion knows the subcommands" "bash is missing"
-    skip "it offers what a subcommand takes" "bash is missing"
+    skip "the completion" "bash is missing"
 fi
 
 for page in muster.1 muster-agent.8 muster.conf.5 hostfile.5; do

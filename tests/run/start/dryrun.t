@@ -29,14 +29,14 @@ is "comments and blank lines" "$(hostfile '# a\n\n  # b\nte1 slots=1 # c\n')" "t
 is "leading zero" "$(hostfile 'te1 slots=02\n')" "te1:0,1"
 is "max_slots is passed over" "$(hostfile 'te1 slots=2 max_slots=8\n')" "te1:0,1"
 is "a range of hosts" "$(hostfile 'node[08-10] slots=1\n')" "node08:0 node09:0 node10:0"
-for line in 'te1 slots=-1' 'te1 slots =4' 'te1 slots= 4' 'te1 Slots=4' te1 \
+for line in 'te1 slots=-1' 'te1 slots =4' 'te1 slots= 4' 'te1 Slots=4' \
     'te1 foo slots=4' 'te1 slots=0' 'te1 slots=4\nte1 slots=4' '# only' \
     '-oProxyCommand=x slots=1' 'a;b slots=1'; do
     is "refused: $line" "$(hostfile "$line\\n")" "exit 65"
 done
 hostfile 'te1 slots=1\nte2 slots=x\n' >/dev/null
 ok "the error names file and line" grep -q 'hosts:2:' err
-is "a list of hosts is no hostfile" "$(plan --host te1:2,te2:2 train.py)" "exit 65"
+is "a list of hosts is no hostfile" "$(plan --hostf te1:2,te2:2 train.py)" "exit 65"
 is "more ranks than a node can have" "$(hostfile 'te1 slots=1\nte2 slots=1025\n')" "exit 2"
 ok "... names file and line" grep -q 'hosts:2: te2: 1025 ranks are more than the 1024' err
 is "... fewer are fine" "$(plan --hostfile=hosts -np 3 train.py)" "te1:0 te2:0,1"
@@ -127,6 +127,6 @@ ok "... and no value of a variable" not grep -q hunter2 out
 for command in "clean" "bcast hosts"; do
     # shellcheck disable=SC2086
     run muster $command --dry-run -H te1:2,te2:4
-    is "muster $command: names the hosts" "$rc $(grep -c '^te[12]: this machine$' out)" "0 2"
+    is "muster $command: names the hosts" "$rc $(cat out)" "0 te[1-2]: this machine"
 done
 finish

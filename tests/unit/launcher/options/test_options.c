@@ -301,9 +301,9 @@ static void options_without_effect(void **state)
 static void prefixes(void **state)
 {
     (void)state;
-    ACCEPT("--num_g", "2", "--host=f", "--launcher_arg=-f 9", "--inc", "a", "x");
+    ACCEPT("--num_g", "2", "--host=./f", "--launcher_arg=-f 9", "--inc", "a", "x");
     assert_int_equal(options.num_gpus, 2);
-    assert_string_equal(options.hostfile, "f");
+    assert_string_equal(options.hostfile, "./f");
     assert_int_equal(options.fanout, 9);
     /* Unique in DeepSpeed: ours of that beginning do not change the meaning. */
     ACCEPT("--log", "debug", "--ss", "22", "--f", "--en", "d", "--q", "x");
@@ -326,6 +326,10 @@ static void values(void **state)
     ACCEPT("--include=-x", "--env=-A=", "x");
     assert_string_equal(options.include, "-x");
     REFUSE("--include", "--include", "-x", "y");
+    ACCEPT("--launcher_args", "-f 9", "x"); /* as argparse: it contains a blank */
+    ACCEPT("--hostfile", "-1", "--cwd", "-.5", "x"); /* and these are numbers */
+    assert_string_equal(options.cwd, "-.5");
+    REFUSE("looks like an option", "--cwd", "-1x", "y");
     REFUSE("write --master_addr=--module", "--master_addr", "--module", "y");
     REFUSE("needs a value", "--hostfile");
     REFUSE("needs a value", "-i");
@@ -351,37 +355,41 @@ static void unknown(void **state)
 {
     (void)state;
     REFUSE("did you mean --hostfile?", "--hotsfile=x", "y");
-    REFUSE("did you mean --hostfile?", "-hostfile", "x", "y");
+    REFUSE("unknown option -fanout (did you mean --fanout?)", "-fanout", "3", "y");
     REFUSE("unknown option --epochs", "--epochs", "3");
     assert_null(strstr(err.text, "did you mean"));
     REFUSE("unknown option -Z", "-Z", "y");
+    REFUSE("unknown option --epochs", "--epochs", "3", "--lr", "x"); /* is 3 the script? */
+    REFUSE("unknown option --lr", "--epochs=3", "--lr", "3");
     REFUSE("unknown option --", "--=x", "y");
 }
 
-/* What users of torchrun, mpirun and pdsh type. */
+/* Names that have no exact meaning here; tests/run/start/habits.t has more, and those that do. */
 static void other_launchers(void **state)
 {
     (void)state;
-    REFUSE("--nproc_per_node: it is torchrun's; write --num_gpus=N", "--nproc_per_node=4", "y");
-    REFUSE("write --num_gpus=N", "--nproc-per-node", "4", "y");
-    REFUSE("write --num_nodes=N", "--nnodes", "2", "y");
-    REFUSE("write --master_addr=ADDR and --master_port=PORT", "--rdzv_endpoint=te1:29400", "y");
-    REFUSE("--rdzv-backend: it is torchrun's; leave it out", "--rdzv-backend=c10d", "y");
-    REFUSE("without a hostfile only this machine", "--standalone", "y");
     REFUSE("muster starts all nodes", "--node_rank=0", "--master_addr=te1", "y");
     REFUSE("write --master_addr=te1 --master_port=29500", "--master_addr", "te1:29500", "y");
     ACCEPT("--master_addr", "fe80::1", "y");
-    REFUSE("-w: it is pdsh's; write -H te1,te2", "exec", "-w", "te1,te2", "date");
-    REFUSE("write -H te1,te2", "exec", "-wte1", "date");
-    REFUSE("leave it out: muster has its own SSH client", "exec", "-R", "ssh", "date");
-    REFUSE("write --exclude te1@te2", "exec", "-x", "te1", "date");
-    REFUSE("-n: it is mpirun's; write -np N", "-n", "4", "y");
-    REFUSE("write --env NAME=VALUE", "-x", "A=1", "y");
-    REFUSE("unknown option -host: it is mpirun's; write -H te1:4,te2:4", "-host", "te1:2", "y");
-    REFUSE("unknown option -map-by: it is mpirun's", "-map-by", "node", "y");
-    REFUSE("leave it out", "--mca", "btl", "self", "y");
-    REFUSE("write --bind_cores_to_rank", "-bind-to", "core", "y");
     ACCEPT("-H", "te1:2,te2:2", "-np", "4", "y");
+    ACCEPT("-host", "te1:2", "-npernode", "2", "-x", "A=1", "-x", "PATH", "-wdir", "/w", "y", "-n");
+    assert_string_equal(options.hosts, "te1:2");
+    assert_int_equal(options.num_gpus, 2);
+    assert_int_equal(options.env.count, 2);
+    assert_string_equal(options.cwd, "/w");
+    assert_int_equal(options.args.count, 1);
+    ACCEPT("exec", "-wte1,te2", "-w", "te3", "-x", "te1,te[2-3,5]", "-x", "te9", "-Nf", "7", "-lbob",
+           "-t", "3", "-u5", "--", "-w");
+    assert_string_equal(options.hosts, "te1,te2,te3");
+    assert_string_equal(options.exclude, "te1@te[2-3,5]@te9");
+    assert_int_equal(options.label, LABEL_NONE);
+    assert_int_equal(options.fanout, 7);
+    assert_string_equal(options.ssh_user, "bob");
+    assert_true(options.connect_timeout_s == 3 && options.timeout_s == 5);
+    ACCEPT("-m", "--nproc-per-node", "gpu", "--nnodes", "2:2", "--max_restarts=0", "pkg.train");
+    assert_true(options.module && options.num_nodes == 2 && options.num_gpus == -1);
+    ACCEPT("--f", "y"); /* a prefix of deepspeed's --force_multi, not pdsh's -f */
+    assert_true(options.force_multi);
 }
 
 /* Every option of a run that takes a number says its name and its range. */
@@ -424,7 +432,7 @@ static void refusals(void **state)
     REFUSE("--num_nodes", "--max_elastic_nodes", "2", "x");
     REFUSE("deepspeed", "--autotuning", "tune", "x");
     REFUSE("'openmpi' is refused", "--launcher=openmpi", "x");
-    REFUSE("scontrol", "--launcher", "SLURM", "x");
+    REFUSE("takes those of the job", "--launcher", "SLURM", "x");
     REFUSE("~/.ssh/config", "--launcher_args=-i key", "x");
     REFUSE("'--mca'", "--launcher_args=--mca btl tcp", "x");
     REFUSE("-f needs a value", "--launcher_args=-f", "x");

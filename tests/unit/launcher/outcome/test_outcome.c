@@ -329,6 +329,44 @@ static void test_nodes_before_the_start(void **state)
     assert_int_equal(outcome_status(&f->outcome), EXIT_INTERRUPTED);
 }
 
+/* Names, addresses and fingerprints do not make causes differ. */
+static void test_nodes_alike(void **state)
+{
+    struct fixture *f = *state;
+    char            text[200], hint[200];
+    int             n;
+
+    for (n = 0; n < NODES; n++) {
+        snprintf(text, sizeof text, "the server shows ssh-ed25519 SHA256:a%d/x+=; no such key for "
+                 "te%d in /h/known_hosts", n, n + 1);
+        snprintf(hint, sizeof hint, "compare, or: ssh-keyscan -p 22 te%d.lan >> /h/known_hosts",
+                 n + 1);
+        fail_node(f, (size_t)n, 0.1, "host key", EXIT_REFUSED, text, hint);
+    }
+    expect_report(f, "muster: 4 of 4 nodes failed; nothing was started:\n"
+                     "  node     stage     cause\n"
+                     "  te[1-4]  host key  the server shows ssh-ed25519 ...; no such key for ... "
+                     "in /h/known_hosts\n"
+                     "  hint: te[1-4]: compare, or: ssh-keyscan -p 22 te1.lan te2.lan te3.lan "
+                     "te4.lan >> /h/known_hosts\n");
+}
+
+static void test_nodes_alike_by_address(void **state)
+{
+    struct fixture *f = *state;
+
+    fail_node(f, 0, 0.1, "connect", EXIT_REFUSED, "10.0.0.1 port 22: refused", "ssh-copy-id bob@te1");
+    fail_node(f, 1, 0.1, "connect", EXIT_REFUSED, "fe80::2 port 22: refused", "ssh-copy-id bob@te2");
+    fail_node(f, 2, 0.1, "connect", EXIT_REFUSED, "fe80::3 port 23: refused", "");
+    fail_node(f, 3, 0.1, "host key", EXIT_REFUSED, "/h/known_hosts:4 has te4", "");
+    expect_report(f, "muster: 4 of 4 nodes failed; nothing was started:\n"
+                     "  node     stage     cause\n"
+                     "  te[1-2]  connect   ... port 22: refused\n"
+                     "  te3      connect   fe80::3 port 23: refused\n"
+                     "  te4      host key  /h/known_hosts:4 has te4\n"
+                     "  hint: te[1-2]: for each, here te1: ssh-copy-id bob@te1\n");
+}
+
 static void test_node_lost(void **state)
 {
     struct fixture *f = *state;
@@ -528,6 +566,8 @@ int main(void)
         TEST(test_words),
         TEST(test_cannot_be_started),
         TEST(test_nodes_before_the_start),
+        TEST(test_nodes_alike),
+        TEST(test_nodes_alike_by_address),
         TEST(test_node_lost),
         TEST(test_node_lost_after_a_rank),
         TEST(test_node_lost_at_the_end),

@@ -126,6 +126,10 @@ static void deepspeed_lines(void **state)
           "muster: warning: hosts: begins with a byte order mark, which is skipped\n" },
         { "te9 slots=1\nte1 slots=2\nte5 slots=3", "te9:1 te1:2 te5:3", "" },
         { "te1 slots=4096", "te1:4096", "" },
+        { "te1\nte2 # two\n", "te1:1 te2:1", "" },
+        { "te1:22 user=me\nte2 port=23 slots=4", "te1:1 user=me port=22 te2:4 port=23", "" },
+        { "te1\nte1\nte2\nte1\nte2", "te1:3 te2:2", "" }, /* of PBS and mpirun */
+        { "te[1-2]\nte[1-2]", "te1:2 te2:2", "" },
     };
     size_t i;
 
@@ -143,7 +147,11 @@ static void deepspeed_refusals(void **state)
         { "te1 slots =4", "hosts:1:5: slots=N must come after the name, not 'slots'" },
         { "te1 slots= 4", "hosts:1:11: slots= needs a number" },
         { "te1 Slots=4", "hosts:1:5: slots=N must come after the name, not 'Slots=4'" },
-        { "te1", "hosts:1:4: slots=N is missing after the name" },
+        { "te1 slots=2\nte1",
+          "hosts:2:1: te1 is already on line 1 (one machine twice needs two names and addr=)" },
+        { "te1\nte1 slots=2",
+          "hosts:2:1: te1 is already on line 1 (one machine twice needs two names and addr=)" },
+        { "te1:4", "hosts:1:5: 4 would be a port here; for 4 slots write \"te1 slots=4\"" },
         { "te1 foo slots=4", "hosts:1:5: slots=N must come after the name, not 'foo'" },
         { "this is bad slots=1", "hosts:1:6: slots=N must come after the name, not 'is'" },
         { "te1 slots=\xd9\xa4", "hosts:1:11: slots= needs a number" },
@@ -359,6 +367,7 @@ static void arguments(void **state)
         { "te1:4,te2", "te1:4 te2:3" },
         { "me@node[1-2,4]:8,x", "node1:8 user=me node2:8 user=me node4:8 user=me x:3" },
         { "[::1]:2,[fe80::1%eth0]", "::1:2 fe80::1%eth0:3" },
+        { " te1:4,\t te[1-9/4]x ,y", "te1:4 te1x:3 te5x:3 te9x:3 y:3" },
     };
     static const struct {
         const char *text, *why;
@@ -366,12 +375,15 @@ static void arguments(void **state)
         { "", "-H:1: the host name is empty" },
         { "te1,,te2", "-H:5: the host name is empty" },
         { "te1,", "-H:5: the host name is empty" },
-        { "te1:4,te2:x", "-H:11: slots: 'x' is not a number from 1 to 4096" },
-        { "te1:0", "-H:5: slots: '0' is not a number from 1 to 4096" },
+        { "te1:4,te2:x", "-H:11: slots: 'x' is not a number from 1 to 1024" },
+        { "te1:0", "-H:5: slots: '0' is not a number from 1 to 1024" },
         { "te1:4,te1:2", "-H:7: te1 is named twice" },
         { "te1,::1", "-H:5: an IPv6 address needs brackets here: [::1]:4" },
         { "te1:22:4", "-H:1: 'te1:22:4' is not an IPv6 address, nor NAME:NUMBER" },
-        { "te1, te2", "-H:5: byte 0x20 cannot be in a host name" },
+        { "te1 te2", "-H:4: byte 0x20 cannot be in a host name" },
+        { "te1:2222", "-H:5: slots: '2222' is not a number from 1 to 1024; for a port write "
+          "--ssh_port, or port= in a hostfile" },
+        { "te1,^/nonexistent/hosts", "/nonexistent/hosts: No such file or directory" },
         { "te1,-oX", "-H:5: a host name cannot begin with '-'" },
         { "te[1,2", "-H:1: 'te[1,2': '[' without ']'" },
     };

@@ -89,6 +89,11 @@ static void rank_environment(void **state)
         { "CROSS_SIZE", "2" },    { "MASTER_ADDR", "te1" },    { "MASTER_PORT", "1234" },
         { "CUDA_VISIBLE_DEVICES", "1,3" }, { "TORCHELASTIC_RESTART_COUNT", "0" },
         { "TORCHELASTIC_MAX_RESTARTS", "0" }, { "MUSTER_GENERATION", "0" },
+        { "HOROVOD_RANK", "3" }, { "HOROVOD_SIZE", "4" }, { "HOROVOD_LOCAL_RANK", "1" },
+        { "HOROVOD_LOCAL_SIZE", "2" }, { "HOROVOD_CROSS_RANK", "1" }, { "HOROVOD_CROSS_SIZE", "2" },
+        { "OMPI_COMM_WORLD_RANK", "3" }, { "OMPI_COMM_WORLD_SIZE", "4" },
+        { "OMPI_COMM_WORLD_LOCAL_RANK", "1" }, { "OMPI_COMM_WORLD_LOCAL_SIZE", "2" },
+        { "OMPI_COMM_WORLD_NODE_RANK", "1" },
     };
     struct strlist env = { 0 };
     size_t         i;
@@ -103,7 +108,7 @@ static void rank_environment(void **state)
         assert_env(&env, expected[i][0], expected[i][1]);
     assert_env(&env, "MUSTER_RUN_ID", plan.run_id);
     assert_env(&env, "TORCHELASTIC_RUN_ID", plan.run_id);
-    assert_int_equal(env.count, 18);
+    assert_int_equal(env.count, 29);
     strlist_clear(&env);
 
     set("master_addr", "");
@@ -341,8 +346,8 @@ static void print_keeps_secrets(void **state)
     assert_shown(text, "3 ranks on 2 nodes", true);
     assert_shown(text, "-u train.py --local_rank=0 'it'\\''s a ^[[2J'\n", true);
     assert_shown(text, "\nte1: by SSH, user bob, port 2222, in ", true);
-    assert_shown(text, "  rank 1, local rank 1, CUDA_VISIBLE_DEVICES=0,1\n", true);
-    assert_shown(text, "  rank 2, local rank 0, CUDA_VISIBLE_DEVICES=0\n", true);
+    assert_shown(text, "  ranks 0-1, CUDA_VISIBLE_DEVICES=0,1\n", true);
+    assert_shown(text, "  rank 2, CUDA_VISIBLE_DEVICES=0\n", true);
     assert_shown(text, "  runs /py\n", true);
     assert_shown(text, "  environment: ONLY\n", true);
     assert_shown(text, "TOKEN", true);
@@ -353,7 +358,33 @@ static void print_keeps_secrets(void **state)
     text = printed();
     log_init("test", LOG_WARN);
     assert_shown(text, "TOKEN=hunter2\n", true);
+    assert_shown(text, "  rank 1, local rank 1, CUDA_VISIBLE_DEVICES=0,1\n", true);
     free(text);
+}
+
+static void print_folds_nodes(void **state)
+{
+    char *text;
+
+    (void)state;
+    assert_made("te[1-3].lan slots=2\nte4.lan slots=2 user=bob\n");
+    text = printed();
+    assert_shown(text, "\nte[1-3].lan: by SSH, in ", true);
+    assert_shown(text, "\n  ranks 0-5, 2 per node, CUDA_VISIBLE_DEVICES=0,1\n\nte4.lan: by SSH, user "
+                       "bob, ", true);
+    free(text);
+    assert_string_equal(plan_label(&plan.node[3]), "te4");
+    log_init("test", LOG_INFO);
+    text = printed();
+    log_init("test", LOG_WARN);
+    assert_shown(text, "\nte2.lan: by SSH, in ", true);
+    free(text);
+    assert_made("te1.lan slots=2\nte4.net slots=2\n");
+    assert_string_equal(plan_label(&plan.node[1]), "te4.net");
+    assert_made("10.0.0.1 slots=2\n11.0.0.1 slots=2\n");
+    assert_string_equal(plan_label(&plan.node[1]), "11.0.0.1");
+    assert_made("te1.lan slots=2\n");
+    assert_string_equal(plan_label(&plan.node[0]), "te1.lan");
 }
 
 static void json(void **state)
@@ -404,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pmi_mapping, start, finish),
         cmocka_unit_test_setup_teardown(run_id, start, finish),
         cmocka_unit_test_setup_teardown(print_keeps_secrets, start, finish),
+        cmocka_unit_test_setup_teardown(print_folds_nodes, start, finish),
         cmocka_unit_test_setup_teardown(json, start, finish),
     };
 

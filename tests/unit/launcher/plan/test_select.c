@@ -80,6 +80,9 @@ static void include(void **state)
         { "worker-1@worker-1:0", "worker-1:0" },
         { "worker-1:0@worker-1", "worker-1:0" },
         { "worker-1: 0 ,\t2 ", "worker-1:0,2" },
+        { "worker-[0-1]:3", "worker-0:3 worker-1:3" },
+        { "worker-[1,0]@worker-0:0", "worker-0:0 worker-1:0,1,2,3" },
+        { "worker-[0-2]", NO_SUCH_HOST("include", "worker-2") },
         { "worker-1:9", NO_SUCH_SLOT("include", "9", "worker-1") },
         { "worker-1:4", NO_SUCH_SLOT("include", "4", "worker-1") },
         { "worker-0:-1", NO_SUCH_SLOT("include", "-1", "worker-0") },
@@ -141,7 +144,7 @@ static void ipv6_in_filters(void **state)
     check(hosts, &(struct select_rules){ "[::1]x", NULL, -1, -1, -1 },
           NO_SUCH_HOST("include", "[::1]x"));
     check(hosts, &(struct select_rules){ "[::1", NULL, -1, -1, -1 },
-          NO_SUCH_HOST("include", "["));
+          "error: --include: '[': '[' without ']'");
     check(hosts, &(struct select_rules){ "::1:0", NULL, -1, -1, -1 },
           NO_SUCH_HOST("include", ""));
 }

@@ -1,0 +1,191 @@
+/* gpu_slots.c - see gpu_slots.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/gpu_slots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "exit_code.h"
+#include "log.h"
+#include "outcome/group.h"
+#include "run/launch.h"
+#include "run/node_job.h"
+#include "run/run.h"
+#include "xalloc.h"
+
+static bool is_wanted(const struct options *options, const struct hostlist *hosts);
+static int  choose(struct hostlist *hosts, const struct select_rules *rules,
+                   struct selection *chosen, struct error *err);
+static int  ask(const struct options *options, const struct selection *chosen,
+                char *const *here, struct error *err);
+static int  prepare(const struct run *run, void **data);
+static void begin(struct run *run, struct node *node);
+static bool take(struct run *run, struct node *node, const struct frame *frame,
+                 const json_t *body);
+static int  report(const struct run *run, int status);
+static void tell(const struct run *run, const int *gpus);
+static void forget(const struct run *run, void *data);
+
+static const struct node_job count_job = {
+    .prepare = prepare, .begin = begin, .frame = take, .report = report, .free = forget,
+};
+
+/* Where report() puts what it has found; a job knows only its run. */
+static struct hostlist *asked;
+
+int gpu_slots_find(const struct options *options, struct hostlist *hosts,
+                   const struct select_rules *rules, char *const *here)
+{
+    struct selection chosen;
+    struct error     err;
+    int              status = 0;
+
+    if (!is_wanted(options, hosts))
+        return 0;
+    if (choose(hosts, rules, &chosen, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    asked = hosts;
+    if (chosen.count > 0)
+        status = ask(options, &chosen, here, &err);
+    if (status < 0)
+        log_error("%s", err.text);
+    selection_clear(&chosen);
+    return status < 0 ? EXIT_USAGE : status;
+}
+
+/* Not if the user has said how many, by --num_gpus or by naming hosts more than once. */
+static bool is_wanted(const struct options *options, const struct hostlist *hosts)
+{
+    return options->command == COMMAND_RUN && !options->dry_run && !options->no_ssh &&
+           options->num_gpus < 0 && hostlist_is_uncounted(hosts);
+}
+
+/* Those without slots=N among the hosts that rules choose, which may name any slot of them. */
+static int choose(struct hostlist *hosts, const struct select_rules *rules,
+                  struct selection *chosen, struct error *err)
+{
+    struct select_rules by_host = { .include = rules->include, .exclude = rules->exclude,
+                                    .num_nodes = rules->num_nodes, .num_gpus = -1 };
+    size_t              i, count = 0;
+    int                 rc;
+
+    for (i = 0; i < hosts->count; i++)
+        if (!hosts->host[i].is_counted)
+            hosts->host[i].slots = HOST_SLOTS_MAX;
+    rc = select_slots(hosts, &by_host, chosen, err);
+    for (i = 0; i < hosts->count; i++)
+        if (!hosts->host[i].is_counted)
+            hosts->host[i].slots = 1;
+    if (rc < 0)
+        return -1;
+    for (i = 0; i < chosen->count; i++) {
+        if (chosen->node[i].host->is_counted) {
+            free(chosen->node[i].slot);
+            continue;
+        }
+        chosen->node[count] = chosen->node[i];
+        chosen->node[count].slot[0] = 0;
+        chosen->node[count++].slots = 1;
+    }
+    chosen->count = count;
+    return 0;
+}
+
+/* An exit status, or -1 with err. */
+static int ask(const struct options *options, const struct selection *chosen,
+               char *const *here, struct error *err)
+{
+    struct options asking = *options; /* borrows its texts */
+    struct program none = { 0 };
+    struct plan    plan;
+    int            status;
+
+    asking.command = COMMAND_CLEAN; /* a job, without ranks */
+    asking.json = asking.show_ranks = asking.log_dir = asking.each_rank_log = NULL;
+    asking.name = NULL;
+    asking.save_pid = false;
+    if (plan_make(&plan, &asking, chosen, &none, here, err) < 0)
+        return -1;
+    status = launch_run(&asking, &plan, &count_job, NULL);
+    plan_clear(&plan);
+    return status;
+}
+
+/* --- the job ---------------------------------------------------------------- */
+
+static int prepare(const struct run *run, void **data)
+{
+    *data = xcalloc(run->plan->nodes, sizeof(int));
+    return 0;
+}
+
+/* HELLO has it all. */
+static void begin(struct run *run, struct node *node)
+{
+    json_int_t gpus = json_integer_value(json_object_get(node->hello, "gpus"));
+    int       *found = run->job_data;
+
+    found[node->index] = gpus < 0 ? 0 : gpus > FRAME_RANKS_MAX ? FRAME_RANKS_MAX : (int)gpus;
+    node_enter(node, NODE_PROBED, 0);
+}
+
+static bool take(struct run *run, struct node *node, const struct frame *frame,
+                 const json_t *body)
+{
+    (void)run, (void)node, (void)frame, (void)body;
+    return false;
+}
+
+static int report(const struct run *run, int status)
+{
+    const int *gpus = run->job_data;
+    size_t     i, n = 0;
+
+    for (i = 0; i < run->plan->nodes && status == 0; i++) {
+        while (strcmp(asked->host[n].name, run->plan->node[i].host) != 0) /* in one order */
+            n++;
+        asked->host[n].slots = gpus[i] > 0 ? gpus[i] : 1;
+        asked->host[n].is_counted = true;
+    }
+    if (status == 0)
+        tell(run, gpus);
+    return status;
+}
+
+/* "slots are the GPUs found: te[1-3] 8, te4 4, te9 none (1 slot)" */
+static void tell(const struct run *run, const int *gpus)
+{
+    struct groups groups = { 0 };
+    struct buffer text = { 0 };
+    char          words[32], *names;
+    size_t        i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        snprintf(words, sizeof words, "%d", gpus[i]);
+        groups_add(&groups, gpus[i] > 0 ? words : "none (1 slot)", (int)i);
+    }
+    for (i = 0; i < groups.count; i++) {
+        names = group_hosts(&groups.group[i], run->plan);
+        buffer_add_text(&text, i > 0 ? ", " : "");
+        buffer_add_text(&text, names);
+        buffer_add_text(&text, " ");
+        buffer_add_text(&text, groups.group[i].key);
+        free(names);
+    }
+    buffer_add(&text, "", 1);
+    log_warn("no slots=N in the hostfile, slots are the GPUs found: %s", text.bytes);
+    buffer_clear(&text);
+    groups_clear(&groups);
+}
+
+static void forget(const struct run *run, void *data)
+{
+    (void)run;
+    free(data);
+}

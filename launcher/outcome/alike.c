@@ -1,0 +1,175 @@
+/* alike.c - see alike.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "outcome/alike.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "strlist.h"
+#include "xalloc.h"
+
+#define LIST_COMMAND "ssh-keyscan " /* takes any number of hosts */
+#define LIST_BYTES   2000           /* of their names */
+#define NAME_CHARS   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+#define FINGERPRINT  "SHA256:"
+#define FINGER_CHARS NAME_CHARS "+/="
+
+static bool   is_same(const struct group *group, const struct outcome *outcome,
+                      alike_text_of *text_of);
+static char  *key_of(const char *text, const struct plan_node *node, struct strlist *gaps);
+static size_t variable_at(const char *text, const char *at, const struct plan_node *node);
+static size_t name_at(const char *at, const char *name);
+static size_t address_at(const char *at);
+static size_t line_number_at(const char *text, const char *at);
+static char  *list_of(const struct group *group, const struct outcome *outcome,
+                      alike_text_of *text_of);
+
+char *alike_key(const char *text, const struct plan_node *node)
+{
+    return key_of(text, node, NULL);
+}
+
+char *alike_cause(const struct group *group, const char *key, const struct outcome *outcome,
+                  alike_text_of *text_of)
+{
+    return xstrdup(is_same(group, outcome, text_of) ? text_of(outcome, group->member[0]) : key);
+}
+
+char *alike_hint(const struct group *group, const struct outcome *outcome,
+                 alike_text_of *text_of)
+{
+    int   first = group->member[0];
+    char *text;
+
+    if (is_same(group, outcome, text_of))
+        return xstrdup(text_of(outcome, first));
+    text = list_of(group, outcome, text_of);
+    if (text == NULL)
+        text = xasprintf("for each, here %s: %s", outcome->plan->node[first].host,
+                         text_of(outcome, first));
+    return text;
+}
+
+static bool is_same(const struct group *group, const struct outcome *outcome,
+                    alike_text_of *text_of)
+{
+    const char *first = text_of(outcome, group->member[0]);
+    size_t      i;
+
+    for (i = 1; i < group->count; i++)
+        if (strcmp(text_of(outcome, group->member[i]), first) != 0)
+            return false;
+    return true;
+}
+
+/* The key; and what was left out of it into gaps, if that is not NULL. */
+static char *key_of(const char *text, const struct plan_node *node, struct strlist *gaps)
+{
+    const char   *at;
+    struct buffer key = { 0 };
+    size_t        size;
+
+    for (at = text; *at != '\0'; at += size) {
+        size = variable_at(text, at, node);
+        if (size > 0) {
+            buffer_add_text(&key, ALIKE_GAP);
+            if (gaps != NULL)
+                strlist_add_bytes(gaps, at, size);
+        } else {
+            buffer_add(&key, at, size = 1);
+        }
+    }
+    buffer_add(&key, "", 1);
+    return key.bytes;
+}
+
+/* How many bytes at this place of text do not count. */
+static size_t variable_at(const char *text, const char *at, const struct plan_node *node)
+{
+    size_t size;
+
+    if (at > text && isdigit((unsigned char)*at) && at[-1] == ':')
+        return line_number_at(text, at);
+    if (at > text && strchr(NAME_CHARS, at[-1]) != NULL)
+        return 0;
+    if (strncmp(at, FINGERPRINT, strlen(FINGERPRINT)) == 0)
+        return strlen(FINGERPRINT) + strspn(at + strlen(FINGERPRINT), FINGER_CHARS);
+    size = name_at(at, node->host);
+    if (size == 0 && node->addr != NULL)
+        size = name_at(at, node->addr);
+    return size > 0 ? size : address_at(at);
+}
+
+/* The name as a whole word, with a domain that follows it. */
+static size_t name_at(const char *at, const char *name)
+{
+    size_t length = strlen(name), size;
+
+    if (strncmp(at, name, length) != 0)
+        return 0;
+    size = length + (at[length] == '.' ? strspn(at + length, NAME_CHARS) : 0);
+    while (size > length && at[size - 1] == '.') /* the end of a sentence */
+        size--;
+    return at[size] != '\0' && strchr(NAME_CHARS, at[size]) != NULL && at[size] != '.' ? 0 : size;
+}
+
+static size_t address_at(const char *at)
+{
+    char          word[INET6_ADDRSTRLEN];
+    unsigned char address[16];
+    size_t        size = strspn(at, "0123456789abcdefABCDEF.:");
+
+    while (size > 0 && strchr(".:", at[size - 1]) != NULL)
+        size--;
+    if (size == 0 || size >= sizeof word)
+        return 0;
+    memcpy(word, at, size);
+    word[size] = '\0';
+    if (inet_pton(AF_INET, word, address) == 1 || inet_pton(AF_INET6, word, address) == 1)
+        return size;
+    return 0;
+}
+
+/* The 12 of "/home/me/.ssh/known_hosts:12". */
+static size_t line_number_at(const char *text, const char *at)
+{
+    const char *word = at;
+
+    while (word > text && word[-1] != ' ')
+        word--;
+    return *word == '/' || *word == '~' ? strspn(at, "0123456789") : 0;
+}
+
+/* The first node's command with the names of all in place of its own, or NULL. */
+static char *list_of(const struct group *group, const struct outcome *outcome,
+                     alike_text_of *text_of)
+{
+    struct strlist gaps = { 0 };
+    struct buffer  names = { 0 };
+    const char    *gap = strstr(group->key, ALIKE_GAP);
+    char          *text = NULL;
+    bool           is_list = gap != NULL && strstr(group->key, LIST_COMMAND) != NULL;
+    size_t         i;
+
+    for (i = 0; i < group->count && is_list; i++) {
+        strlist_clear(&gaps);
+        free(key_of(text_of(outcome, group->member[i]), &outcome->plan->node[group->member[i]],
+                    &gaps));
+        is_list = gaps.count == 1 && names.size < LIST_BYTES;
+        buffer_add_text(&names, i > 0 ? " " : "");
+        buffer_add_text(&names, is_list ? gaps.item[0] : "");
+    }
+    buffer_add(&names, "", 1);
+    if (is_list)
+        text = xasprintf("%.*s%s%s", (int)(gap - group->key), group->key, names.bytes,
+                         gap + strlen(ALIKE_GAP));
+    strlist_clear(&gaps);
+    buffer_clear(&names);
+    return text;
+}

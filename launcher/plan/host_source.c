@@ -1,0 +1,103 @@
+/* host_source.c - see host_source.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "plan/host_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "plan/allocation.h"
+#include "plan/environ.h"
+#include "plan/local_hosts.h"
+#include "plan/plan.h"
+#include "xalloc.h"
+
+static int  find(const struct options *options, char *const *here, struct hostlist *hosts,
+                 char **include, struct error *err);
+static int  read_file(const struct options *options, const char *path, struct hostlist *hosts,
+                      struct error *err);
+static int  find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
+                         char **include, struct error *err);
+static void tell_uncounted(const struct options *options, const char *path,
+                           const struct hostlist *hosts);
+
+int host_source_find(const struct options *options, char *const *here, struct hostlist *hosts,
+                     char **include, struct error *err)
+{
+    struct error why;
+
+    *hosts = (struct hostlist){ 0 };
+    *include = NULL;
+    if (find(options, here, hosts, include, err) < 0)
+        return -1;
+    if (options->ssh_user == NULL || hostlist_set_user(hosts, options->ssh_user, &why) == 0)
+        return 0;
+    hostlist_clear(hosts);
+    return err_set(err, "--ssh_user: %s", why.text);
+}
+
+static int find(const struct options *options, char *const *here, struct hostlist *hosts,
+                char **include, struct error *err)
+{
+    const char *wcoll = environ_value(here, "WCOLL");
+
+    if (options->hosts != NULL)
+        return hostlist_from_argument(options->hosts, 1, hosts, err);
+    if (options->hostfile_given || strcmp(options->hostfile, "-") == 0)
+        return read_file(options, options->hostfile, hosts, err);
+    if (options->command == COMMAND_EXEC && wcoll != NULL && wcoll[0] != '\0')
+        return read_file(options, wcoll, hosts, err);
+    if (access(options->hostfile, F_OK) == 0)
+        return read_file(options, options->hostfile, hosts, err);
+    return find_unnamed(options, here, hosts, include, err);
+}
+
+static int read_file(const struct options *options, const char *path, struct hostlist *hosts,
+                     struct error *err)
+{
+    if (strcmp(path, "-") != 0 && access(path, F_OK) < 0)
+        return err_set(err, "hostfile %s: %s%s", path, strerror(errno),
+                       strchr(path, '/') == NULL ? "; use --hosts for names of hosts" : "");
+    if (hostfile_read(path, hosts, err) < 0)
+        return -1;
+    tell_uncounted(options, path, hosts);
+    return 0;
+}
+
+/* A job on this machine alone is a run without a hostfile, as with DeepSpeed. */
+static int find_unnamed(const struct options *options, char *const *here, struct hostlist *hosts,
+                        char **include, struct error *err)
+{
+    char *words;
+    int   rc = allocation_hosts(here, hosts, &words, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 1 && (hosts->count > 1 || !plan_host_is_local(&hosts->host[0], options))) {
+        log_warn("no hostfile: taking the hosts of %s", words);
+        free(words);
+        return 0;
+    }
+    if (rc == 1) {
+        free(words);
+        hostlist_clear(hosts);
+    }
+    log_info("no hostfile (%s): running on this machine alone", options->hostfile);
+    return local_hosts(options, here, hosts, include, err);
+}
+
+/* Otherwise commands/gpu_slots.c asks the hosts. */
+static void tell_uncounted(const struct options *options, const char *path,
+                           const struct hostlist *hosts)
+{
+    if (options->command == COMMAND_RUN && (options->dry_run || options->no_ssh) &&
+        options->num_gpus < 0 && hostlist_is_uncounted(hosts))
+        log_warn("%s: hosts without slots=N have 1 slot here%s", path,
+                 options->dry_run ? "; a run takes as many as they have GPUs"
+                                  : ": with --no_ssh muster cannot count their GPUs");
+}

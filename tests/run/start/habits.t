@@ -1,0 +1,141 @@
+#!/bin/sh
+# What users of other launchers type, and what beginners do: taken where it has an exact meaning,
+# else refused with the right words. A line of the table is one habit.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+: >train.py
+echo 'import no_such_module' >nomodule.py
+echo 'import argparse; p = argparse.ArgumentParser(); p.add_argument("--lr"); p.parse_args()' >noarg.py
+script_file a.out <<'EOF'
+#!/bin/sh
+EOF
+printf 'te1 slots=2\nte2 slots=2\nte3 slots=2\n' >hosts
+printf 'te1\nte2 # two GPUs\n' >machines
+printf 'te[1-2]\n' >bare
+printf 'te1\nte1\nte2\n' >pbs
+: >gpu0 >gpu1 >gpu2
+exec_on="muster exec --dry-run -H te1,te2"
+on_hosts="muster --dry-run --hostfile=hosts"
+export exec_on on_hosts
+
+# TYPED | EXIT STATUS | WORDS of the output, an extended regular expression for each
+grep -v '^#' >table <<'EOF'
+# torchrun
+$on_hosts --nnodes=2 --nproc_per_node=4 train.py | 0 | 8 ranks on 2 nodes
+$on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
+$on_hosts --nnodes=1:4 train.py | 2 | --nnodes: '1:4' is a range
+$on_hosts --nproc_per_node=auto train.py | 2 | 'auto' depends on the machine
+$on_hosts --max_restarts 0 train.py | 0 | 6 ranks
+$on_hosts --max-restarts=3 train.py | 2 | --max-restarts: '3' is not 0: muster starts a run once
+$on_hosts -m json.tool | 0 | -u -m json.tool
+$on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
+muster --standalone train.py | 2 | without a hostfile only this machine
+$on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
+# accelerate
+$on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
+# mpirun, mpiexec, srun, horovodrun
+muster --dry-run -n 3 --host te1:2,te2:2 -x A=1 ./a.out | 0 | 3 ranks on 2 nodes | ^  .*\<A\>
+muster --dry-run -host te1:2 -npernode 1 a.out | 0 | 1 rank on 1 node
+muster --dry-run -hostfile hosts -np 2 ./a.out | 0 | 2 ranks on 1 node
+muster --dry-run -machinefile hosts -ppn 1 -wdir / sh | 0 | 3 ranks on 3 nodes | in /$
+muster --dry-run --nodelist te1,te2 --ntasks-per-node=2 ./a.out | 0 | 4 ranks on 2 nodes
+muster --dry-run -w te1,te2 --ntasks 2 ./a.out | 0 | 2 ranks on 2 nodes
+$on_hosts -N 2 ./a.out | 2 | mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N
+$on_hosts -map-by node ./a.out | 2 | -map-by: it is mpirun's; leave it out
+$on_hosts --bind-to core ./a.out | 2 | write --bind_cores_to_rank
+$on_hosts -x A ./a.out | 2 | --env A: not set in this environment
+muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
+muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
+# pdsh, clush
+muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
+muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
+muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
+muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
+$exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
+$exec_on -n 2 date | 2 | one command per host
+WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
+WCOLL=none muster exec --dry-run date | 65 | hostfile none: No such file
+muster exec --dry-run -w ^machines,te9 date | 0 | 3 commands
+muster exec --dry-run -w ^gpu0 date | 65 | no host in \^gpu0
+muster exec --dry-run -w ^none date | 65 | none: No such file
+# hosts
+muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
+muster --dry-run --hostfile=machines train.py | 0 | machines: hosts without slots=N have 1 slot here; a run takes | 2 ranks on 2 nodes
+muster --dry-run --hostfile=machines --num_gpus=4 train.py | 0 | 8 ranks on 2 nodes
+muster --dry-run --hostfile=pbs ./a.out | 0 | 3 ranks on 2 nodes
+muster --dry-run -H "te1, te2" date | 0 | 2 ranks on 2 nodes
+muster --dry-run -H 'te[1-9/2]' date | 0 | 5 ranks on 5 nodes
+$on_hosts --include 'te[1-2]:0' train.py | 0 | 2 ranks on 2 nodes
+$on_hosts --exclude 'te[2-3]' train.py | 0 | 2 ranks on 1 node
+muster --dry-run -H 10.0.0.2:2222 date | 65 | for a port write --ssh_port
+# batch systems: taken without hosts, and said
+SLURM_JOB_ID=7 SLURM_JOB_NODELIST='te[1-2],x9' SLURM_TASKS_PER_NODE='4(x2),3' muster --dry-run train.py | 0 | Slurm job 7: te\[1-2\],x9, 3 to 4 slots \(SLURM_TASKS_PER_NODE\) | 11 ranks on 3 nodes
+SLURM_JOB_ID=7 SLURM_JOB_NODELIST='te[1-2]' SLURM_GPUS_PER_NODE=a100:8 SLURM_TASKS_PER_NODE='1(x2)' muster --dry-run train.py | 0 | te\[1-2\], 8 slots each \(SLURM_GPUS_PER_NODE\) | 16 ranks
+SLURM_JOB_NODELIST='te[1-2]' SLURM_GPUS_ON_NODE=4 muster --dry-run --num_nodes=1 train.py | 0 | 4 ranks on 1 node
+SLURM_JOB_NODELIST='te[1-2]' SLURM_TASKS_PER_NODE='1(x2)' MUSTER_TEST_GPU_GLOB="$PWD/gpu*" muster --dry-run train.py | 0 | 3 slots each \(GPUs of this machine\) | 6 ranks
+SLURM_JOB_NODELIST='te[1-2' muster --dry-run train.py | 65 | SLURM_JOB_NODELIST: .* without
+SLURM_JOB_NODELIST='te[1-2]' SLURM_TASKS_PER_NODE=x muster --dry-run train.py | 65 | SLURM_TASKS_PER_NODE: 'x'
+SLURM_JOB_NODELIST='te[1-2]' SLURM_STEP_NUM_TASKS=2 muster --dry-run train.py | 65 | srun starts muster 2 times
+SLURM_JOB_NODELIST='te[1-2]' muster --dry-run -H te9 train.py | 0 | 1 rank on 1 node
+SLURM_JOB_NODELIST=$(hostname) SLURM_GPUS_ON_NODE=4 CUDA_VISIBLE_DEVICES=2,3 MUSTER_TRANSPORT=auto muster --dry-run train.py | 0 | 2 ranks on 1 node | CUDA_VISIBLE_DEVICES=2,3
+PBS_JOBID=9.pbs PBS_NODEFILE=pbs muster --dry-run train.py | 0 | PBS job 9.pbs: te\[1-2\], 1 to 2 slots | 3 ranks on 2 nodes
+PBS_NODEFILE=none muster --dry-run train.py | 65 | none: No such file
+# a shell is not there
+muster exec -H node1 'nvidia-smi -L' | 127 | write: muster exec -- sh -c 'nvidia-smi -L'
+muster exec -H node1 "ps aux|grep x" | 127 | write: muster exec -- sh -c 'ps aux\|grep x'
+muster exec -H te1 -- cd /tmp | 127 | write sh -c 'cd ...', or --cwd=DIR
+muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- sh -c 'nvidia-smi -L' .*once per slot
+muster chekc | 127 | did you mean muster check
+# what a script says
+muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
+muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
+muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
+# values that begin with '-', as argparse takes them
+$on_hosts --launcher_args '-f 9 -p 22' train.py | 0 | 6 ranks
+$on_hosts --num_gpus -1 --node_rank -1 train.py | 0 | 6 ranks
+$on_hosts --include -x train.py | 2 | write --include=-x
+# slips
+$on_hosts --hotsfile=x train.py | 2 | did you mean --hostfile
+$on_hosts --epochs=3 --lr=1 train.py | 2 | option --epochs$ | option --lr$
+muster --hostfile=none train.py | 65 | hostfile none: No such file
+muster -H hosts.txt train.py | 65 | hostfile hosts.txt: No such file.*; use --hosts for names of hosts
+muster exec -H localhost --transport=ssh --ssh_port=1 date | 68 | -H localhost: there is no such file, so it was taken for a host
+muster -H ./none train.py | 65 | hostfile ./none: No such file
+$on_hosts --num_nodes=4 train.py | 2 | there are only 3
+$on_hosts --num_gpus 0 train.py | 2 | leaves nothing to run on
+EOF
+
+# try TYPED STATUS WORDS...: one line of the table.
+try() {
+    typed=$1 wanted=$2
+    shift 2
+    run sh -c "$typed"
+    cat out err >said
+    missing=
+    for words; do
+        grep -qE -e "$words" said || missing="$missing; no '$words'"
+    done
+    is "$typed" "$rc$missing" "$wanted"
+}
+
+# " | " separates; a command or a pattern that contains it is split by mistake.
+while IFS= read -r line; do
+    typed=${line%% | *} rest=${line#* | }
+    set -- "$typed" "${rest%% | *}"
+    rest=${rest#* | }
+    while [ "$rest" != "${rest#* | }" ]; do
+        set -- "$@" "${rest%% | *}"
+        rest=${rest#* | }
+    done
+    try "$@" "$rest"
+done <table
+ok "the table was read" test "$test_count" -gt 60
+
+# Many nodes, one cause.
+MUSTER_TRANSPORT=ssh run muster exec --ssh_port=1 -H '127.0.0.[1-64]' date
+is "64 nodes that refuse are a heading, a row and a hint" "$rc $(cat err)" "68 muster: 64 of 64 nodes failed; nothing was started:
+  node            stage    cause
+  127.0.0.[1-64]  connect  ... port 1: Connection refused
+  hint: 127.0.0.[1-64]: is sshd running there, on port 1?"
+finish
