@@ -27,6 +27,9 @@ void mailbox_add_node(struct mailbox *mailbox, size_t node);
 void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
 void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
 
+/* Make the event loop return, with nothing to deliver. */
+void mailbox_wake(struct mailbox *mailbox);
+
 /* Deliver failures at once: for the end, when the threads are gone and no node waits for
  * credit. */
 void mailbox_settle(struct mailbox *mailbox);
