@@ -65,7 +65,7 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
 
         fprintf(out, "muster: %s\n", text);
         free(text);
-        if (outcome->is_reader_gone)
+        if (outcome->is_reader_gone && outcome->cause == EXIT_OUTPUT)
             return;
     }
     if (first == FIRST_NODE || outcome->is_exec)

@@ -20,7 +20,7 @@
 /* How long the end of a run may be delayed by output that comes though no reader holds it up. */
 #define STOP_OUTPUT_S 600.0
 /* For this long a reader has taken nothing before a user who ends the run is told. */
-#define READER_TOLD_S 5.0
+#define READER_TOLD_S 2.0
 
 static void   consumed_cb(size_t index, size_t bytes, void *arg);
 static void   failed_cb(bool is_stderr, int error, void *arg);
@@ -106,8 +106,9 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
     outcome_output_failed(&run->outcome, "%s: %s", name, output_error_words(error));
     run->is_stdout_lost = run->is_stdout_lost || !is_stderr;
+    if (error == EPIPE)
+        outcome_reader_gone(&run->outcome, name, run->options->log_dir == NULL);
     if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_reader_gone(&run->outcome, name);
         phase_stop(run);
     } else if (!run->reader.is_begun || error != ETIMEDOUT) { /* else the report has it */
         log_error("%s: %s; further output is dropped", name, output_error_words(error));
