@@ -2,7 +2,7 @@
  *
  * There are two: bytes of a node have left memory, which is credit for its agent; and a
  * descriptor can no longer be written. Any thread posts them; the event loop delivers them,
- * several at a time.
+ * several at a time, so that what waits here does not grow.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MAILBOX_H

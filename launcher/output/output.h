@@ -62,7 +62,7 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
 void output_end(struct output *output, int rank, enum frame_stream stream);
 
 /* Whole lines of muster's own (log_sink), from any thread: they never split a line of a rank
- * and do not wait for those in the queue. Nor does muster wait for their reader: after
+ * and do not wait for those in the queue. muster does not wait for their reader either: after
  * output_finish() a line that it does not take at once is left out. */
 void output_own(struct output *output, const char *line, size_t size);
 /* The progress line, if stderr is a terminal; "" or NULL removes it. */

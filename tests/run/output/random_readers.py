@@ -91,7 +91,7 @@ class Trial:
             for number, (after, which) in enumerate(self.signals):
                 time.sleep(after)
                 self.is_told = number > 0 and b'has not taken' in self.read_err()
-                self.process.send_signal(which)
+                self.send(which)
             self.end()
             self.judge()
         return self
@@ -120,6 +120,16 @@ class Trial:
         os.close(to_reader)
         self.thread = threading.Thread(target=self.read_all, args=(from_muster,))
         self.thread.start()
+
+    def send(self, which):
+        """And wait until it has arrived: a second one of its kind would be the same one."""
+        self.process.send_signal(which)
+        while self.process.poll() is None:
+            with open(f'/proc/{self.process.pid}/status') as file:
+                pending = int(re.search('ShdPnd:\t([0-9a-f]+)', file.read())[1], 16)
+            if not pending >> (which - 1) & 1:
+                break
+            time.sleep(0.001)
 
     def hold(self, read_end, write_end, is_full):
         if is_full:

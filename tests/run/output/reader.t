@@ -108,9 +108,9 @@ ok "... and counts what it has dropped" loss_is_counted
 ok "... also in --json FILE" json_says end.json "d['lost_bytes'] == $lost"
 piped muster $one ./says
 wait_for 20 nodes_are_done
-kill -INT "$pid"
+kill -INT "$pid" # three different ones: two of a kind may become one
 kill -TERM "$pid"
-left_within 3 INT "three in a row: muster leaves"
+left_within 3 HUP "three in a row: muster leaves"
 
 # ---- the report and the document have readers, too ----
 mkfifo full
@@ -120,8 +120,8 @@ rm -f begun
 start sh -c 'exec "$@" >/dev/null 2>full' sh muster $one ./says 3
 ok "the report has no reader: the nodes are done" wait_for 20 nodes_are_done
 kill -INT "$pid"
-kill -INT "$pid"
-left_within 3 INT "... and the third Ctrl-C leaves"
+kill -TERM "$pid"
+left_within 3 HUP "... and the third signal leaves"
 is "... with the status of the rank" "$rc" 3
 rm -f begun
 start muster $one --json full ./says
