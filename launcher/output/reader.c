@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "xalloc.h"
 #include "xevent.h"
 
 #define TICK_S     0.2
@@ -57,6 +58,8 @@ bool reader_await(struct reader *reader, struct output *output)
     reader->output = output;
     reader->since_ns = clock_now_ns();
     timer = event_new(reader->base, -1, EV_PERSIST, tick_cb, reader);
+    if (timer == NULL)
+        xalloc_die();
     xevent_add(timer, &tick);
     while (!output_is_written(output) && !has_been_enough(reader, is_last))
         event_base_loop(reader->base, EVLOOP_ONCE);
