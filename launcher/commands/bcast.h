@@ -46,7 +46,7 @@ static inline struct bcast *bcast_of(const struct run *run)
  * "cannot write". For the table of bcast_report(). */
 void    bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
                      const char *why);
-int     bcast_report(const struct run *run, int status);
+int     bcast_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bcast_json(const struct run *run, int status);
 
 #endif

@@ -65,15 +65,15 @@ static char *safe(const char *text)
     return sanitize_text(text, strnlen(text, TEXT_MAX));
 }
 
-int bcast_report(const struct run *run, int status)
+int bcast_report(const struct run *run, int status, FILE *out, FILE *err)
 {
     const char *json = run->options->json;
     size_t      n;
 
     groups_sort(&bcast_of(run)->failed); /* answers come in any order */
     if (json == NULL || strcmp(json, "-") != 0)
-        print_copies(run, stdout);
-    print_failures(run, stderr);
+        print_copies(run, out);
+    print_failures(run, err);
     for (n = 0; n < run->plan->nodes && status == 0; n++)
         status = bcast_of(run)->copy[n].has_failed ? EXIT_CREATE
                  : bcast_of(run)->copy[n].is_done  ? 0

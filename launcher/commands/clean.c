@@ -43,7 +43,7 @@ static const json_t *found_on(const struct run *run, size_t node);
 static void          clean_ask(struct run *run, struct node *node);
 static bool          clean_take(struct run *run, struct node *node, const struct frame *frame,
                                 const json_t *body);
-static int           clean_report(const struct run *run, int status);
+static int           clean_report(const struct run *run, int status, FILE *out, FILE *err);
 static void          print_more(const struct run *run, FILE *out);
 static void          print_clean(const struct run *run, FILE *out);
 static bool          any_left(const struct run *run);
@@ -128,7 +128,7 @@ static bool clean_take(struct run *run, struct node *node, const struct frame *f
 
 /* --- what came of it -------------------------------------------------------- */
 
-static int clean_report(const struct run *run, int status)
+static int clean_report(const struct run *run, int status, FILE *out, FILE *err)
 {
     static const char *const heads[COLUMNS] = { "NODE", "STATE", "WHAT", "PID",
                                                 "USER", "AGE",   "RUN",  "COMMAND" };
@@ -141,10 +141,11 @@ static int clean_report(const struct run *run, int status)
         list_node(run, n, &table);
     if (json == NULL || strcmp(json, "-") != 0) {
         if (table.rows > 1)
-            table_print(&table, stdout);
-        print_more(run, stdout);
-        print_clean(run, stdout);
+            table_print(&table, out);
+        print_more(run, out);
+        print_clean(run, out);
     }
+    (void)err;
     table_clear(&table);
     return status != 0 ? status : any_left(run) ? EXIT_LEFT : 0;
 }

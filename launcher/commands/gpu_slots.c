@@ -26,7 +26,7 @@ static int  prepare(const struct run *run, void **data);
 static void begin(struct run *run, struct node *node);
 static bool take(struct run *run, struct node *node, const struct frame *frame,
                  const json_t *body);
-static int  report(const struct run *run, int status);
+static int  report(const struct run *run, int status, FILE *out, FILE *err);
 static void tell(const struct run *run, const int *gpus);
 static void forget(const struct run *run, void *data);
 
@@ -142,11 +142,13 @@ static bool take(struct run *run, struct node *node, const struct frame *frame,
     return false;
 }
 
-static int report(const struct run *run, int status)
+static int report(const struct run *run, int status, FILE *out, FILE *err)
 {
     const int *gpus = run->job_data;
     size_t     i, n = 0;
 
+    (void)out;
+    (void)err;
     for (i = 0; i < run->plan->nodes && status == 0; i++) {
         while (strcmp(asked->host[n].name, run->plan->node[i].host) != 0) /* in one order */
             n++;

@@ -88,7 +88,7 @@ static double end_s(const struct past_run *run)
 {
     double grace_s = json_number_value(past_run_launcher(run, "grace_s"));
 
-    return grace_s + LAUNCH_STOP_S + LAUNCH_READER_S + SURE_S;
+    return grace_s + LAUNCH_STOP_S + SURE_S;
 }
 
 static bool is_over_in(const struct past_run *run, double seconds)

@@ -131,7 +131,7 @@ void run_dir_close(struct run_dir *dir)
 /* Neither a full disk there nor a home that hangs may hold up the run. */
 static void log_begin(struct run_dir *dir)
 {
-    static const struct writer_ops ops = { log_done, log_failed };
+    static const struct writer_ops ops = { .done = log_done, .failed = log_failed };
     const int                      fd[2] = { dir->log_fd, dir->log_fd };
 
     dir->log = writer_new(fd, false, &ops, NULL);

@@ -203,6 +203,13 @@ void outcome_cause(struct outcome *outcome, int exit_code, const char *format, .
     va_end(ap);
 }
 
+void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run)
+{
+    outcome->is_reader_gone = true;
+    if (ends_run)
+        outcome_cause(outcome, EXIT_OUTPUT, "%s: the reader is gone", stream);
+}
+
 void outcome_output_failed(struct outcome *outcome, const char *format, ...)
 {
     va_list ap;

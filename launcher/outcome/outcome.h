@@ -75,6 +75,7 @@ struct outcome {
                   EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
     int64_t  cause_ns;
     char    *cause_text;
+    bool     is_reader_gone; /* the user has closed the pipe, and knows what is lost */
     uint64_t lost_bytes;
     char     output_why[256]; /* where output could first not be written, and why; "": it could.
                                  How much was lost is not always known */
@@ -105,6 +106,9 @@ void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int l
                           const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whoever read that stream has closed it, and wants no more: the report does not say what was
+ * lost. If that ends the run the report is one line. */
+void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run);
 void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes);

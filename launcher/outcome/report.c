@@ -74,6 +74,8 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
 
         fprintf(out, "muster: %s\n", text);
         free(text);
+        if (outcome->is_reader_gone && outcome->cause == EXIT_OUTPUT)
+            return;
     }
     if (first == FIRST_NODE || outcome->is_exec)
         report_nodes(outcome, out);
@@ -87,7 +89,8 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         report_after(outcome, out);
     }
     report_slow(outcome, out);
-    report_lost(outcome, out);
+    if (!outcome->is_reader_gone)
+        report_lost(outcome, out);
     fflush(out);
 }
 

@@ -56,15 +56,22 @@ static bool is_pipe(const char *path)
     return stat(path, &about) == 0 && S_ISFIFO(about.st_mode);
 }
 
-/* A pipe without a reader is an error: the run must not wait here for one. */
+int json_file_open(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, 0);
+    return fd;
+}
+
 static int write_file(const char *path, const json_t *body)
 {
-    int   fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666), rc;
+    int   fd = json_file_open(path), rc;
     FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
 
     if (out == NULL)
         return -1;
-    fcntl(fd, F_SETFL, 0);
     rc = json_dumpf(body, out, JSON_INDENT(2));
     return fclose(out) == 0 ? rc : -1;
 }

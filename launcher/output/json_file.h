@@ -12,6 +12,10 @@
  * with err. */
 int json_file_try(const char *path, struct error *err);
 
+/* Open path for such a document. A pipe without a reader is an error: the run must not wait
+ * for one. -1 with errno. */
+int json_file_open(const char *path);
+
 /* Write body to path ("-" is stdout) and release it. -1 if that failed, after logging the
  * error. */
 int json_file_write(const char *path, json_t *body);

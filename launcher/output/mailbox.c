@@ -103,6 +103,13 @@ void mailbox_settle(struct mailbox *mailbox)
             mailbox->ops->failed(i, error[i], mailbox->arg);
 }
 
+void mailbox_wake(struct mailbox *mailbox)
+{
+    pthread_mutex_lock(&mailbox->lock);
+    wake(mailbox);
+    pthread_mutex_unlock(&mailbox->lock);
+}
+
 static void wake(struct mailbox *mailbox)
 {
     uint64_t one = 1;

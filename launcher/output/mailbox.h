@@ -2,7 +2,7 @@
  *
  * There are two: bytes of a node have left memory, which is credit for its agent; and a
  * descriptor can no longer be written. Any thread posts them; the event loop delivers them,
- * several at a time.
+ * several at a time, so that what waits here does not grow.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_MAILBOX_H
@@ -26,6 +26,9 @@ void mailbox_add_node(struct mailbox *mailbox, size_t node);
 
 void mailbox_give(struct mailbox *mailbox, size_t node, size_t bytes);
 void mailbox_fail(struct mailbox *mailbox, bool is_stderr, int error);
+
+/* Make the event loop return, with nothing to deliver. */
+void mailbox_wake(struct mailbox *mailbox);
 
 /* Deliver failures at once: for the end, when the threads are gone and no node waits for
  * credit. */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "xevent.h"
 
 #define UNFINISHED_S 0.2 /* after this long a terminal shows an unfinished line */
+#define OWN_WAIT_MS  100 /* for a line of muster's own, once the writers have ended */
 #define FOLD_PIECE   ((size_t)64 * 1024) /* of folded text for the writer */
 
 /* stdout or stderr of a rank. */
@@ -53,7 +55,7 @@ struct output {
     struct rank_output     plain;     /* the stream of the folded text */
     size_t                 held;      /* in all linebufs */
     size_t                 folded;    /* in all folded buffers */
-    bool                   is_folding, is_finished;
+    bool                   is_folding, is_closed, is_finished;
     uint64_t               lost;
     struct stream         *unfinished; /* fed last, on a terminal */
     struct event          *unfinished_timer;
@@ -62,6 +64,7 @@ struct output {
 static void make_writers(struct output *output);
 static void done_cb(size_t node, size_t bytes, void *arg);
 static void failed_cb(bool is_stderr, int error, void *arg);
+static void over_cb(void *arg);
 static bool is_same_file(int one, int other);
 static struct rank_output *find_rank(const struct output *output, int rank);
 static void rank_free(struct rank_output *rank);
@@ -104,7 +107,8 @@ const char *output_error_words(int error)
 
 static void make_writers(struct output *output)
 {
-    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb };
+    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb,
+                                               .over = over_cb };
     const struct output_settings  *set = &output->settings;
     const int both[2] = { set->out_fd, set->err_fd };
     const int out[2] = { set->out_fd, set->out_fd }, err[2] = { set->err_fd, set->err_fd };
@@ -130,6 +134,13 @@ static void failed_cb(bool is_stderr, int error, void *arg)
     struct output *output = arg;
 
     mailbox_fail(output->mailbox, is_stderr, error);
+}
+
+static void over_cb(void *arg)
+{
+    struct output *output = arg;
+
+    mailbox_wake(output->mailbox);
 }
 
 static bool is_same_file(int one, int other)
@@ -197,9 +208,11 @@ void output_end(struct output *output, int rank, enum frame_stream stream)
 
 void output_own(struct output *output, const char *line, size_t size)
 {
+    struct pollfd room = { .fd = output->settings.err_fd, .events = POLLOUT };
+
     if (!output->is_finished)
         writer_own(output->writer[1], line, size);
-    else
+    else if (poll(&room, 1, OWN_WAIT_MS) > 0)
         (void)!write(output->settings.err_fd, line, size);
 }
 
@@ -250,12 +263,15 @@ void output_give_up(struct output *output, double patience_s)
     }
 }
 
-uint64_t output_finish(struct output *output, double patience_s)
+/* The writer of stderr stays open until that of stdout is over: muster may have to say something
+ * meanwhile. */
+void output_close(struct output *output)
 {
     int rank, i;
 
-    if (output->is_finished)
-        return output->lost;
+    if (output->is_closed)
+        return;
+    output->is_closed = true;
     if (output->is_folding)
         print_folded(output);
     for (i = 0; i < 2; i++) {
@@ -265,6 +281,31 @@ uint64_t output_finish(struct output *output, double patience_s)
         show_rest(output, &output->plain, i);
     }
     output_progress(output, "");
+    writer_close(output->writer[0]);
+}
+
+bool output_is_written(struct output *output)
+{
+    if (!output->is_closed || !writer_is_over(output->writer[0]))
+        return false;
+    writer_close(output->writer[1]);
+    return writer_is_over(output->writer[1]);
+}
+
+uint64_t output_unread(const struct output *output)
+{
+    uint64_t unread = writer_unread(output->writer[0]);
+
+    if (output->writer[1] != output->writer[0])
+        unread += writer_unread(output->writer[1]);
+    return unread;
+}
+
+uint64_t output_finish(struct output *output, double patience_s)
+{
+    if (output->is_finished)
+        return output->lost;
+    output_close(output);
     output->lost = writer_finish(output->writer[0], patience_s);
     if (output->writer[1] != output->writer[0])
         output->lost += writer_finish(output->writer[1], patience_s);

@@ -62,7 +62,8 @@ void output_bytes(struct output *output, int rank, enum frame_stream stream,
 void output_end(struct output *output, int rank, enum frame_stream stream);
 
 /* Whole lines of muster's own (log_sink), from any thread: they never split a line of a rank
- * and do not wait for those in the queue. */
+ * and do not wait for those in the queue. muster does not wait for their reader either: after
+ * output_finish() a line that it does not take at once is left out. */
 void output_own(struct output *output, const char *line, size_t size);
 /* The progress line, if stderr is a terminal; "" or NULL removes it. */
 void output_progress(struct output *output, const char *text);
@@ -81,8 +82,17 @@ size_t output_waiting(const struct output *output);
 double output_stuck_s(const struct output *output);
 void   output_give_up(struct output *output, double patience_s);
 
-/* Write everything that waits (fold: the grouped output) and join the threads. Give up a reader
- * that takes nothing for patience_s. Returns how many bytes of ranks were lost, now or before;
+/* Nothing more will come: queue what is held back (fold: the grouped output). Then run the event
+ * loop until output_is_written(), as long as the readers may take; something happens in the loop
+ * whenever that may have changed. */
+void output_close(struct output *output);
+bool output_is_written(struct output *output);
+
+/* Bytes of ranks that no reader has taken so far. */
+uint64_t output_unread(const struct output *output);
+
+/* Write everything that waits and join the threads. Give up a reader that takes nothing for
+ * patience_s. Returns how many bytes of ranks were lost, now or before;
  * before that, new failures are delivered (ops->failed). 0 without a failure means that all was
  * written. */
 uint64_t output_finish(struct output *output, double patience_s);

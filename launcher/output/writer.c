@@ -51,7 +51,9 @@ struct writer {
     struct buffer   own;
     size_t          own_left_out; /* lines */
     char           *progress;     /* NULL: no change */
-    bool            is_idle, is_ending, is_over;
+    bool            is_idle, is_ending;
+    bool            is_closed; /* from here on all is dropped */
+    bool            is_over;
 
     /* The thread's alone, until it is joined. */
     struct display  display;
@@ -65,7 +67,7 @@ struct writer {
     bool            has_written[2], has_failed[2];
     uint64_t        lost;
     atomic_llong    moved_ns;  /* time of the last write, or when the thread began to wait */
-    bool            is_joined; /* from here on all is dropped */
+    bool            is_joined;
 };
 
 static struct run     *open_run(const struct writer *writer, const struct source *source,
@@ -77,6 +79,7 @@ static void            queue_run(struct writer *writer, struct source *source,
 static void            wake(struct writer *writer);
 static void           *write_all(void *arg);
 static bool            has_work(const struct writer *writer);
+static void            end_writing(struct writer *writer);
 static void            take_batch(struct writer *writer);
 static void            take_own(struct writer *writer);
 static void            write_batch(struct writer *writer);
@@ -123,8 +126,8 @@ void writer_add(struct writer *writer, struct source *source, struct buffer *run
     struct run *open;
 
     pthread_mutex_lock(&writer->lock);
-    open = writer->is_joined ? NULL : open_run(writer, source, run->size);
-    if (writer->is_joined) {
+    open = writer->is_closed ? NULL : open_run(writer, source, run->size);
+    if (writer->is_closed) {
         drop(writer, source, run->size, charge);
     } else if (open != NULL) {
         buffer_add(&open->bytes, run->bytes, run->size);
@@ -168,7 +171,7 @@ bool writer_unfinished(struct writer *writer, struct source *source, const char 
 
     pthread_mutex_lock(&writer->lock);
     is_busy = writer->head != NULL;
-    if (!is_busy && writer->display.is_terminal && !writer->is_joined) {
+    if (!is_busy && writer->display.is_terminal && !writer->is_closed) {
         buffer_add(&copy, text, size);
         queue_run(writer, source, &copy, 0, true);
         wake(writer);
@@ -228,9 +231,25 @@ size_t writer_waiting(struct writer *writer)
     return waiting;
 }
 
+/* The thread holds its batch, but does not change what is in it. */
+uint64_t writer_unread(struct writer *writer)
+{
+    uint64_t unread;
+
+    pthread_mutex_lock(&writer->lock);
+    unread = bytes_of(writer->batch) + bytes_of(writer->head);
+    pthread_mutex_unlock(&writer->lock);
+    return unread;
+}
+
 double writer_stuck_s(struct writer *writer)
 {
-    if (writer_waiting(writer) == 0)
+    bool is_busy;
+
+    pthread_mutex_lock(&writer->lock);
+    is_busy = writer->waiting + writer->own.size + writer->own_batch.size > 0;
+    pthread_mutex_unlock(&writer->lock);
+    if (!is_busy)
         return 0;
     return (double)(clock_now_ns() - writer->moved_ns) / NS_PER_S;
 }
@@ -265,7 +284,14 @@ static void *write_all(void *arg)
         pthread_mutex_lock(&writer->lock);
         release_batch(writer);
     }
+    writer->is_closed = true;
     pthread_mutex_unlock(&writer->lock);
+    end_writing(writer);
+    return NULL;
+}
+
+static void end_writing(struct writer *writer)
+{
     writer->out_is_own = true;
     display_end(&writer->display, &writer->out);
     flush(writer);
@@ -275,7 +301,8 @@ static void *write_all(void *arg)
     writer->is_over = true;
     pthread_cond_signal(&writer->over);
     pthread_mutex_unlock(&writer->lock);
-    return NULL;
+    if (writer->ops->over != NULL)
+        writer->ops->over(writer->arg);
 }
 
 static bool has_work(const struct writer *writer)
@@ -418,6 +445,24 @@ static void check_close(struct writer *writer, bool is_stderr)
 
 /* --- the end --------------------------------------------------------------- */
 
+void writer_close(struct writer *writer)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->is_ending = true;
+    pthread_cond_signal(&writer->work);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+bool writer_is_over(struct writer *writer)
+{
+    bool is_over;
+
+    pthread_mutex_lock(&writer->lock);
+    is_over = writer->is_over;
+    pthread_mutex_unlock(&writer->lock);
+    return is_over || writer->is_joined;
+}
+
 uint64_t writer_finish(struct writer *writer, double patience_s)
 {
     struct timespec until;
@@ -426,9 +471,8 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
 
     if (writer->is_joined)
         return writer->lost;
+    writer_close(writer);
     pthread_mutex_lock(&writer->lock);
-    writer->is_ending = true;
-    pthread_cond_signal(&writer->work);
     do {
         moved_ns = writer->moved_ns;
         until = monotonic_in(patience_s);
@@ -440,7 +484,7 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
         pthread_cancel(writer->thread);
     pthread_mutex_unlock(&writer->lock);
     pthread_join(writer->thread, NULL);
-    writer->is_joined = true;
+    writer->is_joined = writer->is_closed = true;
     drop_rest(writer);
     return writer->lost;
 }

@@ -1,7 +1,8 @@
 /* writer.h - the thread that writes to one terminal, pipe or file
  *
  * Runs of whole lines queue here; the thread turns them into bytes (display.h) and writes them
- * in batches. It may block as long as the reader does: only writer_finish() waits for it.
+ * in batches. It may block as long as the reader does: only writer_finish() waits for it, and
+ * writer_close() lets the event loop run until it has ended.
  * stdout and stderr share a writer if they are the same file, so that lines keep their order;
  * else each has its own, and muster's own lines on stderr do not wait for a stalled reader of
  * stdout.
@@ -34,6 +35,8 @@ struct writer_ops {
      * and counted. ETIMEDOUT: writer_finish() gave up the reader; it calls this from its own
      * thread. */
     void (*failed)(bool is_stderr, int error, void *arg);
+    /* After writer_close(): all was written, and writer_finish() will not wait. NULL is fine. */
+    void (*over)(void *arg);
 };
 
 /* fd[0] is stdout, fd[1] stderr; borrowed. */
@@ -58,8 +61,16 @@ void writer_progress(struct writer *writer, const char *text);
 /* Memory that waits, in bytes, with the cost of the queue. */
 size_t writer_waiting(struct writer *writer);
 
+/* Bytes of ranks that were added and not written yet, a batch more at most. */
+uint64_t writer_unread(struct writer *writer);
+
 /* For how long the reader has taken nothing although something waits; 0 if nothing waits. */
 double writer_stuck_s(struct writer *writer);
+
+/* Let the thread end once all is written; it calls over(). What is added after that is dropped
+ * and counted. */
+void writer_close(struct writer *writer);
+bool writer_is_over(struct writer *writer);
 
 /* Write all that waits and end the thread, or give up when the reader takes nothing for
  * patience_s. Returns how many bytes were lost, now or before. Bytes that are added later are

@@ -73,6 +73,8 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
     struct run *run = arg;
 
     (void)fd, (void)what;
+    if (run->reader.is_begun) /* no rank runs any more */
+        return;
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s has passed",
                   run->options->timeout_s);
     phase_stop(run);
@@ -90,19 +92,20 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval more = clock_interval(LAUNCH_STOP_S);
     struct run          *run = arg;
+    bool                 is_awaited = false;
     size_t               i;
 
     (void)fd, (void)what;
-    if (rank_output_is_moving(run)) {
-        xevent_add(run->deadline->stop, &more);
-        return;
-    }
     for (i = 0; i < run->plan->nodes; i++)
         if (run->node[i].state == NODE_DONE)
             node_release(&run->node[i]);
+        else if (!node_is_over(&run->node[i]) && rank_output_is_awaited(run, &run->node[i]))
+            is_awaited = true;
         else if (!node_is_over(&run->node[i]))
             node_lose(&run->node[i], "stopping", NULL,
                       "the agent did not confirm that all processes are gone");
+    if (is_awaited)
+        xevent_add(run->deadline->stop, &more);
 }
 
 /* A node that says so again and again is given up in the end. */

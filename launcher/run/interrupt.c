@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "run/run.h"
@@ -21,11 +22,17 @@ struct interrupt {
     struct event *signals[SIGNALS_MAX];
     size_t        signal_count;
     int           count; /* of INT, TERM and HUP */
+    int           last;  /* of these, which came last */
 };
+
+/* The same count for end_cb(), which gets no argument. */
+static volatile sig_atomic_t end_count;
 
 static bool is_ignored(int number);
 static void signal_cb(evutil_socket_t signal, short what, void *arg);
+static bool is_end(int signal);
 static void interrupted(struct run *run, int signal);
+static void end_cb(int signal);
 static void pass_on(struct run *run, int signal);
 
 struct interrupt *interrupt_new(struct run *run)
@@ -52,19 +59,58 @@ struct interrupt *interrupt_new(struct run *run)
     return interrupt;
 }
 
-void interrupt_free(struct interrupt *interrupt)
+/* Nothing is lost by a Ctrl-Z any more, but another generation may follow. */
+void interrupt_nodes_over(struct run *run)
 {
-    size_t i;
+    reader_begin(&run->reader, run->base, run->interrupt->count);
+}
 
-    if (interrupt == NULL)
-        return;
+void interrupt_end(struct run *run)
+{
+    struct interrupt *interrupt = run->interrupt;
+    size_t            i;
+
+    end_count = interrupt->count;
     for (i = 0; i < interrupt->signal_count; i++) {
         int number = event_get_signal(interrupt->signals[i]);
 
-        event_free(interrupt->signals[i]);
-        signal(number, SIG_IGN);
+        signal(number, is_end(number) ? end_cb : SIG_IGN);
     }
+}
+
+static void end_cb(int signal)
+{
+    if (++end_count >= 2)
+        _exit(128 + signal);
+}
+
+/* event_free() brings back the default action for a moment. */
+void interrupt_free(struct interrupt *interrupt)
+{
+    sigset_t all, before;
+    size_t   i;
+
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    for (i = 0; interrupt != NULL && i < interrupt->signal_count; i++) {
+        int              number = event_get_signal(interrupt->signals[i]);
+        struct sigaction now;
+
+        sigaction(number, NULL, &now);
+        event_free(interrupt->signals[i]);
+        sigaction(number, &now, NULL);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
     free(interrupt);
+}
+
+void interrupt_has_left(struct run *run)
+{
+    int number = run->interrupt->last;
+
+    if (number != 0)
+        outcome_cause(&run->outcome, 128 + number, "%s: left before all output was read",
+                      number == SIGINT ? "interrupted" : strsignal(number));
 }
 
 bool interrupt_has_come(const struct run *run)
@@ -75,11 +121,6 @@ bool interrupt_has_come(const struct run *run)
 bool interrupt_is_urgent(const struct run *run)
 {
     return run->interrupt->count >= 2;
-}
-
-bool interrupt_is_last(const struct run *run)
-{
-    return run->interrupt->count >= 3;
 }
 
 /* By nohup(1) or --detach: the end of a terminal must not end the run. */
@@ -95,14 +136,16 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     struct run *run = arg;
 
     (void)what;
-    switch (signal) {
-    case SIGINT:
-    case SIGTERM:
-    case SIGHUP:
+    if (is_end(signal)) {
         interrupted(run, signal);
-        break;
+        return;
+    }
+    switch (signal) {
     case SIGTSTP:
-        log_error("Ctrl-Z ignored: the nodes would end the run after %g s",
+        if (run->reader.is_begun)
+            raise(SIGSTOP);
+        else
+            log_error("Ctrl-Z ignored: the nodes would end the run after %g s",
                   run->options->dead_after_s);
         break;
     case SIGURG:
@@ -114,12 +157,20 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     }
 }
 
+static bool is_end(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
 static void interrupted(struct run *run, int signal)
 {
     const char *name = signal == SIGINT ? "interrupted" : strsignal(signal);
 
     run->interrupt->count++;
-    if (run->interrupt->count == 1) {
+    run->interrupt->last = signal;
+    if (run->reader.is_begun) {
+        reader_interrupted(&run->reader);
+    } else if (run->interrupt->count == 1) {
         outcome_cause(&run->outcome, 128 + signal, "%s", name);
         log_error("%s: stopping everything (KILL after %g s; again to kill now)", name,
                   run->options->grace_s);

@@ -34,8 +34,13 @@
  * top: other connections and agents, the next generation (generation.h).
  *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a deadline of its own,
- * after which a silent node is lost. It is put off while the last output comes; a reader who
- * does not take that output is given up, as at the end.
+ * after which a silent node is lost. It is put off while the last output of that node comes or
+ * waits for its reader.
+ *
+ * Then muster blocks on whoever reads its output, like any filter (reader.h): first for what the
+ * ranks have written, then for the report, then for the document of --json. The loop runs for
+ * the signals, which mean the reader now. From when all is written, the second signal ends the
+ * process on the spot.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -47,6 +52,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
@@ -73,6 +79,13 @@
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
+/* What muster itself has to print. */
+struct text {
+    FILE  *file;
+    char  *bytes; /* after text_close() */
+    size_t size;
+};
+
 static int  raise_descriptors(size_t nodes, struct error *err);
 static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
@@ -82,7 +95,12 @@ static void begin_again(struct run *run, const bool *shown);
 static void begin_generation(struct run *run, const bool *shown);
 static void make_nodes(struct run *run);
 static int  finish(struct run *run);
-static int  write_json(const struct run *run, int status);
+static void text_open(struct text *text);
+static void text_close(struct text *text);
+static void put_json(const struct run *run, int status, FILE *out);
+static int  print(struct run *run, int status, struct text *out, struct text *err);
+static int  write_json(struct run *run, int status);
+static int  written(struct run *run, int status, const char *name, bool is_read, int error);
 static void close_dir(struct run *run, int status);
 static void run_clear(struct run *run);
 static void end_generation(struct run *run);
@@ -198,13 +216,16 @@ static bool run_generation(struct run *run)
 
     phase_connect(run);
     event_base_dispatch(run->base);
-    draining_await(run->base, interrupt_is_last(run) ? 0 : DRAINING_S);
+    interrupt_nodes_over(run);
+    draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);
+    if (!run->reader.has_left)
+        children_await(CHILDREN_S);
     again = generation_starts_again(run);
     outcome_ended(&run->outcome);
     for (i = 0; i < run->plan->nodes; i++)
         outcome_node_pace(&run->outcome, i, &run->node[i].trips);
     rank_output_finish(run);
-    return again;
+    return again && !run->reader.has_left;
 }
 
 static void begin_again(struct run *run, const bool *shown)
@@ -220,6 +241,7 @@ static void begin_again(struct run *run, const bool *shown)
 static void begin_generation(struct run *run, const bool *shown)
 {
     phase_begin(run);
+    run->reader = (struct reader){ 0 };
     run->flow = flow_new(run->plan->nodes);
     run->output = rank_output_open(run, shown);
     make_nodes(run);
@@ -240,24 +262,99 @@ static void make_nodes(struct run *run)
 /* The report and the result. */
 static int finish(struct run *run)
 {
-    int status;
+    const char *json = run->options->json;
+    struct text out, err;
+    int         status;
 
-    hang_report(run, stderr);
-    outcome_report(&run->outcome, run->output, stderr);
+    text_open(&out);
+    text_open(&err);
+    hang_report(run, err.file);
+    outcome_report(&run->outcome, run->output, err.file);
     status = outcome_status(&run->outcome);
     if (run->job != NULL)
-        status = run->job->report(run, status);
-    if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
-        status = EXIT_OUTPUT;
+        status = run->job->report(run, status, out.file, err.file);
+    if (json != NULL && strcmp(json, "-") == 0 && !run->is_stdout_lost)
+        put_json(run, status, out.file);
+    status = print(run, status, &out, &err);
+    if (json != NULL && strcmp(json, "-") != 0)
+        status = write_json(run, status);
+    interrupt_end(run);
     close_dir(run, status);
     return status;
 }
 
-static int write_json(const struct run *run, int status)
+static void text_open(struct text *text)
 {
-    return json_file_write(run->options->json,
-                           run->job != NULL ? run->job->json(run, status)
-                                            : outcome_json(&run->outcome, log_wants(LOG_INFO)));
+    text->file = open_memstream(&text->bytes, &text->size);
+    if (text->file == NULL)
+        xalloc_die();
+}
+
+static void text_close(struct text *text)
+{
+    if (fclose(text->file) != 0)
+        xalloc_die();
+}
+
+static void put_json(const struct run *run, int status, FILE *out)
+{
+    json_t *body = run->job != NULL ? run->job->json(run, status)
+                                    : outcome_json(&run->outcome, log_wants(LOG_INFO));
+
+    if (json_dumpf(body, out, JSON_INDENT(2)) < 0)
+        xalloc_die();
+    fputc('\n', out);
+    json_decref(body);
+}
+
+/* On stdout and stderr; frees the texts. */
+static int print(struct run *run, int status, struct text *out, struct text *err)
+{
+    const char *json = run->options->json;
+    bool        is_read;
+    int         error;
+
+    text_close(out);
+    text_close(err);
+    is_read = reader_print(&run->reader, STDOUT_FILENO, STDERR_FILENO, out->bytes, err->bytes,
+                           &error);
+    free(out->bytes);
+    free(err->bytes);
+    return written(run, status, json != NULL && strcmp(json, "-") == 0 ? "--json -" : "stdout",
+                   is_read, error);
+}
+
+static int write_json(struct run *run, int status)
+{
+    int         fd = json_file_open(run->options->json), error = errno;
+    char       *name = xasprintf("--json %s", run->options->json);
+    struct text text;
+    bool        is_read = true;
+
+    text_open(&text);
+    put_json(run, status, text.file);
+    text_close(&text);
+    if (fd >= 0) {
+        is_read = reader_print(&run->reader, fd, fd, text.bytes, "", &error);
+        if (close(fd) < 0 && error == 0)
+            error = errno;
+    }
+    free(text.bytes);
+    status = written(run, status, name, is_read, error);
+    free(name);
+    return status;
+}
+
+/* The exit status, now that this was written, or was not. */
+static int written(struct run *run, int status, const char *name, bool is_read, int error)
+{
+    if (error != 0)
+        log_error("%s: %s", name, output_error_words(error));
+    if (!is_read) {
+        interrupt_has_left(run);
+        return outcome_status(&run->outcome);
+    }
+    return error != 0 && status == 0 ? EXIT_OUTPUT : status;
 }
 
 static void close_dir(struct run *run, int status)
@@ -294,10 +391,10 @@ static void end_generation(struct run *run)
     for (i = 0; i < run->plan->nodes; i++)
         node_clear(&run->node[i]);
     free(run->node);
-    if (!interrupt_is_last(run))
+    if (!run->reader.has_left)
         children_await(CHILDREN_S);
     hang_free(run->hang);
-    output_free(run->output);
+    rank_output_close(run);
     flow_free(run->flow);
     kvs_free(run->kvs);
     phase_clear(run);

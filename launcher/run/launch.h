@@ -19,11 +19,10 @@ struct launch_watcher {
     void *arg;
 };
 
-/* How long a run that was told to end may take at most, beyond its grace. First an agent: it
- * reports 10 s after KILL what survives that, and its report must reach us. Then a reader who
- * takes nothing of the last output. */
-#define LAUNCH_STOP_S   15.0
-#define LAUNCH_READER_S 30.0
+/* How long a run that was told to end may take at most, beyond its grace: an agent reports 10 s
+ * after KILL what survives that, and its report must reach us. The reader of the output may take
+ * longer. */
+#define LAUNCH_STOP_S 15.0
 
 /* Run it all and print the report. Fills in the plan's master and interfaces on the way. job:
  * what nodes do instead of running ranks; NULL: there are ranks. watcher may be NULL. Returns

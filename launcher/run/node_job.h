@@ -8,6 +8,7 @@
 #define MUSTER_NODE_JOB_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -24,8 +25,9 @@ struct node_job {
     /* A frame has come; body as in node_ops. False: the job does not expect it. */
     bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
                   const json_t *body);
-    /* Print what came of it, and give the exit status; status is that of the nodes. */
-    int (*report)(const struct run *run, int status);
+    /* Print what came of it, on stdout and stderr, and give the exit status; status is that of
+     * the nodes. */
+    int (*report)(const struct run *run, int status, FILE *out, FILE *err);
     json_t *(*json)(const struct run *run, int status);
     void (*free)(const struct run *run, void *data); /* NULL is fine */
 };

@@ -6,6 +6,7 @@
 #include "run/rank_output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -16,16 +17,14 @@
 #include "run/run.h"
 #include "run/run_status.h"
 
-/* How long the end of a run may be delayed by output that comes, or by a reader who takes some
- * of it. */
+/* How long the end of a run may be delayed by output that comes though no reader holds it up. */
 #define STOP_OUTPUT_S 600.0
-/* How long a reader who takes nothing may delay it after the user has insisted. */
-#define READER_HURRIED_S 1.0
+/* For this long a reader has taken nothing before a user who ends the run is told. */
+#define READER_TOLD_S 2.0
 
 static void   consumed_cb(size_t index, size_t bytes, void *arg);
 static void   failed_cb(bool is_stderr, int error, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
-static double patience_s(const struct run *run);
 static double seconds_since(int64_t ns);
 
 struct output *rank_output_open(struct run *run, const bool *shown)
@@ -54,8 +53,16 @@ static void own_line(const char *line, size_t size, void *arg)
 
 void rank_output_finish(struct run *run)
 {
-    outcome_output_lost(&run->outcome, output_finish(run->output, patience_s(run)));
+    if (!reader_await(&run->reader, run->output))
+        interrupt_has_left(run);
+    outcome_output_lost(&run->outcome, output_finish(run->output, 0));
+}
+
+void rank_output_close(struct run *run)
+{
     log_sink(NULL, NULL);
+    output_free(run->output);
+    run->output = NULL;
 }
 
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame)
@@ -89,18 +96,22 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 
-/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter.
- * A full disk does not stop a training: only the exit status will tell. */
+/* The reader is gone, or the disk is full. A closed pipe ends the run as it would end any filter,
+ * and as quietly: the report is one line. A full disk does not stop a training: only the exit
+ * status will tell. */
 static void failed_cb(bool is_stderr, int error, void *arg)
 {
     struct run *run = arg;
     const char *name = is_stderr ? "stderr" : "stdout";
 
     outcome_output_failed(&run->outcome, "%s: %s", name, output_error_words(error));
-    log_error("%s: %s; further output is dropped", name, output_error_words(error));
+    run->is_stdout_lost = run->is_stdout_lost || !is_stderr;
+    if (error == EPIPE)
+        outcome_reader_gone(&run->outcome, name, run->options->log_dir == NULL);
     if (error == EPIPE && run->options->log_dir == NULL) {
-        outcome_cause(&run->outcome, EXIT_OUTPUT, "%s: the reader is gone", name);
         phase_stop(run);
+    } else if (!run->reader.is_begun || error != ETIMEDOUT) { /* else the report has it */
+        log_error("%s: %s; further output is dropped", name, output_error_words(error));
     }
 }
 
@@ -108,25 +119,29 @@ static void failed_cb(bool is_stderr, int error, void *arg)
 
 void rank_output_check_reader(struct run *run)
 {
-    double stopping_s = seconds_since(run->phase.stop_ns);
-    bool   is_late = stopping_s >= run->options->grace_s + STOP_OUTPUT_S;
+    double stuck_s = output_stuck_s(run->output);
 
-    if (run->phase.now == PHASE_STOPPING && stopping_s >= patience_s(run))
-        output_give_up(run->output, is_late ? 0 : patience_s(run));
+    if (run->phase.now != PHASE_STOPPING || run->reader.is_begun)
+        return;
+    if (interrupt_is_urgent(run))
+        output_give_up(run->output, READER_HURRIED_S);
+    else if (interrupt_has_come(run) && stuck_s >= READER_TOLD_S && !run->is_reader_told)
+        log_error("waiting for the reader: it has taken nothing for %.0f s, and %" PRIu64
+                  " bytes of output are here, perhaps more on the nodes (again to drop them)",
+                  stuck_s, output_unread(run->output));
+    run->is_reader_told = run->is_reader_told || stuck_s >= READER_TOLD_S;
 }
 
-static double patience_s(const struct run *run)
+/* It has more to say than its credit or the line lets through at once. */
+bool rank_output_is_awaited(struct run *run, const struct node *node)
 {
-    return interrupt_is_urgent(run) ? READER_HURRIED_S : LAUNCH_READER_S;
-}
-
-/* The nodes have more to say than their credit or the line lets through at once. */
-bool rank_output_is_moving(const struct run *run)
-{
-    return seconds_since(run->phase.stop_ns) <
-               run->options->grace_s + STOP_OUTPUT_S + LAUNCH_STOP_S &&
-           (seconds_since(flow_last_ns(run->flow)) < LAUNCH_STOP_S ||
-            output_stuck_s(run->output) > 0);
+    if (flow_is_used_up(run->flow, node->index)) {
+        run->reader_held_ns = clock_now_ns();
+        return true;
+    }
+    return seconds_since(flow_last_ns(run->flow)) < LAUNCH_STOP_S &&
+           (seconds_since(run->phase.stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
+            seconds_since(run->reader_held_ns) < STOP_OUTPUT_S);
 }
 
 static double seconds_since(int64_t ns)

@@ -14,15 +14,17 @@ struct node;
 
 /* Make the output of a run, and send the log there. shown: rank_labels.h. */
 struct output *rank_output_open(struct run *run, const bool *shown);
-/* Everything is over: write what waits. */
+/* Every node is over: wait until what waits is read, or the user leaves. Then muster's own lines
+ * go to stderr, if it takes them at once; rank_output_close() ends that. */
 void rank_output_finish(struct run *run);
+void rank_output_close(struct run *run);
 
 /* An OUTPUT frame has come, of a rank of that node. */
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame);
 
-/* The run is stopping: give up a reader who takes nothing for too long. */
+/* The run is stopping: say that the reader has stalled, or give it up if the user has insisted. */
 void rank_output_check_reader(struct run *run);
-/* While the run is stopping: output still comes, or waits for its reader. */
-bool rank_output_is_moving(const struct run *run);
+/* The run is stopping: output of that node still comes, or waits for its reader. */
+bool rank_output_is_awaited(struct run *run, const struct node *node);
 
 #endif

@@ -12,6 +12,7 @@
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/output.h"
+#include "output/reader.h"
 #include "plan/plan.h"
 #include "run/launch.h"
 #include "run/phase.h"
@@ -31,6 +32,10 @@ struct run {
     struct run_dir     dir;  /* path NULL: none */
     struct node       *node; /* one for each of the plan's */
     struct output     *output;
+    struct reader      reader;         /* of that, at the end */
+    int64_t            reader_held_ns; /* when it last held up the end of a node */
+    bool               is_reader_told; /* the user was told so */
+    bool               is_stdout_lost; /* it cannot be written */
     struct kvs        *kvs;
 
     struct outcome outcome;

@@ -423,6 +423,22 @@ static void test_cause(void **state)
                      "muster: ended after that: rank 0 exit 0; ranks 1-7 by SIGTERM\n");
 }
 
+/* `| head`: nothing about ranks that were stopped, nor about what was lost. */
+static void test_reader_gone(void **state)
+{
+    struct fixture *f = *state;
+
+    start_all(f);
+    outcome_output_failed(&f->outcome, "stdout: Broken pipe");
+    outcome_reader_gone(&f->outcome, "stdout", false);
+    assert_int_equal(f->outcome.cause, 0); /* log files have the rest */
+    outcome_reader_gone(&f->outcome, "stdout", true);
+    outcome_output_lost(&f->outcome, 7);
+    end_rest(f, 100, STOPPED);
+    assert_int_equal(outcome_status(&f->outcome), EXIT_OUTPUT);
+    expect_report(f, "muster: stdout: the reader is gone\n");
+}
+
 /* First in time wins, either way round. */
 static void test_cause_and_rank(void **state)
 {
@@ -572,6 +588,7 @@ int main(void)
         TEST(test_node_lost_after_a_rank),
         TEST(test_node_lost_at_the_end),
         TEST(test_cause),
+        TEST(test_reader_gone),
         TEST(test_cause_and_rank),
         TEST(test_never_zero_by_accident),
         TEST(test_exec),

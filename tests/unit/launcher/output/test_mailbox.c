@@ -98,6 +98,16 @@ static void test_nothing_is_delivered_before_the_loop(void **state)
     assert_int_equal(f->failures[0], 1);
 }
 
+/* The loop returns, though there is nothing to deliver. */
+static void test_wake(void **state)
+{
+    struct fixture *f = *state;
+
+    mailbox_wake(f->mailbox);
+    event_base_loop(f->base, EVLOOP_ONCE);
+    assert_int_equal(f->deliveries + f->failures[0] + f->failures[1], 0);
+}
+
 static void test_bytes_of_a_node_are_summed(void **state)
 {
     struct fixture *f = *state;
@@ -202,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_is_delivered_before_the_loop),
+        TEST(test_wake),
         TEST(test_bytes_of_a_node_are_summed),
         TEST(test_both_descriptors_can_fail),
         TEST(test_callbacks_may_post),

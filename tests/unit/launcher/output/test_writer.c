@@ -33,7 +33,7 @@ struct fixture {
     struct source   source[2 * NODES]; /* stdout, then stderr, of each node */
     pthread_mutex_t lock;
     size_t          done[NODES];
-    int             failures[2], error[2];
+    int             failures[2], error[2], over;
 };
 
 static void done_cb(size_t node, size_t bytes, void *arg)
@@ -53,6 +53,13 @@ static void failed_cb(bool is_stderr, int error, void *arg)
     f->failures[is_stderr]++;
     f->error[is_stderr] = error;
     pthread_mutex_unlock(&f->lock);
+}
+
+static void over_cb(void *arg)
+{
+    struct fixture *f = arg;
+
+    f->over++; /* read once the thread is joined */
 }
 
 static int setup(void **state)
@@ -92,7 +99,8 @@ static int teardown(void **state)
 
 static void start(struct fixture *f, bool is_terminal)
 {
-    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb };
+    static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb,
+                                           .over = over_cb };
 
     f->writer = writer_new(f->to, is_terminal, &ops, f);
 }
@@ -392,6 +400,30 @@ static void test_what_comes_after_the_end_is_dropped(void **state)
     expect_read(f->from[0], "in time\n");
 }
 
+/* The end without a wait: over() comes once all is written. */
+static void test_close(void **state)
+{
+    struct fixture *f = *state;
+    struct buffer   seen = { 0 };
+    int64_t         until_ns = clock_now_ns() + (int64_t)(LIMIT_S * 1e9);
+
+    start(f, false);
+    stall(f);
+    assert_int_equal(writer_unread(f->writer), 200000);
+    writer_close(f->writer);
+    assert_false(writer_is_over(f->writer));
+    while (seen.size < 200000)
+        read_more(f->from[0], &seen);
+    buffer_clear(&seen);
+    while (!writer_is_over(f->writer) && clock_now_ns() < until_ns)
+        usleep(1000);
+    assert_true(writer_is_over(f->writer));
+    assert_int_equal(writer_unread(f->writer), 0);
+    add(f, 0, "late\n");
+    assert_int_equal(writer_finish(f->writer, 0), 5);
+    assert_int_equal(f->over, 1);
+}
+
 static void test_own_lines_come_first(void **state)
 {
     struct fixture *f = *state;
@@ -483,6 +515,7 @@ int main(void)
         TEST(test_stalled_reader_is_given_up),
         TEST(test_patience_begins_anew_with_each_byte),
         TEST(test_what_comes_after_the_end_is_dropped),
+        TEST(test_close),
         TEST(test_own_lines_come_first),
         TEST(test_own_lines_may_be_lost),
         TEST(test_own_lines_are_bounded),
