@@ -18,6 +18,7 @@
 #include "run/node_job.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/shared_machine.h"
 #include "run/start_check.h"
 #include "xalloc.h"
 
@@ -60,7 +61,8 @@ void phase_begin(struct run *run)
 void phase_clear(struct run *run)
 {
     free(run->phase.awaits);
-    run->phase.awaits = NULL;
+    free(run->phase.shared);
+    run->phase.awaits = run->phase.shared = NULL;
 }
 
 const char *phase_name(const struct run *run)
@@ -322,6 +324,7 @@ static void enter_preparing(struct run *run)
     size_t i;
 
     rendezvous_assume(run);
+    run->phase.shared = shared_machine_find(run);
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
@@ -337,7 +340,9 @@ static void prepare(struct run *run, struct node *node)
                                           .credit = flow_window(run->flow),
                                           .socket = key->socket,
                                           .token = key->token,
-                                          .window_s = window_s(run, node) };
+                                          .window_s = window_s(run, node),
+                                          .is_shared = run->phase.shared != NULL &&
+                                                       run->phase.shared[node->index] };
     struct error                err;
 
     flow_begin(run->flow, node->index);

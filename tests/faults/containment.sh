@@ -16,7 +16,9 @@ layers() {
     done
     MUSTER_TEST_CONTAIN=${MUSTER_TEST_CONTAIN#,}
     MUSTER_AGENT=$test_agent
-    export MUSTER_TEST_CONTAIN MUSTER_AGENT
+    # Each node is a machine of its own; those of one machine have no PID namespaces.
+    MUSTER_TEST_BOOT_ID=/proc/sys/kernel/random/uuid
+    export MUSTER_TEST_CONTAIN MUSTER_AGENT MUSTER_TEST_BOOT_ID
 }
 
 # layers_missing LIST: it wants a PID namespace, and this machine gives us none: user namespaces

@@ -1,0 +1,20 @@
+/* shared_machine.h - nodes of a run that are one machine
+ *
+ * Programs tell machines apart by the kernel's boot id, as HELLO has it, and use shared memory
+ * within one. UCX and NCCL then name processes to each other by their numbers, which mean nothing
+ * across PID namespaces: the ranks of such nodes get none.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SHARED_MACHINE_H
+#define MUSTER_SHARED_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct run;
+
+/* When all have answered: for each node whether its ranks get no PID namespace because of that,
+ * and the log says so. Caller frees. With --strict-containment they keep their own. */
+bool *shared_machine_find(const struct run *run);
+
+#endif
