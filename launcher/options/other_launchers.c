@@ -45,8 +45,8 @@ static const struct {
     { "map-by", "mpirun's; leave it out: ranks fill the slots in the order of the hostfile" },
     { "rank-by", "mpirun's; leave it out: ranks are numbered in the order of the hostfile" },
     { "bind-to", "mpirun's; write --bind_cores_to_rank" },
-    { "mca", "mpirun's; leave it out: Open MPI is not used. To choose NCCL's interface: "
-      "--env NCCL_SOCKET_IFNAME=NAME" },
+    { "mca", "mpirun's; a program of Open MPI needs mpirun itself, muster cannot start it; for "
+      "others leave it out. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", "mpirun's; leave it out" },
     { "tag-output", "mpirun's; leave it out: lines are labelled" },
