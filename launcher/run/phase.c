@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "node/shared_machine.h"
 #include "plan/plan_encode.h"
 #include "run/agent_frames.h"
 #include "run/beat.h"
@@ -18,7 +19,6 @@
 #include "run/node_job.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
-#include "run/shared_machine.h"
 #include "run/start_check.h"
 #include "xalloc.h"
 
@@ -324,7 +324,8 @@ static void enter_preparing(struct run *run)
     size_t i;
 
     rendezvous_assume(run);
-    run->phase.shared = shared_machine_find(run);
+    if (!run->options->no_pidns && !run->options->strict_containment)
+        run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);

@@ -16,9 +16,7 @@ layers() {
     done
     MUSTER_TEST_CONTAIN=${MUSTER_TEST_CONTAIN#,}
     MUSTER_AGENT=$test_agent
-    # Each node is a machine of its own; those of one machine have no PID namespaces.
-    MUSTER_TEST_BOOT_ID=/proc/sys/kernel/random/uuid
-    export MUSTER_TEST_CONTAIN MUSTER_AGENT MUSTER_TEST_BOOT_ID
+    export MUSTER_TEST_CONTAIN MUSTER_AGENT
 }
 
 # layers_missing LIST: it wants a PID namespace, and this machine gives us none: user namespaces
@@ -38,6 +36,11 @@ lease() {
     *) echo 1d ;;
     esac
 }
+
+# Each node is a machine of its own, as in real runs: those of one machine have no PID namespaces.
+MUSTER_AGENT=$test_agent
+MUSTER_TEST_BOOT_ID=/proc/sys/kernel/random/uuid
+export MUSTER_AGENT MUSTER_TEST_BOOT_ID
 
 [ "$contain_given" = all ] || layers pidns,userns,cgroup,subreaper
 

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct run;
+struct node;
 
-/* When all have answered: for each node whether its ranks get no PID namespace because of that,
- * and the log says so. Caller frees. With --strict-containment they keep their own. */
-bool *shared_machine_find(const struct run *run);
+/* When all have answered: for each of count nodes whether another one is the same machine. The
+ * log says so. Caller frees. */
+bool *shared_machine_find(const struct node *node, size_t count);
 
 #endif

@@ -3,15 +3,14 @@
  */
 #include "config.h"
 
-#include "run/shared_machine.h"
+#include "node/shared_machine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "hostrange.h"
 #include "log.h"
-#include "run/body.h"
-#include "run/run.h"
+#include "node/node.h"
 #include "xalloc.h"
 
 /* A node, by its machine. */
@@ -20,20 +19,18 @@ struct entry {
     size_t      node;
 };
 
-static int  by_machine(const void *left, const void *right);
-static void tell(const struct run *run, const struct entry *first, size_t count);
+static const char *boot_id_of(const struct node *node);
+static int         by_machine(const void *left, const void *right);
+static void        tell(const struct node *node, const struct entry *first, size_t count);
 
-bool *shared_machine_find(const struct run *run)
+bool *shared_machine_find(const struct node *node, size_t count)
 {
-    size_t        count = run->plan->nodes, i, j, k;
     bool         *shared = xcalloc(count, sizeof *shared);
-    struct entry *entry;
+    struct entry *entry = xcalloc(count, sizeof *entry);
+    size_t        i, j, k;
 
-    if (run->options->no_pidns || run->options->strict_containment)
-        return shared;
-    entry = xcalloc(count, sizeof *entry);
     for (i = 0; i < count; i++)
-        entry[i] = (struct entry){ body_text(run->node[i].hello, "boot_id"), i };
+        entry[i] = (struct entry){ boot_id_of(&node[i]), i };
     qsort(entry, count, sizeof *entry, by_machine);
     for (i = 0; i < count; i = j) {
         for (j = i + 1; j < count && strcmp(entry[j].boot_id, entry[i].boot_id) == 0;)
@@ -42,10 +39,18 @@ bool *shared_machine_find(const struct run *run)
             continue;
         for (k = i; k < j; k++)
             shared[entry[k].node] = true;
-        tell(run, &entry[i], j - i);
+        tell(node, &entry[i], j - i);
     }
     free(entry);
     return shared;
+}
+
+/* "" if it has not said so. */
+static const char *boot_id_of(const struct node *node)
+{
+    const char *text = json_string_value(json_object_get(node->hello, "boot_id"));
+
+    return text != NULL ? text : "";
 }
 
 static int by_machine(const void *left, const void *right)
@@ -56,14 +61,14 @@ static int by_machine(const void *left, const void *right)
     return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-static void tell(const struct run *run, const struct entry *first, size_t count)
+static void tell(const struct node *node, const struct entry *first, size_t count)
 {
     struct strlist hosts = { 0 };
     char          *names;
     size_t         i;
 
     for (i = 0; i < count; i++)
-        strlist_add(&hosts, run->plan->node[first[i].node].host);
+        strlist_add(&hosts, node[first[i].node].plan->host);
     names = hostrange_fold(&hosts);
     log_info("%s: one machine (the same boot id), so their ranks get no PID namespaces", names);
     free(names);
