@@ -60,7 +60,7 @@ json_t *facts_hello(void)
     process_read(getpid(), &self);
     read_boot_id(boot_id, sizeof boot_id);
     return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I,"
-                     " s:I, s:I, s:I, s:I, s:o}",
+                     " s:I, s:I, s:I, s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "pid", (int)getpid(), "start", (json_int_t)self.start,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
@@ -72,6 +72,7 @@ json_t *facts_hello(void)
                      "time_ns", (json_int_t)real_now_ns(), "shm_free", (json_int_t)shm_free(),
                      "netns", (json_int_t)namespace_of("net"),
                      "mntns", (json_int_t)namespace_of("mnt"),
+                     "pidns", (json_int_t)namespace_of("pid"),
                      "addresses", addresses());
 }
 

@@ -15,13 +15,15 @@
 
 /* A node, by its machine. */
 struct entry {
-    const char *boot_id; /* borrowed from HELLO */
+    const char *boot_id; /* borrowed from HELLO; "": unknown */
+    json_int_t  pidns;   /* that of its agent */
     size_t      node;
 };
 
-static const char *boot_id_of(const struct node *node);
-static int         by_machine(const void *left, const void *right);
-static void        tell(const struct node *node, const struct entry *first, size_t count);
+static struct entry entry_of(const struct node *node, size_t index);
+static int          by_machine(const void *left, const void *right);
+static int          by_node(const void *left, const void *right);
+static void         tell(const struct node *node, const struct entry *first, size_t count);
 
 bool *shared_machine_find(const struct node *node, size_t count)
 {
@@ -30,10 +32,10 @@ bool *shared_machine_find(const struct node *node, size_t count)
     size_t        i, j, k;
 
     for (i = 0; i < count; i++)
-        entry[i] = (struct entry){ boot_id_of(&node[i]), i };
-    qsort(entry, count, sizeof *entry, by_machine);
+        entry[i] = entry_of(&node[i], i);
+    qsort(entry, count, sizeof *entry, by_node);
     for (i = 0; i < count; i = j) {
-        for (j = i + 1; j < count && strcmp(entry[j].boot_id, entry[i].boot_id) == 0;)
+        for (j = i + 1; j < count && by_machine(&entry[i], &entry[j]) == 0;)
             j++;
         if (j == i + 1 || entry[i].boot_id[0] == '\0')
             continue;
@@ -45,18 +47,29 @@ bool *shared_machine_find(const struct node *node, size_t count)
     return shared;
 }
 
-/* "" if it has not said so. */
-static const char *boot_id_of(const struct node *node)
+static struct entry entry_of(const struct node *node, size_t index)
 {
-    const char *text = json_string_value(json_object_get(node->hello, "boot_id"));
+    const char *boot_id = json_string_value(json_object_get(node->hello, "boot_id"));
 
-    return text != NULL ? text : "";
+    return (struct entry){
+        .boot_id = boot_id != NULL ? boot_id : "",
+        .pidns = json_integer_value(json_object_get(node->hello, "pidns")),
+        .node = index,
+    };
 }
 
 static int by_machine(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     int                 order = strcmp(a->boot_id, b->boot_id);
+
+    return order != 0 ? order : (a->pidns > b->pidns) - (a->pidns < b->pidns);
+}
+
+static int by_node(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int                 order = by_machine(a, b);
 
     return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
 }
