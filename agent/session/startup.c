@@ -78,9 +78,9 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 
     if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
-    guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
     limits_raise();
     guard_events_open(agent);
+    guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
     return 0;
 }
 

@@ -20,11 +20,11 @@
 
 /* What belongs to this start and is not in the plan. */
 struct plan_terms {
+    bool        is_shared;      /* another node of the run is the same machine */
     uint32_t    generation;
     uint32_t    credit;         /* OUTPUT bytes that the agent may send at first */
     const char *socket, *token; /* reconnect socket of the agent, and its secret; "": none */
     double      window_s;       /* how long the agent waits for a reconnection */
-    bool        is_shared;      /* another node of the run is the same machine */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */

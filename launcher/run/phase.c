@@ -324,9 +324,9 @@ static void enter_preparing(struct run *run)
     size_t i;
 
     rendezvous_assume(run);
+    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     if (!run->options->no_pidns && !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
-    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
     for (i = 0; i < run->plan->nodes && run->phase.now == PHASE_PREPARING; i++)
@@ -337,13 +337,13 @@ static void prepare(struct run *run, struct node *node)
 {
     const struct reconnect_key *key = reconnect_key(node->reconnect);
     struct evbuffer            *frames = evbuffer_new();
-    struct plan_terms           terms = { .generation = node->generation,
+    struct plan_terms           terms = { .is_shared = run->phase.shared != NULL &&
+                                                       run->phase.shared[node->index],
+                                          .generation = node->generation,
                                           .credit = flow_window(run->flow),
                                           .socket = key->socket,
                                           .token = key->token,
-                                          .window_s = window_s(run, node),
-                                          .is_shared = run->phase.shared != NULL &&
-                                                       run->phase.shared[node->index] };
+                                          .window_s = window_s(run, node) };
     struct error                err;
 
     flow_begin(run->flow, node->index);
