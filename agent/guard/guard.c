@@ -83,6 +83,14 @@ int guard_stop(struct guard *guard, double grace_s)
     return send_message(guard, &message, NULL, 0);
 }
 
+void guard_number(struct guard *guard, int before)
+{
+    const struct guard_message message = { .type = GUARD_PIDS, .value = before };
+
+    if (guard->contain.pidns)
+        send_message(guard, &message, NULL, 0);
+}
+
 /* If this process itself was late, it has not read what the guard sent meanwhile: do not
  * judge the guard by that. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s)

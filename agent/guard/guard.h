@@ -30,6 +30,7 @@ enum guard_type {
     GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
     GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
                         it runs, and `value` processes are writing core files */
+    GUARD_PIDS,      /* to it: the next process has the number `value` + 1 (pid_range.h) */
     GUARD_READY,     /* from it: containment is chosen */
     GUARD_STARTED,   /* id was executed */
     GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
@@ -69,6 +70,8 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
 int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
+/* In a PID namespace: number the processes from there on. */
+void guard_number(struct guard *guard, int before);
 
 /* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
  * within lease_s. A guard that was silent for patience_s is killed. */

@@ -25,6 +25,7 @@
 
 #include "clock.h"
 #include "fd.h"
+#include "guard/pid_range.h"
 #include "guard/stop.h"
 #include "xalloc.h"
 
@@ -223,6 +224,9 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         break;
     case GUARD_ALIVE:
         answer_agent(g, message->seconds);
+        break;
+    case GUARD_PIDS:
+        pid_range_enter(message->value);
         break;
     }
 }

@@ -24,9 +24,11 @@
 #include "node/gpu.h"
 #include "node/process.h"
 #include "node/shm.h"
+#include "node/test_switch.h"
 
 #define ADDRESSES_MAX 256 /* a node with containers may have thousands */
 
+static void    read_boot_id(char *text, size_t size);
 static json_t *addresses(void);
 static bool    address_text(const struct sockaddr *from, char *text);
 static bool    is_loopback(const struct ifaddrs *one);
@@ -56,10 +58,9 @@ json_t *facts_hello(void)
 
     uname(&system);
     process_read(getpid(), &self);
-    fd_read_file("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
-    boot_id[strcspn(boot_id, "\n")] = '\0';
+    read_boot_id(boot_id, sizeof boot_id);
     return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I,"
-                     " s:I, s:I, s:I, s:I, s:o}",
+                     " s:I, s:I, s:I, s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "pid", (int)getpid(), "start", (json_int_t)self.start,
                      "host", text_or_empty(system.nodename), "machine", system.machine,
@@ -71,6 +72,7 @@ json_t *facts_hello(void)
                      "time_ns", (json_int_t)real_now_ns(), "shm_free", (json_int_t)shm_free(),
                      "netns", (json_int_t)namespace_of("net"),
                      "mntns", (json_int_t)namespace_of("mnt"),
+                     "pidns", (json_int_t)namespace_of("pid"),
                      "addresses", addresses());
 }
 
@@ -87,6 +89,14 @@ void facts_interface_of(const char *address, char *name, size_t size)
             strcmp(text, address) == 0)
             snprintf(name, size, "%s", one->ifa_name);
     freeifaddrs(all);
+}
+
+static void read_boot_id(char *text, size_t size)
+{
+    const char *other = test_switch(TEST_SWITCH_BOOT_ID);
+
+    fd_read_file(other != NULL ? other : "/proc/sys/kernel/random/boot_id", text, size);
+    text[strcspn(text, "\n")] = '\0';
 }
 
 /* Loopback addresses last: they only work if the whole run is on one machine. */

@@ -156,6 +156,16 @@ bool pmi_is_unfinished(const struct pmi *pmi, int local)
     return pmi->rank[local].has_begun && !pmi->rank[local].has_finished;
 }
 
+bool pmi_was_asked(const struct pmi *pmi)
+{
+    int i;
+
+    for (i = 0; i < pmi->ranks; i++)
+        if (pmi->rank[i].has_begun)
+            return true;
+    return false;
+}
+
 static int take_line(struct pmi *pmi, int local, char *line, struct evbuffer *out,
                      struct error *err)
 {

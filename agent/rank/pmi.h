@@ -57,6 +57,8 @@ int  pmi_union(struct pmi *pmi, const json_t *body, struct error *err);
 /* The answer that lets one rank leave the barrier; nothing if it was not in. */
 void pmi_release(struct pmi *pmi, int local, struct evbuffer *out);
 
+/* Has any rank here asked anything? */
+bool pmi_was_asked(const struct pmi *pmi);
 /* It began to use PMI and did not finish: it failed, whatever its status. */
 bool pmi_is_unfinished(const struct pmi *pmi, int local);
 

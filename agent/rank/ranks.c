@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "exit_code.h"
+#include "plan/open_mpi.h"
 #include "xalloc.h"
 
 /* Between SPAWN and STARTED; a hundred times that would fill the guard's
@@ -41,6 +42,7 @@ bool ranks_clear(struct ranks *ranks)
         is_alone = rank_clear(&ranks->rank[i]) && is_alone;
     free(ranks->rank);
     pmi_free(ranks->pmi);
+    open_mpi_watch_free(ranks->open_mpi);
     bind_clear(&ranks->binding);
     return is_alone;
 }
@@ -54,7 +56,7 @@ int ranks_prepare(struct ranks *ranks, const struct strlist *base, struct failur
     for (i = 0; i < ranks->count; i++)
         if (rank_prepare(&ranks->rank[i], base, threads, failure) < 0)
             return -1;
-    return 0;
+    return open_mpi_refuse(ranks->plan, ranks->rank[0].path, failure); /* all run the same */
 }
 
 int ranks_open_logs(struct ranks *ranks, struct error *err)
@@ -103,6 +105,8 @@ struct rank *ranks_started(struct ranks *ranks, const struct guard_message *mess
     if (rank != NULL) {
         ranks->starting--;
         rank_started(rank, message);
+        if (rank->index == 0 && open_mpi_matters(ranks->plan))
+            ranks->open_mpi = open_mpi_watch_new(rank->pid);
     }
     return rank;
 }
@@ -117,6 +121,8 @@ struct rank *ranks_exited(struct ranks *ranks, const struct guard_message *messa
         ranks->starting--;
     ranks->ended++;
     rank_ended(rank, message);
+    if (rank->index == 0)
+        open_mpi_watch_stop(ranks->open_mpi);
     return rank;
 }
 
@@ -218,12 +224,19 @@ bool ranks_end_logs(struct ranks *ranks)
     return are_over;
 }
 
+const char *ranks_open_mpi(const struct ranks *ranks)
+{
+    return ranks->pmi != NULL && pmi_was_asked(ranks->pmi)
+               ? NULL : open_mpi_watch_library(ranks->open_mpi);
+}
+
 int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err)
 {
     int i, rc;
 
     if (ranks->pmi == NULL)
         return err_set(err, "KVS frame, but the plan has no PMI");
+    open_mpi_watch_stop(ranks->open_mpi);
     rc = pmi_union(ranks->pmi, body, err);
     for (i = 0; i < ranks->count && rc > 0; i++)
         if (ranks->rank[i].pmi != NULL)

@@ -22,6 +22,7 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 #include "rank/oom.h"
+#include "rank/open_mpi_watch.h"
 #include "rank/pmi.h"
 #include "rank/rank.h"
 #include "strlist.h"
@@ -53,6 +54,7 @@ struct ranks {
     struct binding          binding;
     struct memory           memory;
     struct pmi             *pmi; /* NULL: none */
+    struct open_mpi_watch  *open_mpi; /* NULL: nothing to look for */
 };
 
 /* PLAN has come. */
@@ -97,6 +99,9 @@ bool ranks_are_closed(const struct ranks *ranks);
 /* No more comes into the log files: true when all of it is there. If the run did not
  * begin, they are removed. */
 bool ranks_end_logs(struct ranks *ranks);
+
+/* The library by which the ranks were seen to use Open MPI, and so not each other; or NULL. */
+const char *ranks_open_mpi(const struct ranks *ranks);
 
 /* The launcher's part of PMI's barrier. -1 with err. */
 int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err);

@@ -18,6 +18,7 @@ static json_t *stuck_processes(const struct agent *agent);
 json_t *done_report_body(const struct agent *agent)
 {
     const char *holder = agent->master_port.holder;
+    const char *open_mpi = ranks_open_mpi(&agent->ranks);
     json_t     *body = json_pack("{s:i, s:i}", "left", agent->ending.left, "killed",
                                  agent->ending.killed);
 
@@ -26,6 +27,8 @@ json_t *done_report_body(const struct agent *agent)
     json_object_set_new(body, "stuck", stuck_processes(agent));
     if (holder[0] != '\0')
         json_object_set_new(body, "port_taken", json_text(holder, strlen(holder)));
+    if (open_mpi != NULL)
+        json_object_set_new(body, "open_mpi", json_text(open_mpi, strlen(open_mpi)));
     return body;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cleanup/name_lock.h"
 #include "exit_code.h"
+#include "guard/pid_range.h"
 #include "plan/limits.h"
 #include "session/ready_report.h"
 
@@ -79,6 +80,7 @@ static int begin_guard(struct agent *agent, struct failure *failure)
         return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
     limits_raise();
     guard_events_open(agent);
+    guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
     return 0;
 }
 

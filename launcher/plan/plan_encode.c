@@ -53,7 +53,7 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
     set_common(&encoder, body, plan, node, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
-    if (options->no_pidns)
+    if (options->no_pidns || terms->is_shared)
         json_object_set_new(body, "no_pidns", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));

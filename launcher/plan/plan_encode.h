@@ -8,6 +8,7 @@
 #ifndef MUSTER_PLAN_ENCODE_H
 #define MUSTER_PLAN_ENCODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <event2/buffer.h>
@@ -19,6 +20,7 @@
 
 /* What belongs to this start and is not in the plan. */
 struct plan_terms {
+    bool        is_shared;      /* another node of the run is the same machine */
     uint32_t    generation;
     uint32_t    credit;         /* OUTPUT bytes that the agent may send at first */
     const char *socket, *token; /* reconnect socket of the agent, and its secret; "": none */

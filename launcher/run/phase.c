@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "log.h"
+#include "node/shared_machine.h"
 #include "plan/plan_encode.h"
 #include "run/agent_frames.h"
 #include "run/beat.h"
@@ -60,7 +61,8 @@ void phase_begin(struct run *run)
 void phase_clear(struct run *run)
 {
     free(run->phase.awaits);
-    run->phase.awaits = NULL;
+    free(run->phase.shared);
+    run->phase.awaits = run->phase.shared = NULL;
 }
 
 const char *phase_name(const struct run *run)
@@ -323,6 +325,8 @@ static void enter_preparing(struct run *run)
 
     rendezvous_assume(run);
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
+    if (!run->options->no_pidns && !run->options->strict_containment)
+        run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
     for (i = 0; i < run->plan->nodes && run->phase.now == PHASE_PREPARING; i++)
@@ -333,7 +337,9 @@ static void prepare(struct run *run, struct node *node)
 {
     const struct reconnect_key *key = reconnect_key(node->reconnect);
     struct evbuffer            *frames = evbuffer_new();
-    struct plan_terms           terms = { .generation = node->generation,
+    struct plan_terms           terms = { .is_shared = run->phase.shared != NULL &&
+                                                       run->phase.shared[node->index],
+                                          .generation = node->generation,
                                           .credit = flow_window(run->flow),
                                           .socket = key->socket,
                                           .token = key->token,

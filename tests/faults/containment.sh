@@ -37,6 +37,11 @@ lease() {
     esac
 }
 
+# Each node is a machine of its own, as in real runs: those of one machine have no PID namespaces.
+MUSTER_AGENT=$test_agent
+MUSTER_TEST_BOOT_ID=/proc/sys/kernel/random/uuid
+export MUSTER_AGENT MUSTER_TEST_BOOT_ID
+
 [ "$contain_given" = all ] || layers pidns,userns,cgroup,subreaper
 
 # ---- what stays behind: rows 7 to 9 ----

@@ -9,6 +9,7 @@ world_nodes() {
     need sshd
     netns_nodes "$1" || exit 1
     use_nodes
+    [ "$contain_given" != all ] || unset MUSTER_AGENT # they are machines of their own already
 }
 
 # Real nodes, in a world where there is one.

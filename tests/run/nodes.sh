@@ -6,8 +6,8 @@
 #     sshd_nodes 2             node1, node2 ... on 127.0.0.2, 127.0.0.3 ..., private ports,
 #                              reached as the current user; needs no root
 #     netns_nodes 2            the same, each in a network, mount and UTS namespace of its
-#                              own on one bridge: 10.99.0.1, 10.99.0.2 ... Root only, and only
-#                              after enter_namespaces
+#                              own on one bridge: 10.99.0.1, 10.99.0.2 ..., and with a boot id
+#                              of its own. Root only, and only after enter_namespaces
 #     nodes_stop               ends every sshd; wanted in the caller's EXIT trap
 #
 # (or, one node at a time, node_files NAME and node_listen NAME ADDRESS, where lines in
@@ -227,7 +227,9 @@ nodes_hosts() {
 node_start_in_namespace() {
     node_sshd_config "$1" 0.0.0.0 22 >"$nodes_dir/$1/sshd_config"
     : >"$nodes_dir/$1/sshd.log"
-    ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && shift && exec "$@"' sh "$1" \
+    cat /proc/sys/kernel/random/uuid >"$nodes_dir/$1/boot_id"
+    ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && mount --bind "$2" "$3" &&
+        shift 3 && exec "$@"' sh "$1" "$nodes_dir/$1/boot_id" /proc/sys/kernel/random/boot_id \
         "$sshd_program" -D -f "$nodes_dir/$1/sshd_config" -E "$nodes_dir/$1/sshd.log" &
     nodes_pids="$nodes_pids $!"
     node_await "$1" $! || {

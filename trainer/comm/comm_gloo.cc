@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -107,9 +108,34 @@ std::string source_towards(const char *host)
     return text;
 }
 
-/* The interface that is asked for, else the one that leads to MASTER_ADDR, else
- * whatever the host's own name stands for. That may be nothing, and one rank alone
- * does not need it. */
+bool is_loopback(const std::string &address)
+{
+    return address.compare(0, 4, "127.") == 0 || address == "::1";
+}
+
+/* What the host's own name stands for. That may be nothing or, as Debian sets it up, an
+ * address that no other host reaches: then the one that leads to the world (192.0.2.1 is
+ * nobody's), and on a machine without any the loopback. */
+std::string own_address()
+{
+    char name[HOST_NAME_MAX + 1] = "";
+
+    gethostname(name, sizeof name - 1);
+    for (const char *towards : { static_cast<const char *>(name), "192.0.2.1" }) {
+        try {
+            std::string address = source_towards(towards);
+
+            if (!is_loopback(address))
+                return address;
+        } catch (const std::exception &) {
+            continue; /* another one will do */
+        }
+    }
+    return "127.0.0.1";
+}
+
+/* The interface that is asked for, else the one that leads to MASTER_ADDR, else the host's
+ * own address. One rank alone needs none of them. */
 std::shared_ptr<gloo::transport::Device> open_device(int size)
 {
     gloo::transport::tcp::attr attr;
@@ -121,10 +147,12 @@ std::shared_ptr<gloo::transport::Device> open_device(int size)
         if (if_nametoindex(attr.iface.c_str()) == 0)
             throw std::runtime_error("GLOO_SOCKET_IFNAME=" + attr.iface +
                                      ": no such interface here");
-    } else if (master != nullptr && *master != '\0') {
-        attr.hostname = source_towards(master);
     } else if (size == 1) {
         attr.hostname = "127.0.0.1";
+    } else if (master != nullptr && *master != '\0') {
+        attr.hostname = source_towards(master);
+    } else {
+        attr.hostname = own_address();
     }
     return gloo::transport::tcp::CreateDevice(attr);
 }

@@ -97,10 +97,19 @@ ok "nothing is left" no_leftovers
 run muster-train check -n 1
 is "alone it is a world of one rank" "$rc" 0
 ok "... and says why busbw is 0" grep -q 'nothing crosses a bus' out
-if unshare --uts true 2>/dev/null; then
+# without_name COMMAND...: where the host's own name stands for nothing.
+without_name() {
     run unshare --uts sh -c 'echo nobody.invalid >/proc/sys/kernel/hostname
-        exec muster-train check --backend gloo -n 1 barrier'
+        exec "$@"' sh "$@"
+}
+if unshare --uts true 2>/dev/null; then
+    without_name muster-train check --backend gloo -n 1 barrier
     is "... also where the host's own name stands for nothing" "$rc" 0
+    without_name env MASTER_ADDR=nobody.invalid muster-train check --backend gloo -n 1 barrier
+    is "... and MASTER_ADDR is that name" "$rc" 0
+    without_name muster -H node1:2 env -u MASTER_ADDR -u GLOO_SOCKET_IFNAME \
+        muster-train check --backend gloo -n 1 barrier
+    is "two ranks there, which nobody has told an address" "$rc" 0
 else
     skip "... also where the host's own name stands for nothing" "needs root, for a name of its own"
 fi

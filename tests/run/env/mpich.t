@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 END
 mpicc.mpich -o broken broken.c || { ok "broken.c compiles" false; finish; }
 
+mpicc.mpich -w -O1 -o mpi "$top_srcdir/tests/programs/mpi.c" || { ok "mpi.c compiles" false; finish; }
+
 four="-H node1:2,node2:2"
 # shellcheck disable=SC2086
 {
@@ -62,10 +64,12 @@ is "hello: every rank spoke" "$(grep -ciE 'rank|hello' out | awk '{ print ($1 >=
 run muster --label none $four ./cpi
 is "cpi: 0" "$rc" 0
 is "cpi: the value, of 4" "$(cat out)" "pi 3.14159265 of 4"
-# Both nodes are this machine, which UCX notices. It does not notice that they are PID namespaces,
-# across which its shared memory does not work; and UCX over TCP alone hangs under mpirun, too.
-run muster --label none --no-pidns -H node1:1,node2:3 ./cpi
+# Both nodes are this machine, which UCX notices, and uses its memory.
+run muster --label none -H node1:1,node2:3 ./cpi
 is "cpi over uneven nodes" "$(cat out)" "pi 3.14159265 of 4"
+run muster --label none -H node1:1,node2:2 ./mpi all
+is "point to point, collectives, communicators, one-sided, files: 0" "$rc" 0
+is "... all of them" "$(grep -c ': ok$' out) $(grep -vc ': ok$' out)" "$(./mpi | wc -l) 0"
 run muster --label none -H node1:1 ./cpi
 is "cpi alone" "$(cat out)" "pi 3.14159265 of 1"
 run muster --grace 2 $four ./broken

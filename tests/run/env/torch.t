@@ -19,6 +19,12 @@ run muster $four "$examples/train_ddp.py"
 is "train_ddp.py: 100 steps of DistributedDataParallel" "$rc" 0
 ok "... and rank 0 prints the loss" grep -qi 'loss' out
 ok "nothing is left" no_leftovers
+mkdir shared
+run muster $four --label none --no_local_rank "$top_srcdir/tests/programs/torch_gloo.py" "$PWD/shared" \
+    test_get_rank test_barrier_group test_all_gather_object_default_pg test_broadcast_group
+is "some of PyTorch's own tests of torch.distributed: 0" "$rc" 0
+ok "... among them one that counts pids" grep -q '^test_get_rank: ok' out
+ok "... and none failed" sh -c "! grep '^test_' out | grep -Ev ': (ok|skipped) '"
 cat >loads.py <<'END'
 import torch
 from torch.utils.data import DataLoader, TensorDataset

@@ -29,6 +29,14 @@ is "NCCL's interface is each node's own" "$(of NCCL_SOCKET_IFNAME)" "=eth0 =eth0
 is "Gloo's too" "$(of GLOO_SOCKET_IFNAME)" "eth0 eth0 ib7 ib7"
 is "the user's own stays" "$(of NCCL_SOCKET_IFNAME --env NCCL_SOCKET_IFNAME=lo)" "lo lo lo lo"
 is "--master_addr stays" "$(of MASTER_ADDR --master_addr 10.9.9.9)" "10.9.9.9 10.9.9.9 10.9.9.9 10.9.9.9"
+run muster -v sh -c 'echo $$ $(readlink /proc/self/ns/pid) $(cat /proc/sys/kernel/random/boot_id)'
+if grep -q 'containment .*pidns' err; then
+    is "machines of their own: a PID namespace each" "$(awk '{ print $3 }' out | sort -u | wc -l)" 2
+    is "... and a process number for each rank" "$(awk '{ print $2 }' out | sort -u | wc -l)" 4
+    ok "... in an order, node by node" sh -c "sort -n -k 1.5 out | awk '{ print \$2 }' | sort -nc"
+else
+    skip "machines of their own: a PID namespace each" "no PID namespaces here"
+fi
 is "ranks are on their nodes" "$(run muster --label none sh -c 'echo $RANK $(hostname)'
     sort out | tr '\n' ' ')" "0 node1 1 node1 2 node2 3 node2 "
 

@@ -89,7 +89,7 @@ def guard_is_killed(launch):
 def only_direct_ranks(launch):
     """When agent and guard are killed, only a namespace kills more than these. Nor does
     anybody remove their cgroup then."""
-    if launch.contain in (None, PIDNS):
+    if launch.contain in (None, PIDNS) and not launch.world.sshd:
         launch.sh(DAEMON + WAIT)
     else:
         launch.contain = 'subreaper'

@@ -1,0 +1,15 @@
+/* elf.h - what an executable file says of itself
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_ELF_H
+#define MUSTER_AGENT_ELF_H
+
+#include <stdbool.h>
+
+#include "strlist.h"
+
+/* Add the names of the libraries that the program is linked with ("libmpi.so.40") to needed.
+ * False: it is a script, an executable for other machines, or damaged. */
+bool elf_needed(const char *path, struct strlist *needed);
+
+#endif

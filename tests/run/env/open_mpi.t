@@ -1,0 +1,76 @@
+#!/bin/sh
+# Programs of Open MPI would run as many worlds of one rank each, and end with 0: refused if they
+# are executables, named at the end if a script has started them.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+command -v cc >/dev/null || skip_all "no C compiler here"
+
+# What the linker and the loader see of Open MPI: libraries of these names. begin() is there
+# instead of MPI_Init(), which in versions before 5 loads components.
+echo 'int MPI_Init(void) { return 0; }' >mpi.c
+cat >program.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int MPI_Init(void);
+
+int main(int argc, char **argv)
+{
+    MPI_Init();
+    if (argc > 1 && dlopen(argv[1], RTLD_NOW) == NULL)
+        return 9;
+    while (access("seen", F_OK) != 0)
+        usleep(20000);
+    return 0;
+}
+END
+mkdir new old
+library() {
+    cc -shared -fPIC -o "$1" -Wl,-soname,"${1##*/}" mpi.c
+}
+library new/libmpi.so.40 && library old/libopen-rte.so.40 && library old/mca_ess_singleton.so &&
+    cc -shared -fPIC -o old/libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c -Wl,--no-as-needed \
+        "-Wl,-rpath,$PWD/old" old/libopen-rte.so.40 &&
+    cc -o program program.c new/libmpi.so.40 "-Wl,-rpath,$PWD/new" -ldl &&
+    cc -o program4 program.c old/libmpi.so.40 "-Wl,-rpath,$PWD/old" -ldl &&
+    library libmpi.so.12 &&
+    cc -o mpich program.c libmpi.so.12 "-Wl,-rpath,$PWD" -ldl ||
+    { ok "the programs compile" false; finish; }
+: >seen
+
+two="-H node1:2,node2:2"
+# shellcheck disable=SC2086
+{
+run muster $two ./program
+is "an executable of Open MPI: 126" "$rc" 126
+ok "... is named once, with the library" grep -Eq \
+    'node\[1-2\] +prepare +./program is linked with Open MPI \(libmpi.so.40\)' err
+ok "... with what to do" grep -q 'hint: node\[1-2\]: build it with MPICH' err
+run muster -H node1:1 ./program
+is "one rank is a world: 0" "$rc" 0
+run muster exec -H node1:1,node2:1 "$PWD/program"
+is "exec starts no world: 0" "$rc" 0
+run muster $two ./mpich
+is "libmpi.so.12 is another MPI: 0" "$rc" 0
+is "... and nobody complains" "$(cat err)" ""
+
+# until_seen ARGUMENTS...: the ranks end when their first one was looked at several times.
+until_seen() {
+    rm -f seen
+    (sleep "$(stretched 0.4)" && : >seen) &
+    run muster $two "$@"
+}
+until_seen sh -c 'exec ./program'
+is "started by a script: 0" "$rc" 0
+ok "... but a warning" grep -q 'warning: node1: the ranks used Open MPI (libmpi.so.40)' err
+is "... and just one" "$(wc -l <err)" 1
+until_seen sh -c './program4 old/mca_ess_singleton.so; exit'
+ok "a script's child that begins MPI: a warning" grep -q 'the ranks used Open MPI' err
+until_seen sh -c 'exec ./program4'
+is "linked with it, but does not begin MPI: not a word" "$(cat err)" ""
+}
+ok "nothing is left" no_leftovers
+finish
