@@ -239,7 +239,8 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh tries the one without a port only later. */
+/* Under the name itself: ssh tries the one without a port only later. A revoked key is no reason
+ * to ask for its type. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -247,7 +248,7 @@ static bool is_known(const struct known_hosts *known, const char *algorithm)
 
     for (i = 0; i < known->count; i++) {
         of_key = algorithms(known->entry[i].key);
-        if (known->entry[i].is_exact && of_key != NULL &&
+        if (known->entry[i].is_exact && !known->entry[i].is_revoked && of_key != NULL &&
             ssh_pattern_list_matches(algorithm, of_key))
             return true;
     }
@@ -298,10 +299,12 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
     const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
     char                    *got = fingerprint(shown);
     size_t                   i;
+    bool                     is_name_known = false; /* with some key */
     int                      rc = 0;
 
     for (i = 0; i < known->count; i++) {
         entry = &known->entry[i];
+        is_name_known = is_name_known || (entry->is_exact && !entry->is_revoked);
         if (is_same(entry->key, shown)) {
             if (entry->is_revoked)
                 revoked = entry;
@@ -312,9 +315,11 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
             other = entry;
         }
     }
+    if (same != NULL && !same->is_exact && is_name_known)
+        same = NULL; /* ssh tries the name without a port only if it has no key for the other */
     if (revoked != NULL)
         rc = refuse_revoked(revoked, got, why);
-    else if (other != NULL && (same == NULL || !same->is_exact))
+    else if (other != NULL && same == NULL)
         rc = refuse_changed(known, other, got, why);
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);
