@@ -140,6 +140,7 @@ void ssh_config_clear(struct ssh_config *config)
     strlist_clear(&config->known_hosts);
     free(config->host_key_alias);
     free(config->proxy_command);
+    free(config->proxy_name);
     free(config->ciphers);
     free(config->kex);
     free(config->macs);
@@ -338,6 +339,9 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     if (command == NULL)
         return -1;
     config->proxy_command = expand(s, config, command, PROXY_TOKENS);
+    config->proxy_name = copy_value(s, key);
+    if (key == KEY_PROXY_JUMP) /* of several hosts the first one sees all connections */
+        config->proxy_name[strcspn(config->proxy_name, ",")] = '\0';
     if (config->proxy_command == NULL)
         need(config, "%s", command);
     free(command);
