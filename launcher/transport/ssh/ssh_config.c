@@ -79,13 +79,16 @@ int ssh_config_answer(struct ssh_config *config, const char *answer,
                       const struct conn_target *target, struct error *err)
 {
     struct ssh_settings s;
-    char               *copy = xstrdup(answer), *doubt;
+    char               *copy = xstrdup(answer);
     int                 rc;
 
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
     ssh_settings_take_answer(&s, copy);
-    rc = finish(&s, 0, config, &doubt, err); /* no doubt about an answer */
+    rc = settle(&s, config, err); /* no doubt about an answer */
+    if (rc < 0)
+        ssh_config_clear(config);
+    ssh_settings_clear(&s);
     free(copy);
     return rc;
 }

@@ -269,6 +269,20 @@ static void test_answer(void **state)
     ssh_config_clear(&config);
 }
 
+/* A name with capitals is a reason to ask, and none to doubt what ssh says. */
+static void test_answer_about_any_name(void **state)
+{
+    struct conn_target target = { .host = "GPU-1" };
+    struct ssh_config  config;
+    struct error       err;
+
+    (void)state;
+    assert_int_equal(ssh_config_answer(&config, "hostname te1\nport 2222\n", &target, &err), 0);
+    assert_string_equal(config.hostname, "te1");
+    assert_int_equal(config.port, 2222);
+    ssh_config_clear(&config);
+}
+
 static void test_needs_openssh(void **state)
 {
     static const char *const lines[] = {
@@ -342,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_proxy_jump),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_answer_about_any_name),
         cmocka_unit_test(test_needs_openssh),
         cmocka_unit_test(test_include),
     };
