@@ -53,7 +53,8 @@ void orphans_look(struct orphans *orphans)
     for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
         one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
-            one.process.pid == getpid() || is_known(orphans, &one.process))
+            one.process.pid == getpid() || is_known(orphans, &one.process) ||
+            (orphans->started_by > 0 && one.process.start > orphans->started_by))
             continue;
         one.what = what_is(one.process.pid, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);

@@ -248,6 +248,24 @@ static void test_looking_twice_adds_nothing(void **state)
     assert_int_equal(times, 1);
 }
 
+static void test_only_those_that_are_old_enough(void **state)
+{
+    struct world  *world = *state;
+    struct process rank;
+
+    start(world, "rank");
+    assert_true(process_read(world->rank, &rank));
+    world->orphans.started_by = rank.start - 1;
+    orphans_look(&world->orphans);
+    assert_null(find(world, world->rank));
+    world->orphans.started_by = rank.start;
+    orphans_look(&world->orphans);
+    assert_non_null(find(world, world->rank));
+    assert_in_range(process_ticks_ago(0), rank.start,
+                    rank.start + (uint64_t)(100 * sysconf(_SC_CLK_TCK)));
+    assert_true(process_ticks_ago(1000) < rank.start);
+}
+
 static void test_agent_with_a_launcher(void **state)
 {
     struct world  *world = *state;
@@ -406,6 +424,7 @@ int main(int argc, char **argv)
         TEST(test_no_variable_no_orphan),
         TEST(test_own_children_do_not_count),
         TEST(test_looking_twice_adds_nothing),
+        TEST(test_only_those_that_are_old_enough),
         TEST(test_agent_with_a_launcher),
         TEST(test_agent_that_lost_its_launcher),
         TEST(test_stopped_agent),
