@@ -35,6 +35,7 @@ static bool        is_hash_of(const char *name, const char *hashed);
 static bool        decode(const char **at, char end, unsigned char bytes[HASH_BYTES]);
 static bool        is_allowed(const struct known_hosts *known, const char *algorithm);
 static bool        is_known(const struct known_hosts *known, const char *algorithm);
+static bool        is_revoked(const struct known_hosts *known, ssh_key key);
 static const char *algorithms(ssh_key key);
 static void        add_algorithm(struct buffer *list, const char *more);
 static int         check_key(const struct known_hosts *known, ssh_key shown,
@@ -248,10 +249,21 @@ static bool is_known(const struct known_hosts *known, const char *algorithm)
 
     for (i = 0; i < known->count; i++) {
         of_key = algorithms(known->entry[i].key);
-        if (known->entry[i].is_exact && !known->entry[i].is_revoked && of_key != NULL &&
-            ssh_pattern_list_matches(algorithm, of_key))
+        if (known->entry[i].is_exact && of_key != NULL &&
+            ssh_pattern_list_matches(algorithm, of_key) &&
+            !is_revoked(known, known->entry[i].key))
             return true;
     }
+    return false;
+}
+
+static bool is_revoked(const struct known_hosts *known, ssh_key key)
+{
+    size_t i;
+
+    for (i = 0; i < known->count; i++)
+        if (known->entry[i].is_revoked && is_same(known->entry[i].key, key))
+            return true;
     return false;
 }
 
