@@ -153,14 +153,13 @@ static void ask_to_end(struct clean *clean)
  * killed, also processes that do not carry the run's id. */
 static void kill_targets(struct clean *clean)
 {
-    const struct containment none = { 0 };
-    size_t                   i;
+    size_t i;
 
     signal_targets(clean, SIGSTOP);
     for (i = 0; i < clean->orphans.count; i++)
         if (clean->orphans.item[i].what == ORPHAN_AGENT && !clean->orphans.item[i].is_gone &&
             is_target(clean, &clean->orphans.item[i]))
-            containment_kill(&none, clean->orphans.item[i].process.pid);
+            containment_kill_below(&clean->orphans.item[i].process);
     signal_targets(clean, SIGKILL);
 }
 

@@ -23,6 +23,7 @@
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
 static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared);
+static bool            is_ours(pid_t pid);
 static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
@@ -53,7 +54,8 @@ void orphans_look(struct orphans *orphans)
     for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
         one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
-            one.process.pid == getpid() || is_known(orphans, &one.process))
+            one.process.pid == getpid() || is_known(orphans, &one.process) ||
+            (orphans->started_by > 0 && one.process.start > orphans->started_by))
             continue;
         one.what = what_is(one.process.pid, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
@@ -130,17 +132,22 @@ void orphan_signal(struct orphan *orphan, int signal)
  * agent must not be ended, but processes below it may have an agent in it. */
 static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
 {
-    uid_t uid;
-    bool  is_ours = process_uid(pid, &uid) && uid == getuid();
-
     run[0] = '\0';
     *is_spared = false;
     if (looks_like_agent(pid)) {
-        *is_spared = !is_ours || !is_agent_file(pid);
+        *is_spared = !is_ours(pid) || !is_agent_file(pid);
         return ORPHAN_AGENT;
     }
-    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX))
+    return (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX)) && is_ours(pid)
                ? ORPHAN_RANK : ORPHAN_NONE;
+}
+
+/* Asked last: of all files there the kernel takes longest for this one. */
+static bool is_ours(pid_t pid)
+{
+    uid_t uid;
+
+    return process_uid(pid, &uid) && uid == getuid();
 }
 
 /* Started as the launcher starts an agent. */

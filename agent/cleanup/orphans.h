@@ -45,8 +45,10 @@ struct orphan {
 struct orphans {
     struct orphan *item;
     size_t         count;
-    struct process given_up; /* an agent, by pid and start; set it before the first look. pid 0:
-                                none */
+    /* Set these before the first look. */
+    struct process given_up;   /* an agent, by pid and start. pid 0: none */
+    uint64_t       started_by; /* ticks since boot: what started later is not looked at, which
+                                  saves most of the time. 0: everything is */
 };
 
 /* Add processes that were not there the last time. We ourselves, our ancestors and our

@@ -86,14 +86,15 @@ bool cgroup_remove(struct cgroup *cgroup)
 bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
 {
     static const char *const controllers[] = { "", "freezer" };
-    char                     file[64], text[4096];
+    char                     file[64], text[4096], lines[sizeof text];
     char                    *path;
     size_t                   i;
 
     snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
+    fd_read_file(file, text, sizeof text);
     for (i = 0; i < sizeof controllers / sizeof *controllers; i++) {
-        fd_read_file(file, text, sizeof text);
-        path = cgroup_path_in(text, controllers[i]);
+        memcpy(lines, text, sizeof lines);
+        path = cgroup_path_in(lines, controllers[i]);
         if (path != NULL && name_in(path, run_id, size))
             return true;
     }

@@ -30,6 +30,7 @@
  * launcher sends. */
 #define ANSWER_MS 5000
 
+static void  below_same(struct processes *all, const struct process *root);
 static bool  layer_allowed(const char *name);
 static pid_t fork_pidns(bool userns);
 static bool  pidns_enter(bool userns, uid_t uid, gid_t gid);
@@ -85,23 +86,30 @@ void containment_signal(const struct containment *contain, pid_t root, int signa
     processes_clear(&all);
 }
 
-/* Without a namespace: freeze first, until no new process appears, since a process that
- * forks faster than it is found would escape. A frozen process cannot reap, so its
- * children's pids are not reused. */
 void containment_kill(const struct containment *contain, pid_t root)
 {
-    struct processes all = { 0 };
-    size_t           i, running = 1;
-    int              rounds = 0;
+    struct process self;
 
     if (contain->inside) {
         kill(-1, SIGKILL);
         return;
     }
     cgroup_kill(&contain->cgroup);
+    if (process_read(root, &self))
+        containment_kill_below(&self);
+}
+
+/* Freeze first, until no new process appears, since a process that forks faster than it is
+ * found would escape. A frozen process cannot reap, so its children's pids are not reused. */
+void containment_kill_below(const struct process *root)
+{
+    struct processes all = { 0 };
+    size_t           i, running = 1;
+    int              rounds = 0;
+
     while (running > 0 && rounds++ < FREEZE_ROUNDS_MAX) {
         processes_clear(&all);
-        processes_below(&all, root);
+        below_same(&all, root);
         running = 0;
         for (i = 0; i < all.count; i++) {
             if (all.item[i].state == 'T' || all.item[i].state == 'D')
@@ -125,6 +133,16 @@ int containment_count(const struct containment *contain, pid_t root)
     count = (int)all.count;
     processes_clear(&all);
     return count;
+}
+
+/* None if root's pid belongs to another process by now: while root lives, nobody else has it. */
+static void below_same(struct processes *all, const struct process *root)
+{
+    struct process now;
+
+    processes_below(all, root->pid);
+    if (!process_read(root->pid, &now) || now.start != root->start)
+        processes_clear(all);
 }
 
 static bool layer_allowed(const char *name)

@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "guard/cgroup.h"
+#include "node/process.h"
 
 struct containment {
     bool          userns, pidns, subreaper;
@@ -43,6 +44,9 @@ void containment_words(const struct containment *contain, char *words, size_t si
 /* To every process of the run, that is everything below root (the caller). */
 void containment_signal(const struct containment *contain, pid_t root, int signal);
 void containment_kill(const struct containment *contain, pid_t root);
+
+/* KILL to everything below exactly this process, without a namespace or control group. */
+void containment_kill_below(const struct process *root);
 
 /* How many there are. */
 int containment_count(const struct containment *contain, pid_t root);

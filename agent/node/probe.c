@@ -72,13 +72,13 @@ int probe_request(struct probe *probe, const json_t *body, struct error *err)
 
     if (op != NULL && strcmp(op, "peers") == 0)
         return peers_begin(probe, body, err); /* other nodes still connect to us */
+    if (op != NULL && strcmp(op, "port") == 0)
+        return port_begin(probe, body, err); /* as they do while we hold MASTER_PORT */
     probe_end(probe);
     if (op != NULL && strcmp(op, "listen") == 0)
         return listen_begin(probe, body, err);
     if (op != NULL && strcmp(op, "connect") == 0)
         return connect_begin(probe, body, err);
-    if (op != NULL && strcmp(op, "port") == 0)
-        return port_begin(probe, body, err);
     return err_set(err, "PROBE frame: unknown \"op\"");
 }
 

@@ -27,7 +27,7 @@ struct probe *probe_new(struct event_base *base, void (*answer)(json_t *body, vo
 void probe_free(struct probe *probe);
 
 /* Do what the body of a PROBE frame asks. Ends what the request before started, except that
- * "peers" keeps the listener. -1 with err if it is malformed. */
+ * "peers" and "port" keep the listener. -1 with err if it is malformed. */
 int  probe_request(struct probe *probe, const json_t *body, struct error *err);
 
 /* PLAN or a stop came: end all probing; only the port stays held. */

@@ -53,6 +53,9 @@ json_t *process_json(pid_t pid);
  * gone. process_about.c */
 json_t *process_about(const struct process *process);
 
+/* As in process.start, of a moment so many seconds ago; 0 if that was before the boot. */
+uint64_t process_ticks_ago(double seconds);
+
 /* Its real user id; false if it is gone. */
 bool process_uid(pid_t pid, uid_t *uid);
 

@@ -40,6 +40,16 @@ json_t *process_about(const struct process *process)
                      "command", json_text(command, strlen(command)));
 }
 
+uint64_t process_ticks_ago(double seconds)
+{
+    struct timespec now;
+    double          up_s;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    up_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return up_s > seconds ? (uint64_t)((up_s - seconds) * (double)sysconf(_SC_CLK_TCK)) : 0;
+}
+
 bool process_uid(pid_t pid, uid_t *uid)
 {
     char  path[64], status[2048], *line;

@@ -57,7 +57,8 @@ json_t *ready_report_body(const struct agent *agent)
 /* Processes of this user's other runs, without an agent that could still end them. */
 static json_t *left_here(const struct agent *agent)
 {
-    struct orphans orphans = { 0 };
+    /* A rank's agent is older than the rank. */
+    struct orphans orphans = { .started_by = process_ticks_ago(LEFT_OLD_S) };
     json_t        *left = json_array();
     size_t         i;
 

@@ -3,10 +3,9 @@
  * Theory of operation. One libevent loop; every node is a struct node with its own connection,
  * state and deadline. The run goes through phases:
  *
- *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed
- *   LISTENING    node 0 listens for probes
- *   REACHING     the others try each of its addresses (master.c)
- *   HOLDING      node 0 holds MASTER_PORT
+ *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed.
+ *                Meanwhile node 0 holds MASTER_PORT and listens, and the others try each of its
+ *                addresses (rendezvous.c): on a long line each question costs a round trip
  *   PREPARING    each agent gets its part of the plan, checks everything, says READY
  *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
  *   STOPPING     STOP to all; each agent says DONE when nothing is left there

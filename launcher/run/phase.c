@@ -31,17 +31,18 @@
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
 
-static const char *const phase_names[] = { "connecting", "listening", "reaching", "holding",
-                                           "preparing", "running", "stopping" };
+static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping" };
 
 static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
                               const struct conn_ops *ops, void *arg);
+static void         has_answered(struct run *run, struct node *node);
 static void         end_job(struct run *run, struct node *node);
 static void         cleanup_over(struct node *node, const struct orphan_cleanup_result *result,
                                  void *arg);
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
+static void         settle_without_first(struct run *run);
 static void         settle(struct run *run, struct node *node);
 static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
@@ -137,7 +138,7 @@ static void node_changed(struct node *node, void *arg)
         else if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
             prepare(run, node);
         else
-            settle(run, node);
+            has_answered(run, node);
         break;
     case NODE_PROBED:
         if (run->job != NULL)
@@ -154,6 +155,14 @@ static void node_changed(struct node *node, void *arg)
         break;
     }
     show_progress(run);
+}
+
+/* A node that must try to reach node 0 has given its answer only when it did. */
+static void has_answered(struct run *run, struct node *node)
+{
+    if (run->phase.now == PHASE_STOPPING ||
+        (start_check_hello(run, node) && !rendezvous_ask(run, node)))
+        settle(run, node);
 }
 
 /* The node has done its job. */
@@ -190,8 +199,21 @@ static void node_over(struct node *node, void *arg)
         return;
     if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
+    else if (node->failure != NULL && node->index == 0)
+        settle_without_first(run);
     else if (node->failure != NULL)
         settle(run, node);
+}
+
+/* Node 0 has failed, and those that wait to reach it will not be asked. */
+static void settle_without_first(struct run *run)
+{
+    size_t i;
+
+    for (i = 1; i < run->plan->nodes; i++)
+        if (run->phase.now == PHASE_CONNECTING && run->node[i].state == NODE_ANSWERED)
+            settle(run, &run->node[i]);
+    settle(run, &run->node[0]);
 }
 
 /* Only now does the node count as over: what it had left is gone. */
@@ -281,32 +303,11 @@ void phase_stop(struct run *run)
     phase_stop_nodes(run, run->options->grace_s);
 }
 
-/* With --no_ssh only our part of the run is here, and nobody can be asked. In other cases the
- * address is known. */
-static enum phase_now skip_phases(const struct run *run, enum phase_now now)
-{
-    if (now == PHASE_LISTENING && run->options->no_ssh)
-        return PHASE_PREPARING;
-    if (now == PHASE_LISTENING && (run->plan->nodes == 1 || run->plan->generation > 0))
-        return PHASE_HOLDING;
-    return now;
-}
-
 static void enter_phase(struct run *run, enum phase_now now)
 {
-    now = skip_phases(run, now);
     log_info("%s -> %s", phase_names[run->phase.now], phase_names[now]);
     run->phase.now = now;
     switch (now) {
-    case PHASE_LISTENING:
-        rendezvous_listen(run);
-        break;
-    case PHASE_REACHING:
-        rendezvous_reach(run);
-        break;
-    case PHASE_HOLDING:
-        rendezvous_hold(run);
-        break;
     case PHASE_PREPARING:
         enter_preparing(run);
         break;
@@ -323,7 +324,10 @@ static void enter_preparing(struct run *run)
 {
     size_t i;
 
-    rendezvous_assume(run);
+    if (rendezvous_choose(run) < 0) {
+        phase_stop(run);
+        return;
+    }
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     if (!run->options->no_pidns && !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);

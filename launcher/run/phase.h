@@ -18,9 +18,6 @@ struct node_ops;
 /* In order. */
 enum phase_now {
     PHASE_CONNECTING,
-    PHASE_LISTENING,
-    PHASE_REACHING,
-    PHASE_HOLDING,
     PHASE_PREPARING,
     PHASE_RUNNING,
     PHASE_STOPPING,

@@ -6,6 +6,7 @@
 #include "run/rendezvous.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "frame.h"
 #include "log.h"
@@ -21,15 +22,19 @@
 struct rendezvous {
     struct master master;
     char          token[FRAME_NONCE_CHARS + 1];
-    int           probe_port;  /* on which node 0 listens */
+    int           probe_port;  /* on which node 0 listens; 0: not yet */
+    bool          awaits_port; /* node 0 has not said which MASTER_PORT it holds */
     char         *port_holder; /* who took MASTER_PORT before rank 0 had it; NULL: nobody */
 };
 
-static void send_probe(struct run *run, struct node *node, json_t *body);
+static void ask_first(struct run *run, struct node *node);
+static bool must_reach(const struct run *run);
+static void ask_to_reach(struct run *run, struct node *node);
 static int  choose_address(struct run *run);
 static bool take_error(struct run *run, struct node *node, const json_t *body);
-static int  take_answer(struct run *run, const struct node *node, const json_t *body,
+static int  take_answer(struct run *run, struct node *node, const json_t *body,
                         struct error *err);
+static int  take_port(struct run *run, const char *op, const json_t *body, struct error *err);
 
 struct rendezvous *rendezvous_new(void)
 {
@@ -53,6 +58,7 @@ void rendezvous_reset(struct rendezvous *rendezvous)
     master_clear(&rendezvous->master);
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
+    rendezvous->probe_port = 0;
 }
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
@@ -75,83 +81,59 @@ const char *rendezvous_port_holder(const struct rendezvous *rendezvous)
 
 /* ---- questions ---- */
 
-void rendezvous_listen(struct run *run)
+bool rendezvous_ask(struct run *run, struct node *node)
+{
+    const struct node *first = &run->node[0];
+
+    if (run->options->no_ssh || (node != first && !must_reach(run)))
+        return false;
+    if (node == first)
+        ask_first(run, node);
+    else if (first->failure != NULL)
+        return false;
+    else if (run->rendezvous->probe_port > 0)
+        ask_to_reach(run, node);
+    return true;
+}
+
+/* Else the address is known: only one node, or another generation of the same ranks. */
+static bool must_reach(const struct run *run)
+{
+    return run->plan->nodes > 1 && run->plan->generation == 0;
+}
+
+static void ask_first(struct run *run, struct node *node)
 {
     struct rendezvous *rendezvous = run->rendezvous;
-    struct error       err;
-
-    if (master_init(&rendezvous->master, run->plan, run->node[0].hello, &err) < 0) {
-        outcome_cause(&run->outcome, EXIT_UNREACHABLE, "%s", err.text);
-        phase_stop(run);
-        return;
-    }
-    send_probe(run, &run->node[0],
-               json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
-}
-
-void rendezvous_reach(struct run *run)
-{
-    const struct rendezvous *rendezvous = run->rendezvous;
-    size_t                   i;
-
-    for (i = 1; i < run->plan->nodes; i++)
-        send_probe(run, &run->node[i],
-                   json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token",
-                             rendezvous->token, "port", rendezvous->probe_port, "timeout_ms",
-                             PROBE_CONNECT_MS, "addresses",
-                             master_addresses(&rendezvous->master)));
-}
-
-void rendezvous_hold(struct run *run)
-{
     const struct plan *plan = run->plan;
     bool               is_given = plan->master_port > 0;
+    struct error       err;
 
-    if (plan->generation == 0 && choose_address(run) < 0) {
-        phase_stop(run);
+    if (must_reach(run) &&
+        master_init(&rendezvous->master, run->plan, node->hello, &err) < 0) {
+        node_fail(node, "probe", EXIT_UNREACHABLE, NULL, "%s", err.text);
         return;
     }
-    send_probe(run, &run->node[0],
-               json_pack("{s:s, s:i, s:b}", "op", "port", "port",
-                         is_given ? plan->master_port : MASTER_PORT_DEFAULT + plan->generation,
-                         "fixed", is_given));
-}
-
-void rendezvous_assume(struct run *run)
-{
-    if (run->plan->master_addr == NULL)
-        run->plan->master_addr = xstrdup("127.0.0.1");
-    if (run->plan->master_port == 0)
-        run->plan->master_port = MASTER_PORT_DEFAULT;
-}
-
-/* Everybody has tried: take the address. --master_addr is used even if not everybody reached
- * it, and then only the interfaces come from here. */
-static int choose_address(struct run *run)
-{
-    struct error err;
-
-    if (run->plan->nodes == 1) {
-        if (run->plan->master_addr == NULL)
-            run->plan->master_addr = xstrdup("127.0.0.1");
-        return 0;
-    }
-    if (master_choose(&run->rendezvous->master, run->plan, &err) == 0)
-        return 0;
-    if (run->plan->master_addr != NULL) {
-        log_warn("%s; continuing with --master_addr %s", err.text, run->plan->master_addr);
-        return 0;
-    }
-    outcome_cause(&run->outcome, EXIT_UNREACHABLE,
-                  "%s; is a firewall between the nodes? --master_addr overrides", err.text);
-    return -1;
-}
-
-static void send_probe(struct run *run, struct node *node, json_t *body)
-{
-    phase_await(run, node);
+    rendezvous->awaits_port = true;
     node_enter(node, NODE_PROBING, PROBE_S);
-    node_send(node, FRAME_PROBE, body);
+    if (must_reach(run))
+        node_send(node, FRAME_PROBE,
+                  json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
+    node_send(node, FRAME_PROBE,
+              json_pack("{s:s, s:i, s:b}", "op", "port", "port",
+                        is_given ? plan->master_port : MASTER_PORT_DEFAULT + plan->generation,
+                        "fixed", is_given));
+}
+
+static void ask_to_reach(struct run *run, struct node *node)
+{
+    const struct rendezvous *rendezvous = run->rendezvous;
+
+    node_enter(node, NODE_PROBING, PROBE_S);
+    node_send(node, FRAME_PROBE,
+              json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token", rendezvous->token,
+                        "port", rendezvous->probe_port, "timeout_ms", PROBE_CONNECT_MS,
+                        "addresses", master_addresses(&rendezvous->master)));
 }
 
 /* ---- answers ---- */
@@ -166,15 +148,17 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
         return;
     if (take_answer(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
-    else
+    else if (node->index > 0 || (!run->rendezvous->awaits_port &&
+                                 (run->rendezvous->probe_port > 0 || !must_reach(run))))
         node_enter(node, NODE_PROBED, 0);
 }
 
 static bool take_error(struct run *run, struct node *node, const json_t *body)
 {
     const char *why = body_text(body, "error"), *holder = body_text(body, "holder");
-    bool        is_port = run->phase.now == PHASE_HOLDING;
+    bool        is_port = strcmp(body_text(body, "op"), "port") == 0;
 
+    (void)run;
     if (why[0] == '\0')
         return false;
     node_fail(node, is_port ? "master port" : "probe", EXIT_CREATE,
@@ -183,18 +167,65 @@ static bool take_error(struct run *run, struct node *node, const json_t *body)
     return true;
 }
 
-static int take_answer(struct run *run, const struct node *node, const json_t *body,
+static int take_answer(struct run *run, struct node *node, const json_t *body,
                        struct error *err)
 {
-    int port = body_small_int(body, "port", 0, UINT16_MAX);
+    const char *op = body_text(body, "op");
 
-    if (run->phase.now == PHASE_REACHING)
+    if ((node->index > 0) != (strcmp(op, "connect") == 0))
+        return err_set(err, "PROBED frame with an answer to no question");
+    if (node->index > 0)
         return master_answer(&run->rendezvous->master, node->index, body, err);
+    return take_port(run, op, body, err);
+}
+
+/* Of node 0: it listens, or holds MASTER_PORT. */
+static int take_port(struct run *run, const char *op, const json_t *body, struct error *err)
+{
+    struct rendezvous *rendezvous = run->rendezvous;
+    int                port = body_small_int(body, "port", 0, UINT16_MAX);
+    size_t             i;
+
     if (port < 1)
         return err_set(err, "PROBED frame without a port");
-    if (run->phase.now == PHASE_HOLDING)
+    if (strcmp(op, "port") == 0) {
         run->plan->master_port = port;
-    else
-        run->rendezvous->probe_port = port;
+        rendezvous->awaits_port = false;
+    } else if (must_reach(run) && rendezvous->probe_port == 0) {
+        rendezvous->probe_port = port;
+        for (i = 1; i < run->plan->nodes; i++)
+            if (run->node[i].state == NODE_ANSWERED)
+                ask_to_reach(run, &run->node[i]);
+    }
     return 0;
+}
+
+/* ---- the result ---- */
+
+int rendezvous_choose(struct run *run)
+{
+    if (!run->options->no_ssh && run->plan->generation == 0 && choose_address(run) < 0)
+        return -1;
+    if (run->plan->master_addr == NULL)
+        run->plan->master_addr = xstrdup("127.0.0.1");
+    if (run->plan->master_port == 0)
+        run->plan->master_port = MASTER_PORT_DEFAULT;
+    return 0;
+}
+
+/* Everybody has tried: take the address. --master_addr is used even if not everybody reached
+ * it, and then only the interfaces come from here. */
+static int choose_address(struct run *run)
+{
+    struct error err;
+
+    if (run->plan->nodes == 1 || master_choose(&run->rendezvous->master, run->plan, &err) == 0)
+        return 0;
+    if (run->plan->master_addr != NULL) {
+        log_warn("%s; continuing with --master_addr %s", err.text, run->plan->master_addr);
+        return 0;
+    }
+    outcome_cause(&run->outcome, EXIT_UNREACHABLE,
+                  "%s; is a firewall between the nodes? --master_addr overrides", err.text);
+    return -1;
 }

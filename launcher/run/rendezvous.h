@@ -1,12 +1,14 @@
 /* rendezvous.h - where the ranks meet: MASTER_ADDR and MASTER_PORT of a run
  *
- * The phases LISTENING, REACHING and HOLDING. Node 0 listens for a moment, the other nodes
- * connect to each of its addresses (master.h chooses among them), then node 0 holds MASTER_PORT
- * until the ranks start. Here are the questions and answers; the result goes into the plan.
+ * While nodes are being connected, node 0 holds MASTER_PORT, until the ranks start, and listens;
+ * each other node, as soon as it is there, connects to all addresses of node 0 (master.h chooses
+ * among them). Here are the questions and answers; the result goes into the plan.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RENDEZVOUS_H
 #define MUSTER_RENDEZVOUS_H
+
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -20,12 +22,13 @@ void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fi
 /* Another generation begins: forget what was learned. */
 void rendezvous_reset(struct rendezvous *rendezvous);
 
-/* What each phase begins with. */
-void rendezvous_listen(struct run *run);
-void rendezvous_reach(struct run *run);
-void rendezvous_hold(struct run *run);
-/* With --no_ssh: everybody must come to the same address and port without asking. */
-void rendezvous_assume(struct run *run);
+/* A node has said HELLO. Ask it what must be asked, now or when node 0 listens: then it will be
+ * NODE_PROBED. False: nothing will be asked. */
+bool rendezvous_ask(struct run *run, struct node *node);
+
+/* Every node was asked and has answered: put the result into the plan. With --no_ssh everybody
+ * must come to the same address and port without asking. -1: outcome has the cause. */
+int rendezvous_choose(struct run *run);
 
 /* PROBED has come from a node that is NODE_PROBING. */
 void rendezvous_take(struct run *run, struct node *node, const json_t *body);

@@ -20,8 +20,7 @@
 #define HOLDERS_SHOWN  4 /* of a node */
 #define HOUR_S         3600
 
-static bool    is_damaged(const struct run *run, struct node *node);
-static bool    is_twice(const struct run *run, struct node *node);
+static void    check_twice(const struct run *run, struct node *node);
 static bool    same_machine(const struct node *a, const struct node *b);
 static bool    same_text(const struct node *a, const struct node *b, const char *key);
 static bool    share_a_slot(const struct plan_node *a, const struct plan_node *b);
@@ -34,6 +33,22 @@ static void    check_left(const struct node *node, const json_t *left);
 static double  ahead_s(const struct node *node);
 static int64_t hello_int(const struct node *node, const char *key);
 
+/* --- when one has answered -------------------------------------------------- */
+
+/* A copy that was there already is not hashed again at each start. If nothing was copied there
+ * is nothing to compare: a test may run it under valgrind. */
+bool start_check_hello(const struct run *run, struct node *node)
+{
+    int64_t size = hello_int(node, "size");
+
+    if (node->plan->is_local || size <= 0 || size == (int64_t)run->agent.size)
+        return true;
+    node_fail(node, "agent", EXIT_CREATE, "remove ~/.cache/muster there; muster sends it again",
+              "the copy of muster-agent there has %" PRId64 " bytes instead of %zu: it is damaged",
+              size, run->agent.size);
+    return false;
+}
+
 /* --- when all have answered ------------------------------------------------- */
 
 void start_check_nodes(struct run *run)
@@ -41,28 +56,13 @@ void start_check_nodes(struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (!is_damaged(run, &run->node[i]))
-            is_twice(run, &run->node[i]);
-}
-
-/* A copy that was there already is not hashed again at each start. If nothing was copied there
- * is nothing to compare: a test may run it under valgrind. */
-static bool is_damaged(const struct run *run, struct node *node)
-{
-    int64_t size = hello_int(node, "size");
-
-    if (node->plan->is_local || size <= 0 || size == (int64_t)run->agent.size)
-        return false;
-    node_fail(node, "agent", EXIT_CREATE, "remove ~/.cache/muster there; muster sends it again",
-              "the copy of muster-agent there has %" PRId64 " bytes instead of %zu: it is damaged",
-              size, run->agent.size);
-    return true;
+        check_twice(run, &run->node[i]);
 }
 
 /* The hostfile has a machine under two names. Two logins with homes of their own are somebody's
  * test. Two containers of one host may each have GPUs of their own, but if both have the same
  * slots that is worth a warning. */
-static bool is_twice(const struct run *run, struct node *node)
+static void check_twice(const struct run *run, struct node *node)
 {
     size_t i;
 
@@ -78,16 +78,15 @@ static bool is_twice(const struct run *run, struct node *node)
             if (hello_int(node, "gpus") > 0)
                 log_warn("%s and %s are containers on one machine: do they share its GPUs?",
                          other->plan->host, node->plan->host);
-            return false;
+            return;
         }
         node_fail(node, "same machine", EXIT_DATA,
                   "list it once, with all its slots, or give each name slots of its own by "
                   "--include",
                   "this is the same machine as %s, and both use the same slots",
                   other->plan->host);
-        return true;
+        return;
     }
-    return false;
 }
 
 /* The kernel's boot id alone does not tell machines apart: containers share it, and so do virtual

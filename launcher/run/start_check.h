@@ -15,7 +15,9 @@
 struct run;
 struct node;
 
-/* When all have answered. */
+/* When one has answered; false: it has failed. */
+bool start_check_hello(const struct run *run, struct node *node);
+/* When all have. */
 void start_check_nodes(struct run *run);
 /* When one has said READY; false: it has failed. */
 bool start_check_ready(struct run *run, struct node *node, const json_t *ready);

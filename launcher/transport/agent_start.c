@@ -66,9 +66,13 @@ const char agent_start_script[] =
     "--nonce /proc/self/fd/ \"the copy has another sha256\"; fi; "
     "echo \"$n failed no place for the agent$w\"'";
 
-/* The login shell finds the agent itself: an sh in between would cost as much as the agent.
- * Every login shell that we know has && and reads these words in the same way. */
-#define USUAL_PLACE "\"$HOME/.cache/muster/%s/muster-agent\""
+/* The login shell finds the agent itself: an sh in between would cost as much as the agent. It
+ * checks what own() in the script checks. Every login shell that we know has && and reads these
+ * words in the same way; for csh the blank behind '!' matters. */
+#define CACHE       "\"$HOME/.cache/muster\""
+#define CACHE_HASH  "\"$HOME/.cache/muster/%s\""
+#define CACHE_AGENT "\"$HOME/.cache/muster/%s/muster-agent\""
+#define IS_OWN(path) "test -O " path " && test ! -h " path " && "
 
 static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size);
 static int  take_answer(struct agent_start *start, const char *answer, struct conn_failure *why);
@@ -79,9 +83,9 @@ char *agent_start_command(const struct agent_file *agent, bool again)
 
     if (again)
         return xstrdup(agent_start_script);
-    return xasprintf("test -x " USUAL_PLACE " && test -O " USUAL_PLACE " && "
-                     "exec " USUAL_PLACE " --nonce - ; %s",
-                     hash, hash, hash, agent_start_script);
+    return xasprintf(IS_OWN(CACHE) IS_OWN(CACHE_HASH) IS_OWN(CACHE_AGENT) "test -x " CACHE_AGENT
+                     " && exec " CACHE_AGENT " --nonce - ; %s",
+                     hash, hash, hash, hash, hash, hash, agent_start_script);
 }
 
 int agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,

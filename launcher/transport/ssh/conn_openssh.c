@@ -27,6 +27,7 @@
 #include "transport/agent_start.h"
 #include "transport/child.h"
 #include "transport/conn.h"
+#include "transport/ssh/proxy_turn.h"
 #include "transport/ssh/retry.h"
 #include "transport/ssh/ssh_query.h"
 #include "xalloc.h"
@@ -40,8 +41,6 @@
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
 #define END_S            5.0             /* from the end of ssh's output until ssh ends */
 #define LOOK_MS          2               /* between two checks whether it has ended */
-#define RETRIES          8               /* see retry.h: its handshakes take longer than libssh's */
-#define RETRY_MAX_S      4.0
 
 struct conn_openssh {
     struct conn              conn; /* first, so that the two convert */
@@ -56,6 +55,7 @@ struct conn_openssh {
     struct event            *look; /* has ssh ended? */
     int64_t                  end_by_ns;
     int                      retries;
+    struct proxy_turn       *turn; /* NULL: it is not needed now */
     bool                     is_open, is_pausing, has_replaced, is_draining;
 };
 
@@ -67,6 +67,7 @@ static void  openssh_free(struct conn *conn);
 static int   begin(struct conn_openssh *c, struct error *err);
 static void  make_argv(const struct conn_openssh *c, struct strlist *argv);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  run_ssh(void *arg);
 static void  writable_cb(evutil_socket_t fd, short what, void *arg);
 static void  readable_cb(evutil_socket_t fd, short what, void *arg);
 static void  talk(struct conn_openssh *c);
@@ -211,7 +212,6 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct conn_openssh *c = arg;
     struct conn_failure  why = { .stage = "connect" };
-    struct error         err;
     char                 said[640];
 
     (void)fd, (void)what;
@@ -222,6 +222,18 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         end(c, &why);
         return;
     }
+    if (c->retries > 0)
+        c->turn = proxy_turn_new(c->base, "of those that were dropped", run_ssh, c);
+    else
+        run_ssh(c);
+}
+
+static void run_ssh(void *arg)
+{
+    struct conn_openssh *c = arg;
+    struct conn_failure  why = { .stage = "connect" };
+    struct error         err;
+
     c->is_pausing = false;
     c->conn.ops->stage("connect", c->conn.arg);
     set_deadline(c, STEPS * c->target.connect_timeout_s + SHELL_S);
@@ -282,6 +294,8 @@ static void talk(struct conn_openssh *c)
         end(c, &why);
     } else if (result == AGENT_START_OPEN) {
         agent_start_clear(&c->start);
+        proxy_turn_free(c->turn);
+        c->turn = NULL;
         evtimer_del(c->late);
         c->is_open = true;
         c->conn.ops->stage("open", c->conn.arg);
@@ -347,17 +361,16 @@ static void ssh_ended(struct conn_openssh *c, int status)
 }
 
 /* Two reasons to start ssh once more: sshd dropped the connection before its banner, as it does
- * beyond MaxStartups; or the agent in the cache of the node does not start and must be pushed
+ * beyond MaxStartups (perhaps that of a jump host, which we do not know: so all that were dropped
+ * take turns); or the agent in the cache of the node does not start and must be pushed
  * again. */
 static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
 {
-    bool was_dropped = is_ssh && strstr(said, "kex_exchange_identification") != NULL;
-
     if (c->is_draining)
         return false;
-    if (was_dropped && c->retries < RETRIES) {
+    if (is_ssh && retry_is_drop(said) && c->retries < RETRY_SSH_TIMES) {
         drop_ssh(c);
-        pause_before(c, retry_pause_s(c->retries++, RETRIES, RETRY_MAX_S));
+        pause_before(c, retry_pause_s(c->retries++, RETRY_SSH_TIMES, RETRY_SSH_MAX_S));
         return true;
     }
     if (!is_ssh && !c->has_replaced && c->start.pushes == 0) {
@@ -388,6 +401,8 @@ static void drop_ssh(struct conn_openssh *c)
         close(fd);
     }
     c->readable = c->writable = NULL;
+    proxy_turn_free(c->turn);
+    c->turn = NULL;
     agent_start_clear(&c->start);
     child_stop(&c->ssh);
     evbuffer_drain(c->in, evbuffer_get_length(c->in));

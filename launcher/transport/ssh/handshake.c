@@ -24,6 +24,7 @@
 #include "exit_code.h"
 #include "log.h"
 #include "transport/ssh/known_hosts.h"
+#include "transport/ssh/proxy_turn.h"
 #include "transport/ssh/retry.h"
 #include "transport/ssh/route.h"
 #include "transport/ssh/ssh_auth.h"
@@ -58,6 +59,7 @@ struct handshake {
     int           retries;
     bool          is_waiting_to_retry;
 
+    struct proxy_turn *turn; /* NULL: it is not needed now */
     struct route       route;
     ssh_session        session;
     struct ssh_auth   *auth;
@@ -66,9 +68,13 @@ struct handshake {
 
 static int   step_resolve(struct handshake *h);
 static int   step_connect(struct handshake *h);
+static bool  take_turn(struct handshake *h);
+static void  turn_cb(void *arg);
+static void  end_turn(struct handshake *h);
 static int   step_kex(struct handshake *h);
 static int   kex_failed(struct handshake *h);
-static int   retry(struct handshake *h);
+static int   proxy_failed(struct handshake *h);
+static int   retry(struct handshake *h, int times, double longest_s);
 static void  drop_session(struct handshake *h);
 static int   step_host_key(struct handshake *h);
 static int   step_auth(struct handshake *h);
@@ -150,7 +156,34 @@ static int step_resolve(struct handshake *h)
 
 static int step_connect(struct handshake *h)
 {
+    if (!route_is_tcp(&h->route) && !take_turn(h))
+        return 0;
     return route_connect(&h->route, &h->why);
+}
+
+/* Meanwhile no deadline: each turn before ours has one. */
+static bool take_turn(struct handshake *h)
+{
+    if (h->turn == NULL)
+        h->turn = proxy_turn_new(h->base, h->host->config.proxy_name, turn_cb, h);
+    if (proxy_turn_has_come(h->turn))
+        return true;
+    evtimer_del(h->late);
+    return false;
+}
+
+static void turn_cb(void *arg)
+{
+    struct handshake *h = arg;
+
+    set_deadline(h, h->timeout_s);
+    advance(h);
+}
+
+static void end_turn(struct handshake *h)
+{
+    proxy_turn_free(h->turn);
+    h->turn = NULL;
 }
 
 /* ---- key exchange ---- */
@@ -167,6 +200,8 @@ static int step_kex(struct handshake *h)
         h->route.fd = -1; /* the session's from now on */
     }
     rc = ssh_connect(h->session);
+    if (has_banner(h))
+        end_turn(h); /* the proxy is logged in */
     if (rc == SSH_AGAIN)
         return 0;
     if (rc != SSH_OK)
@@ -180,19 +215,14 @@ static int kex_failed(struct handshake *h)
 {
     const struct ssh_config *config = &h->host->config;
     const char              *text = ssh_get_error(h->session);
-    char                     said[PROXY_SAID_SIZE];
 
     if (has_banner(h))
         return conn_failure_set(&h->why, EXIT_PROTOCOL, "%s (server: %s)", text,
                                 ssh_get_serverbanner(h->session));
-    if (!route_is_tcp(&h->route)) {
-        child_stderr(&h->route.proxy, said, sizeof said);
-        return conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the "
-                                "server answered: %s%s%s", config->proxy_command,
-                                said[0] != '\0' ? ": " : "", said);
-    }
+    if (!route_is_tcp(&h->route))
+        return proxy_failed(h);
     if (h->retries < RETRIES)
-        return retry(h);
+        return retry(h, RETRIES, RETRY_MAX_S);
     conn_failure_set(&h->why, EXIT_UNREACHABLE, "port %d of %s closed the connection before "
                      "sending its banner (%d attempts): %s", config->port, config->hostname,
                      RETRIES + 1, text);
@@ -200,14 +230,32 @@ static int kex_failed(struct handshake *h)
                              "or this is not sshd; a smaller --fanout opens fewer at once");
 }
 
-/* Wait a while, then connect anew. */
-static int retry(struct handshake *h)
+/* A proxy that says nothing has reached a server that dropped the connection, or was dropped and
+ * is quiet. */
+static int proxy_failed(struct handshake *h)
 {
-    double pause_s = retry_pause_s(h->retries, RETRIES, RETRY_MAX_S);
+    char said[PROXY_SAID_SIZE];
+
+    child_stderr(&h->route.proxy, said, sizeof said);
+    if ((said[0] == '\0' || retry_is_drop(said)) && h->retries < RETRY_SSH_TIMES)
+        return retry(h, RETRY_SSH_TIMES, RETRY_SSH_MAX_S);
+    conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the server "
+                     "answered (attempts: %d): %s%s%s", h->retries + 1,
+                     h->host->config.proxy_command, said[0] != '\0' ? ": " : "", said);
+    if (h->retries > 0)
+        conn_failure_hint(&h->why, "MaxStartups or PerSourcePenalties of the proxy's sshd may be "
+                                   "too low; a smaller --fanout opens fewer at once");
+    return -1;
+}
+
+/* Wait a while, then connect anew. */
+static int retry(struct handshake *h, int times, double longest_s)
+{
+    double pause_s = retry_pause_s(h->retries, times, longest_s);
 
     h->retries++;
     log_debug("%s: closed before the banner; next is attempt %d of %d", h->name,
-              h->retries + 1, RETRIES + 1);
+              h->retries + 1, times + 1);
     drop_session(h);
     enter(h, STAGE_CONNECT);
     h->is_waiting_to_retry = true;
@@ -226,6 +274,7 @@ static void drop_session(struct handshake *h)
     remote_clear(&h->remote);
     ssh_free(h->session);
     h->session = NULL;
+    end_turn(h);
     route_hang_up(&h->route);
 }
 

@@ -35,6 +35,7 @@ static bool        is_hash_of(const char *name, const char *hashed);
 static bool        decode(const char **at, char end, unsigned char bytes[HASH_BYTES]);
 static bool        is_allowed(const struct known_hosts *known, const char *algorithm);
 static bool        is_known(const struct known_hosts *known, const char *algorithm);
+static bool        is_revoked(const struct known_hosts *known, ssh_key key);
 static const char *algorithms(ssh_key key);
 static void        add_algorithm(struct buffer *list, const char *more);
 static int         check_key(const struct known_hosts *known, ssh_key shown,
@@ -239,7 +240,8 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh tries the one without a port only later. */
+/* Under the name itself: ssh tries the one without a port only later. A revoked key is no reason
+ * to ask for its type. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -248,9 +250,20 @@ static bool is_known(const struct known_hosts *known, const char *algorithm)
     for (i = 0; i < known->count; i++) {
         of_key = algorithms(known->entry[i].key);
         if (known->entry[i].is_exact && of_key != NULL &&
-            ssh_pattern_list_matches(algorithm, of_key))
+            ssh_pattern_list_matches(algorithm, of_key) &&
+            !is_revoked(known, known->entry[i].key))
             return true;
     }
+    return false;
+}
+
+static bool is_revoked(const struct known_hosts *known, ssh_key key)
+{
+    size_t i;
+
+    for (i = 0; i < known->count; i++)
+        if (known->entry[i].is_revoked && is_same(known->entry[i].key, key))
+            return true;
     return false;
 }
 
@@ -298,10 +311,12 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
     const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
     char                    *got = fingerprint(shown);
     size_t                   i;
+    bool                     is_name_known = false; /* with some key */
     int                      rc = 0;
 
     for (i = 0; i < known->count; i++) {
         entry = &known->entry[i];
+        is_name_known = is_name_known || (entry->is_exact && !entry->is_revoked);
         if (is_same(entry->key, shown)) {
             if (entry->is_revoked)
                 revoked = entry;
@@ -312,9 +327,11 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
             other = entry;
         }
     }
+    if (same != NULL && !same->is_exact && is_name_known)
+        same = NULL; /* ssh tries the name without a port only if it has no key for the other */
     if (revoked != NULL)
         rc = refuse_revoked(revoked, got, why);
-    else if (other != NULL && (same == NULL || !same->is_exact))
+    else if (other != NULL && same == NULL)
         rc = refuse_changed(known, other, got, why);
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);

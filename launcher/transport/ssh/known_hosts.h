@@ -3,8 +3,8 @@
  * By the rules of OpenSSH, and nothing more. All entries of one host are gathered before the
  * key exchange, which then asks the server for a type of key that is known, and the server's
  * key is checked against them afterwards. The name is HostKeyAlias, else "host" or
- * "[host]:port"; without an alias, a name with a port that is not known in that file may be
- * known without it. A key that differs from a known one of its type is always refused; an
+ * "[host]:port"; without an alias, a name with a port for which no key is known may be known
+ * without it. A key that differs from a known one of its type is always refused; an
  * unknown host is refused unless ssh config says StrictHostKeyChecking no. Nothing is ever
  * written or asked.
  * SPDX-License-Identifier: Apache-2.0

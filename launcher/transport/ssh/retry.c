@@ -6,10 +6,27 @@
 #include "transport/ssh/retry.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include <event2/util.h>
 
 #define PAUSE_MIN_S 0.2
+
+/* An ssh behind a jump host says that its connection was closed whatever the reason was, after
+ * the ssh that is its proxy has told the reason. */
+bool retry_is_drop(const char *said)
+{
+    static const char *const reasons[] = {
+        "Permission denied", "verification failed", "Could not resolve", "onnection refused",
+        "timed out", "No route to host", "unreachable", "open failed", "onfiguration option",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (strstr(said, reasons[i]) != NULL)
+            return false;
+    return strstr(said, "_exchange_identification") != NULL;
+}
 
 double retry_pause_s(int retried, int retries, double longest_s)
 {

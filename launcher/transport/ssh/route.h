@@ -15,8 +15,8 @@
 #include "err.h"
 #include "transport/child.h"
 #include "transport/conn.h"
-#include "transport/ssh/dial.h"
-#include "transport/ssh/resolve.h"
+#include "transport/dial.h"
+#include "transport/resolve.h"
 #include "transport/ssh/ssh_config.h"
 
 struct route {

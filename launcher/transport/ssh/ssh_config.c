@@ -79,13 +79,16 @@ int ssh_config_answer(struct ssh_config *config, const char *answer,
                       const struct conn_target *target, struct error *err)
 {
     struct ssh_settings s;
-    char               *copy = xstrdup(answer), *doubt;
+    char               *copy = xstrdup(answer);
     int                 rc;
 
     *config = (struct ssh_config){ 0 };
     ssh_settings_init(&s, target);
     ssh_settings_take_answer(&s, copy);
-    rc = finish(&s, 0, config, &doubt, err); /* no doubt about an answer */
+    rc = settle(&s, config, err); /* no doubt about an answer */
+    if (rc < 0)
+        ssh_config_clear(config);
+    ssh_settings_clear(&s);
     free(copy);
     return rc;
 }
@@ -140,6 +143,7 @@ void ssh_config_clear(struct ssh_config *config)
     strlist_clear(&config->known_hosts);
     free(config->host_key_alias);
     free(config->proxy_command);
+    free(config->proxy_name);
     free(config->ciphers);
     free(config->kex);
     free(config->macs);
@@ -338,6 +342,9 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     if (command == NULL)
         return -1;
     config->proxy_command = expand(s, config, command, PROXY_TOKENS);
+    config->proxy_name = copy_value(s, key);
+    if (key == KEY_PROXY_JUMP) /* of several hosts the first one sees all connections */
+        config->proxy_name[strcspn(config->proxy_name, ",")] = '\0';
     if (config->proxy_command == NULL)
         need(config, "%s", command);
     free(command);

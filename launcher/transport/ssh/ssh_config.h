@@ -32,6 +32,7 @@ struct ssh_config {
     bool  accept_unknown;       /* StrictHostKeyChecking no */
 
     char *proxy_command; /* expanded; NULL: none */
+    char *proxy_name;    /* the same for all hosts behind the same proxy; NULL: none */
     char *ciphers, *kex, *macs, *host_keys, *key_types; /* NULL: not set */
     int   rsa_bits;                                     /* least size of RSA keys; 0: not set */
 

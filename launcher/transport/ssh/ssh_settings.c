@@ -266,7 +266,8 @@ static bool is_understood(size_t row, const struct strlist *words)
 
         if (check == CHECK_CHOICE  ? !is_choice(word, keywords[row].choices)
             : check == CHECK_NUMBER ? word[0] == '0' || strlen(word) > 5 ||
-                                          word[strspn(word, "0123456789")] != '\0'
+                                          word[strspn(word, "0123456789")] != '\0' ||
+                                          (keywords[row].key == KEY_PORT && atoi(word) > 65535)
             : check == CHECK_JUMP     ? strpbrk(word, ":[]/+") != NULL || !is_plain(word, "")
             : check == CHECK_PATTERNS ? !is_plain(word + (word[0] == '!'), "*?~")
                                       : !is_plain(word, check == CHECK_PATHS ? "~" : ""))

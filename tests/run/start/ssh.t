@@ -63,7 +63,7 @@ esac
 
 # ---- names ----
 with_config alias <<END
-Host alpha
+Host alpha GPU-1
     HostName 127.0.0.2
     Port $port1
     User $(id -un)
@@ -72,6 +72,8 @@ Host alpha
 END
 run muster exec -S --ssh-config alias -H alpha -- echo x
 is "an alias of ssh_config" "$(cat out)" "alpha: x"
+run muster exec -S --ssh-config alias -H GPU-1 -- echo x
+is "... with capitals" "$(cat out)" "GPU-1: x"
 mkdir bin
 script_file bin/ssh <<END
 #!/bin/sh

@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +35,7 @@ struct world {
     struct orphans orphans;
     pid_t          group; /* of all that was started; 0: nothing */
     pid_t          rank, agent;
+    pid_t          next_pid; /* of what is started next; 0: any */
     char           run[ORPHAN_RUN_ID_MAX];
 };
 
@@ -69,18 +73,28 @@ static void play(const char *mode, const char *run)
         pause();
 }
 
-/* Not a child of ours: its parent has ended. */
+/* fork() that gives the child this pid, if the kernel lets us; 0: any. */
+static pid_t fork_as(pid_t pid)
+{
+    struct clone_args args = { .exit_signal = SIGCHLD, .set_tid = (uint64_t)(uintptr_t)&pid,
+                               .set_tid_size = 1 };
+
+    return pid == 0 ? fork() : (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* Not a child of ours: its parent has ended. With world->next_pid, if it is set. */
 static void start_outside(struct world *world, const char *mode, const char *run)
 {
-    int   ready[2];
-    pid_t starter;
+    int     ready[2];
+    pid_t   starter;
+    ssize_t size;
 
     assert_int_equal(pipe(ready), 0);
     starter = fork();
     assert_true(starter >= 0);
     if (starter == 0) {
         setsid();
-        if (fork() == 0) {
+        if (fork_as(world->next_pid) == 0) {
             dup2(ready[1], STDOUT_FILENO);
             fd_close_from(3);
             become(mode, run);
@@ -90,8 +104,11 @@ static void start_outside(struct world *world, const char *mode, const char *run
     close(ready[1]);
     assert_int_equal(waitpid(starter, NULL, 0), starter);
     world->group = starter;
-    assert_int_equal(read(ready[0], &world->rank, sizeof world->rank), sizeof world->rank);
+    size = read(ready[0], &world->rank, sizeof world->rank);
     close(ready[0]);
+    if (size != sizeof world->rank && world->next_pid > 0)
+        skip(); /* the kernel does not let us choose, or somebody else was faster */
+    assert_int_equal(size, sizeof world->rank);
 }
 
 static bool is_sleep(pid_t pid)
@@ -231,6 +248,24 @@ static void test_looking_twice_adds_nothing(void **state)
     assert_int_equal(times, 1);
 }
 
+static void test_only_those_that_are_old_enough(void **state)
+{
+    struct world  *world = *state;
+    struct process rank;
+
+    start(world, "rank");
+    assert_true(process_read(world->rank, &rank));
+    world->orphans.started_by = rank.start - 1;
+    orphans_look(&world->orphans);
+    assert_null(find(world, world->rank));
+    world->orphans.started_by = rank.start;
+    orphans_look(&world->orphans);
+    assert_non_null(find(world, world->rank));
+    assert_in_range(process_ticks_ago(0), rank.start,
+                    rank.start + (uint64_t)(100 * sysconf(_SC_CLK_TCK)));
+    assert_true(process_ticks_ago(1000) < rank.start);
+}
+
 static void test_agent_with_a_launcher(void **state)
 {
     struct world  *world = *state;
@@ -339,6 +374,48 @@ static void test_signal_spares(void **state)
     assert_true(rank->is_gone); /* the one that was meant */
 }
 
+static bool is_free(pid_t pid)
+{
+    return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* The kernel gives a pid to another process, of the same run, between look and signal: only the
+ * time of its start, in ticks, tells them apart. */
+static void test_signal_spares_the_next_with_its_pid(void **state)
+{
+    const struct timespec pause = { .tv_nsec = 2000000 };
+    struct world         *world = *state;
+    struct process        next;
+    struct orphan        *rank;
+    int                   i;
+
+    if (getuid() != 0)
+        skip(); /* nobody else may choose a pid */
+    start(world, "rank");
+    orphans_look(&world->orphans);
+    rank = find(world, world->rank);
+    kill(world->rank, SIGKILL);
+    for (i = 0; i < PATIENCE_MS / 2 && (i < 10 || !is_free(world->rank)); i++)
+        nanosleep(&pause, NULL); /* for two ticks at least */
+    world->next_pid = world->rank;
+    start(world, "rank");
+    assert_int_equal(world->rank, world->next_pid);
+    orphan_signal(rank, SIGKILL);
+    kill(world->rank, SIGSTOP); /* KILL would come first */
+    wait_for_state(world->rank, 'T');
+    assert_true(process_read(world->rank, &next));
+    assert_int_equal(next.state, 'T');
+    assert_true(next.start != rank->process.start);
+    orphans_refresh(&world->orphans);
+    assert_true(rank->is_gone);
+    rank->process = next;
+    rank->is_gone = false;
+    orphan_signal(rank, SIGKILL); /* it would have ended by that */
+    for (i = 0; i < PATIENCE_MS / 2 && !is_free(world->rank); i++)
+        nanosleep(&pause, NULL);
+    assert_true(is_free(world->rank));
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -347,12 +424,14 @@ int main(int argc, char **argv)
         TEST(test_no_variable_no_orphan),
         TEST(test_own_children_do_not_count),
         TEST(test_looking_twice_adds_nothing),
+        TEST(test_only_those_that_are_old_enough),
         TEST(test_agent_with_a_launcher),
         TEST(test_agent_that_lost_its_launcher),
         TEST(test_stopped_agent),
         TEST(test_given_up_agent_that_runs_ends_its_ranks),
         TEST(test_signal_ends_it),
         TEST(test_signal_spares),
+        TEST(test_signal_spares_the_next_with_its_pid),
     };
 
     if (argc == 3)

@@ -285,6 +285,23 @@ static void test_one_is_left_at_least(void **state)
     assert_int_equal(stop_left(stop), 1);
 }
 
+/* An agent that was listed and has ended: what is below the next process with its pid stays. */
+static void test_only_below_the_process_that_was_listed(void **state)
+{
+    pid_t          pid = child_start(SIG_IGN, leave_daemon);
+    struct process root;
+
+    (void)state;
+    assert_true(process_read(getpid(), &root));
+    root.start++;
+    containment_kill_below(&root);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(containment_count(&none, getpid()), 2);
+    root.start--;
+    containment_kill_below(&root);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -300,6 +317,7 @@ int main(void)
         TEST(test_pauses_grow),
         TEST(test_what_survives_is_reported),
         TEST(test_one_is_left_at_least),
+        TEST(test_only_below_the_process_that_was_listed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

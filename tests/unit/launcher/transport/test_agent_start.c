@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -182,6 +183,40 @@ static void test_cache_of_somebody_else(void **state)
                                 server.dir, agent.sha256, agent.sha256), 0);
 }
 
+/* An agent is there, and would start; but somebody else may have put it there. */
+static void test_usual_place_of_somebody_else(void **state)
+{
+    static const char *const plants[] = {
+        "mv ../muster ../../trap && ln -s ../trap ../muster",
+        "mv $h ../../trap && ln -s ../../trap $h",
+        "mv $h/muster-agent ../../trap && ln -s ../../../trap $h/muster-agent",
+        "chown 65534 .",
+        "chown 65534 $h",
+        "chown 65534 $h/muster-agent",
+    };
+    struct client c;
+    size_t        i;
+
+    NEEDS_SSHD();
+    use_shell("#!/bin/sh\nexport XDG_RUNTIME_DIR=$HOME/../runtime\nunset XDG_CACHE_HOME\n"
+              "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
+    for (i = 0; i < sizeof plants / sizeof plants[0] - (getuid() != 0 ? 3 : 0); i++) {
+        sshd_shell("cd %s && rm -rf home/trap home/.cache runtime && mkdir -p runtime",
+                   server.dir);
+        client_connect(&c);
+        expect_open(&c);
+        client_clear(&c);
+        assert_int_equal(sshd_shell("cd %s/home/.cache/muster && h=%s && "
+                                    "sed -i '2i touch %s/trapped' $h/muster-agent && %s",
+                                    server.dir, agent.sha256, server.dir, plants[i]), 0);
+        client_connect(&c);
+        expect_open(&c);
+        client_clear(&c);
+        assert_int_equal(sshd_shell("test ! -e %s/trapped", server.dir), 0);
+    }
+    sshd_shell("cd %s && rm -rf home/trap home/.cache runtime", server.dir);
+}
+
 static void test_agent_in_memory(void **state)
 {
     struct client c;
@@ -268,6 +303,7 @@ int main(void)
         TEST(test_bad_agent),
         TEST(test_cache_is_elsewhere),
         TEST(test_cache_of_somebody_else),
+        TEST(test_usual_place_of_somebody_else),
         TEST(test_agent_in_memory),
         TEST(test_no_place),
         TEST(test_second_place),

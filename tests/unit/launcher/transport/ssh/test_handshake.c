@@ -320,6 +320,12 @@ static void test_changed_under_its_name(void **state)
                "printf '127.0.0.1,node '; cut -d' ' -f1,2 host_key.pub; } >names",
                server.dir, server.port);
     expect_fails("host key", EXIT_REFUSED, "has changed", NULL);
+    /* A key of another type makes the name known, too. */
+    other_key("rsa", "other_rsa");
+    sshd_shell("cd %s && { printf '[127.0.0.1]:%d '; cut -d' ' -f1,2 other_rsa.pub; "
+               "printf '127.0.0.1 '; cut -d' ' -f1,2 host_key.pub; } >names",
+               server.dir, server.port);
+    expect_fails("host key", EXIT_REFUSED, "not known", NULL);
     /* Of revoked keys there may be any number in front. */
     sshd_shell("cd %s && { i=0; while [ $i -lt 100 ]; do printf '@revoked * '; "
                "cut -d' ' -f1,2 other.pub; i=$((i + 1)); done; printf '@revoked * '; "

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "transport/ssh/resolve.h"
+#include "transport/resolve.h"
 
 #include <errno.h>
 #include <pthread.h>

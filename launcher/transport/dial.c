@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "transport/ssh/dial.h"
+#include "transport/dial.h"
 
 #include <errno.h>
 #include <netinet/in.h>
