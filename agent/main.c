@@ -20,9 +20,9 @@
 #include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
+#include "node/own_limits.h"
 #include "session/agent.h"
 #include "xalloc.h"
-
 
 static int  read_arguments(int argc, char **argv, const char **nonce);
 static bool is_nonce(const char *text);
@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
+    own_limits_set();
     xalloc_libraries();
     detach();
     tune_memory();

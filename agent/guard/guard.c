@@ -27,7 +27,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
 {
     struct guard_message message;
     struct pollfd        wait;
-    int                  pair[2], on = 1;
+    int                  pair[2], on = 1, error;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "socketpair: %s", strerror(errno));
@@ -36,10 +36,12 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
     guard->pid = containment_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
         guard_loop(pair[1], &guard->contain, run_id);
+    error = errno;
     close(pair[1]);
     if (guard->pid < 0) {
         close(pair[0]);
-        return err_set(err, "cannot fork the guard: %s", strerror(errno));
+        errno = error;
+        return err_set(err, "cannot fork the guard: %s", strerror(error));
     }
     guard->fd = pair[0];
     /* If the guard is killed, its children become ours. */
@@ -59,6 +61,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
     guard->fd = -1;
     kill(guard->pid, SIGKILL);
     waitpid(guard->pid, NULL, 0);
+    errno = ECHILD;
     return err_set(err, "the guard process did not start");
 }
 
@@ -67,6 +70,13 @@ int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS])
     const struct guard_message message = { .type = GUARD_SPAWN, .id = id };
 
     return send_message(guard, &message, fds, fds[SPAWN_FD_PMI] >= 0 ? SPAWN_FDS : SPAWN_FD_PMI);
+}
+
+int guard_go(struct guard *guard)
+{
+    const struct guard_message message = { .type = GUARD_GO };
+
+    return send_message(guard, &message, NULL, 0);
 }
 
 int guard_signal(struct guard *guard, int id, int signal)

@@ -25,12 +25,15 @@
 #define GUARD_ALL    (-2) /* signal: every rank */
 
 enum guard_type {
-    GUARD_SPAWN = 1, /* to the guard: start id, with descriptors */
+    GUARD_SPAWN = 1, /* to the guard: fork id, with descriptors. A helper is executed at once,
+                        a rank is set up and waits for GO */
+    GUARD_GO,        /* execute all ranks, now and later */
     GUARD_SIGNAL,    /* signal number in value, to the process group of id */
     GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
     GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
                         it runs, and `value` processes are writing core files */
     GUARD_READY,     /* from it: containment is chosen */
+    GUARD_STANDS,    /* id has been set up and waits for GO */
     GUARD_STARTED,   /* id was executed */
     GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
     GUARD_EMPTY,     /* after a stop: nothing is left, or `left` cannot be killed */
@@ -61,12 +64,13 @@ struct guard {
 };
 
 /* Fork it and wait until it has started. use_pidns: not for commands that look after the
- * node itself (ps, pkill, sudo): they need to see all of it. -1 with err. */
+ * node itself (ps, pkill, sudo): they need to see all of it. -1 with err and errno. */
 int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err);
 
 /* Requests. The descriptors stay the caller's. -1 if the guard is gone; guard_receive()
  * reports that too. */
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
+int guard_go(struct guard *guard);
 int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
 

@@ -74,14 +74,6 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
     link_flush(&agent->link);
 }
 
-void agent_start_ranks(struct agent *agent)
-{
-    struct failure failure = { .code = EXIT_CANNOT_EXECUTE };
-
-    if (agent->state == AGENT_RUNNING && ranks_start(&agent->ranks, &failure.why) < 0)
-        agent_fail(agent, "start", &failure);
-}
-
 static void open_all(struct agent *agent, const char *nonce)
 {
     static const struct link_ops ops = { launcher_frames_take, room_cb, reconnect_cut, lost_cb };

@@ -5,9 +5,10 @@
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT)  the start
- *     PREPARING  guard, venv script, files, checks     startup.c, on PLAN
+ *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
+ *                ranks are forked and wait for GO
  *     READY      READY was sent, for GO                startup.c, all is prepared
- *     RUNNING    ranks start, run, end                 launcher_frames.c, on GO
+ *     RUNNING    ranks execute, run, end               launcher_frames.c, on GO
  *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
  *                ends what is left                     or agent_stop
  *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
@@ -20,8 +21,9 @@
  *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
  *                           the link is lost      grace, waiting ranks are cancelled;
  *                                                 again: the earlier KILL counts
- *     agent_start_ranks     GO, the guard         starts some more ranks, if RUNNING
- *     ranks_cancel          agent_stop            ranks that were not started end by TERM,
+ *     startup_continue      venv, logs, the guard forks some more ranks; READY, if all stand
+ *     startup_rank_fell     the guard             a rank that was to stand does not: agent_fail
+ *     ranks_cancel          agent_stop            ranks that were not forked end by TERM,
  *                                                 after takeover all that run by KILL
  *     ranks_abandon         ending_empty, if      the rest ends by KILL for the launcher,
  *                           KILL was no use       its output is given up
@@ -166,7 +168,6 @@ int  agent_run(const char *nonce);
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
-void agent_start_ranks(struct agent *agent);
 
 /* launcher_frames.c: a frame of the link; arg is the agent. */
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
@@ -174,7 +175,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
-void    startup_log_changed(void *arg); /* when all log files are there, READY is due */
+void    startup_continue(struct agent *agent);
+void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
 
 /* requests.c */

@@ -98,18 +98,22 @@ static void take(struct agent *agent, const struct guard_message *message)
     struct rank *rank;
 
     switch (message->type) {
+    case GUARD_STANDS:
+        ranks_stands(&agent->ranks, message);
+        startup_continue(agent);
+        break;
     case GUARD_STARTED:
-        if (ranks_started(&agent->ranks, message) != NULL)
-            agent_start_ranks(agent);
+        ranks_started(&agent->ranks, message);
         break;
     case GUARD_EXITED:
         if ((rank = ranks_exited(&agent->ranks, message)) == NULL) {
             venv_exited(agent->startup.venv, message);
             break;
         }
-        if (rank->index == 0 && message->value != 0)
+        if (agent->state < AGENT_RUNNING)
+            startup_rank_fell(agent, rank);
+        else if (rank->index == 0 && message->value != 0)
             master_port_look(agent);
-        agent_start_ranks(agent);
         ending_rank_ended(agent);
         break;
     case GUARD_ALIVE:

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exit_code.h"
 
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_signal,
     take_stop, take_ack;
@@ -104,12 +105,14 @@ static int take_blob(struct agent *agent, const struct frame *frame, const json_
 static int take_go(struct agent *agent, const struct frame *frame, const json_t *body,
                    struct error *err)
 {
+    struct failure failure = { .code = EXIT_INTERNAL };
+
     (void)frame, (void)body, (void)err;
-    ranks_begin(&agent->ranks);
     idle_begin(&agent->idle);
     master_port_release(agent);
     agent_enter(agent, AGENT_RUNNING);
-    agent_start_ranks(agent);
+    if (ranks_begin(&agent->ranks, &failure.why) < 0)
+        agent_fail(agent, "start", &failure);
     return 0;
 }
 
