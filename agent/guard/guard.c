@@ -107,6 +107,8 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
         guard->was_silent = true;
         kill(guard->pid, SIGKILL); /* it is reaped only after its socket closed */
     } else {
+        if (now - guard->heard_ns > (int64_t)(GUARD_SUSPECT_S * NS_PER_S))
+            kill(guard->pid, SIGCONT);
         send_message(guard, &message, NULL, 0);
     }
 }

@@ -52,7 +52,8 @@ struct guard_message {
     struct containment   contain; /* READY */
 };
 
-#define GUARD_BEAT_S 1.0 /* between two GUARD_ALIVE */
+#define GUARD_BEAT_S    1.0 /* between two GUARD_ALIVE */
+#define GUARD_SUSPECT_S 3.0 /* who is silent for that long may be stopped: it gets SIGCONT */
 
 /* What the agent knows of its guard. */
 struct guard {
@@ -75,7 +76,7 @@ int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
 
 /* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
- * within lease_s. A guard that was silent for patience_s is killed. */
+ * within lease_s. A guard that is silent gets SIGCONT, and after patience_s SIGKILL. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
 
 /* 1: *message is filled; 0: nothing to read now; -1: the guard is gone. */

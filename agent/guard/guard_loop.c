@@ -49,6 +49,7 @@ struct guard_process {
     int                 gate[2]; /* a pipe: ranks wait for its end. gate[1] -1: GO has come */
     bool                agent_gone;
     int64_t             agent_due_ns; /* it must be heard until then; 0: no limit */
+    int64_t             heard_ns;     /* when it last was */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
     struct stop         stop;
@@ -198,17 +199,22 @@ static void hear_agent(struct guard_process *g)
 }
 
 /* Nothing came from the agent. If we did not run ourselves, the agent may not have run
- * either (the machine was suspended, or both were frozen). */
+ * either (the machine was suspended, or both were frozen). From inside a namespace it cannot be
+ * continued; then another agent does that. */
 static void watch_agent(struct guard_process *g)
 {
     int64_t now = clock_now_ns(), slept = now - g->turn_ns;
 
     if (g->agent_due_ns == 0)
         return;
-    if (slept > 2 * TURN_MS * (NS_PER_S / 1000))
+    if (slept > 2 * TURN_MS * (NS_PER_S / 1000)) {
         g->agent_due_ns += slept;
-    else if (now > g->agent_due_ns)
+        g->heard_ns += slept;
+    } else if (now > g->agent_due_ns) {
         g->agent_gone = true;
+    } else if (now - g->heard_ns > (int64_t)(GUARD_SUSPECT_S * NS_PER_S) && !g->contain->inside) {
+        kill(getppid(), SIGCONT);
+    }
 }
 
 static void take_message(struct guard_process *g, const struct guard_message *message,
@@ -421,7 +427,8 @@ static void answer_agent(struct guard_process *g, double seconds)
 {
     struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
 
-    g->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
+    g->heard_ns = clock_now_ns();
+    g->agent_due_ns = g->heard_ns + (int64_t)(seconds * NS_PER_S);
     tell(g, &alive, 0);
 }
 

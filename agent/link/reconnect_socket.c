@@ -6,6 +6,7 @@
 #include "link/reconnect_socket.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct reconnect_socket {
 static socklen_t address_of(const char *name, struct sockaddr_un *address);
 static void      connection_cb(evutil_socket_t fd, short what, void *arg);
 static bool      is_ours(int fd);
+static void      wake(int fd);
 static void      rested_cb(evutil_socket_t fd, short what, void *arg);
 static void      caller_cb(evutil_socket_t fd, short what, void *arg);
 static int       hear(struct caller *caller, const struct frame *frame,
@@ -106,8 +108,10 @@ int reconnect_socket_connect(const char *name, struct error *err)
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool               is_open = fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
 
-    if (is_open && is_ours(fd))
+    if (is_open && is_ours(fd)) {
+        wake(fd);
         return fd;
+    }
     if (is_open)
         err_set(err, "Unix socket @%s belongs to another user", name);
     else if (errno == ECONNREFUSED)
@@ -176,6 +180,16 @@ static bool is_ours(int fd)
     socklen_t    size = sizeof who;
 
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
+}
+
+/* The process that listens may be stopped. */
+static void wake(int fd)
+{
+    struct ucred who;
+    socklen_t    size = sizeof who;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 1)
+        kill(who.pid, SIGCONT);
 }
 
 static void rested_cb(evutil_socket_t fd, short what, void *arg)

@@ -144,16 +144,20 @@ static void room_cb(void *arg)
     output_pump_run(arg);
 }
 
-/* The ranks may have something to save, so they get their grace. */
+/* The ranks may have something to save, so they get their grace, but not beyond the lease: they
+ * may already have successors. */
 static void lost_cb(const struct error *err, void *arg)
 {
     struct agent *agent = arg;
+    double        left_s = heartbeat_left_s(agent), grace_s = agent->plan.grace_s;
 
     (void)err; /* nobody to tell: stderr goes the same way */
+    if (agent->state < AGENT_RUNNING)
+        grace_s = 0;
     ranks_discard(&agent->ranks);
     reconnect_refuse(agent);
     heartbeat_stop(agent);
-    agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
+    agent_stop(agent, grace_s < left_s ? grace_s : left_s);
     ending_maybe_done(agent);
 }
 

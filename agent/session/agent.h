@@ -85,9 +85,10 @@ struct startup {
 };
 
 struct heartbeat {
-    struct event *event;
+    struct event *event, *lease;
     double        every_s, lease_s;
-    int64_t       beat_ns; /* when the last one was, by clock_boot_ns() */
+    int64_t       beat_ns;     /* when the last one was; both by clock_boot_ns() */
+    int64_t       answered_ns; /* when the last PING was sent that the launcher has answered */
 };
 
 /* The way back in for a launcher that has lost its connection. */
@@ -186,10 +187,13 @@ void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* heartbeat.c: begin before PLAN, set what PLAN says, stop when nobody listens any more. */
-void heartbeat_open(struct agent *agent);
-void heartbeat_set(struct agent *agent, double every_s, double lease_s);
-void heartbeat_stop(struct agent *agent);
-void heartbeat_close(struct agent *agent);
+void   heartbeat_open(struct agent *agent);
+void   heartbeat_set(struct agent *agent, double every_s, double lease_s);
+void   heartbeat_send(struct agent *agent);                       /* PING now */
+void   heartbeat_answered(struct agent *agent, int64_t sent_ns);  /* by clock_boot_ns() */
+double heartbeat_left_s(const struct agent *agent); /* of the lease: then all here must be dead */
+void   heartbeat_stop(struct agent *agent);
+void   heartbeat_close(struct agent *agent);
 
 /* reconnect.c. reconnect_cut is an operation of the link, arg is the agent; reconnect_take
  * is for the second agent. */

@@ -18,6 +18,7 @@
 
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static double longer(double lease_s);
 static void take(struct agent *agent, const struct guard_message *message);
 static void tell_dumping(struct agent *agent, int processes);
 
@@ -63,16 +64,21 @@ void guard_events_close(struct agent *agent)
 static void watch_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
-    double        lease_s = agent->plan.lease_s > LEASE_LEAST_S ? agent->plan.lease_s
-                                                                : LEASE_LEAST_S;
+    double        lease_s = longer(agent->plan.lease_s);
     int64_t       kill_ns = agent->ending.kill_ns;
     bool          kill_is_due = kill_ns != 0 && clock_now_ns() > kill_ns;
 
     (void)fd, (void)what;
     if (!agent->takeover.is_on)
-        guard_watch(&agent->guard, lease_s, kill_is_due ? KILL_PATIENCE_S : lease_s);
+        guard_watch(&agent->guard, longer(heartbeat_left_s(agent)),
+                    kill_is_due ? KILL_PATIENCE_S : lease_s);
     else
         tell_dumping(agent, agent->takeover.stop.dumping);
+}
+
+static double longer(double lease_s)
+{
+    return lease_s > LEASE_LEAST_S ? lease_s : LEASE_LEAST_S;
 }
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg)

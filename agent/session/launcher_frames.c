@@ -60,6 +60,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     }
     if (!timeless)
         agent->generation = frame->generation;
+    if (agent->state == AGENT_WAITING) /* no rank is in danger yet */
+        heartbeat_answered(agent, clock_boot_ns());
     if (frames[frame->type].is_json && (body = frame_json(frame, err)) == NULL)
         return -1;
     rc = frames[frame->type].take(agent, frame, body, err);
@@ -87,11 +89,13 @@ static int take_ping(struct agent *agent, const struct frame *frame, const json_
     return 0;
 }
 
-/* Only its arrival counts; see heard_ns. */
 static int take_pong(struct agent *agent, const struct frame *frame, const json_t *body,
                      struct error *err)
 {
-    (void)agent, (void)frame, (void)body, (void)err;
+    (void)body;
+    if (frame->size != 16)
+        return err_set(err, "PONG frame of %zu bytes", frame->size);
+    heartbeat_answered(agent, (int64_t)get_u64(frame->body));
     return 0;
 }
 

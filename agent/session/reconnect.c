@@ -93,6 +93,7 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     queue->told = queue->taken;
     event_del(agent->reconnect.window);
     link_attach(&agent->link, fd);
+    heartbeat_send(agent); /* the lease has not become longer */
     return 0;
 }
 

@@ -34,7 +34,7 @@ def test_a_rank_that_is_in_no_group_is_not_started():
     cgroup_agent().sock.close()  # skips if there are no groups
     agent = Agent(env={'MUSTER_TEST_CONTAIN': 'cgroup'})
     agent.plan(['true'], venv_script=meanwhile(
-        'for group in $(find /sys/fs/cgroup -name "muster-test-run-$PPID"); do\n'
+        'for group in $(find /sys/fs/cgroup -name "muster-*-$PPID"); do\n'
         '    echo $$ >"${group%/*}/cgroup.procs" && rmdir "$group"\n'
         'done\n'))
     error = not_started(agent)
