@@ -43,12 +43,12 @@ since=$(now_ms)
 finish_within "Ctrl-C: muster returns" 7
 ended 130
 
-# PTRACE_ATTACH and PTRACE_TRACEME, by their numbers. What the tracer held stays stopped.
+# PTRACE_ATTACH and PTRACE_TRACEME, by their numbers. A debugger keeps what it holds.
 cat >attach.py <<'END'
 import ctypes, os, time
 if os.environ.get("FAULT") and os.environ["RANK"] == "1":
     assert ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0) == 0, "not allowed here"
-    time.sleep(0.2)
+    time.sleep(100)
 END
 layers pidns,userns,cgroup,subreaper
 faulty --grace 1 --heartbeat 0.5 --dead-after 4 --no_local_rank -H node1:2,node2:2 attach.py
