@@ -26,6 +26,7 @@ static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared);
 static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
+static bool            is_start_shell(pid_t pid);
 static bool            is_ourselves(const struct processes *all, pid_t pid);
 static bool            is_known(const struct orphans *orphans,
                                 const struct process *process);
@@ -139,7 +140,8 @@ static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
         *is_spared = !is_ours || !is_agent_file(pid);
         return ORPHAN_AGENT;
     }
-    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX))
+    return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX) ||
+                       is_start_shell(pid))
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
@@ -193,6 +195,23 @@ static bool run_of(pid_t pid, char *run)
     snprintf(run, ORPHAN_RUN_ID_MAX, "%s", at < end ? at + length : "");
     free(environment);
     return run[0] != '\0';
+}
+
+/* A login shell that hangs before it comes to the agent, whose sshd is gone, or what it has
+ * started: its session is that of a shell whose command ends in an agent. */
+static bool is_start_shell(pid_t pid)
+{
+    static const char command[] = "/muster-agent\" --nonce - ;";
+    pid_t             leader = getsid(pid);
+    struct process    shell;
+    char              path[64], line[4096];
+    ssize_t           size;
+
+    if (leader <= 1 || !process_read(leader, &shell) || shell.parent > 1)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)leader);
+    size = fd_read_file(path, line, sizeof line);
+    return size > 0 && memmem(line, (size_t)size, command, strlen(command)) != NULL;
 }
 
 /* Us, our ancestors and descendants: they may carry the variable themselves, if a rank calls

@@ -32,8 +32,14 @@ void remote_init(struct remote *r, ssh_session session, const struct ssh_config 
                           .timeout_s = REMOTE_TIMEOUT_S };
 }
 
+/* A login shell that hangs would stay for ever. sshd (since OpenSSH 7.9) passes signals on to its
+ * process group. TERM lets the start script remove a copy that is not complete. */
 void remote_clear(struct remote *r)
 {
+    bool is_starting = r->is_running && r->start.tail != NULL;
+
+    if (is_starting && !ssh_stream_has_ended(&r->stream) && ssh_is_connected(r->session))
+        ssh_channel_request_send_signal(r->stream.channel, r->start.pushes > 0 ? "TERM" : "KILL");
     agent_start_clear(&r->start);
     ssh_stream_clear(&r->stream);
     *r = (struct remote){ 0 };
