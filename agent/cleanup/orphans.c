@@ -22,7 +22,7 @@
 #define ANCESTORS_MAX 64
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
-static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared);
+static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared);
 static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
@@ -56,7 +56,7 @@ void orphans_look(struct orphans *orphans)
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
             one.process.pid == getpid() || is_known(orphans, &one.process))
             continue;
-        one.what = what_is(one.process.pid, one.run, &one.is_spared);
+        one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
         one.is_spared = one.is_spared || ourselves;
         if (one.what == ORPHAN_NONE || (one.what == ORPHAN_RANK && ourselves) ||
@@ -119,7 +119,8 @@ void orphan_signal(struct orphan *orphan, int signal)
     bool is_spared;
 
     if (orphan->is_spared || orphan->is_gone ||
-        what_is(orphan->process.pid, run, &is_spared) != orphan->what || is_spared)
+        what_is(orphan->process.pid, orphan->run[0] == '\0', run, &is_spared) != orphan->what ||
+        is_spared)
         return;
     process_signal(&orphan->process, signal);
     orphan->is_signalled = true;
@@ -129,7 +130,7 @@ void orphan_signal(struct orphan *orphan, int signal)
 
 /* What the process is to us; run is filled for a rank. A process that only looks like an
  * agent must not be ended, but processes below it may have an agent in it. */
-static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
+static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared)
 {
     uid_t uid;
     bool  is_ours = process_uid(pid, &uid) && uid == getuid();
@@ -141,7 +142,7 @@ static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
         return ORPHAN_AGENT;
     }
     return is_ours && (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX) ||
-                       is_start_shell(pid))
+                       (with_shells && is_start_shell(pid)))
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 

@@ -46,6 +46,7 @@ struct orphan {
 struct orphans {
     struct orphan *item;
     size_t         count;
+    bool           with_shells; /* also of hanging login shells: takes a while */
     struct process given_up; /* an agent, by pid and start; set it before the first look. pid 0:
                                 none */
 };

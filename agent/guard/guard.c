@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "node/process.h"
 
 /* For the guard to start: it opens two descriptors. Nobody reads what the launcher sends
  * meanwhile. */
@@ -99,18 +100,22 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
 {
     const struct guard_message message = { .type = GUARD_ALIVE, .seconds = lease_s };
     int64_t                    now = clock_now_ns();
+    struct process             process;
+    double                     silent_s;
 
     if (now - guard->watched_ns > (int64_t)(2 * GUARD_BEAT_S * NS_PER_S))
         guard->heard_ns = now;
     guard->watched_ns = now;
-    if (now - guard->heard_ns > (int64_t)(patience_s * NS_PER_S)) {
-        guard->was_silent = true;
+    silent_s = (double)(now - guard->heard_ns) / NS_PER_S;
+    if (silent_s > patience_s && process_read(guard->pid, &process) &&
+        (process.state != 'R' || silent_s > GUARD_BUSY_S)) {
+        guard->silent_as = process.state;
         kill(guard->pid, SIGKILL); /* it is reaped only after its socket closed */
-    } else {
-        if (now - guard->heard_ns > (int64_t)(GUARD_SUSPECT_S * NS_PER_S))
-            kill(guard->pid, SIGCONT);
-        send_message(guard, &message, NULL, 0);
+        return;
     }
+    if (silent_s > GUARD_SUSPECT_S)
+        kill(guard->pid, SIGCONT);
+    send_message(guard, &message, NULL, 0);
 }
 
 int guard_receive(struct guard *guard, struct guard_message *message)

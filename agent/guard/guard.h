@@ -53,6 +53,7 @@ struct guard_message {
 };
 
 #define GUARD_BEAT_S    1.0 /* between two GUARD_ALIVE */
+#define GUARD_BUSY_S    30.0 /* to find and to end what keeps forking, on a busy machine */
 #define GUARD_SUSPECT_S 3.0 /* who is silent for that long may be stopped: it gets SIGCONT */
 
 /* What the agent knows of its guard. */
@@ -60,7 +61,8 @@ struct guard {
     int                fd;
     pid_t              pid;
     int64_t            heard_ns, watched_ns;
-    bool               was_silent; /* and was killed for that */
+    char               silent_as; /* the state in /proc in which it was silent, and so was killed;
+                                     0: it was not */
     struct containment contain;
 };
 
@@ -76,7 +78,8 @@ int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
 
 /* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
- * within lease_s. A guard that is silent gets SIGCONT, and after patience_s SIGKILL. */
+ * within lease_s. A guard that is silent gets SIGCONT, and after patience_s SIGKILL; but if it
+ * runs, it has much to do and gets GUARD_BUSY_S. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
 
 /* 1: *message is filled; 0: nothing to read now; -1: the guard is gone. */

@@ -50,6 +50,7 @@
 #include <stdint.h>
 
 #include <event2/event.h>
+#include <jansson.h>
 
 #include "cleanup/clean.h"
 #include "copy/bcast_receive.h"
@@ -81,6 +82,7 @@ struct startup {
     struct strlist environment; /* that of this process, then the venv's */
     struct venv   *venv;
     struct event  *name_lock; /* name_lock.h; NULL: none */
+    json_t        *report; /* the body of READY, made before ranks could be taken for others' */
     bool           pid_file_made;
 };
 

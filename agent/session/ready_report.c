@@ -76,7 +76,7 @@ static json_t *left_here(const struct agent *agent)
 
 static bool is_left(const struct agent *agent, const struct orphan *orphan)
 {
-    return orphan->what == ORPHAN_RANK && !orphan->has_agent && orphan->run[0] != '\0' &&
+    return orphan->what == ORPHAN_RANK && !orphan->has_agent &&
            strcmp(orphan->run, agent->plan.run_id) != 0 &&
            json_integer_value(json_object_get(orphan->about, "age_s")) >= LEFT_OLD_S &&
            shares_network(orphan->process.pid);

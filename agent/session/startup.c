@@ -36,6 +36,7 @@ void startup_open(struct agent *agent)
 
 void startup_close(struct agent *agent)
 {
+    json_decref(agent->startup.report);
     if (agent->startup.pid_file_made)
         unlink(agent->plan.pid_file);
     venv_free(agent->startup.venv);
@@ -129,10 +130,12 @@ static void prepare(struct agent *agent)
 {
     struct failure failure;
 
-    if (prepare_all(agent, &failure) < 0)
+    if (prepare_all(agent, &failure) < 0) {
         agent_fail(agent, "plan", &failure);
-    else
-        startup_continue(agent);
+        return;
+    }
+    agent->startup.report = ready_report_body(agent);
+    startup_continue(agent);
 }
 
 static int prepare_all(struct agent *agent, struct failure *failure)
@@ -160,15 +163,15 @@ void startup_continue(struct agent *agent)
     struct failure failure = { .code = EXIT_CREATE };
     int            rc;
 
-    if (agent->state != AGENT_PREPARING)
-        return;
+    if (agent->state != AGENT_PREPARING || agent->startup.report == NULL)
+        return; /* a log file was made before the rest was checked */
     rc = ranks_fork(&agent->ranks, &failure);
     if (rc == 0)
         rc = ranks_logs_created(&agent->ranks, &failure.why);
     if (rc < 0) {
         agent_fail(agent, "plan", &failure);
     } else if (rc > 0 && ranks_all_stand(&agent->ranks)) {
-        agent_send(agent, FRAME_READY, 0, ready_report_body(agent));
+        agent_send(agent, FRAME_READY, 0, json_incref(agent->startup.report));
         agent_enter(agent, AGENT_READY);
         link_flush(&agent->link);
     }

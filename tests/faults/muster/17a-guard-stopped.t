@@ -56,7 +56,7 @@ if grep -q 'not allowed here' err; then
     skip "a rank that holds its guard" "ptrace is restricted here"
 else
     ended 69
-    says "node1 +running +muster's guard process did not run"
+    says "node1 +running +muster's guard process was held by a debugger"
 fi
 
 cat >traceme.py <<'END'
