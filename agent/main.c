@@ -20,7 +20,6 @@
 #include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
-#include "node/own_limits.h"
 #include "session/agent.h"
 #include "xalloc.h"
 
@@ -37,7 +36,6 @@ int main(int argc, char **argv)
 
     if (rc >= 0)
         return rc;
-    own_limits_set();
     xalloc_libraries();
     detach();
     tune_memory();

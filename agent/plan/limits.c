@@ -161,7 +161,7 @@ static void name_tasks(struct failure *failure, char *limit, size_t size)
     snprintf(failure->hint, sizeof failure->hint, HINT_GROUP);
 }
 
-/* Of the groups that we are in one that does not have room for so many more. */
+/* A group that we are in, and that has too little space for that many more. */
 static bool full_group(long more, char *path, size_t size, long *tasks, long *most)
 {
     return full_group_of("pids", more, path, size, tasks, most) ||

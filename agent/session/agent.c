@@ -15,6 +15,7 @@
 #include "exit_code.h"
 #include "link/reconnect_relay.h"
 #include "node/facts.h"
+#include "node/own_limits.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -36,6 +37,7 @@ int agent_run(const char *nonce)
     struct agent agent = { .guard.fd = -1, .reconnect.relay_fd = -1 };
     bool         in_order;
 
+    own_limits_set();
     open_all(&agent, nonce);
     if (agent.state < AGENT_DONE) /* else the launcher was gone before we had said HELLO */
         event_base_dispatch(agent.base);

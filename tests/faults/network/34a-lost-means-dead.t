@@ -1,7 +1,7 @@
 #!/bin/sh
 # Beside row 34: when muster says that a node is lost, nothing of the run is alive there, though its
 # ranks ignore TERM and --grace is long: after a line that is cut in one direction only, and after
-# a whole node has stood still.
+# a whole node was stopped.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
 
@@ -60,7 +60,7 @@ lost_run
 kill -STOP $on_node2
 node_cut 2
 finish_run 20
-is "a node stood still: exit status" "$rc" 69
+is "a node was stopped: exit status" "$rc" 69
 since=$(now_ms)
 # shellcheck disable=SC2086
 kill -CONT $on_node2
