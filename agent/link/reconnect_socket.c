@@ -47,7 +47,6 @@ struct reconnect_socket {
 static socklen_t address_of(const char *name, struct sockaddr_un *address);
 static void      connection_cb(evutil_socket_t fd, short what, void *arg);
 static bool      is_ours(int fd);
-static void      wake(int fd);
 static void      rested_cb(evutil_socket_t fd, short what, void *arg);
 static void      caller_cb(evutil_socket_t fd, short what, void *arg);
 static int       hear(struct caller *caller, const struct frame *frame,
@@ -108,10 +107,8 @@ int reconnect_socket_connect(const char *name, struct error *err)
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     bool               is_open = fd >= 0 && connect(fd, (struct sockaddr *)&address, size) == 0;
 
-    if (is_open && is_ours(fd)) {
-        wake(fd);
+    if (is_open && is_ours(fd))
         return fd;
-    }
     if (is_open)
         err_set(err, "Unix socket @%s belongs to another user", name);
     else if (errno == ECONNREFUSED)
@@ -121,6 +118,15 @@ int reconnect_socket_connect(const char *name, struct error *err)
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+void reconnect_socket_wake(int fd)
+{
+    struct ucred who;
+    socklen_t    size = sizeof who;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 1)
+        kill(who.pid, SIGCONT);
 }
 
 int reconnect_socket_request(const json_t *body, const char **name, const char **token,
@@ -180,16 +186,6 @@ static bool is_ours(int fd)
     socklen_t    size = sizeof who;
 
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
-}
-
-/* The process that listens may be stopped. */
-static void wake(int fd)
-{
-    struct ucred who;
-    socklen_t    size = sizeof who;
-
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 1)
-        kill(who.pid, SIGCONT);
 }
 
 static void rested_cb(evutil_socket_t fd, short what, void *arg)

@@ -33,9 +33,10 @@ struct reconnect_socket *reconnect_socket_open(struct event_base *base, const ch
                                                struct error *err);
 void         reconnect_socket_close(struct reconnect_socket *socket);
 
-/* For the second agent: connect to the agent behind that socket, and continue it if it is
- * stopped. -1 with err. */
+/* For the second agent: connect to the agent behind that socket. -1 with err. */
 int reconnect_socket_connect(const char *name, struct error *err);
+/* And continue that agent, if it is stopped. */
+void reconnect_socket_wake(int fd);
 
 /* Read the body of RECONNECT; the strings are borrowed. -1: something is missing or too
  * long. */

@@ -48,7 +48,7 @@ int agent_run(const char *nonce)
     close_all(&agent);
     if (agent.reconnect.relay_fd >= 0)
         return reconnect_relay_run(STDIN_FILENO, STDOUT_FILENO, agent.reconnect.relay_fd);
-    return in_order ? 0 : 1;
+    return in_order ? 0 : agent.heartbeat.is_over ? EXIT_LOST : 1;
 }
 
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body)

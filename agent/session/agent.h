@@ -91,6 +91,7 @@ struct heartbeat {
     double        every_s, lease_s;
     int64_t       beat_ns;     /* when the last one was; both by clock_boot_ns() */
     int64_t       answered_ns; /* when the last PING was sent that the launcher has answered */
+    bool          is_over;     /* the lease has ended */
 };
 
 /* The way back in for a launcher that has lost its connection. */

@@ -109,6 +109,7 @@ static void check_lease(struct agent *agent)
         xevent_add(agent->heartbeat.lease, &left);
         return;
     }
+    agent->heartbeat.is_over = true;
     err_set(&why, "no answer for %g s", agent->heartbeat.lease_s - term_s(agent));
     link_lose(&agent->link, why.text);
 }

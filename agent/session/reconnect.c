@@ -114,6 +114,7 @@ int reconnect_take(struct agent *agent, const struct frame *frame, const json_t 
         agent_fail(agent, "reconnect", &failure);
         return 0;
     }
+    reconnect_socket_wake(agent->reconnect.relay_fd);
     out = evbuffer_new();
     if (out == NULL)
         xalloc_die();

@@ -101,7 +101,8 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
         if (run->node[i].state == NODE_DONE)
             node_release(&run->node[i]);
         else if (!node_is_over(&run->node[i]))
-            node_lose(&run->node[i], "stopping", NULL,
+            node_lose(&run->node[i], "stopping", "muster clean shows what is left there, "
+                      "muster clean --kill ends it",
                       "the agent did not confirm that all processes are gone");
 }
 

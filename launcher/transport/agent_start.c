@@ -174,6 +174,9 @@ void agent_end_text(int status, char *text, size_t size)
 
     if (signal != NULL)
         snprintf(text, size, "was killed by SIG%s", signal);
+    else if (status == EXIT_LOST)
+        snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or the "
+                 "line cut?)");
     else
         snprintf(text, size, "exited with status %d", status);
 }

@@ -212,7 +212,9 @@ static void describe_shell(struct remote *r, char *text, size_t size)
 
 static void describe_end(const struct ssh_stream *s, char *text, size_t size)
 {
-    if (s->exit_signal[0] != '\0')
+    if (strncmp(s->exit_signal, "SIG@", 4) == 0) /* sshd has no name for it */
+        snprintf(text, size, "was killed by a signal");
+    else if (s->exit_signal[0] != '\0')
         snprintf(text, size, "was killed by SIG%s", s->exit_signal);
     else if (s->exit_status >= 0)
         agent_end_text(s->exit_status, text, size);

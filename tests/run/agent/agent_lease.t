@@ -32,7 +32,7 @@ def test_lease_runs_out():
     began = time.monotonic()  # and from here on we are silent
     wait_until(lambda: tagged(tag) == [], 'rank dead', 5)
     assert time.monotonic() - began > 0.5
-    assert agent.process.wait(DEADLINE_S) == 1
+    assert agent.process.wait(DEADLINE_S) == 69
 
 
 # A line that is cut in one direction: what comes proves that muster is there, but muster may have
@@ -48,7 +48,7 @@ def test_only_answers_renew_the_lease():
         time.sleep(0.1)
     took = time.monotonic() - began
     assert 1.5 < took < 2 + slowness(), took
-    assert agent.process.wait(DEADLINE_S) == 1
+    assert agent.process.wait(DEADLINE_S) == 69
 
 
 def test_heartbeats_keep_the_lease():
