@@ -22,7 +22,7 @@
 /* What follows "sh -c" is one word in single quotes for every login shell: no quote, '!' (csh),
  * backslash (fish) or line break in it. If the agent is there, only builtins run before it.
  *
- * n nonce, h sha256, s size, r "again"; b a cache directory, f the agent in it, t its unfinished
+ * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it, t its unfinished
  * copy, w why the places tried so far were rejected.
  *
  * own: is this file or directory ours? Another user could have put it there, so nothing is made
@@ -42,9 +42,11 @@ const char agent_start_script[] =
     "set -- \"${XDG_CACHE_HOME:-$HOME/.cache}/muster\" "
     "${XDG_RUNTIME_DIR:+\"$XDG_RUNTIME_DIR/muster\"} ${TMPDIR:+\"$TMPDIR/$u\"} "
     "\"/tmp/$u\" \"/dev/shm/$u\"; "
+    "if [ \"$r\" = elsewhere ]; then { own \"$1/$h\" && rm -f \"$1/$h/muster-agent\"; } "
+    "</dev/null >/dev/null 2>&1 & shift; fi; "
     "for b do f=$b/$h/muster-agent; "
     "if own \"$b\" && own \"$b/$h\" && own \"$f\" && [ -x \"$f\" ]; then "
-    "if [ \"$r\" ]; then rm -f \"$f\"; else exec \"$f\" --nonce \"$n\"; fi; fi; done; "
+    "if [ \"$r\" = again ]; then rm -f \"$f\"; else exec \"$f\" --nonce \"$n\"; fi; fi; done; "
     "umask 077; set -C; w=; t=; trap \"gone; exit 1\" HUP TERM; "
     "for b do d=$b/$h; f=$d/muster-agent; t=; "
     "{ mkdir -p \"${b%/*}\"; mkdir \"$b\"; } 2>/dev/null; "
@@ -78,20 +80,23 @@ const char agent_start_script[] =
 static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size);
 static int  take_answer(struct agent_start *start, const char *answer, struct conn_failure *why);
 
-char *agent_start_command(const struct agent_file *agent, bool again)
+char *agent_start_command(const struct agent_file *agent, enum agent_push push)
 {
     const char *hash = agent->sha256;
 
-    if (again)
+    if (push != PUSH_IF_MISSING)
         return xstrdup(agent_start_script);
     return xasprintf("test -x " USUAL_PLACE " && test -O " USUAL_PLACE " && "
                      "exec " USUAL_PLACE " --nonce - ; %s",
                      hash, hash, hash, agent_start_script);
 }
 
-int agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
-                      struct evbuffer *out)
+int agent_start_begin(struct agent_start *start, const struct agent_file *agent,
+                      enum agent_push push, struct evbuffer *out)
 {
+    static const char *const words[] = { [PUSH_IF_MISSING] = "", [PUSH_AGAIN] = " again",
+                                         [PUSH_ELSEWHERE] = " elsewhere" };
+
     *start = (struct agent_start){ .agent = agent, .out = out };
     if (nonce_make(start->nonce) < 0)
         return -1;
@@ -99,7 +104,7 @@ int agent_start_begin(struct agent_start *start, const struct agent_file *agent,
     if (start->tail == NULL)
         xalloc_die();
     evbuffer_add_printf(out, "%s %s %zu%s\n", start->nonce, agent->sha256, agent->size,
-                        again ? " again" : "");
+                        words[push]);
     return 0;
 }
 

@@ -33,7 +33,7 @@ static void test_dialogue_in_pieces(void **state)
 
     (void)state;
     for (piece = 1; piece < 200; piece++) {
-        assert_int_equal(agent_start_begin(&b, &pushed, false, out), 0);
+        assert_int_equal(agent_start_begin(&b, &pushed, PUSH_IF_MISSING, out), 0);
         opening = evbuffer_readln(out, NULL, EVBUFFER_EOL_LF);
         assert_int_equal(strlen(opening), strlen(b.nonce) + strlen(" abc 14"));
         /* noise, our line echoed, a cut nonce, then the two answers */
@@ -250,6 +250,24 @@ static void test_cut_push_leaves_nothing(void **state)
                    server.dir, 0, 0, 0), 0);
 }
 
+/* The agent in the cache has not answered: another place, and the file goes. */
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    NEEDS_SSHD();
+    sshd_file(&server, "start", 0755, "#!/bin/sh\n%s\n", agent_start_script);
+    assert_int_equal(
+        sshd_shell("cd %s && mkdir -p hung/run && printf '#!/bin/sh\necho started\n' >hung/agent && "
+                   "hash=$(sha256sum <hung/agent | cut -c1-64) && old=hung/.cache/muster/$hash && "
+                   "mkdir -p $old && printf '#!/bin/sh\nsleep 1000\n' >$old/muster-agent && "
+                   "chmod 755 $old/muster-agent && "
+                   "{ echo %032d $hash $(wc -c <hung/agent) elsewhere; cat hung/agent; } | "
+                   "HOME=$PWD/hung XDG_CACHE_HOME= XDG_RUNTIME_DIR=$PWD/hung/run sh start | "
+                   "grep -qx started && [ -x hung/run/muster/$hash/muster-agent ] && "
+                   "for try in $(seq 100); do [ ! -e $old/muster-agent ] && break; sleep 0.1; done; "
+                   "[ ! -e $old/muster-agent ]", server.dir, 0), 0);
+}
+
 static void test_old_agents_go(void **state)
 {
     struct client c;
@@ -287,6 +305,7 @@ int main(void)
         TEST(test_no_place),
         TEST(test_second_place),
         TEST(test_cut_push_leaves_nothing),
+        TEST(test_elsewhere),
         TEST(test_old_agents_go),
     };
 
