@@ -23,7 +23,6 @@
 #include "session/agent.h"
 #include "xalloc.h"
 
-
 static int  read_arguments(int argc, char **argv, const char **nonce);
 static bool is_nonce(const char *text);
 static const char *read_nonce(void);

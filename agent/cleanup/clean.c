@@ -76,6 +76,7 @@ struct clean *clean_begin(struct event_base *base, const json_t *body,
     clean->again = evtimer_new(base, again_cb, clean);
     if (clean->again == NULL)
         xalloc_die();
+    clean->orphans.with_shells = !clean->only_orphans;
     clean->orphans.given_up = (struct process){
         .pid = (pid_t)json_integer_value(json_object_get(agent, "pid")),
         .start = (uint64_t)json_integer_value(json_object_get(agent, "start")),

@@ -5,14 +5,18 @@
 
 #include "cleanup/name_lock.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "link/reconnect_socket.h"
+#include "node/process.h"
 #include "runid.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -22,6 +26,8 @@
 static void connection_cb(evutil_socket_t fd, short what, void *arg);
 static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
 static bool is_of_this_user(const char *plate);
+static char *describe(const char *run, pid_t agent);
+static void  client_of(pid_t agent, char *address, size_t size);
 
 struct event *name_lock_take(struct event_base *base, const char *run_id)
 {
@@ -79,7 +85,7 @@ char *name_lock_holder(const char *run_id)
         plate = strstr(line, "@" PREFIX);
         if (plate != NULL && run_of(++plate, run) && runid_is_namesake(run_id, run) &&
             is_of_this_user(plate))
-            found = xstrdup(run);
+            found = describe(run, (pid_t)strtol(strrchr(plate, '-') + 1, NULL, 10));
     }
     if (sockets != NULL)
         fclose(sockets);
@@ -105,4 +111,36 @@ static bool is_of_this_user(const char *plate)
     if (fd >= 0)
         close(fd);
     return fd >= 0;
+}
+
+static char *describe(const char *run, pid_t agent)
+{
+    struct process process;
+    json_t        *about = process_read(agent, &process) ? process_about(&process) : NULL;
+    char           address[64], *text;
+
+    if (about == NULL)
+        return xstrdup(run);
+    client_of(agent, address, sizeof address);
+    text = xasprintf("%s (agent %d, for %" PRId64 " s, started %s%s)", run, (int)agent,
+                     (int64_t)json_integer_value(json_object_get(about, "age_s")),
+                     address[0] != '\0' ? "from " : "on that node", address);
+    json_decref(about);
+    return text;
+}
+
+/* The machine with muster, as sshd knows it; "" without SSH. */
+static void client_of(pid_t agent, char *address, size_t size)
+{
+    static const char name[] = "SSH_CONNECTION=";
+    char              path[64], environment[16384], *at, *end;
+    ssize_t           length;
+
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)agent);
+    length = fd_read_file(path, environment, sizeof environment);
+    end = environment + (length > 0 ? length : 0);
+    for (at = environment; at < end && strncmp(at, name, strlen(name)) != 0; at += strlen(at) + 1)
+        ;
+    at += at < end ? strlen(name) : 0;
+    snprintf(address, size, "%.*s", at < end ? (int)strcspn(at, " ") : 0, at);
 }

@@ -22,11 +22,12 @@
 #define ANCESTORS_MAX 64
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
-static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared);
+static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared);
 static bool            is_ours(pid_t pid);
 static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
+static bool            is_start_shell(pid_t pid);
 static bool            is_ourselves(const struct processes *all, pid_t pid);
 static bool            is_known(const struct orphans *orphans,
                                 const struct process *process);
@@ -57,7 +58,7 @@ void orphans_look(struct orphans *orphans)
             one.process.pid == getpid() || is_known(orphans, &one.process) ||
             (orphans->started_by > 0 && one.process.start > orphans->started_by))
             continue;
-        one.what = what_is(one.process.pid, one.run, &one.is_spared);
+        one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
         one.is_spared = one.is_spared || ourselves;
         if (one.what == ORPHAN_NONE || (one.what == ORPHAN_RANK && ourselves) ||
@@ -120,7 +121,8 @@ void orphan_signal(struct orphan *orphan, int signal)
     bool is_spared;
 
     if (orphan->is_spared || orphan->is_gone ||
-        what_is(orphan->process.pid, run, &is_spared) != orphan->what || is_spared)
+        what_is(orphan->process.pid, orphan->run[0] == '\0', run, &is_spared) != orphan->what ||
+        is_spared)
         return;
     process_signal(&orphan->process, signal);
     orphan->is_signalled = true;
@@ -130,7 +132,7 @@ void orphan_signal(struct orphan *orphan, int signal)
 
 /* What the process is to us; run is filled for a rank. A process that only looks like an
  * agent must not be ended, but processes below it may have an agent in it. */
-static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
+static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared)
 {
     run[0] = '\0';
     *is_spared = false;
@@ -138,7 +140,8 @@ static enum orphan_what what_is(pid_t pid, char *run, bool *is_spared)
         *is_spared = !is_ours(pid) || !is_agent_file(pid);
         return ORPHAN_AGENT;
     }
-    return (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX)) && is_ours(pid)
+    return (run_of(pid, run) || cgroup_run_of(pid, run, ORPHAN_RUN_ID_MAX) ||
+            (with_shells && is_start_shell(pid))) && is_ours(pid)
                ? ORPHAN_RANK : ORPHAN_NONE;
 }
 
@@ -200,6 +203,23 @@ static bool run_of(pid_t pid, char *run)
     snprintf(run, ORPHAN_RUN_ID_MAX, "%s", at < end ? at + length : "");
     free(environment);
     return run[0] != '\0';
+}
+
+/* A login shell that hangs before it comes to the agent, whose sshd is gone, or what it has
+ * started: its session is that of a shell whose command ends in an agent. */
+static bool is_start_shell(pid_t pid)
+{
+    static const char command[] = "/muster-agent\" --nonce - ;";
+    pid_t             leader = getsid(pid);
+    struct process    shell;
+    char              path[64], line[4096];
+    ssize_t           size;
+
+    if (leader <= 1 || !process_read(leader, &shell) || shell.parent > 1)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)leader);
+    size = fd_read_file(path, line, sizeof line);
+    return size > 0 && memmem(line, (size_t)size, command, strlen(command)) != NULL;
 }
 
 /* Us, our ancestors and descendants: they may carry the variable themselves, if a rank calls

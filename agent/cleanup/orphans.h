@@ -1,7 +1,8 @@
 /* orphans.h - processes on this node that are, or were, of a run of this user
  *
  * A process is of a run if it belongs to our user and its environment has MUSTER_RUN_ID or
- * it is in the run's control group. The run is running as long as the agent lives that the
+ * it is in the run's control group. What is left of a login shell that never came to
+ * its agent counts, too; its run is not known. The run is running as long as the agent lives that the
  * process descends from.
  *
  * An agent is sick if it is stopped, or if it has lost its parent and has no reconnect
@@ -46,9 +47,10 @@ struct orphans {
     struct orphan *item;
     size_t         count;
     /* Set these before the first look. */
-    struct process given_up;   /* an agent, by pid and start. pid 0: none */
-    uint64_t       started_by; /* ticks since boot: what started later is not looked at, which
-                                  saves most of the time. 0: everything is */
+    bool           with_shells; /* also of hanging login shells: takes a while */
+    struct process given_up;    /* an agent, by pid and start. pid 0: none */
+    uint64_t       started_by;  /* ticks since boot: what started later is not looked at, which
+                                   saves most of the time. 0: everything is */
 };
 
 /* Add processes that were not there the last time. We ourselves, our ancestors and our

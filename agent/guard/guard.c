@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "node/process.h"
 
 /* For the guard to start: it opens two descriptors. Nobody reads what the launcher sends
  * meanwhile. */
@@ -27,7 +28,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
 {
     struct guard_message message;
     struct pollfd        wait;
-    int                  pair[2], on = 1;
+    int                  pair[2], on = 1, error;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "socketpair: %s", strerror(errno));
@@ -36,10 +37,12 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
     guard->pid = containment_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
         guard_loop(pair[1], &guard->contain, run_id);
+    error = errno;
     close(pair[1]);
     if (guard->pid < 0) {
         close(pair[0]);
-        return err_set(err, "cannot fork the guard: %s", strerror(errno));
+        errno = error;
+        return err_set(err, "cannot fork the guard: %s", strerror(error));
     }
     guard->fd = pair[0];
     /* If the guard is killed, its children become ours. */
@@ -59,6 +62,7 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
     guard->fd = -1;
     kill(guard->pid, SIGKILL);
     waitpid(guard->pid, NULL, 0);
+    errno = ECHILD;
     return err_set(err, "the guard process did not start");
 }
 
@@ -67,6 +71,13 @@ int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS])
     const struct guard_message message = { .type = GUARD_SPAWN, .id = id };
 
     return send_message(guard, &message, fds, fds[SPAWN_FD_PMI] >= 0 ? SPAWN_FDS : SPAWN_FD_PMI);
+}
+
+int guard_go(struct guard *guard)
+{
+    const struct guard_message message = { .type = GUARD_GO };
+
+    return send_message(guard, &message, NULL, 0);
 }
 
 int guard_signal(struct guard *guard, int id, int signal)
@@ -97,16 +108,22 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
 {
     const struct guard_message message = { .type = GUARD_ALIVE, .seconds = lease_s };
     int64_t                    now = clock_now_ns();
+    struct process             process;
+    double                     silent_s;
 
     if (now - guard->watched_ns > (int64_t)(2 * GUARD_BEAT_S * NS_PER_S))
         guard->heard_ns = now;
     guard->watched_ns = now;
-    if (now - guard->heard_ns > (int64_t)(patience_s * NS_PER_S)) {
-        guard->was_silent = true;
+    silent_s = (double)(now - guard->heard_ns) / NS_PER_S;
+    if (silent_s > patience_s && process_read(guard->pid, &process) &&
+        (process.state != 'R' || silent_s > GUARD_BUSY_S)) {
+        guard->silent_as = process.state;
         kill(guard->pid, SIGKILL); /* it is reaped only after its socket closed */
-    } else {
-        send_message(guard, &message, NULL, 0);
+        return;
     }
+    if (silent_s > GUARD_SUSPECT_S)
+        kill(guard->pid, SIGCONT);
+    send_message(guard, &message, NULL, 0);
 }
 
 int guard_receive(struct guard *guard, struct guard_message *message)

@@ -25,13 +25,16 @@
 #define GUARD_ALL    (-2) /* signal: every rank */
 
 enum guard_type {
-    GUARD_SPAWN = 1, /* to the guard: start id, with descriptors */
+    GUARD_SPAWN = 1, /* to the guard: fork id, with descriptors. A helper is executed at once,
+                        a rank is set up and waits for GO */
+    GUARD_GO,        /* execute all ranks, now and later */
     GUARD_SIGNAL,    /* signal number in value, to the process group of id */
     GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
     GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
                         it runs, and `value` processes are writing core files */
     GUARD_PIDS,      /* to it: the next process has the number `value` + 1 (pid_range.h) */
     GUARD_READY,     /* from it: containment is chosen */
+    GUARD_STANDS,    /* id has been set up and waits for GO */
     GUARD_STARTED,   /* id was executed */
     GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
     GUARD_EMPTY,     /* after a stop: nothing is left, or `left` cannot be killed */
@@ -50,31 +53,36 @@ struct guard_message {
     struct containment   contain; /* READY */
 };
 
-#define GUARD_BEAT_S 1.0 /* between two GUARD_ALIVE */
+#define GUARD_BEAT_S    1.0 /* between two GUARD_ALIVE */
+#define GUARD_BUSY_S    30.0 /* to find and to end what keeps forking, on a busy machine */
+#define GUARD_SUSPECT_S 3.0 /* who is silent for that long may be stopped: it gets SIGCONT */
 
 /* What the agent knows of its guard. */
 struct guard {
     int                fd;
     pid_t              pid;
     int64_t            heard_ns, watched_ns;
-    bool               was_silent; /* and was killed for that */
+    char               silent_as; /* the state in /proc in which it was silent, and so was killed;
+                                     0: it was not */
     struct containment contain;
 };
 
 /* Fork it and wait until it has started. use_pidns: not for commands that look after the
- * node itself (ps, pkill, sudo): they need to see all of it. -1 with err. */
+ * node itself (ps, pkill, sudo): they need to see all of it. -1 with err and errno. */
 int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct error *err);
 
 /* Requests. The descriptors stay the caller's. -1 if the guard is gone; guard_receive()
  * reports that too. */
 int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
+int guard_go(struct guard *guard);
 int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
 /* In a PID namespace: number the processes from there on. */
 void guard_number(struct guard *guard, int before);
 
 /* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
- * within lease_s. A guard that was silent for patience_s is killed. */
+ * within lease_s. A guard that is silent gets SIGCONT, and after patience_s SIGKILL; but if it
+ * runs, it has much to do and gets GUARD_BUSY_S. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
 
 /* 1: *message is filled; 0: nothing to read now; -1: the guard is gone. */

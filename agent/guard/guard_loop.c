@@ -39,15 +39,18 @@
 struct child {
     int                  id;
     pid_t                pid;
-    int                  exec_fd; /* says why exec failed, or closes; -1: known */
+    int                  word_fd; /* its words (struct spawn_failure): it stands, or why it
+                                     failed. Closes at exec. -1: closed */
     bool                 ended;
     struct spawn_failure failure;
 };
 
 struct guard_process {
     int                 agent_fd, signal_fd;
+    int                 gate[2]; /* a pipe: ranks wait for its end. gate[1] -1: GO has come */
     bool                agent_gone;
     int64_t             agent_due_ns; /* it must be heard until then; 0: no limit */
+    int64_t             heard_ns;     /* when it last was */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
     struct stop         stop;
@@ -66,11 +69,15 @@ static void  watch_agent(struct guard_process *g);
 static void  take_message(struct guard_process *g, const struct guard_message *message,
                           const int *fds);
 static void  child_start(struct guard_process *g, int id, const int *fds);
+static void  child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
+    __attribute__((noreturn));
+static void  tell_unforked(struct guard_process *g, int id, int error);
 static pid_t fork_blocked(void);
 static bool  nothing_left(struct guard_process *g);
 static void  detach_tracee(const siginfo_t *stopped);
 static void  child_ended(struct guard_process *g, pid_t pid);
-static void  child_exec_seen(struct guard_process *g, struct child *child);
+static bool  child_heard(struct guard_process *g, struct child *child);
+static void  open_gate(struct guard_process *g);
 static void  signal_ranks(struct guard_process *g, int id, int signal_number);
 static void  answer_agent(struct guard_process *g, double seconds);
 static void  finish(struct guard_process *g, int left) __attribute__((noreturn));
@@ -127,7 +134,7 @@ static void set_up(struct guard_process *g, int fd, struct containment *contain,
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     g->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (g->signal_fd < 0)
+    if (g->signal_fd < 0 || pipe2(g->gate, O_CLOEXEC) < 0)
         _exit(1); /* SIGCHLD could not be read */
     /* In a namespace the guard may die with the agent, since everything in it dies with the
      * guard. Without one it must survive and end the ranks. */
@@ -149,14 +156,14 @@ static void wait_for_something(struct guard_process *g, int timeout_ms)
     g->poll[0] = (struct pollfd){ .fd = g->agent_gone ? -1 : g->agent_fd, .events = POLLIN };
     g->poll[1] = (struct pollfd){ .fd = g->signal_fd, .events = POLLIN };
     for (i = 0; i < g->children; i++)
-        if (g->child[i].exec_fd >= 0)
-            g->poll[count++] = (struct pollfd){ .fd = g->child[i].exec_fd, .events = POLLIN };
+        if (g->child[i].word_fd >= 0)
+            g->poll[count++] = (struct pollfd){ .fd = g->child[i].word_fd, .events = POLLIN };
     while (poll(g->poll, (nfds_t)count, timeout_ms) < 0)
         if (errno != EINTR)
             xalloc_die(); /* ENOMEM */
     for (i = 0; i < g->children; i++)
-        if (g->child[i].exec_fd >= 0)
-            child_exec_seen(g, &g->child[i]);
+        while (child_heard(g, &g->child[i]))
+            ;
 }
 
 static void hear_agent(struct guard_process *g)
@@ -183,24 +190,32 @@ static void hear_agent(struct guard_process *g)
     item = CMSG_FIRSTHDR(&header);
     if (item != NULL && item->cmsg_type == SCM_RIGHTS)
         memcpy(fds, CMSG_DATA(item), item->cmsg_len - CMSG_LEN(0));
-    take_message(g, &message, fds);
+    if (header.msg_flags & MSG_CTRUNC)
+        tell_unforked(g, message.id, EMFILE);
+    else
+        take_message(g, &message, fds);
     for (i = 0; i < SPAWN_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
 }
 
 /* Nothing came from the agent. If we did not run ourselves, the agent may not have run
- * either (the machine was suspended, or both were frozen). */
+ * either (the machine was suspended, or both were frozen). From inside a namespace it cannot be
+ * continued; then another agent does that. */
 static void watch_agent(struct guard_process *g)
 {
     int64_t now = clock_now_ns(), slept = now - g->turn_ns;
 
     if (g->agent_due_ns == 0)
         return;
-    if (slept > 2 * TURN_MS * (NS_PER_S / 1000))
+    if (slept > 2 * TURN_MS * (NS_PER_S / 1000)) {
         g->agent_due_ns += slept;
-    else if (now > g->agent_due_ns)
+        g->heard_ns += slept;
+    } else if (now > g->agent_due_ns) {
         g->agent_gone = true;
+    } else if (now - g->heard_ns > (int64_t)(GUARD_SUSPECT_S * NS_PER_S) && !g->contain->inside) {
+        kill(getppid(), SIGCONT);
+    }
 }
 
 static void take_message(struct guard_process *g, const struct guard_message *message,
@@ -209,6 +224,9 @@ static void take_message(struct guard_process *g, const struct guard_message *me
     switch (message->type) {
     case GUARD_SPAWN:
         child_start(g, message->id, fds);
+        break;
+    case GUARD_GO:
+        open_gate(g);
         break;
     case GUARD_SIGNAL:
         signal_ranks(g, message->id, message->value);
@@ -233,41 +251,66 @@ static void take_message(struct guard_process *g, const struct guard_message *me
 
 static void child_start(struct guard_process *g, int id, const int *fds)
 {
-    struct spawn_failure failure = { SPAWN_PREPARE, 0 };
-    struct child         child = { .id = id, .exec_fd = -1 };
-    struct guard_message message = { .type = GUARD_EXITED, .id = id };
-    pid_t                self = getpid();
-    int                  pair[2] = { -1, -1 }, word;
+    struct child child = { .id = id };
+    pid_t        self = getpid();
+    int          pair[2];
 
-    if (pipe2(pair, O_CLOEXEC) < 0 || (child.pid = fork_blocked()) < 0) {
-        message.failure = (struct spawn_failure){ SPAWN_PREPARE, errno };
-        message.value = 126 << 8;
-        message.at_ns = clock_now_ns();
-        tell(g, &message, 0);
-        if (pair[0] >= 0) {
-            close(pair[0]);
-            close(pair[1]);
-        }
+    if (pipe2(pair, O_CLOEXEC) < 0) {
+        tell_unforked(g, id, errno);
         return;
     }
-    if (child.pid == 0) {
-        /* Out of the way of SPAWN_PMI_FD. */
-        word = fcntl(pair[1], F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
-        if (word < 0)
-            failure.error = errno;
-        else
-            failure = spawn_exec(fds, self, &g->contain->cgroup);
-        fd_write_all(word < 0 ? pair[1] : word, &failure, sizeof failure);
-        _exit(126);
+    child.pid = fork_blocked();
+    if (child.pid == 0)
+        child_run(g, id, fds, pair[1], self);
+    if (child.pid < 0) {
+        tell_unforked(g, id, errno);
+        close(pair[0]);
+        close(pair[1]);
+        return;
     }
     setpgid(child.pid, child.pid); /* here too: a signal may come before the child does it */
     close(pair[1]);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
-    child.exec_fd = pair[0];
+    child.word_fd = pair[0];
     g->child = xreallocarray(g->child, (size_t)g->children + 1, sizeof *g->child);
     g->child[g->children++] = child;
     g->poll = xreallocarray(g->poll, (size_t)g->children + 2, sizeof *g->poll);
     g->running++;
+}
+
+/* The gate opens when nobody has its other end: a child gives it up first of all. */
+static void child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
+{
+    struct spawn_failure failure = { SPAWN_PREPARE, 0 };
+    struct spawn_guard   about = { guard, &g->contain->cgroup, -1, -1 };
+
+    if (g->gate[1] >= 0)
+        close(g->gate[1]);
+    about.word_fd = fcntl(word_fd, F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
+    if (id >= 0)
+        about.gate_fd = fcntl(g->gate[0], F_DUPFD_CLOEXEC, SPAWN_PMI_FD + 1);
+    if (about.word_fd < 0 || (id >= 0 && about.gate_fd < 0))
+        failure.error = errno;
+    else
+        failure = spawn_exec(fds, &about);
+    fd_write_all(about.word_fd < 0 ? word_fd : about.word_fd, &failure, sizeof failure);
+    _exit(126);
+}
+
+static void tell_unforked(struct guard_process *g, int id, int error)
+{
+    struct guard_message message = { .type = GUARD_EXITED, .id = id, .value = 126 << 8,
+                                     .at_ns = clock_now_ns(),
+                                     .failure = { SPAWN_FORK, error } };
+
+    tell(g, &message, 0);
+}
+
+static void open_gate(struct guard_process *g)
+{
+    if (g->gate[1] >= 0)
+        close(g->gate[1]);
+    g->gate[1] = -1;
 }
 
 /* fork() with all signals blocked in the child, until spawn_exec() unblocks them. The guard
@@ -329,8 +372,8 @@ static void child_ended(struct guard_process *g, pid_t pid)
 
     while (child < end && (child->pid != pid || child->ended))
         child++;
-    if (child < end && child->exec_fd >= 0)
-        child_exec_seen(g, child);
+    while (child < end && child_heard(g, child))
+        ;
     wait4(pid, &message.value, 0, &usage);
     if (child == end)
         return; /* an orphan that came to us */
@@ -343,28 +386,43 @@ static void child_ended(struct guard_process *g, pid_t pid)
     tell(g, &message, 0);
 }
 
-/* If exec succeeds, the pipe closes without data. */
-static void child_exec_seen(struct guard_process *g, struct child *child)
+/* One word of a child. If exec succeeds, the pipe closes without one. False: nothing more to
+ * hear now. */
+static bool child_heard(struct guard_process *g, struct child *child)
 {
     struct guard_message message = { .type = GUARD_STARTED, .id = child->id };
-    ssize_t              got = read(child->exec_fd, &child->failure, sizeof child->failure);
+    struct spawn_failure word;
+    ssize_t              got;
 
+    if (child->word_fd < 0)
+        return false;
+    got = read(child->word_fd, &word, sizeof word);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    close(child->exec_fd);
-    child->exec_fd = -1;
-    if (got == (ssize_t)sizeof child->failure)
-        return; /* it goes with EXITED */
-    message.at_ns = clock_now_ns();
-    tell(g, &message, child->pid);
+        return false;
+    if (got == (ssize_t)sizeof word && word.step == SPAWN_OK) {
+        message.type = GUARD_STANDS;
+        tell(g, &message, 0);
+        return true;
+    }
+    close(child->word_fd);
+    child->word_fd = -1;
+    if (got == (ssize_t)sizeof word)
+        child->failure = word; /* it goes with EXITED */
+    else if (child->id < 0 || g->gate[1] < 0) { /* else it was killed while it stood */
+        message.at_ns = clock_now_ns();
+        tell(g, &message, child->pid);
+    }
+    return false;
 }
 
+/* Ranks that still wait for GO are none yet: to them a signal would be the end. */
 static void signal_ranks(struct guard_process *g, int id, int signal_number)
 {
     int i;
 
     for (i = 0; i < g->children; i++)
-        if (!g->child[i].ended && (id == GUARD_ALL || id == g->child[i].id))
+        if (!g->child[i].ended && (id == GUARD_ALL || id == g->child[i].id) &&
+            (g->child[i].id < 0 || g->gate[1] < 0))
             kill(-g->child[i].pid, signal_number);
 }
 
@@ -373,7 +431,8 @@ static void answer_agent(struct guard_process *g, double seconds)
 {
     struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
 
-    g->agent_due_ns = clock_now_ns() + (int64_t)(seconds * NS_PER_S);
+    g->heard_ns = clock_now_ns();
+    g->agent_due_ns = g->heard_ns + (int64_t)(seconds * NS_PER_S);
     tell(g, &alive, 0);
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "node/own_limits.h"
 #include "xalloc.h"
 
 /* The OOM score of ranks: the kernel kills them before the agent. */
@@ -44,6 +45,7 @@ static int  take_descriptors(const int fds[SPAWN_FDS]);
 static int  move_up(int fd);
 static void reset_signals(void);
 static void raise_oom_score(void);
+static void wait_at_gate(const struct spawn_guard *guard);
 
 int spawn_pack(const struct spawn *spawn, struct error *err)
 {
@@ -54,7 +56,7 @@ int spawn_pack(const struct spawn *spawn, struct error *err)
                               .cpus_size = spawn->cpus != NULL ? (uint32_t)spawn->cpus_size : 0 };
     size_t         size;
     char          *bytes;
-    int            fd = memfd_create("muster-spawn", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int            error = 0, fd = memfd_create("muster-spawn", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0)
         return err_set(err, "memfd_create: %s", strerror(errno));
@@ -68,24 +70,25 @@ int spawn_pack(const struct spawn *spawn, struct error *err)
         fd_write_all(fd, bytes, size) < size ||
         fd_write_all(fd, spawn->cpus, header.cpus_size) < header.cpus_size ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW) < 0) {
+        error = errno;
         err_set(err, "cannot pass %zu bytes of arguments to the guard: %s", size,
-                strerror(errno));
+                strerror(error));
         close(fd);
         fd = -1;
     }
     free(bytes);
     strlist_clear(&all);
+    errno = error;
     return fd;
 }
 
-struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
-                                const struct cgroup *cgroup)
+struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_guard *guard)
 {
     struct unpacked      spec;
     struct spawn_failure failure = { SPAWN_JOIN, 0 };
 
     setpgid(0, 0);
-    if (!cgroup_enter(cgroup))
+    if (!cgroup_enter(guard->cgroup))
         goto failed;
     failure.step = SPAWN_PREPARE;
     raise_oom_score();
@@ -99,9 +102,12 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
         goto failed;
     /* This late, so that nothing resets it. The parent may have died before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != guard->pid)
         _exit(1);
     reset_signals();
+    own_limits_undo();
+    if (guard->gate_fd >= 0)
+        wait_at_gate(guard);
     failure.step = SPAWN_EXEC;
     execve(spec.path, spec.argv, spec.env);
 failed:
@@ -115,6 +121,9 @@ int spawn_explain(const struct spawn_failure *failure, const char *path, const c
     const char *why = strerror(failure->error);
 
     switch ((enum spawn_step)failure->step) {
+    case SPAWN_FORK:
+        err_set(err, "cannot fork a process for %s: %s", path, why);
+        return 126;
     case SPAWN_JOIN:
         err_set(err, "cannot put %s into the run's control group: %s", path, why);
         return 126;
@@ -218,4 +227,15 @@ static void raise_oom_score(void)
         return;
     snprintf(text, sizeof text, "%d", OOM_SCORE_OF_RANKS);
     fd_write_file("/proc/self/oom_score_adj", text);
+}
+
+/* All the ranks of a node are let through at once. */
+static void wait_at_gate(const struct spawn_guard *guard)
+{
+    static const struct spawn_failure stands = { SPAWN_OK, 0 };
+    char                              byte;
+
+    fd_write_all(guard->word_fd, &stands, sizeof stands);
+    while (read(guard->gate_fd, &byte, 1) < 0 && errno == EINTR)
+        ;
 }

@@ -30,20 +30,36 @@ struct spawn {
 };
 
 /* What the child was doing when it failed. */
-enum spawn_step { SPAWN_OK, SPAWN_JOIN, SPAWN_PREPARE, SPAWN_CHDIR, SPAWN_BIND, SPAWN_EXEC };
+enum spawn_step {
+    SPAWN_OK,
+    SPAWN_FORK, /* nothing: there is no child */
+    SPAWN_JOIN,
+    SPAWN_PREPARE,
+    SPAWN_CHDIR,
+    SPAWN_BIND,
+    SPAWN_EXEC,
+};
 
 struct spawn_failure {
     int step; /* enum spawn_step */
     int error; /* errno */
 };
 
-/* All of it in a memfd. The descriptor, or -1 with err. */
+/* All of it in a memfd. The descriptor, or -1 with err and errno. */
 int spawn_pack(const struct spawn *spawn, struct error *err);
 
-/* In the child: execute the program. parent: the process that must still live after the
- * child asked to die with it. Returns only if it failed. */
-struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], pid_t parent,
-                                const struct cgroup *cgroup);
+/* What the child needs to know of its guard. */
+struct spawn_guard {
+    pid_t                pid; /* it must still live after the child asked to die with it */
+    const struct cgroup *cgroup;
+    int                  gate_fd; /* a pipe: the child waits for its end before execve(); -1:
+                                     it does not wait. Above SPAWN_PMI_FD, as word_fd */
+    int                  word_fd; /* SPAWN_OK goes there before it waits */
+};
+
+/* In the child: set it up, wait, execute the program. From the moment when it waits TERM ends
+ * it. Returns only if it failed. */
+struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_guard *guard);
 
 /* "cannot execute /a/b: Permission denied", and the exit status for it. */
 int spawn_explain(const struct spawn_failure *failure, const char *path, const char *cwd,

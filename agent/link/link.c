@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "fd.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -71,7 +70,6 @@ static void watch(struct link *link, struct event_base *base)
         xalloc_die();
     event_priority_set(link->readable, 0);
     xevent_add(link->readable, NULL);
-    link->heard_ns = clock_now_ns();
 }
 
 void link_hang_up(struct link *link)
@@ -126,11 +124,6 @@ void link_ask_room(struct link *link)
         xevent_add(link->writable, NULL);
 }
 
-void link_heard(struct link *link, int64_t at_ns)
-{
-    link->heard_ns = at_ns;
-}
-
 void link_lose(struct link *link, const char *why)
 {
     struct error err;
@@ -164,7 +157,6 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
         cut(link, got < 0 ? strerror(errno) : "the launcher closed it");
         return;
     }
-    link->heard_ns = clock_now_ns();
     take_frames(link);
 }
 

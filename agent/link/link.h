@@ -43,7 +43,6 @@ struct link {
     struct evbuffer       *in;
     struct resend_queue    resend;
     struct evbuffer       *wire;     /* the resend queue's: append here, then call link_flush() */
-    int64_t                heard_ns; /* when bytes last came */
     bool                   is_cut;   /* no connection now, but one may come */
     bool                   is_lost;
     const struct link_ops *ops;
@@ -62,9 +61,6 @@ bool link_has_room(const struct link *link);
 
 /* Call ops->room when more can be written, even if nothing is waiting now. */
 void link_ask_room(struct link *link);
-
-/* Count the launcher as heard at that time, by clock_now_ns(). */
-void link_heard(struct link *link, int64_t at_ns);
 
 /* Give the link up from this side: the lease has run out. */
 void link_lose(struct link *link, const char *why);

@@ -6,6 +6,7 @@
 #include "link/reconnect_socket.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -117,6 +118,15 @@ int reconnect_socket_connect(const char *name, struct error *err)
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+void reconnect_socket_wake(int fd)
+{
+    struct ucred who;
+    socklen_t    size = sizeof who;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid > 1)
+        kill(who.pid, SIGCONT);
 }
 
 int reconnect_socket_request(const json_t *body, const char **name, const char **token,

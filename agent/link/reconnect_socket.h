@@ -35,6 +35,8 @@ void         reconnect_socket_close(struct reconnect_socket *socket);
 
 /* For the second agent: connect to the agent behind that socket. -1 with err. */
 int reconnect_socket_connect(const char *name, struct error *err);
+/* And continue that agent, if it is stopped. */
+void reconnect_socket_wake(int fd);
 
 /* Read the body of RECONNECT; the strings are borrowed. -1: something is missing or too
  * long. */

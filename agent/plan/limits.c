@@ -6,7 +6,9 @@
 #include "plan/limits.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,22 +24,20 @@
  * a moment. */
 #define DESCRIPTORS_OWN 32
 
+#define HINT_USER  "raise ulimit -u on that node"
+#define HINT_GROUP "raise TasksMax on that node"
+
 static int  check_descriptors(const struct node_plan *plan, struct failure *failure);
 static int  check_user(const struct node_plan *plan, struct failure *failure);
 static int  check_group(const struct node_plan *plan, struct failure *failure);
+static bool name_limit(struct failure *failure, int error, char *limit, size_t size);
+static void name_tasks(struct failure *failure, char *limit, size_t size);
+static bool full_group(long more, char *path, size_t size, long *tasks, long *most);
+static bool full_group_of(const char *controller, long more, char *path, size_t size,
+                          long *tasks, long *most);
 static long tasks_of(const struct node_plan *plan);
 static long count_tasks(uid_t uid);
 static bool read_number(const char *directory, const char *name, long *number);
-
-void limits_raise(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 int limits_check(const struct node_plan *plan, struct failure *failure)
 {
@@ -56,7 +56,7 @@ static int check_descriptors(const struct node_plan *plan, struct failure *failu
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn on that node",
-                       "%d ranks need %ju file descriptors, but the limit is %ju", plan->ranks,
+                       "%d ranks need %ju file descriptors, but the limit (RLIMIT_NOFILE) is %ju", plan->ranks,
                        (uintmax_t)need, (uintmax_t)limit.rlim_cur);
 }
 
@@ -71,28 +71,115 @@ static int check_user(const struct node_plan *plan, struct failure *failure)
     tasks = count_tasks(geteuid());
     if ((rlim_t)(tasks + tasks_of(plan)) <= limit.rlim_cur)
         return 0;
-    return failure_set(failure, EXIT_CREATE, "raise ulimit -u on that node",
+    return failure_set(failure, EXIT_CREATE, HINT_USER,
                        "%d ranks do not fit: this user has %ld processes and threads, the"
-                       " limit is %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
+                       " limit (RLIMIT_NPROC) is %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
 }
 
 /* The pids controller: the limit of a container, TasksMax of a systemd session or of a
  * slice above it. */
 static int check_group(const struct node_plan *plan, struct failure *failure)
 {
-    const size_t top = strlen("/sys/fs/cgroup");
-    char         path[512];
-    long         most, tasks;
+    char path[512];
+    long most, tasks;
 
-    if (!cgroup_own("pids", path, sizeof path) && !cgroup_own("", path, sizeof path))
+    if (!full_group(tasks_of(plan), path, sizeof path, &tasks, &most))
         return 0;
+    return failure_set(failure, EXIT_CREATE, HINT_GROUP,
+                       "%d ranks do not fit: the control group %s has %ld processes and threads,"
+                       " the limit (pids.max) is %ld", plan->ranks, path, tasks, most);
+}
+
+void limits_failure(struct failure *failure, int error, const char *format, ...)
+{
+    char    text[600], limit[700];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    failure_set(failure, EXIT_CREATE, "", "%s", text);
+    if (name_limit(failure, error, limit, sizeof limit))
+        err_set(&failure->why, "%s: %s", text, limit);
+}
+
+static bool name_limit(struct failure *failure, int error, char *limit, size_t size)
+{
+    struct rlimit most = { 0 };
+
+    switch (error) {
+    case EAGAIN:
+        name_tasks(failure, limit, size);
+        return true;
+    case EMFILE:
+    case ETOOMANYREFS: /* descriptors that are on their way to another process */
+        getrlimit(RLIMIT_NOFILE, &most);
+        snprintf(limit, size, "the limit of file descriptors (RLIMIT_NOFILE) is %ju",
+                 (uintmax_t)most.rlim_cur);
+        snprintf(failure->hint, sizeof failure->hint, "raise ulimit -Hn on that node");
+        return true;
+    case EFBIG:
+        getrlimit(RLIMIT_FSIZE, &most);
+        snprintf(limit, size, "the limit of the size of a file (RLIMIT_FSIZE) is %ju bytes",
+                 (uintmax_t)most.rlim_cur);
+        snprintf(failure->hint, sizeof failure->hint, "raise ulimit -f on that node");
+        return true;
+    case ENFILE:
+        snprintf(limit, size, "that machine has as many open files as /proc/sys/fs/file-max allows");
+        snprintf(failure->hint, sizeof failure->hint, "raise fs.file-max on that node");
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The limit that is reached or, since others may have ended by now, those that there are. */
+static void name_tasks(struct failure *failure, char *limit, size_t size)
+{
+    struct rlimit user = { RLIM_INFINITY, RLIM_INFINITY };
+    char          path[512];
+    long          tasks = 0, most;
+
+    if (full_group(1, path, sizeof path, &tasks, &most)) {
+        snprintf(limit, size, "the control group %s has %ld processes and threads, the limit"
+                 " (pids.max) is %ld", path, tasks, most);
+        snprintf(failure->hint, sizeof failure->hint, HINT_GROUP);
+        return;
+    }
+    getrlimit(RLIMIT_NPROC, &user);
+    if (geteuid() != 0 && user.rlim_cur != RLIM_INFINITY) {
+        snprintf(limit, size, "the user with uid %u has %ld processes and threads, the limit"
+                 " (RLIMIT_NPROC) is %ju", (unsigned)geteuid(), count_tasks(geteuid()),
+                 (uintmax_t)user.rlim_cur);
+        snprintf(failure->hint, sizeof failure->hint, HINT_USER);
+        return;
+    }
+    if (!read_number("/proc/sys/kernel", "threads-max", &most))
+        most = 0;
+    snprintf(limit, size, "a limit of processes was reached for a moment (pids.max of a control"
+             " group, or kernel.threads-max, which is %ld)", most);
+    snprintf(failure->hint, sizeof failure->hint, HINT_GROUP);
+}
+
+/* A group that we are in, and that has too little space for that many more. */
+static bool full_group(long more, char *path, size_t size, long *tasks, long *most)
+{
+    return full_group_of("pids", more, path, size, tasks, most) ||
+           full_group_of("", more, path, size, tasks, most);
+}
+
+static bool full_group_of(const char *controller, long more, char *path, size_t size,
+                          long *tasks, long *most)
+{
+    const size_t top = strlen("/sys/fs/cgroup");
+
+    if (!cgroup_own(controller, path, (int)size))
+        return false;
     for (; strlen(path) > top; *strrchr(path, '/') = '\0')
-        if (read_number(path, "pids.max", &most) && read_number(path, "pids.current", &tasks) &&
-            tasks + tasks_of(plan) > most)
-            return failure_set(failure, EXIT_CREATE, "raise TasksMax on that node",
-                               "%d ranks do not fit: the control group %s has %ld processes and"
-                               " threads, the limit is %ld", plan->ranks, path, tasks, most);
-    return 0;
+        if (read_number(path, "pids.max", most) && read_number(path, "pids.current", tasks) &&
+            *tasks + more > *most)
+            return true;
+    return false;
 }
 
 /* Processes, and a thread for each log file. */

@@ -1,6 +1,6 @@
-/* limits.h - are there enough descriptors and processes for the ranks?
+/* limits.h - are there enough descriptors and processes for the ranks? And if not: why
  *
- * Checked before a rank starts: one too few would end a run of which a half is running.
+ * Checked before a rank is forked, so that the message can say how many are missing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_LIMITS_H
@@ -9,12 +9,13 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 
-/* Raise our soft limit of descriptors to the hard one. The ranks keep the limit they would
- * have had, if the guard is forked before. */
-void limits_raise(void);
-
 /* -1 with failure if this agent could not start the plan's ranks. 0 is no promise: other
  * processes may come. */
 int limits_check(const struct node_plan *plan, struct failure *failure);
+
+/* A step failed with that errno: failure says what the text says and, if a limit was reached,
+ * which one, how high it is, and in hint how to raise it; else hint is "". */
+void limits_failure(struct failure *failure, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

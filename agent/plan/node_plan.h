@@ -30,6 +30,7 @@ struct node_plan {
     char          *run_id;
     bool           is_exec;  /* one command per node instead of a job */
     bool           no_pidns; /* the ranks see all processes, as with is_exec */
+    bool           is_local; /* muster is on this machine, and sleeps when it sleeps */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
     double         hang_s; /* 0: no --hang-timeout */

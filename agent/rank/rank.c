@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "exit_code.h"
 #include "fd.h"
+#include "plan/limits.h"
 #include "rank/ranks.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -24,6 +26,7 @@
 /* Bytes of its last requests: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
 
+static int     make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err);
 static void    tell(struct rank *rank, enum frame_type type, json_t *body);
 static int     open_stream(struct rank *rank, struct stream *stream, enum frame_stream which,
                            struct error *err);
@@ -60,39 +63,47 @@ int rank_open_log(struct rank *rank, struct error *err)
     return rank->log != NULL ? 0 : -1;
 }
 
-int rank_start(struct rank *rank, struct error *err)
+int rank_fork(struct rank *rank, struct failure *failure)
+{
+    int          fds[SPAWN_FDS] = { -1, -1, -1, -1 }, i, rc;
+    struct error why;
+
+    errno = 0;
+    rc = make_fds(rank, fds, &why);
+    if (rc < 0)
+        limits_failure(failure, errno, "%s", why.text);
+    /* If the guard is gone, guard_receive() reports that soon. */
+    else if ((rc = guard_spawn(rank->ranks->guard, rank->index, fds)) < 0 && errno != EPIPE &&
+             errno != ECONNRESET)
+        limits_failure(failure, errno, "cannot tell the guard to start a rank: %s",
+                       strerror(errno));
+    else
+        rc = 0;
+    if (rc == 0)
+        rank->state = RANK_FORKING;
+    for (i = 0; i < SPAWN_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    strlist_clear(&rank->env);
+    return rc;
+}
+
+static int make_fds(struct rank *rank, int fds[SPAWN_FDS], struct error *err)
 {
     struct ranks *ranks = rank->ranks;
     struct spawn  spawn = { .path = rank->path, .cwd = ranks->plan->cwd,
                             .argv = &rank->plan->argv, .env = &rank->env };
-    int           fds[SPAWN_FDS] = { -1, -1, -1, -1 }, i, rc = -1;
 
     if (ranks->binding.ranks > 0) {
         spawn.cpus = ranks->binding.mask[rank->index];
         spawn.cpus_size = ranks->binding.mask_size;
     }
     if ((fds[SPAWN_FD_STDOUT] = open_stream(rank, &rank->out, STREAM_STDOUT, err)) < 0 ||
-        (fds[SPAWN_FD_STDERR] = open_stream(rank, &rank->err, STREAM_STDERR, err)) < 0)
-        goto out;
-    if (ranks->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0)
-        goto out;
+        (fds[SPAWN_FD_STDERR] = open_stream(rank, &rank->err, STREAM_STDERR, err)) < 0 ||
+        (ranks->pmi != NULL && (fds[SPAWN_FD_PMI] = pmi_open(rank, err)) < 0))
+        return -1;
     fds[SPAWN_FD_SPEC] = spawn_pack(&spawn, err);
-    if (fds[SPAWN_FD_SPEC] < 0)
-        goto out;
-    /* If the guard is gone, guard_receive() reports that soon. */
-    rc = guard_spawn(ranks->guard, rank->index, fds);
-    if (rc < 0 && (errno == EPIPE || errno == ECONNRESET))
-        rc = 0;
-    if (rc < 0)
-        err_set(err, "cannot tell the guard to start a rank: %s", strerror(errno));
-    else
-        rank->state = RANK_STARTING;
-out:
-    for (i = 0; i < SPAWN_FDS; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
-    strlist_clear(&rank->env);
-    return rc;
+    return fds[SPAWN_FD_SPEC] < 0 ? -1 : 0;
 }
 
 /* The end that the rank writes to. */
@@ -123,6 +134,23 @@ bool rank_clear(struct rank *rank)
     return log_file_free(rank->log);
 }
 
+/* It has said why, or somebody has killed it. */
+void rank_explain(const struct rank *rank, struct failure *failure)
+{
+    const struct spawn_failure *its = &rank->end.failure;
+    struct error                why;
+    int                         code = EXIT_LOST;
+
+    if (its->step != SPAWN_OK)
+        code = spawn_explain(its, rank->path, rank->ranks->plan->cwd, &why);
+    else
+        err_set(&why, "rank %u was ended by SIG%s before it was started", rank->plan->rank,
+                WIFSIGNALED(rank->end.value) ? sigabbrev_np(WTERMSIG(rank->end.value)) : "KILL");
+    limits_failure(failure, its->error, "%s", why.text);
+    if (failure->hint[0] == '\0')
+        failure->code = code;
+}
+
 void rank_started(struct rank *rank, const struct guard_message *message)
 {
     rank->state = RANK_RUNNING;
@@ -139,6 +167,10 @@ void rank_ended(struct rank *rank, const struct guard_message *message)
 
     rank->state = RANK_ENDED;
     rank->end = *message;
+    if (!rank->ranks->has_begun) {
+        stream_close(&rank->out);
+        stream_close(&rank->err);
+    }
     stream_begin(&rank->out); /* if it was not executed, they only end */
     stream_begin(&rank->err);
     pmi_hear_out(rank);

@@ -27,8 +27,9 @@
 struct ranks;
 
 enum rank_state {
-    RANK_WAITING,  /* for GO, or for its turn */
-    RANK_STARTING, /* the guard was asked */
+    RANK_WAITING,  /* for its turn */
+    RANK_FORKING,  /* the guard was asked to fork it and to set it up */
+    RANK_STANDING, /* waits for GO, then for execve() */
     RANK_RUNNING,  /* executed */
     RANK_ENDED,    /* its process has; EXIT may still wait for the streams */
     RANK_REPORTED, /* EXIT was sent */
@@ -60,10 +61,13 @@ int rank_prepare(struct rank *rank, const struct strlist *base, int threads,
 /* Begin to make its log file. -1 with err. */
 int rank_open_log(struct rank *rank, struct error *err);
 
-/* Make pipes and PMI socket and ask the guard. -1 with err. */
-int  rank_start(struct rank *rank, struct error *err);
+/* Make pipes and PMI socket and ask the guard to fork it. -1 with failure. */
+int  rank_fork(struct rank *rank, struct failure *failure);
 /* False when the thread of its log file hangs: see log_file_free(). */
 bool rank_clear(struct rank *rank);
+
+/* After the guard has reported its end before GO: why. */
+void rank_explain(const struct rank *rank, struct failure *failure);
 
 /* Events of the guard. */
 void rank_started(struct rank *rank, const struct guard_message *message);

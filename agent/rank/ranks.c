@@ -5,6 +5,7 @@
 
 #include "rank/ranks.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -12,9 +13,9 @@
 #include "plan/open_mpi.h"
 #include "xalloc.h"
 
-/* Between SPAWN and STARTED; a hundred times that would fill the guard's
+/* Between SPAWN and STANDS; a hundred times that would fill the guard's
  * socket in both directions. */
-#define STARTING_MAX 16
+#define FORKING_MAX 16
 
 static struct rank *rank_of(struct ranks *ranks, const struct guard_message *message);
 
@@ -82,32 +83,51 @@ int ranks_logs_created(struct ranks *ranks, struct error *err)
     return all;
 }
 
-void ranks_begin(struct ranks *ranks)
+int ranks_fork(struct ranks *ranks, struct failure *failure)
+{
+    while (ranks->forking < FORKING_MAX && ranks->next_fork < ranks->count) {
+        if (rank_fork(&ranks->rank[ranks->next_fork], failure) < 0)
+            return -1;
+        ranks->next_fork++;
+        ranks->forking++;
+    }
+    return 0;
+}
+
+bool ranks_all_stand(const struct ranks *ranks)
+{
+    return ranks->standing == ranks->count;
+}
+
+int ranks_begin(struct ranks *ranks, struct error *err)
 {
     ranks->has_begun = true;
     oom_begin(&ranks->memory);
+    if (guard_go(ranks->guard) < 0 && errno != EPIPE && errno != ECONNRESET)
+        return err_set(err, "cannot tell the guard to start the ranks: %s", strerror(errno));
+    return 0;
 }
 
-int ranks_start(struct ranks *ranks, struct error *err)
+struct rank *ranks_stands(struct ranks *ranks, const struct guard_message *message)
 {
-    while (ranks->starting < STARTING_MAX && ranks->next_start < ranks->count) {
-        if (rank_start(&ranks->rank[ranks->next_start++], err) < 0)
-            return -1;
-        ranks->starting++;
-    }
-    return 0;
+    struct rank *rank = rank_of(ranks, message);
+
+    if (rank == NULL)
+        return NULL;
+    ranks->forking--;
+    ranks->standing++;
+    rank->state = RANK_STANDING;
+    return rank;
 }
 
 struct rank *ranks_started(struct ranks *ranks, const struct guard_message *message)
 {
     struct rank *rank = rank_of(ranks, message);
 
-    if (rank != NULL) {
-        ranks->starting--;
+    if (rank != NULL)
         rank_started(rank, message);
-        if (rank->index == 0 && open_mpi_matters(ranks->plan))
-            ranks->open_mpi = open_mpi_watch_new(rank->pid);
-    }
+    if (rank != NULL && rank->index == 0 && open_mpi_matters(ranks->plan))
+        ranks->open_mpi = open_mpi_watch_new(rank->pid);
     return rank;
 }
 
@@ -117,8 +137,8 @@ struct rank *ranks_exited(struct ranks *ranks, const struct guard_message *messa
 
     if (rank == NULL)
         return NULL;
-    if (rank->state == RANK_STARTING)
-        ranks->starting--;
+    if (rank->state == RANK_FORKING)
+        ranks->forking--;
     ranks->ended++;
     rank_ended(rank, message);
     if (rank->index == 0)
@@ -155,7 +175,7 @@ int ranks_cancel(struct ranks *ranks, bool is_guard_gone)
             cancelled++;
         }
     ranks->ended += cancelled;
-    ranks->next_start = ranks->count;
+    ranks->next_fork = ranks->count;
     return cancelled;
 }
 

@@ -1,7 +1,7 @@
 /* ranks.h - the ranks of this node, and what they share
  *
- * Start them a few at a time, count those that are starting and those that have
- * ended, and remember when the run began and when a stop began here. ranks.c alone
+ * Fork them a few at a time, let them all go at once, count those that stand and those that
+ * have ended, and remember when the run began and when a stop began here. ranks.c alone
  * writes this struct; everybody may read it. What the ranks need of the rest of the
  * agent they get by pointer, or ask for by rank_ops.
  * SPDX-License-Identifier: Apache-2.0
@@ -46,8 +46,9 @@ struct ranks {
     void                   *arg;
     struct rank            *rank;
     int                     count;      /* 0 before PLAN */
-    int                     next_start; /* index of the next rank to start */
-    int                     starting;   /* how many are between SPAWN and STARTED */
+    int                     next_fork;  /* index of the next rank to fork */
+    int                     forking;    /* how many are between SPAWN and STANDS */
+    int                     standing;   /* have been set up, whatever came then */
     int                     ended;
     bool                    has_begun;  /* GO has come */
     int64_t                 stopped_ns; /* when a stop began, whoever began it; 0: not */
@@ -70,20 +71,21 @@ int ranks_open_logs(struct ranks *ranks, struct error *err);
 /* 1: all log files are there; 0: not yet; -1 with err. */
 int ranks_logs_created(struct ranks *ranks, struct error *err);
 
-/* GO has come. */
-void ranks_begin(struct ranks *ranks);
-/* Start as many as may be between SPAWN and STARTED at a time. -1 with err. */
-int  ranks_start(struct ranks *ranks, struct error *err);
+/* Fork as many as may be between SPAWN and STANDS at a time. -1 with failure. */
+int  ranks_fork(struct ranks *ranks, struct failure *failure);
+bool ranks_all_stand(const struct ranks *ranks);
+/* GO has come: each becomes its program. -1 with err. */
+int  ranks_begin(struct ranks *ranks, struct error *err);
 
 /* Events of the guard; NULL when message->id is no rank. */
+struct rank *ranks_stands(struct ranks *ranks, const struct guard_message *message);
 struct rank *ranks_started(struct ranks *ranks, const struct guard_message *message);
 struct rank *ranks_exited(struct ranks *ranks, const struct guard_message *message);
 bool         ranks_all_ended(const struct ranks *ranks);
 
 /* A stop began at that time; only the first one counts: false if there was one. */
 bool ranks_stopped(struct ranks *ranks, int64_t at_ns);
-/* No rank is started from now on. Those that wait for their start end by SIGTERM or,
- * if the guard is gone, all that have not ended by SIGKILL. How many that were. */
+/* No rank is forked from now on. Those that are not end by SIGTERM or, if the guard is gone, all that have not ended by SIGKILL. How many that were. */
 int  ranks_cancel(struct ranks *ranks, bool is_guard_gone);
 /* KILL could not end them: they end by SIGKILL for the launcher. */
 void ranks_abandon(struct ranks *ranks);

@@ -15,6 +15,7 @@
 #include "exit_code.h"
 #include "link/reconnect_relay.h"
 #include "node/facts.h"
+#include "node/own_limits.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -36,6 +37,7 @@ int agent_run(const char *nonce)
     struct agent agent = { .guard.fd = -1, .reconnect.relay_fd = -1 };
     bool         in_order;
 
+    own_limits_set();
     open_all(&agent, nonce);
     if (agent.state < AGENT_DONE) /* else the launcher was gone before we had said HELLO */
         event_base_dispatch(agent.base);
@@ -46,7 +48,7 @@ int agent_run(const char *nonce)
     close_all(&agent);
     if (agent.reconnect.relay_fd >= 0)
         return reconnect_relay_run(STDIN_FILENO, STDOUT_FILENO, agent.reconnect.relay_fd);
-    return in_order ? 0 : 1;
+    return in_order ? 0 : agent.heartbeat.is_over ? EXIT_LOST : 1;
 }
 
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body)
@@ -72,14 +74,6 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
                          "code", failure->code));
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     link_flush(&agent->link);
-}
-
-void agent_start_ranks(struct agent *agent)
-{
-    struct failure failure = { .code = EXIT_CANNOT_EXECUTE };
-
-    if (agent->state == AGENT_RUNNING && ranks_start(&agent->ranks, &failure.why) < 0)
-        agent_fail(agent, "start", &failure);
 }
 
 static void open_all(struct agent *agent, const char *nonce)
@@ -152,16 +146,20 @@ static void room_cb(void *arg)
     output_pump_run(arg);
 }
 
-/* The ranks may have something to save, so they get their grace. */
+/* The ranks may have something to save, so they get their grace, but not beyond the lease: they
+ * may already have successors. */
 static void lost_cb(const struct error *err, void *arg)
 {
     struct agent *agent = arg;
+    double        left_s = heartbeat_left_s(agent), grace_s = agent->plan.grace_s;
 
     (void)err; /* nobody to tell: stderr goes the same way */
+    if (agent->state < AGENT_RUNNING)
+        grace_s = 0;
     ranks_discard(&agent->ranks);
     reconnect_refuse(agent);
     heartbeat_stop(agent);
-    agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
+    agent_stop(agent, grace_s < left_s ? grace_s : left_s);
     ending_maybe_done(agent);
 }
 

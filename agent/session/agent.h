@@ -5,9 +5,10 @@
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT)  the start
- *     PREPARING  guard, venv script, files, checks     startup.c, on PLAN
+ *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
+ *                ranks are forked and wait for GO
  *     READY      READY was sent, for GO                startup.c, all is prepared
- *     RUNNING    ranks start, run, end                 launcher_frames.c, on GO
+ *     RUNNING    ranks execute, run, end               launcher_frames.c, on GO
  *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
  *                ends what is left                     or agent_stop
  *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
@@ -20,8 +21,9 @@
  *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
  *                           the link is lost      grace, waiting ranks are cancelled;
  *                                                 again: the earlier KILL counts
- *     agent_start_ranks     GO, the guard         starts some more ranks, if RUNNING
- *     ranks_cancel          agent_stop            ranks that were not started end by TERM,
+ *     startup_continue      venv, logs, the guard forks some more ranks; READY, if all stand
+ *     startup_rank_fell     the guard             a rank that was to stand does not: agent_fail
+ *     ranks_cancel          agent_stop            ranks that were not forked end by TERM,
  *                                                 after takeover all that run by KILL
  *     ranks_abandon         ending_empty, if      the rest ends by KILL for the launcher,
  *                           KILL was no use       its output is given up
@@ -48,6 +50,7 @@
 #include <stdint.h>
 
 #include <event2/event.h>
+#include <jansson.h>
 
 #include "cleanup/clean.h"
 #include "copy/bcast_receive.h"
@@ -79,13 +82,16 @@ struct startup {
     struct strlist environment; /* that of this process, then the venv's */
     struct venv   *venv;
     struct event  *name_lock; /* name_lock.h; NULL: none */
+    json_t        *report; /* the body of READY, made before ranks could be taken for others' */
     bool           pid_file_made;
 };
 
 struct heartbeat {
-    struct event *event;
+    struct event *event, *lease;
     double        every_s, lease_s;
-    int64_t       beat_ns; /* when the last one was, by clock_boot_ns() */
+    int64_t       beat_ns;     /* when the last one was; both by clock_boot_ns() */
+    int64_t       answered_ns; /* when the last PING was sent that the launcher has answered */
+    bool          is_over;     /* the lease has ended */
 };
 
 /* The way back in for a launcher that has lost its connection. */
@@ -166,7 +172,6 @@ int  agent_run(const char *nonce);
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
-void agent_start_ranks(struct agent *agent);
 
 /* launcher_frames.c: a frame of the link; arg is the agent. */
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
@@ -174,7 +179,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
-void    startup_log_changed(void *arg); /* when all log files are there, READY is due */
+void    startup_continue(struct agent *agent);
+void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
 
 /* requests.c */
@@ -184,10 +190,13 @@ void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* heartbeat.c: begin before PLAN, set what PLAN says, stop when nobody listens any more. */
-void heartbeat_open(struct agent *agent);
-void heartbeat_set(struct agent *agent, double every_s, double lease_s);
-void heartbeat_stop(struct agent *agent);
-void heartbeat_close(struct agent *agent);
+void   heartbeat_open(struct agent *agent);
+void   heartbeat_set(struct agent *agent, double every_s, double lease_s);
+void   heartbeat_send(struct agent *agent);                       /* PING now */
+void   heartbeat_answered(struct agent *agent, int64_t sent_ns);  /* by clock_boot_ns() */
+double heartbeat_left_s(const struct agent *agent); /* of the lease: then all here must be dead */
+void   heartbeat_stop(struct agent *agent);
+void   heartbeat_close(struct agent *agent);
 
 /* reconnect.c. reconnect_cut is an operation of the link, arg is the agent; reconnect_take
  * is for the second agent. */

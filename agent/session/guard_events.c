@@ -18,6 +18,7 @@
 
 static void watch_cb(evutil_socket_t fd, short what, void *arg);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static double longer(double lease_s);
 static void take(struct agent *agent, const struct guard_message *message);
 static void tell_dumping(struct agent *agent, int processes);
 
@@ -63,16 +64,21 @@ void guard_events_close(struct agent *agent)
 static void watch_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
-    double        lease_s = agent->plan.lease_s > LEASE_LEAST_S ? agent->plan.lease_s
-                                                                : LEASE_LEAST_S;
+    double        lease_s = longer(agent->plan.lease_s);
     int64_t       kill_ns = agent->ending.kill_ns;
     bool          kill_is_due = kill_ns != 0 && clock_now_ns() > kill_ns;
 
     (void)fd, (void)what;
     if (!agent->takeover.is_on)
-        guard_watch(&agent->guard, lease_s, kill_is_due ? KILL_PATIENCE_S : lease_s);
+        guard_watch(&agent->guard, longer(heartbeat_left_s(agent)),
+                    kill_is_due ? KILL_PATIENCE_S : lease_s);
     else
         tell_dumping(agent, agent->takeover.stop.dumping);
+}
+
+static double longer(double lease_s)
+{
+    return lease_s > LEASE_LEAST_S ? lease_s : LEASE_LEAST_S;
 }
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
@@ -98,18 +104,22 @@ static void take(struct agent *agent, const struct guard_message *message)
     struct rank *rank;
 
     switch (message->type) {
+    case GUARD_STANDS:
+        ranks_stands(&agent->ranks, message);
+        startup_continue(agent);
+        break;
     case GUARD_STARTED:
-        if (ranks_started(&agent->ranks, message) != NULL)
-            agent_start_ranks(agent);
+        ranks_started(&agent->ranks, message);
         break;
     case GUARD_EXITED:
         if ((rank = ranks_exited(&agent->ranks, message)) == NULL) {
             venv_exited(agent->startup.venv, message);
             break;
         }
-        if (rank->index == 0 && message->value != 0)
+        if (agent->state < AGENT_RUNNING)
+            startup_rank_fell(agent, rank);
+        else if (rank->index == 0 && message->value != 0)
             master_port_look(agent);
-        agent_start_ranks(agent);
         ending_rank_ended(agent);
         break;
     case GUARD_ALIVE:

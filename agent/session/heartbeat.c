@@ -1,4 +1,8 @@
 /* heartbeat.c - PING to the launcher, and the lease that ends without its answers
+ *
+ * The lease begins when the last PING was sent that has been answered. So it ends here before
+ * the launcher, which heard that PING later, counts this node as lost: by then its ranks are
+ * dead, in whichever direction the line was cut. Whatever else still comes proves nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -12,18 +16,30 @@
 /* Before PLAN says otherwise. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
-/* In which the launcher must be heard after we slept for longer than the lease. */
+/* TERM comes that long before the end of the lease, or, of a short lease, in that part of it;
+ * KILL at its end. */
+#define TERM_S    2.0
+#define TERM_PART (1.0 / 4)
+/* In which a launcher on this machine must answer after we slept for longer than the lease. */
 #define BEATS_LEFT 3.0
 
-static void beat_cb(evutil_socket_t fd, short what, void *arg);
-static void notice_sleep(struct agent *agent);
+static void   beat_cb(evutil_socket_t fd, short what, void *arg);
+static void   lease_cb(evutil_socket_t fd, short what, void *arg);
+static void   check_lease(struct agent *agent);
+static void   notice_sleep(struct agent *agent);
+static double term_s(const struct agent *agent);
 
 void heartbeat_open(struct agent *agent)
 {
-    agent->heartbeat.event = event_new(agent->base, -1, EV_PERSIST, beat_cb, agent);
-    if (agent->heartbeat.event == NULL)
+    struct heartbeat *heartbeat = &agent->heartbeat;
+
+    heartbeat->event = event_new(agent->base, -1, EV_PERSIST, beat_cb, agent);
+    heartbeat->lease = evtimer_new(agent->base, lease_cb, agent);
+    if (heartbeat->event == NULL || heartbeat->lease == NULL)
         xalloc_die();
-    event_priority_set(agent->heartbeat.event, 0);
+    event_priority_set(heartbeat->event, 0);
+    event_priority_set(heartbeat->lease, 0);
+    heartbeat->answered_ns = clock_boot_ns();
     heartbeat_set(agent, HEARTBEAT_FIRST_S, LEASE_FIRST_S);
 }
 
@@ -35,55 +51,107 @@ void heartbeat_set(struct agent *agent, double every_s, double lease_s)
     agent->heartbeat.lease_s = lease_s;
     agent->heartbeat.beat_ns = clock_boot_ns();
     xevent_add(agent->heartbeat.event, &every);
+    check_lease(agent);
+}
+
+void heartbeat_answered(struct agent *agent, int64_t sent_ns)
+{
+    if (sent_ns > agent->heartbeat.answered_ns && sent_ns <= clock_boot_ns())
+        agent->heartbeat.answered_ns = sent_ns;
+}
+
+double heartbeat_left_s(const struct agent *agent)
+{
+    int64_t silent_ns = clock_boot_ns() - agent->heartbeat.answered_ns;
+    double  left_s = agent->heartbeat.lease_s - (double)silent_ns / NS_PER_S;
+
+    return left_s > 0 ? left_s : 0;
 }
 
 void heartbeat_stop(struct agent *agent)
 {
     event_del(agent->heartbeat.event);
+    event_del(agent->heartbeat.lease);
 }
 
 void heartbeat_close(struct agent *agent)
 {
     event_free(agent->heartbeat.event);
+    event_free(agent->heartbeat.lease);
 }
 
 static void beat_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent *agent = arg;
-    double        lease_s = agent->heartbeat.lease_s;
-    unsigned char now[8];
-    struct frame  ping = { .type = FRAME_PING, .generation = agent->generation,
-                           .body = now, .size = sizeof now };
-    struct error  why;
 
     (void)fd, (void)what;
     notice_sleep(agent);
-    if (clock_now_ns() - agent->link.heard_ns > (int64_t)(lease_s * NS_PER_S)) {
-        err_set(&why, "nothing came for %g s", lease_s);
-        link_lose(&agent->link, why.text);
+    check_lease(agent);
+    heartbeat_send(agent);
+}
+
+static void lease_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    notice_sleep(arg);
+    check_lease(arg);
+}
+
+static void check_lease(struct agent *agent)
+{
+    double         left_s = heartbeat_left_s(agent) - term_s(agent);
+    struct timeval left = clock_interval(left_s > 0 ? left_s : 0);
+    struct error   why;
+
+    if (agent->link.is_lost)
+        return;
+    if (left_s > 0) {
+        xevent_add(agent->heartbeat.lease, &left);
         return;
     }
-    if (agent->link.is_cut || agent->state == AGENT_DONE)
+    agent->heartbeat.is_over = true;
+    err_set(&why, "no answer for %g s", agent->heartbeat.lease_s - term_s(agent));
+    link_lose(&agent->link, why.text);
+}
+
+static double term_s(const struct agent *agent)
+{
+    double part_s = agent->heartbeat.lease_s * TERM_PART;
+
+    return part_s < TERM_S ? part_s : TERM_S;
+}
+
+void heartbeat_send(struct agent *agent)
+{
+    unsigned char now[8];
+    struct frame  ping = { .type = FRAME_PING, .generation = agent->generation,
+                           .body = now, .size = sizeof now };
+
+    if (agent->link.is_lost || agent->link.is_cut || agent->state == AGENT_DONE)
         return; /* a frame behind DONE would have to be acknowledged too */
     if (agent->state == AGENT_RUNNING && agent->plan.hang_s > 0)
         agent_send(agent, FRAME_IDLE, 0, json_pack("{s:f}", "idle_s",
                                                    idle_seconds(&agent->idle, agent)));
     resend_queue_put_ack(&agent->link.resend, agent->generation);
-    put_u64(now, (uint64_t)clock_now_ns());
+    put_u64(now, (uint64_t)clock_boot_ns());
     frame_put(agent->link.wire, &ping);
     link_flush(&agent->link);
 }
 
-/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended,
- * when CLOCK_MONOTONIC does not count), the time when we last heard the launcher proves
- * nothing. A launcher that slept as well is heard soon; another one has given us up. */
+/* If we did not run for longer than the lease (stopped, frozen, or the machine suspended), a
+ * launcher elsewhere has given us up. One on this machine may have slept, too: then it answers
+ * soon. */
 static void notice_sleep(struct agent *agent)
 {
-    double  lease_s = agent->heartbeat.lease_s, beat_s = agent->heartbeat.every_s;
-    double  silent_s = lease_s > BEATS_LEFT * beat_s ? lease_s - BEATS_LEFT * beat_s : 0;
-    int64_t now = clock_boot_ns();
+    struct heartbeat *heartbeat = &agent->heartbeat;
+    double            left_s = BEATS_LEFT * heartbeat->every_s + term_s(agent);
+    int64_t           now = clock_boot_ns();
+    double            slept_s = (double)(now - heartbeat->beat_ns) / NS_PER_S - heartbeat->every_s;
 
-    if ((double)(now - agent->heartbeat.beat_ns) / NS_PER_S - beat_s > lease_s)
-        link_heard(&agent->link, clock_now_ns() - (int64_t)(silent_s * NS_PER_S));
-    agent->heartbeat.beat_ns = now;
+    heartbeat->beat_ns = now;
+    if (slept_s <= heartbeat->lease_s || !agent->plan.is_local)
+        return;
+    if (left_s > heartbeat->lease_s)
+        left_s = heartbeat->lease_s;
+    heartbeat->answered_ns = now - (int64_t)((heartbeat->lease_s - left_s) * NS_PER_S);
 }

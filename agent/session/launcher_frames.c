@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exit_code.h"
 
 static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_signal,
     take_stop, take_ack;
@@ -59,6 +60,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     }
     if (!timeless)
         agent->generation = frame->generation;
+    if (agent->state == AGENT_WAITING) /* no rank is in danger yet */
+        heartbeat_answered(agent, clock_boot_ns());
     if (frames[frame->type].is_json && (body = frame_json(frame, err)) == NULL)
         return -1;
     rc = frames[frame->type].take(agent, frame, body, err);
@@ -86,11 +89,13 @@ static int take_ping(struct agent *agent, const struct frame *frame, const json_
     return 0;
 }
 
-/* Only its arrival counts; see heard_ns. */
 static int take_pong(struct agent *agent, const struct frame *frame, const json_t *body,
                      struct error *err)
 {
-    (void)agent, (void)frame, (void)body, (void)err;
+    (void)body;
+    if (frame->size != 16)
+        return err_set(err, "PONG frame of %zu bytes", frame->size);
+    heartbeat_answered(agent, (int64_t)get_u64(frame->body));
     return 0;
 }
 
@@ -104,12 +109,14 @@ static int take_blob(struct agent *agent, const struct frame *frame, const json_
 static int take_go(struct agent *agent, const struct frame *frame, const json_t *body,
                    struct error *err)
 {
+    struct failure failure = { .code = EXIT_INTERNAL };
+
     (void)frame, (void)body, (void)err;
-    ranks_begin(&agent->ranks);
     idle_begin(&agent->idle);
     master_port_release(agent);
     agent_enter(agent, AGENT_RUNNING);
-    agent_start_ranks(agent);
+    if (ranks_begin(&agent->ranks, &failure.why) < 0)
+        agent_fail(agent, "start", &failure);
     return 0;
 }
 

@@ -93,6 +93,7 @@ static int reconnect_cb(int fd, uint64_t received, void *arg, struct error *err)
     queue->told = queue->taken;
     event_del(agent->reconnect.window);
     link_attach(&agent->link, fd);
+    heartbeat_send(agent); /* the lease has not become longer */
     return 0;
 }
 
@@ -113,6 +114,7 @@ int reconnect_take(struct agent *agent, const struct frame *frame, const json_t 
         agent_fail(agent, "reconnect", &failure);
         return 0;
     }
+    reconnect_socket_wake(agent->reconnect.relay_fd);
     out = evbuffer_new();
     if (out == NULL)
         xalloc_die();

@@ -5,6 +5,7 @@
 
 #include "session/agent.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,10 +16,12 @@
 #include "session/ready_report.h"
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
+static int  guard_failed(int error, const char *text, struct failure *failure);
 static int  check_name(struct agent *agent, struct failure *failure);
 static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
 static void prepare(struct agent *agent);
 static int  prepare_all(struct agent *agent, struct failure *failure);
+static void log_changed_cb(void *arg);
 static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg);
 static void output_cb(void *arg);
 static void puts_cb(json_t *puts, bool more, void *arg);
@@ -34,6 +37,7 @@ void startup_open(struct agent *agent)
 
 void startup_close(struct agent *agent)
 {
+    json_decref(agent->startup.report);
     if (agent->startup.pid_file_made)
         unlink(agent->plan.pid_file);
     venv_free(agent->startup.venv);
@@ -44,7 +48,7 @@ void startup_close(struct agent *agent)
 int startup_take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
                       struct error *err)
 {
-    static const struct rank_ops ops = { tell_cb, output_cb, startup_log_changed,
+    static const struct rank_ops ops = { tell_cb, output_cb, log_changed_cb,
                                          { puts_cb, abort_cb } };
     struct failure failure;
 
@@ -77,11 +81,18 @@ static int begin_guard(struct agent *agent, struct failure *failure)
     bool         use_pidns = !agent->plan.is_exec && !agent->plan.no_pidns;
 
     if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
-        return failure_set(failure, EXIT_INTERNAL, "", "%s", why.text);
-    limits_raise();
+        return guard_failed(errno, why.text, failure);
     guard_events_open(agent);
     guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
     return 0;
+}
+
+static int guard_failed(int error, const char *text, struct failure *failure)
+{
+    limits_failure(failure, error, "%s", text);
+    if (failure->hint[0] == '\0')
+        failure->code = EXIT_INTERNAL;
+    return -1;
 }
 
 /* The same job twice on the same GPUs is usually a mistake. */
@@ -116,15 +127,17 @@ static void venv_cb(const struct strlist *env, const struct failure *failure, vo
     output_pump_run(agent);
 }
 
-/* The environment is known: check the rest. */
+/* The environment is known: check the rest, and fork the ranks while the log files are made. */
 static void prepare(struct agent *agent)
 {
     struct failure failure;
 
-    if (prepare_all(agent, &failure) < 0)
+    if (prepare_all(agent, &failure) < 0) {
         agent_fail(agent, "plan", &failure);
-    else
-        startup_log_changed(agent);
+        return;
+    }
+    agent->startup.report = ready_report_body(agent);
+    startup_continue(agent);
 }
 
 static int prepare_all(struct agent *agent, struct failure *failure)
@@ -147,21 +160,39 @@ static int prepare_all(struct agent *agent, struct failure *failure)
     return 0;
 }
 
-void startup_log_changed(void *arg)
+void startup_continue(struct agent *agent)
 {
-    struct agent  *agent = arg;
     struct failure failure = { .code = EXIT_CREATE };
-    int            rc = 0;
+    int            rc;
 
-    if (agent->state == AGENT_PREPARING)
+    if (agent->state != AGENT_PREPARING || agent->startup.report == NULL)
+        return; /* a log file was made before the rest was checked */
+    rc = ranks_fork(&agent->ranks, &failure);
+    if (rc == 0)
         rc = ranks_logs_created(&agent->ranks, &failure.why);
     if (rc < 0) {
         agent_fail(agent, "plan", &failure);
-    } else if (rc > 0) {
-        agent_send(agent, FRAME_READY, 0, ready_report_body(agent));
+    } else if (rc > 0 && ranks_all_stand(&agent->ranks)) {
+        agent_send(agent, FRAME_READY, 0, json_incref(agent->startup.report));
         agent_enter(agent, AGENT_READY);
+        link_flush(&agent->link);
     }
-    output_pump_run(agent);
+}
+
+void startup_rank_fell(struct agent *agent, const struct rank *rank)
+{
+    struct failure failure;
+
+    if (agent->state > AGENT_READY)
+        return; /* its run is being ended */
+    rank_explain(rank, &failure);
+    agent_fail(agent, "plan", &failure);
+}
+
+static void log_changed_cb(void *arg)
+{
+    startup_continue(arg);
+    output_pump_run(arg);
 }
 
 static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg)

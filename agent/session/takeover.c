@@ -15,8 +15,9 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-static void again_cb(evutil_socket_t fd, short what, void *arg);
-static bool reap_all(void);
+static const char *what_happened(char silent_as);
+static void        again_cb(evutil_socket_t fd, short what, void *arg);
+static bool        reap_all(void);
 
 /* Its ranks died with it (PDEATHSIG, or the namespace). */
 void takeover_begin(struct agent *agent)
@@ -28,8 +29,7 @@ void takeover_begin(struct agent *agent)
     takeover->is_on = true;
     failure_set(&failure, EXIT_LOST, "",
                 "muster's guard process %s; muster ends everything it started on this node",
-                agent->guard.was_silent ? "did not run (stopped, or held by a debugger?)"
-                                        : "was killed");
+                what_happened(agent->guard.silent_as));
     stop_init(&takeover->stop, &agent->guard.contain, getpid());
     takeover->again = evtimer_new(agent->base, again_cb, agent);
     if (takeover->again == NULL)
@@ -47,6 +47,24 @@ void takeover_close(struct agent *agent)
 {
     if (agent->takeover.again != NULL)
         event_free(agent->takeover.again);
+}
+
+static const char *what_happened(char silent_as)
+{
+    switch (silent_as) {
+    case 0:
+        return "was killed";
+    case 'T':
+        return "was stopped again and again";
+    case 't':
+        return "was held by a debugger";
+    case 'R':
+        return "could not end in time what kept forking";
+    case 'D':
+        return "hung in the kernel (does a file system or device hang?)";
+    default:
+        return "did not answer";
+    }
 }
 
 static void again_cb(evutil_socket_t fd, short what, void *arg)

@@ -31,19 +31,21 @@ void liveness_renew(struct liveness *liveness, int64_t now_ns)
     liveness->is_suspect = false;
 }
 
-void liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns)
+double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns)
 {
     double silent_s = (double)(now_ns - node->liveness.heard_ns) / NS_PER_S;
+    double left_s = lease_of(node, dead_after_s, silent_s < 2 * beat_s) - silent_s;
 
-    if (silent_s >= lease_of(node, dead_after_s, silent_s < 2 * beat_s)) {
+    if (left_s <= 0) {
         give_up(node, silent_s);
-        return;
+        return 0;
     }
     if (reconnect_is_cut(node->reconnect))
-        return; /* the user was told, and reconnect.c is at work */
+        return left_s; /* the user was told, and reconnect.c is at work */
     if (silent_s >= dead_after_s * RECONNECT_PART && silent_s >= 2 * beat_s)
         reconnect_beside(node->reconnect);
     suspect(node, silent_s, silent_s >= 3 * beat_s);
+    return left_s;
 }
 
 /* While the node is heard, how much its line has lost so far is noted. */
@@ -65,6 +67,11 @@ double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint3
     if (line != NULL && line->resent != resent_before && line->acked_s < dead_after_s / 2)
         return dead_after_s * BAD_LINE_LEASES;
     return dead_after_s;
+}
+
+double liveness_agent_s(double dead_after_s)
+{
+    return dead_after_s - (dead_after_s / 4 < 2 ? dead_after_s / 4 : 2);
 }
 
 static void give_up(struct node *node, double silent_s)

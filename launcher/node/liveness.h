@@ -25,8 +25,13 @@ void liveness_heard(struct liveness *liveness, int64_t now_ns);
 void liveness_renew(struct liveness *liveness, int64_t now_ns);
 
 /* Once a heartbeat (every beat_s seconds), for each node that has answered: say that it is
- * suspect, or heard again; make another connection; lose it after dead_after_s. */
-void liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
+ * suspect, or heard again; make another connection; lose it after dead_after_s, when its agent
+ * has ended everything there (its own lease ends before: agent/session/heartbeat.c). Returns
+ * the seconds until then; 0: it is lost. */
+double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
+
+/* After how many seconds without an answer from us an agent ends its ranks: see TERM_S there. */
+double liveness_agent_s(double dead_after_s);
 
 /* How many seconds a node may be silent: --dead-after, or twice that over a bad line, where
  * several losses in a row make TCP wait longer and longer. The line is bad if the node's

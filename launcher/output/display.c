@@ -12,17 +12,19 @@
 #include "sanitize.h"
 
 #define ERASE_LINE "\r\033[K"
+#define ELLIPSIS   "\u2026"
 
 struct prefix {
     const char *label, *clock;
     size_t      label_size, clock_size;
 };
 
-static void          copy_lines(struct display *display, const struct source *source,
+static void          copy_lines(struct display *display, struct source *source,
                                 const struct prefix *prefix, const char *bytes,
                                 size_t size, struct buffer *out);
-static void          show_lines(struct display *display, const struct prefix *prefix,
-                                const char *bytes, size_t size, struct buffer *out);
+static void          show_lines(struct display *display, struct source *source,
+                                const struct prefix *prefix, const char *bytes,
+                                size_t size, struct buffer *out);
 static void          show_transient(struct display *display, const struct prefix *prefix,
                                     const char *text, size_t size, struct buffer *out);
 static void          erase(struct display *display, struct buffer *out);
@@ -30,13 +32,15 @@ static void          empty_if_full(struct display *display, struct buffer *out);
 static struct prefix prefix_of(struct display *display, const struct source *source,
                                const struct timespec *when, char *clock, size_t room);
 static void          add_prefix(struct buffer *out, const struct prefix *prefix);
+static void          add_ellipsis(struct buffer *out, struct source *source,
+                                  const struct segment *segment);
 
 void display_init(struct display *display, bool is_terminal)
 {
     *display = (struct display){ .is_terminal = is_terminal, .columns = DISPLAY_COLUMNS };
 }
 
-void display_run(struct display *display, const struct source *source,
+void display_run(struct display *display, struct source *source,
                  const struct timespec *when, const char *bytes, size_t size,
                  struct buffer *out)
 {
@@ -48,7 +52,7 @@ void display_run(struct display *display, const struct source *source,
     if (!display->is_terminal && display->open != NULL && display->open != source)
         buffer_add(out, "\n", 1);
     if (display->is_terminal) {
-        show_lines(display, &prefix, bytes, size, out);
+        show_lines(display, source, &prefix, bytes, size, out);
     } else if (prefix.label_size + prefix.clock_size > 0) {
         copy_lines(display, source, &prefix, bytes, size, out);
     } else {
@@ -57,7 +61,7 @@ void display_run(struct display *display, const struct source *source,
     }
 }
 
-static void copy_lines(struct display *display, const struct source *source,
+static void copy_lines(struct display *display, struct source *source,
                        const struct prefix *prefix, const char *bytes, size_t size,
                        struct buffer *out)
 {
@@ -75,8 +79,10 @@ static void copy_lines(struct display *display, const struct source *source,
 
     segments_start(&walk, bytes, size);
     while (segment_next(&walk, &segment)) {
-        buffer_reserve(out, prefix->label_size + prefix->clock_size + segment.size + 2);
+        buffer_reserve(out, prefix->label_size + prefix->clock_size + strlen(ELLIPSIS) +
+                                segment.size + 2);
         add_prefix(out, prefix);
+        add_ellipsis(out, source, &segment);
         buffer_add(out, segment.text, segment.size);
         buffer_add(out, ends[segment.end].text, ends[segment.end].size);
         empty_if_full(display, out);
@@ -98,9 +104,10 @@ void display_unfinished(struct display *display, const struct source *source,
 void display_own(struct display *display, const char *lines, size_t size, struct buffer *out)
 {
     static const struct prefix none;
+    struct source              own = { .label = "" };
 
     if (display->is_terminal) {
-        show_lines(display, &none, lines, size, out);
+        show_lines(display, &own, &none, lines, size, out);
         return;
     }
     if (display->open != NULL)
@@ -110,18 +117,22 @@ void display_own(struct display *display, const char *lines, size_t size, struct
 }
 
 /* Of several bars in one run only the last is visible, and none if a line follows. */
-static void show_lines(struct display *display, const struct prefix *prefix,
-                       const char *bytes, size_t size, struct buffer *out)
+static void show_lines(struct display *display, struct source *source,
+                       const struct prefix *prefix, const char *bytes, size_t size,
+                       struct buffer *out)
 {
     struct segments walk;
     struct segment  segment = { .end = SEGMENT_NONE };
 
     segments_start(&walk, bytes, size);
     while (segment_next(&walk, &segment)) {
-        if (segment.end == SEGMENT_CR)
+        if (segment.end == SEGMENT_CR) {
+            source->is_cut = false;
             continue;
+        }
         erase(display, out);
         add_prefix(out, prefix);
+        add_ellipsis(out, source, &segment);
         sanitize_add(out, segment.text, segment.size, SANITIZE_ALL);
         buffer_add(out, "\n", 1);
         empty_if_full(display, out);
@@ -201,4 +212,12 @@ static void add_prefix(struct buffer *out, const struct prefix *prefix)
 {
     buffer_add(out, prefix->label, prefix->label_size);
     buffer_add(out, prefix->clock, prefix->clock_size);
+}
+
+/* Before a segment that continues a line. */
+static void add_ellipsis(struct buffer *out, struct source *source, const struct segment *segment)
+{
+    if (source->is_cut)
+        buffer_add_text(out, ELLIPSIS);
+    source->is_cut = segment->end == SEGMENT_NONE;
 }

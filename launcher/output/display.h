@@ -7,9 +7,12 @@
  * output replaces; so are muster's progress line and text that its rank has not ended yet. Text
  * is sanitized (sanitize.h).
  *
+ * A line that is too long for one segment becomes several; from the second on they begin with
+ * an ellipsis behind the label.
+ *
  * Elsewhere '\r' is passed on, so that progress bars also work with `| tee log`; output of
  * another stream begins on a new line. Without label and time the bytes of a stream are
- * otherwise passed on unchanged.
+ * otherwise passed on unchanged, without an ellipsis.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_DISPLAY_H
@@ -31,6 +34,7 @@ struct source {
     size_t      node;      /* the node whose credit its bytes use */
     bool        is_stderr;
     bool        is_timed;  /* the time follows the label */
+    bool        is_cut;    /* display's: its last segment has not ended its line */
     struct run *open;      /* the writer's: its last run in the queue */
 };
 
@@ -50,7 +54,7 @@ struct display {
 void display_init(struct display *display, bool is_terminal);
 
 /* Whole segments of a stream, received at that time. */
-void display_run(struct display *display, const struct source *source,
+void display_run(struct display *display, struct source *source,
                  const struct timespec *when, const char *bytes, size_t size,
                  struct buffer *out);
 

@@ -18,7 +18,7 @@
 
 #include "buffer.h"
 
-#define LINEBUF_MAX ((size_t)64 * 1024)
+#define LINEBUF_MAX ((size_t)1 << 20)
 
 /* Start from { 0 }. Holds at most LINEBUF_MAX + 1 bytes. */
 struct linebuf {

@@ -27,6 +27,7 @@
 #include "xevent.h"
 
 #define UNFINISHED_S 0.2 /* after this long a terminal shows an unfinished line */
+#define UNFINISHED_MAX ((size_t)16 * 1024) /* of it: more than any terminal is wide */
 #define OWN_WAIT_MS  100 /* for a line of muster's own, once the writers have ended */
 #define FOLD_PIECE   ((size_t)64 * 1024) /* of folded text for the writer */
 
@@ -525,7 +526,7 @@ static void unfinished_cb(evutil_socket_t fd, short what, void *arg)
     struct output       *output = arg;
     struct stream       *stream = output->unfinished;
     const struct buffer *held = &stream->line.held;
-    size_t               size = held->size;
+    size_t               size = held->size < UNFINISHED_MAX ? held->size : UNFINISHED_MAX;
     struct timeval       soon = clock_interval(UNFINISHED_S);
 
     (void)fd;

@@ -55,6 +55,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns || terms->is_shared)
         json_object_set_new(body, "no_pidns", json_true());
+    if (terms->is_local)
+        json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
         json_object_set_new(body, "pmi", pmi_of(plan));
     if (terms->socket[0] != '\0')

@@ -25,6 +25,7 @@ struct plan_terms {
     uint32_t    credit;         /* OUTPUT bytes that the agent may send at first */
     const char *socket, *token; /* reconnect socket of the agent, and its secret; "": none */
     double      window_s;       /* how long the agent waits for a reconnection */
+    bool        is_local;       /* it is a child of ours */
 };
 
 /* Append the frames for plan->node[node]. -1 when it is too large to send. */

@@ -19,12 +19,16 @@
 
 struct beat {
     struct event *event;
+    struct event *due;           /* a node is lost between two beats */
     int64_t       last_ns;       /* by clock_boot_ns() */
     bool          pause_is_told; /* since then */
 };
 
 static void   beat_cb(evutil_socket_t fd, short what, void *arg);
-static void   check_nodes(struct run *run, bool we_paused);
+static void   due_cb(evutil_socket_t fd, short what, void *arg);
+static void   ping_nodes(struct run *run, bool we_paused);
+static void   check_nodes(struct run *run);
+static bool   is_checked(const struct node *node);
 static double late_s(const struct run *run);
 
 struct beat *beat_new(struct run *run)
@@ -33,6 +37,9 @@ struct beat *beat_new(struct run *run)
     struct beat   *beat = xcalloc(1, sizeof *beat);
 
     beat->event = event_new(run->base, -1, EV_PERSIST, beat_cb, run);
+    beat->due = evtimer_new(run->base, due_cb, run);
+    if (beat->event == NULL || beat->due == NULL)
+        xalloc_die();
     beat->last_ns = clock_boot_ns();
     xevent_add(beat->event, &interval);
     return beat;
@@ -40,8 +47,10 @@ struct beat *beat_new(struct run *run)
 
 void beat_free(struct beat *beat)
 {
-    if (beat != NULL)
-        event_free(beat->event);
+    if (beat == NULL)
+        return;
+    event_free(beat->event);
+    event_free(beat->due);
     free(beat);
 }
 
@@ -56,40 +65,72 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     beat_tell_pause(run);
     run->beat->last_ns = clock_boot_ns();
     run->beat->pause_is_told = false;
-    check_nodes(run, we_paused);
+    ping_nodes(run, we_paused);
+    check_nodes(run);
     rank_output_check_reader(run);
     hang_look(run);
     run_status_beat(run);
 }
 
-static void check_nodes(struct run *run, bool we_paused)
+/* If we did not run, this is for beat_cb to see. */
+static void due_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct options *options = run->options;
-    int64_t               now_ns = clock_now_ns();
-    size_t                i;
+    struct run *run = arg;
+
+    (void)fd, (void)what;
+    if (late_s(run) <= run->options->heartbeat_s)
+        check_nodes(run);
+}
+
+static void ping_nodes(struct run *run, bool we_paused)
+{
+    int64_t now_ns = clock_now_ns();
+    size_t  i;
 
     for (i = 0; i < run->plan->nodes; i++) {
         struct node *node = &run->node[i];
 
-        if (!node_takes_frames(node) || node->state < NODE_ANSWERED)
+        if (!is_checked(node))
             continue;
         if (we_paused)
             liveness_heard(&node->liveness, now_ns);
-        liveness_check(node, options->dead_after_s, options->heartbeat_s, now_ns);
-        if (!node_is_over(node))
-            node_ping(node);
+        node_ping(node);
     }
+}
+
+static void check_nodes(struct run *run)
+{
+    double         beat_s = run->options->heartbeat_s, next_s = beat_s, left_s;
+    int64_t        now_ns = clock_now_ns();
+    struct timeval next;
+    size_t         i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!is_checked(&run->node[i]))
+            continue;
+        left_s = liveness_check(&run->node[i], run->options->dead_after_s, beat_s, now_ns);
+        if (left_s > 0 && left_s < next_s)
+            next_s = left_s;
+    }
+    next = clock_interval(next_s);
+    if (next_s < beat_s)
+        xevent_add(run->beat->due, &next);
+}
+
+static bool is_checked(const struct node *node)
+{
+    return node_takes_frames(node) && node->state >= NODE_ANSWERED;
 }
 
 void beat_tell_pause(struct run *run)
 {
-    double dead_after_s = run->options->dead_after_s;
+    double agents_s = liveness_agent_s(run->options->dead_after_s);
 
-    if (late_s(run) < dead_after_s || run->beat->pause_is_told)
+    if (late_s(run) < agents_s || run->beat->pause_is_told)
         return;
     run->beat->pause_is_told = true;
     log_warn("muster itself did not run for %.0f s (stopped, or this machine suspended?);"
-             " its nodes end the run after %g s", late_s(run), dead_after_s);
+             " its nodes end the run after %g s", late_s(run), agents_s);
 }
 
 /* How late the next beat is. */

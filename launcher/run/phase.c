@@ -347,7 +347,8 @@ static void prepare(struct run *run, struct node *node)
                                           .credit = flow_window(run->flow),
                                           .socket = key->socket,
                                           .token = key->token,
-                                          .window_s = window_s(run, node) };
+                                          .window_s = window_s(run, node),
+                                          .is_local = is_forked(run, node) };
     struct error                err;
 
     flow_begin(run->flow, node->index);

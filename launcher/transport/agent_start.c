@@ -22,10 +22,11 @@
 /* What follows "sh -c" is one word in single quotes for every login shell: no quote, '!' (csh),
  * backslash (fish) or line break in it. If the agent is there, only builtins run before it.
  *
- * n nonce, h sha256, s size, r "again"; b a cache directory, f the agent in it, t its unfinished
+ * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it, t its unfinished
  * copy, w why the places tried so far were rejected.
  *
- * own: is this file or directory ours? Another user could have put it there. The line of text
+ * own: is this file or directory ours? Another user could have put it there, so nothing is made
+ * in it before that is known. gone: remove what we have made; t is empty if that is nothing. The line of text
  * that is executed before each push shows whether a file can be made and programs may be executed
  * there (noexec). If the disk is full, the first cat ends and the second one reads the remaining
  * bytes. If a copy is too short for another reason, the sender is gone. Without any sha256 tool
@@ -35,29 +36,35 @@ const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "
     "own() { if [ -h \"$1\" ]; then false; else [ -O \"$1\" ]; fi; }; "
-    "no() { w=\"$w; $b: $1\"; rm -f \"$t\"; }; "
+    "gone() { [ -z \"$t\" ] || { rm -f \"$t\"; rmdir \"$d\" \"$b\"; } 2>/dev/null; }; "
+    "no() { w=\"$w; $b: $1\"; gone; }; "
     "u=muster-${LOGNAME:-me}; "
     "set -- \"${XDG_CACHE_HOME:-$HOME/.cache}/muster\" "
     "${XDG_RUNTIME_DIR:+\"$XDG_RUNTIME_DIR/muster\"} ${TMPDIR:+\"$TMPDIR/$u\"} "
     "\"/tmp/$u\" \"/dev/shm/$u\"; "
+    "if [ \"$r\" = elsewhere ]; then { own \"$1/$h\" && rm -f \"$1/$h/muster-agent\"; } "
+    "</dev/null >/dev/null 2>&1 & shift; fi; "
     "for b do f=$b/$h/muster-agent; "
     "if own \"$b\" && own \"$b/$h\" && own \"$f\" && [ -x \"$f\" ]; then "
-    "if [ \"$r\" ]; then rm -f \"$f\"; else exec \"$f\" --nonce \"$n\"; fi; fi; done; "
-    "umask 077; set -C; w=; "
-    "for b do d=$b/$h; f=$d/muster-agent; t=$d/.$n; "
-    "mkdir -p \"$d\" 2>/dev/null || { no \"cannot be made\"; continue; }; "
-    "{ own \"$b\" && own \"$d\" && chmod 700 \"$b\" \"$d\"; } || { no \"not yours\"; continue; }; "
+    "if [ \"$r\" = again ]; then rm -f \"$f\"; else exec \"$f\" --nonce \"$n\"; fi; fi; done; "
+    "umask 077; set -C; w=; t=; trap \"gone; exit 1\" HUP TERM; "
+    "for b do d=$b/$h; f=$d/muster-agent; t=; "
+    "{ mkdir -p \"${b%/*}\"; mkdir \"$b\"; } 2>/dev/null; "
+    "[ -d \"$b\" ] || { no \"cannot be made\"; continue; }; "
+    "own \"$b\" || { no \"not yours\"; continue; }; mkdir \"$d\" 2>/dev/null; "
+    "{ own \"$d\" && chmod 700 \"$b\" \"$d\"; } || { no \"not yours\"; continue; }; t=$d/.$n; "
     "if [ -d \"$f\" ]; then no \"a directory is in the way\"; continue; fi; "
     "echo exit 0 2>/dev/null >\"$t\" || { no \"not writable\"; continue; }; "
     "chmod 700 \"$t\"; \"$t\" 2>/dev/null || { no noexec; continue; }; "
     "rm -f \"$t\"; echo \"$n missing\"; "
     "head -c \"$s\" | { cat 2>/dev/null >\"$t\" || { cat >/dev/null; false; }; } || "
     "{ no full; continue; }; "
-    "[ $(wc -c <\"$t\") = \"$s\" ] || { rm -f \"$t\"; exit 1; }; "
+    "[ $(wc -c <\"$t\") = \"$s\" ] || { gone; exit 1; }; "
     "g=$({ sha256sum || shasum -a 256 || openssl dgst -r -sha256; } 2>/dev/null <\"$t\"); "
     "case $g in \"\"|\"$h\"*) ;; *) no \"the copy has another sha256\"; continue; esac; "
     "chmod 700 \"$t\"; mv -f \"$t\" \"$f\" || { no \"mv failed\"; continue; }; "
-    "(cd \"$b\" && ls -t | grep -x \"[0-9a-f]*\" | tail -n +4 | xargs rm -rf); "
+    "(cd \"$b\" && ls -t | grep -x \"[0-9a-f]*\" | tail -n +4 | xargs rm -rf; "
+    "find . -name \".[0-9a-f]*\" -type f -mmin +60 -exec rm -f {} + 2>/dev/null); "
     "exec \"$f\" --nonce \"$n\"; done; "
     "if command -v python3 >/dev/null; then echo \"no place for the agent$w\" >&2; "
     "echo \"$n missing\"; exec python3 -c \"import os,sys,hashlib;n,h,s,o,p,e=sys.argv[1:];"
@@ -77,20 +84,23 @@ const char agent_start_script[] =
 static void skip_noise(struct agent_start *start, struct evbuffer *in, size_t size);
 static int  take_answer(struct agent_start *start, const char *answer, struct conn_failure *why);
 
-char *agent_start_command(const struct agent_file *agent, bool again)
+char *agent_start_command(const struct agent_file *agent, enum agent_push push)
 {
     const char *hash = agent->sha256;
 
-    if (again)
+    if (push != PUSH_IF_MISSING)
         return xstrdup(agent_start_script);
     return xasprintf(IS_OWN(CACHE) IS_OWN(CACHE_HASH) IS_OWN(CACHE_AGENT) "test -x " CACHE_AGENT
                      " && exec " CACHE_AGENT " --nonce - ; %s",
                      hash, hash, hash, hash, hash, hash, agent_start_script);
 }
 
-int agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
-                      struct evbuffer *out)
+int agent_start_begin(struct agent_start *start, const struct agent_file *agent,
+                      enum agent_push push, struct evbuffer *out)
 {
+    static const char *const words[] = { [PUSH_IF_MISSING] = "", [PUSH_AGAIN] = " again",
+                                         [PUSH_ELSEWHERE] = " elsewhere" };
+
     *start = (struct agent_start){ .agent = agent, .out = out };
     if (nonce_make(start->nonce) < 0)
         return -1;
@@ -98,7 +108,7 @@ int agent_start_begin(struct agent_start *start, const struct agent_file *agent,
     if (start->tail == NULL)
         xalloc_die();
     evbuffer_add_printf(out, "%s %s %zu%s\n", start->nonce, agent->sha256, agent->size,
-                        again ? " again" : "");
+                        words[push]);
     return 0;
 }
 
@@ -173,6 +183,9 @@ void agent_end_text(int status, char *text, size_t size)
 
     if (signal != NULL)
         snprintf(text, size, "was killed by SIG%s", signal);
+    else if (status == EXIT_LOST)
+        snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or the "
+                 "line cut?)");
     else
         snprintf(text, size, "exited with status %d", status);
 }

@@ -19,9 +19,15 @@
 #include "transport/agent_file.h"
 #include "transport/conn.h"
 
-/* The remote command for that agent; caller frees. again: the agent in the cache is damaged, do
- * not run it. */
-char *agent_start_command(const struct agent_file *agent, bool again);
+/* What is known of the agent in the cache of the node. */
+enum agent_push {
+    PUSH_IF_MISSING,
+    PUSH_AGAIN,    /* it is damaged: replace it */
+    PUSH_ELSEWHERE /* it, or its file system, may hang: use another place */
+};
+
+/* The remote command for that agent; caller frees. */
+char *agent_start_command(const struct agent_file *agent, enum agent_push push);
 
 /* The script in that command. */
 extern const char agent_start_script[];
@@ -42,10 +48,9 @@ struct agent_start {
     int                      pushes;
 };
 
-/* Queue the opening line in out (borrowed). again: the agent in the cache is damaged, replace
- * it. -1 if no nonce could be made. */
-int  agent_start_begin(struct agent_start *start, const struct agent_file *agent, bool again,
-                       struct evbuffer *out);
+/* Queue the opening line in out (borrowed). -1 if no nonce could be made. */
+int  agent_start_begin(struct agent_start *start, const struct agent_file *agent,
+                       enum agent_push push, struct evbuffer *out);
 void agent_start_clear(struct agent_start *start);
 
 /* Read what has come. A push moves the bytes of the agent into out by reference: agent must

@@ -23,6 +23,7 @@
 #include "exit_code.h"
 #include "frame.h"
 #include "transport/agent_file.h"
+#include "transport/agent_start.h"
 #include "transport/children.h"
 #include "transport/conn.h"
 #include "transport/nonce.h"
@@ -292,7 +293,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval pause = { .tv_usec = 2000 };
     struct conn_exec    *c = arg;
-    char                 text[128];
+    char                 text[160], words[100];
     int                  status = 0;
 
     (void)fd;
@@ -314,8 +315,10 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
     if (WIFSIGNALED(status))
         snprintf(text, sizeof text, "muster-agent was killed by signal %d (SIG%s)",
                  WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
-    else
-        snprintf(text, sizeof text, "muster-agent exited with status %d", WEXITSTATUS(status));
+    else {
+        agent_end_text(WEXITSTATUS(status), words, sizeof words);
+        snprintf(text, sizeof text, "muster-agent %s", words);
+    }
     end(c, c->is_open ? EXIT_LOST : EXIT_INTERNAL, text);
 }
 

@@ -177,7 +177,8 @@ static int begin(struct conn_openssh *c, struct error *err)
     c->writable = event_new(c->base, fd, EV_WRITE | EV_PERSIST, writable_cb, c);
     if (c->readable == NULL || c->writable == NULL)
         xalloc_die();
-    if (agent_start_begin(&c->start, c->agent, c->has_replaced, c->out) < 0)
+    if (agent_start_begin(&c->start, c->agent, c->has_replaced ? PUSH_AGAIN : PUSH_IF_MISSING,
+                          c->out) < 0)
         return err_set(err, "OpenSSL could not generate random numbers");
     xevent_add(c->readable, NULL);
     xevent_add(c->writable, NULL);
@@ -196,7 +197,8 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
         "LogLevel=ERROR",
     };
     const struct conn_target *target = &c->target;
-    char                     *command = agent_start_command(c->agent, c->has_replaced);
+    char                     *command = agent_start_command(
+        c->agent, c->has_replaced ? PUSH_AGAIN : PUSH_IF_MISSING);
     size_t                    i;
 
     strlist_add(argv, "ssh");

@@ -327,6 +327,11 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
         advance(h);
         return;
     }
+    if (h->stage == STAGE_AGENT && remote_try_elsewhere(&h->remote)) {
+        set_deadline(h, h->remote.timeout_s);
+        advance(h);
+        return;
+    }
     if (h->stage <= STAGE_CONNECT)
         route_late(&h->route, limit_s, &h->why);
     else if (h->stage == STAGE_KEX)

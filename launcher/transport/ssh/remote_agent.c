@@ -16,6 +16,8 @@
 
 #define PUSH_BYTES_PER_S (64 * 1024) /* a push may take this long on a slow link */
 
+static void end_shell(struct remote *r);
+static void begin_again(struct remote *r, enum agent_push push);
 static int  open_channel(struct remote *r, struct conn_failure *why);
 static int  run_command(struct remote *r, struct conn_failure *why);
 static int  talk(struct remote *r, struct conn_failure *why);
@@ -34,9 +36,20 @@ void remote_init(struct remote *r, ssh_session session, const struct ssh_config 
 
 void remote_clear(struct remote *r)
 {
+    end_shell(r);
+    *r = (struct remote){ 0 };
+}
+
+/* A login shell that hangs would stay for ever. sshd (since OpenSSH 7.9) passes signals on to its
+ * process group. TERM lets the start script remove a copy that is not complete. */
+static void end_shell(struct remote *r)
+{
+    bool is_starting = r->is_running && r->start.tail != NULL;
+
+    if (is_starting && !ssh_stream_has_ended(&r->stream) && ssh_is_connected(r->session))
+        ssh_channel_request_send_signal(r->stream.channel, r->start.pushes > 0 ? "TERM" : "KILL");
     agent_start_clear(&r->start);
     ssh_stream_clear(&r->stream);
-    *r = (struct remote){ 0 };
 }
 
 int remote_step(struct remote *r, struct conn_failure *why)
@@ -57,6 +70,24 @@ bool remote_close_input(struct remote *r)
     evbuffer_drain(r->stream.out, evbuffer_get_length(r->stream.out));
     r->is_ending = ssh_channel_send_eof(r->stream.channel) != SSH_ERROR;
     return r->is_ending;
+}
+
+bool remote_try_elsewhere(struct remote *r)
+{
+    if (!r->is_running || r->is_ending || r->start.pushes > 0 || r->push != PUSH_IF_MISSING)
+        return false;
+    log_info("%s: the shell or the agent in its cache does not answer, trying another place",
+             r->host);
+    begin_again(r, PUSH_ELSEWHERE);
+    r->timeout_s = REMOTE_ELSEWHERE_S;
+    return true;
+}
+
+static void begin_again(struct remote *r, enum agent_push push)
+{
+    end_shell(r);
+    r->is_channel_open = r->is_asked = r->is_running = false;
+    r->push = push;
 }
 
 void remote_late(struct remote *r, struct conn_failure *why)
@@ -110,14 +141,14 @@ static int open_channel(struct remote *r, struct conn_failure *why)
  * trip. */
 static int run_command(struct remote *r, struct conn_failure *why)
 {
-    char *command = agent_start_command(r->agent, r->has_replaced);
+    char *command = agent_start_command(r->agent, r->push);
     int   rc = result_of(r, ssh_channel_request_exec(r->stream.channel, command),
                          "sshd refused to run a command", why);
 
     free(command);
     if (rc >= 0 && !r->is_asked) {
         r->is_asked = true;
-        if (agent_start_begin(&r->start, r->agent, r->has_replaced, r->stream.out) < 0)
+        if (agent_start_begin(&r->start, r->agent, r->push, r->stream.out) < 0)
             return conn_failure_set(why, EXIT_INTERNAL,
                                     "OpenSSL could not generate random numbers");
         if (ssh_stream_turn(&r->stream) < 0)
@@ -169,12 +200,9 @@ static int ended_early(struct remote *r, struct conn_failure *why)
     char shell[768], end[64];
 
     describe_end(&r->stream, end, sizeof end);
-    if (r->start.pushes == 0 && !r->has_replaced) {
+    if (r->start.pushes == 0 && r->push == PUSH_IF_MISSING) {
         log_info("%s: the shell or the agent in its cache %s, pushing it again", r->host, end);
-        agent_start_clear(&r->start);
-        ssh_stream_clear(&r->stream);
-        r->is_channel_open = r->is_asked = r->is_running = false;
-        r->has_replaced = true;
+        begin_again(r, PUSH_AGAIN);
         return remote_step(r, why);
     }
     describe_shell(r, shell, sizeof shell);
@@ -206,7 +234,9 @@ static void describe_shell(struct remote *r, char *text, size_t size)
 
 static void describe_end(const struct ssh_stream *s, char *text, size_t size)
 {
-    if (s->exit_signal[0] != '\0')
+    if (strncmp(s->exit_signal, "SIG@", 4) == 0) /* sshd has no name for it */
+        snprintf(text, size, "was killed by a signal");
+    else if (s->exit_signal[0] != '\0')
         snprintf(text, size, "was killed by SIG%s", s->exit_signal);
     else if (s->exit_status >= 0)
         agent_end_text(s->exit_status, text, size);

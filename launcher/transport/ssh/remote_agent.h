@@ -17,7 +17,8 @@
 #include "transport/ssh/ssh_config.h"
 #include "transport/ssh/ssh_stream.h"
 
-#define REMOTE_TIMEOUT_S 20.0 /* for a login shell with a slow profile */
+#define REMOTE_TIMEOUT_S   20.0 /* for a login shell with a slow profile */
+#define REMOTE_ELSEWHERE_S 10.0 /* for another try */
 
 struct remote {
     ssh_session              session; /* NULL: not begun. This and the next four are borrowed */
@@ -29,7 +30,7 @@ struct remote {
     double                   timeout_s; /* grows when the agent must be pushed */
     bool is_channel_open, is_asked, is_running; /* steps that are done */
     bool is_ending;    /* its input is closed: only its end matters */
-    bool has_replaced; /* the agent in the cache is damaged: push another */
+    enum agent_push push;
 };
 
 void remote_init(struct remote *remote, ssh_session session, const struct ssh_config *config,
@@ -44,7 +45,10 @@ int remote_step(struct remote *remote, struct conn_failure *why);
  * has. False if there is none. */
 bool remote_close_input(struct remote *remote);
 
-/* The deadline is over: say in why what the shell did instead. */
+/* The deadline is over. True: the agent in the cache may hang, continue with steps and another
+ * deadline. */
+bool remote_try_elsewhere(struct remote *remote);
+/* Else say in why what the shell did instead. */
 void remote_late(struct remote *remote, struct conn_failure *why);
 
 /* After the stream has ended: 0 if the agent exited with 0, else -1 and why. */

@@ -37,7 +37,7 @@ too_many() {
     ok "... and no rank was started" all_ran 0
 }
 
-too_many '100 ranks need [0-9]+ file descriptors, but the limit is 200' prlimit --nofile=200:200
+too_many '100 ranks need [0-9]+ file descriptors, but the limit \(RLIMIT_NOFILE\) is 200' prlimit --nofile=200:200
 # A group without a limit of its own, in one that may have 60 processes: as a login session is in
 # its user's slice.
 pids_group() {
@@ -51,7 +51,7 @@ pids_group() {
     return 1
 }
 if pids=$(pids_group); then
-    too_many 'control group .*the limit is 60' \
+    too_many 'control group .*the limit \(pids.max\) is 60' \
         sh -c 'echo $$ >"$0/inner/cgroup.procs" && exec "$@"' "$pids"
     wait_for 5 rmdir "$pids/inner" 2>/dev/null
     rmdir "$pids"
@@ -60,7 +60,7 @@ else
 fi
 if need_user >/dev/null && chmod 711 "$tmp" "${tmp%/*}" && chmod 777 . &&
     setpriv --reuid 65534 test -x "$top_builddir/agent/muster-agent"; then
-    too_many 'this user has [0-9]+ processes and threads, the limit is 60' \
+    too_many 'this user has [0-9]+ processes and threads, the limit \(RLIMIT_NPROC\) is 60' \
         setpriv --reuid 65534 --regid 65534 --clear-groups env HOME="$PWD" prlimit --nproc=60:60
 else
     skip "a user with few processes" "needs root, setpriv and a build that others can read"

@@ -32,7 +32,23 @@ def test_lease_runs_out():
     began = time.monotonic()  # and from here on we are silent
     wait_until(lambda: tagged(tag) == [], 'rank dead', 5)
     assert time.monotonic() - began > 0.5
-    assert agent.process.wait(DEADLINE_S) == 1
+    assert agent.process.wait(DEADLINE_S) == 69
+
+
+# A line that is cut in one direction: what comes proves that muster is there, but muster may have
+# given this node up. And a grace does not make the lease longer.
+def test_only_answers_renew_the_lease():
+    tag = new_tag()
+    agent = Agent()
+    agent.run([PYTHON, '-c', IGNORE_TERM, tag], heartbeat_s=0.2, lease_s=2, grace_s=60)
+    agent.wait_output(b'set')
+    began = time.monotonic()
+    while tagged(tag) != [] and time.monotonic() - began < 10 * slowness():
+        agent.send('PING', bytes(8))
+        time.sleep(0.1)
+    took = time.monotonic() - began
+    assert 1.5 < took < 2 + slowness(), took
+    assert agent.process.wait(DEADLINE_S) == 69
 
 
 def test_heartbeats_keep_the_lease():

@@ -32,7 +32,7 @@ END
 ok "whoever connects to its socket is turned away" python3 knock.py
 run muster --name llama-7b.x -H node2:1,node3:1 ./rank
 is "a second one of that name: 73" "$rc" 73
-ok "... says which one there is" grep -Eq "prepare +a run with the same name is running there: $id" err
+ok "... says which one there is" grep -Eq "prepare +a run with the same name is running there: $id \(agent [0-9]+, for [0-9]+ s, started " err
 ok "... and starts nothing" not test -e begun
 
 run muster --name llama-7b $two true

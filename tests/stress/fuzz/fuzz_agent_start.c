@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t                  piece = size > 0 ? data[0] + 1u : 1, i;
     char                    text[256];
 
-    if (agent_start_begin(&b, &agent, false, out) < 0)
+    if (agent_start_begin(&b, &agent, PUSH_IF_MISSING, out) < 0)
         abort();
     for (i = 1; i < size && result == AGENT_START_MORE; i++) {
         if (data[i] == '@')

@@ -12,8 +12,8 @@
 
 #include "output/linebuf.h"
 
-#define LONG_TEXT  30000
-#define STREAM_MAX ((size_t)1 << 20)
+#define LONG_TEXT  400000
+#define STREAM_MAX ((size_t)3 << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

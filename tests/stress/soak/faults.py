@@ -271,6 +271,9 @@ def pmi_abort(launch):
 @fault
 def agent_is_silent(launch):
     """Stopped: neither dead nor heard. It must be given up, and is ended by another one."""
+    if launch.world.sshd:
+        return  # another one would continue it
+
     def act():
         launch.stopped = launch.random.choice(sorted(launch.agents()))[0]
         os.kill(launch.stopped, signal.SIGSTOP)

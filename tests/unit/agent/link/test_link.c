@@ -254,10 +254,8 @@ static void test_frames_come_in_pieces(void **state)
 {
     struct world *world = *state;
 
-    link_heard(&world->link, 1);
     say(world, "in pieces", 0, 5);
     assert_int_equal(world->frames, 0);
-    assert_true(world->link.heard_ns > 1); /* any byte is a sign of life */
     say(world, "in pieces", 5, 20);
     assert_int_equal(world->frames, 0);
     say(world, "in pieces", 20, SIZE_MAX);

@@ -122,7 +122,7 @@ static struct source source_of(const char *label, bool is_timed)
     return (struct source){ .label = label, .label_size = strlen(label), .is_timed = is_timed };
 }
 
-static void run(struct display *display, const struct source *source, const char *text,
+static void run(struct display *display, struct source *source, const char *text,
                 struct buffer *out)
 {
     display_run(display, source, &noon, text, strlen(text), out);
@@ -140,6 +140,9 @@ static void test_pipe(void **state)
     expect_text(&out, "te1: a\nte1: \nte1: b\r\n");
     run(&display, &one, "piece", &out);
     expect_text(&out, "te1: piece\n");
+    run(&display, &two, "a\n", &out);
+    run(&display, &one, " of a line\nb\n", &out);
+    expect_text(&out, "te2: a\nte1: \u2026 of a line\nte1: b\n");
 
     /* bars stay bars, and nobody else's line joins one */
     run(&display, &one, "1%\r2%\r", &out);
@@ -196,6 +199,9 @@ static void test_terminal(void **state)
     display_init(&display, true);
     run(&display, &one, "a\r\n\033[2J\n", &out);
     expect_text(&out, "te1: a\nte1: ^[[2J\n");
+    run(&display, &one, "piece", &out);
+    run(&display, &one, "s\nb\n", &out);
+    expect_text(&out, "te1: piece\nte1: \u2026s\nte1: b\n");
 
     /* of several redraws only the last; the next line takes its place */
     run(&display, &one, "1%\r2%\r", &out);

@@ -34,7 +34,7 @@ static void test_dialogue_in_pieces(void **state)
 
     (void)state;
     for (piece = 1; piece < 200; piece++) {
-        assert_int_equal(agent_start_begin(&b, &pushed, false, out), 0);
+        assert_int_equal(agent_start_begin(&b, &pushed, PUSH_IF_MISSING, out), 0);
         opening = evbuffer_readln(out, NULL, EVBUFFER_EOL_LF);
         assert_int_equal(strlen(opening), strlen(b.nonce) + strlen(" abc 14"));
         /* noise, our line echoed, a cut nonce, then the two answers */
@@ -179,8 +179,8 @@ static void test_cache_of_somebody_else(void **state)
     expect_open(&c);
     client_clear(&c);
     assert_int_equal(sshd_shell("cd %s && test -x runtime/muster/%s/muster-agent && "
-                                "test ! -e home/trap/%s/muster-agent",
-                                server.dir, agent.sha256, agent.sha256), 0);
+                                "test -z \"$(ls -A home/trap)\"",
+                                server.dir, agent.sha256), 0);
 }
 
 /* An agent is there, and would start; but somebody else may have put it there. */
@@ -267,8 +267,40 @@ static void test_second_place(void **state)
     expect_open(&c);
     client_clear(&c);
     assert_int_equal(sshd_shell("cd %s && test -x runtime2/muster/%s/muster-agent && "
-                                "test -z \"$(find full -type f)\"", server.dir, agent.sha256),
-                     0);
+                                "test ! -e full/muster", server.dir, agent.sha256), 0);
+}
+
+/* The session ends while the agent comes; and what a session left that could not clean up. */
+static void test_cut_push_leaves_nothing(void **state)
+{
+    (void)state;
+    NEEDS_SSHD();
+    sshd_file(&server, "start", 0755, "#!/bin/sh\n%s\n", agent_start_script);
+    assert_int_equal(
+        sshd_shell("cd %s && mkdir cut && mkfifo cut/in && exec 3<>cut/in && echo %032d abc 100 >&3\n"
+                   "HOME=$PWD/cut XDG_CACHE_HOME= setsid sh start <cut/in >cut/out 2>&1 & "
+                   "for try in $(seq 100); do [ -e cut/.cache/muster/abc/.%032d ] && break; "
+                   "sleep 0.1; done; [ -e cut/.cache/muster/abc/.%032d ] || exit 1; "
+                   "kill -TERM -$!; wait $!; [ -d cut/.cache ] && [ ! -e cut/.cache/muster ]",
+                   server.dir, 0, 0, 0), 0);
+}
+
+/* The agent in the cache has not answered: another place, and the file goes. */
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    NEEDS_SSHD();
+    sshd_file(&server, "start", 0755, "#!/bin/sh\n%s\n", agent_start_script);
+    assert_int_equal(
+        sshd_shell("cd %s && mkdir -p hung/run && printf '#!/bin/sh\necho started\n' >hung/agent && "
+                   "hash=$(sha256sum <hung/agent | cut -c1-64) && old=hung/.cache/muster/$hash && "
+                   "mkdir -p $old && printf '#!/bin/sh\nsleep 1000\n' >$old/muster-agent && "
+                   "chmod 755 $old/muster-agent && "
+                   "{ echo %032d $hash $(wc -c <hung/agent) elsewhere; cat hung/agent; } | "
+                   "HOME=$PWD/hung XDG_CACHE_HOME= XDG_RUNTIME_DIR=$PWD/hung/run sh start | "
+                   "grep -qx started && [ -x hung/run/muster/$hash/muster-agent ] && "
+                   "for try in $(seq 100); do [ ! -e $old/muster-agent ] && break; sleep 0.1; done; "
+                   "[ ! -e $old/muster-agent ]", server.dir, 0), 0);
 }
 
 static void test_old_agents_go(void **state)
@@ -278,8 +310,9 @@ static void test_old_agents_go(void **state)
     int           i;
 
     NEEDS_SSHD();
-    sshd_shell("rm -rf %s/home/.cache; mkdir -p %s/home/.cache/muster/notes", server.dir,
-               server.dir);
+    sshd_shell("rm -rf %s/home/.cache; cd %s/home && mkdir -p .cache/muster/notes && "
+               "touch -d yesterday .cache/muster/notes/.%032d && touch .cache/muster/notes/.%032d",
+               server.dir, server.dir, 0, 1);
     for (i = 0; i < 6; i++) {
         snprintf(script, sizeof script, "%s# %d\n", ECHO_AGENT, i);
         use_agent(script);
@@ -288,8 +321,8 @@ static void test_old_agents_go(void **state)
         client_clear(&c);
     }
     assert_int_equal(sshd_shell("cd %s/home/.cache/muster && [ $(ls | wc -l) = 4 ] && "
-                                "[ -d notes ] && [ -x %s/muster-agent ]",
-                                server.dir, agent.sha256), 0);
+                                "[ $(ls -A notes) = .%032d ] && [ -x %s/muster-agent ]",
+                                server.dir, 1, agent.sha256), 0);
 }
 
 int main(void)
@@ -307,6 +340,8 @@ int main(void)
         TEST(test_agent_in_memory),
         TEST(test_no_place),
         TEST(test_second_place),
+        TEST(test_cut_push_leaves_nothing),
+        TEST(test_elsewhere),
         TEST(test_old_agents_go),
     };
 
