@@ -49,6 +49,7 @@
 #include <sys/resource.h>
 
 #include "clock.h"
+#include "hostrange.h"
 #include "log.h"
 #include "node/draining.h"
 #include "output/json_file.h"
@@ -82,6 +83,7 @@ static void begin_again(struct run *run, const bool *shown);
 static void begin_generation(struct run *run, const bool *shown);
 static void make_nodes(struct run *run);
 static int  finish(struct run *run);
+static void report_late(const struct run *run);
 static int  write_json(const struct run *run, int status);
 static void close_dir(struct run *run, int status);
 static void run_clear(struct run *run);
@@ -245,12 +247,31 @@ static int finish(struct run *run)
     hang_report(run, stderr);
     outcome_report(&run->outcome, run->output, stderr);
     status = outcome_status(&run->outcome);
+    if (status != 0 && run->plan->command == COMMAND_CHECK)
+        report_late(run);
     if (run->job != NULL)
         status = run->job->report(run, status);
     if (run->options->json != NULL && write_json(run, status) < 0 && status == 0)
         status = EXIT_OUTPUT;
     close_dir(run, status);
     return status;
+}
+
+/* The ranks that wait in a PMI barrier can only say that somebody is missing. */
+static void report_late(const struct run *run)
+{
+    struct strlist late = { 0 };
+    char          *names;
+    size_t         i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (kvs_is_late(run->kvs, i))
+            strlist_add(&late, run->plan->node[i].host);
+    names = hostrange_fold(&late);
+    if (late.count > 0)
+        fprintf(stderr, "muster: not all ranks of %s had come, the other nodes waited\n", names);
+    free(names);
+    strlist_clear(&late);
 }
 
 static int write_json(const struct run *run, int status)

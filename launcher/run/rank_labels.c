@@ -95,7 +95,7 @@ static char *label_of(const struct plan *plan, const struct options *options,
     }
     if (plan->command == COMMAND_EXEC)
         return xasprintf("%s: ", node->host);
-    if (plan->world_size == 1)
+    if (plan->world_size == 1 || plan->command == COMMAND_CHECK) /* there rank 0 speaks */
         return xstrdup("");
     return xasprintf("%s:%d: ", node->host, rank);
 }

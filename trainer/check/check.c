@@ -131,7 +131,7 @@ static int agree(struct check *check, enum layer layer, int own, const char *tex
         if (check->pmi.rank == 0)
             votes_tell(votes, &check->roster, &check->report.faults);
     } else if (own != CHECK_OK) {
-        status = stop_here(check, layer, own, text, name);
+        status = stop_here(check, layer, own, *text != '\0' ? text : err->text, name);
     } else {
         status = stop_here(check, layer, check_failed(check), err->text, name);
     }

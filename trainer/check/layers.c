@@ -86,7 +86,7 @@ static void tell_preflight(struct check *check)
     int                 *node = xcalloc((size_t)roster->size, sizeof *node);
     const char         **host = xcalloc((size_t)roster->size, sizeof *host);
     struct error         err;
-    char                *text;
+    char                *text, differ[40];
     int                  rank;
 
     for (rank = 0; rank < roster->size && roster->size > 1; rank++) {
@@ -98,10 +98,13 @@ static void tell_preflight(struct check *check)
         host[rank] = roster->name[node[rank]];
     }
     facts_compare(&check->report.differences, facts, node, host, roster->size);
-    snprintf(check->summary, sizeof check->summary, "%zu difference%s between the nodes%s%.150s%s",
-             check->report.differences.count, check->report.differences.count == 1 ? "" : "s",
-             *check->backend_why.text ? " (" : "", check->backend_why.text,
-             *check->backend_why.text ? ")" : "");
+    if (check->report.differences.count == 0)
+        snprintf(differ, sizeof differ, "%s", roster->nodes > 1 ? "the nodes are alike; " : "");
+    else
+        snprintf(differ, sizeof differ, "%zu difference%s; ", check->report.differences.count,
+                 check->report.differences.count == 1 ? "" : "s");
+    snprintf(check->summary, sizeof check->summary, "%s%s%s%.150s", differ, check->backend,
+             *check->backend_why.text ? ", since " : "", check->backend_why.text);
     for (rank = 0; rank < roster->size; rank++)
         strlist_clear(&facts[rank]);
     free(facts);
@@ -122,7 +125,7 @@ static void split_facts(struct strlist *facts, char *text)
 
 static int run_reach(struct check *check, struct error *err)
 {
-    const double timeout_s = check->options.timeout_s;
+    const double half_s = check->options.timeout_s / 2; /* the others wait for us */
     struct error why;
     int          opened, failed = 0;
 
@@ -135,7 +138,7 @@ static int run_reach(struct check *check, struct error *err)
     }
     if (opened < 0)
         return CHECK_BACKEND;
-    if (reach_try(&check->reach, &check->pmi, timeout_s < REACH_S ? timeout_s : REACH_S, &failed,
+    if (reach_try(&check->reach, &check->pmi, half_s < REACH_S ? half_s : REACH_S, &failed,
                   err) < 0) {
         check->is_ours = false; /* somebody does not listen, and says why */
         return check_failed(check);
@@ -149,8 +152,9 @@ static void tell_reach(struct check *check)
     const int nodes = check->roster.nodes;
 
     snprintf(check->summary, sizeof check->summary,
-             "TCP both ways between all %d pairs of nodes (%s on %s)", nodes * (nodes - 1) / 2,
-             check->iface.name, check->roster.name[0]);
+             "TCP both ways between all pairs of nodes, %d (%s %s on %s)",
+             nodes * (nodes - 1) / 2, check->iface.name, check->iface.address,
+             check->roster.name[0]);
 }
 
 /* ---- connect ---- */
@@ -249,7 +253,7 @@ static void tell_pairs(struct check *check)
     snprintf(check->summary, sizeof check->summary,
              "%.3f GB/s expected, %.3f to %.3f measured, %.1f us%s", matrix->reference / 1e9,
              matrix->lowest / 1e9, matrix->highest / 1e9, matrix->latency_median_s * 1e6,
-             busy > 0 ? "; some slow only while others are busy" : "");
+             busy > 0 && matrix->nodes > 3 ? "; some slow only while others are busy" : "");
     culprits_find(&culprits, matrix->slow, matrix->nodes);
     tell_slow_nodes(check, &culprits);
     tell_slow_links(check, &culprits);

@@ -11,14 +11,17 @@
 
 static double median_of(double *values, int count);
 static double best_of(const struct matrix *matrix, int node);
-static double needed(const struct matrix *matrix);
 static int    by_size(const void *a, const void *b);
 
-void matrix_make(struct matrix *matrix, int nodes)
+void matrix_make(struct matrix *matrix, int nodes, bool on_one_machine)
 {
     const size_t pairs = (size_t)nodes * (size_t)nodes;
 
-    *matrix = (struct matrix){ .nodes = nodes };
+    *matrix = (struct matrix){ .nodes = nodes, .share = MATRIX_SLOW };
+    if (on_one_machine)
+        matrix->share = MATRIX_SLOW_ON_ONE;
+    else if (nodes == 2)
+        matrix->share = MATRIX_SLOW_OF_TWO;
     matrix->bandwidth = xcalloc(pairs, sizeof(double));
     matrix->duplex = xcalloc(pairs, sizeof(double));
     matrix->latency_s = xcalloc(pairs, sizeof(double));
@@ -112,23 +115,26 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-bool matrix_is_suspect(const struct matrix *matrix, int a, int b)
+double matrix_needed(const struct matrix *matrix)
 {
-    const int nodes = matrix->nodes;
-
-    return a != b && (matrix->bandwidth[a * nodes + b] < needed(matrix) ||
-                      matrix->bandwidth[b * nodes + a] < needed(matrix));
+    return matrix->share * matrix->reference;
 }
 
-static double needed(const struct matrix *matrix)
+bool matrix_is_suspect(const struct matrix *matrix, int a, int b)
 {
-    return (matrix->nodes == 2 ? 0.5 : MATRIX_SLOW) * matrix->reference;
+    const int    nodes = matrix->nodes;
+    const double needed = matrix_needed(matrix);
+
+    return a != b && (matrix->bandwidth[a * nodes + b] < needed ||
+                      matrix->bandwidth[b * nodes + a] < needed);
 }
 
 void matrix_judge(struct matrix *matrix)
 {
-    int i;
+    const double needed = matrix_needed(matrix);
+    int          i;
 
     for (i = 0; i < matrix->nodes * matrix->nodes; i++)
-        matrix->slow[i] = matrix->alone[i] > 0 && matrix->alone[i] < needed(matrix);
+        matrix->slow[i] = i % (matrix->nodes + 1) != 0 && matrix->bandwidth[i] < needed &&
+                          matrix->alone[i] < needed;
 }

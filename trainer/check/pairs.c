@@ -18,8 +18,10 @@
 #define GROWTH       4
 #define PINGS        40 /* the one in the middle counts */
 #define REPEATS      2  /* of the last size; the best counts */
-#define ALONE_TRIES  5  /* a suspect that is fast once is no suspect */
-#define ALONE_MAX    256 /* suspects that are measured again: then it is no single link */
+/* A suspect that is fast once is none, so it is tried until then. */
+#define ALONE_S   1.0
+#define ALONE_MIN 3   /* tries */
+#define ALONE_MAX 100 /* suspects; with more the rest is judged by the first measurement */
 
 enum step { STEP_END, STEP_LATENCY, STEP_THERE, STEP_BACK, STEP_BOTH };
 
@@ -33,6 +35,7 @@ struct pairs {
     void                      *out, *in; /* in the communicator's memory */
     void                      *word;
     bool                       is_ours;
+    double                     needed; /* not 0: go on until both directions have this */
 };
 
 /* What one pair comes to. */
@@ -45,6 +48,10 @@ static int measure_suspects(struct pairs *pairs, struct error *err);
 static int retry_alone(struct pairs *pairs, int a, int b, struct error *err);
 static int measure(struct pairs *pairs, int peer, struct result *result, struct error *err);
 static int lead(struct pairs *pairs, int to, struct result *result, struct error *err);
+static int lead_more(struct pairs *pairs, int to, size_t bytes, struct result *result,
+                     struct error *err);
+static int lead_both(struct pairs *pairs, int to, size_t bytes, struct result *result,
+                     struct error *err);
 static int follow(struct pairs *pairs, int to, struct error *err);
 static int follow_latency(struct pairs *pairs, int to, struct error *err);
 static int lead_latency(struct pairs *pairs, int to, double *latency_s, struct error *err);
@@ -79,7 +86,7 @@ int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster 
             rc = comm->ops->copy(comm, pairs.in, zeros, room, COMM_FROM_HOST, err);
         free(zeros);
     }
-    matrix_make(matrix, roster->nodes);
+    matrix_make(matrix, roster->nodes, roster->machines < roster->nodes);
     if (rc == 0)
         rc = measure_rounds(&pairs, err);
     if (rc == 0)
@@ -142,23 +149,21 @@ static int measure_suspects(struct pairs *pairs, struct error *err)
     return 0;
 }
 
-/* The best of some tries, each with all others waiting in the barrier. */
+/* All others wait in the barrier. */
 static int retry_alone(struct pairs *pairs, int a, int b, struct error *err)
 {
-    double       *there = &pairs->matrix->alone[a * pairs->matrix->nodes + b];
-    double       *back = &pairs->matrix->alone[b * pairs->matrix->nodes + a];
+    const int     nodes = pairs->matrix->nodes;
     struct result result;
-    int           i;
 
     if (pairs->comm->ops->barrier(pairs->comm, err) < 0)
         return -1;
-    for (i = 0; i < ALONE_TRIES && pairs->leads && (pairs->node == a || pairs->node == b); i++) {
-        if (measure(pairs, pairs->node == a ? b : a, &result, err) < 0)
-            return -1;
-        if (pairs->node == b)
-            continue;
-        *there = result.there > *there ? result.there : *there;
-        *back = result.back > *back ? result.back : *back;
+    pairs->needed = matrix_needed(pairs->matrix);
+    if (pairs->leads && (pairs->node == a || pairs->node == b) &&
+        measure(pairs, pairs->node == a ? b : a, &result, err) < 0)
+        return -1;
+    if (pairs->leads && pairs->node == a) {
+        pairs->matrix->alone[a * nodes + b] = result.there;
+        pairs->matrix->alone[b * nodes + a] = result.back;
     }
     return pairs->comm->ops->barrier(pairs->comm, err);
 }
@@ -169,6 +174,7 @@ static int measure(struct pairs *pairs, int peer, struct result *result, struct 
     struct error why;
     int          rc;
 
+    *result = (struct result){ 0 };
     rc = pairs->node < peer ? lead(pairs, rank, result, &why) : follow(pairs, rank, &why);
     if (rc == 0)
         return 0;
@@ -182,32 +188,55 @@ static int lead(struct pairs *pairs, int to, struct result *result, struct error
 {
     const size_t max = pairs->limits->bytes_max;
     size_t       bytes = FIRST_BYTES < max ? FIRST_BYTES : max;
-    double       there, back, slower;
-    int          i;
+    double       slower;
 
-    *result = (struct result){ 0 };
     if (lead_latency(pairs, to, &result->latency_s, err) < 0)
         return -1;
     for (;; bytes = bytes > max / GROWTH ? max : bytes * GROWTH) {
-        if (lead_step(pairs, to, STEP_THERE, bytes, &there, err) < 0 ||
-            lead_step(pairs, to, STEP_BACK, bytes, &back, err) < 0)
+        result->there = result->back = 0;
+        if (lead_both(pairs, to, bytes, result, err) < 0)
             return -1;
-        slower = there < back ? there : back;
+        slower = result->there < result->back ? result->there : result->back;
         if (bytes == max || (double)bytes / slower >= pairs->limits->seconds)
             break;
     }
-    result->there = there;
-    result->back = back;
-    for (i = 1; i < REPEATS; i++) {
-        if (lead_step(pairs, to, STEP_THERE, bytes, &there, err) < 0 ||
-            lead_step(pairs, to, STEP_BACK, bytes, &back, err) < 0)
-            return -1;
-        result->there = there > result->there ? there : result->there;
-        result->back = back > result->back ? back : result->back;
-    }
-    if (lead_step(pairs, to, STEP_BOTH, bytes, &result->both, err) < 0)
+    if (lead_more(pairs, to, bytes, result, err) < 0 ||
+        lead_step(pairs, to, STEP_BOTH, bytes, &result->both, err) < 0)
         return -1;
     return send_word(pairs, to, STEP_END, 0, err);
+}
+
+/* The best of several. */
+static int lead_more(struct pairs *pairs, int to, size_t bytes, struct result *result,
+                     struct error *err)
+{
+    const int64_t start_ns = clock_now_ns();
+    const int     least = pairs->needed > 0 ? ALONE_MIN : REPEATS;
+    int           i;
+
+    for (i = 1;; i++) {
+        if (i >= least && (pairs->needed <= 0 || clock_now_ns() - start_ns > ALONE_S * NS_PER_S))
+            return 0;
+        if (pairs->needed > 0 && result->there >= pairs->needed &&
+            result->back >= pairs->needed)
+            return 0;
+        if (lead_both(pairs, to, bytes, result, err) < 0)
+            return -1;
+    }
+}
+
+/* There and back, one after the other, kept if better. */
+static int lead_both(struct pairs *pairs, int to, size_t bytes, struct result *result,
+                     struct error *err)
+{
+    double there, back;
+
+    if (lead_step(pairs, to, STEP_THERE, bytes, &there, err) < 0 ||
+        lead_step(pairs, to, STEP_BACK, bytes, &back, err) < 0)
+        return -1;
+    result->there = there > result->there ? there : result->there;
+    result->back = back > result->back ? back : result->back;
+    return 0;
 }
 
 static int follow(struct pairs *pairs, int to, struct error *err)

@@ -51,9 +51,11 @@ static void print_verdict(const struct report *report, struct page *page)
     fprintf(page->out, "check %s", verdict);
     if (report->status != 0)
         fprintf(page->out, " at %s", layer_names[layer]);
-    fprintf(page->out, ": %d rank%s on %d node%s, %s, %.0f wrong element%s, %.1f s\n",
-            roster->size, roster->size == 1 ? "" : "s", roster->nodes,
-            roster->nodes == 1 ? "" : "s", report->backend, report->wrong,
+    fprintf(page->out, ": %d rank%s", roster->size, roster->size == 1 ? "" : "s");
+    if (roster->nodes > 0)
+        fprintf(page->out, " on %d node%s, %s", roster->nodes, roster->nodes == 1 ? "" : "s",
+                report->backend);
+    fprintf(page->out, ", %.0f wrong element%s, %.1f s\n", report->wrong,
             report->wrong == 1 ? "" : "s", report->seconds);
     page->left--;
     for (i = 0; i < report->faults.count && page->left > LAYERS + 3; i++, page->left--)

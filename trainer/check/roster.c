@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check/version.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -153,7 +154,7 @@ int roster_gpus(const struct roster *roster, struct error *err)
 
 static void describe_self(struct roster_rank *self)
 {
-    snprintf(self->version, sizeof self->version, "%s", PACKAGE_VERSION);
+    snprintf(self->version, sizeof self->version, "%s", TRAIN_VERSION);
     gethostname(self->host, sizeof self->host - 1);
     read_boot_id(self->boot_id, sizeof self->boot_id);
     self->node_rank = env_number("NODE_RANK", "GROUP_RANK");
@@ -205,7 +206,7 @@ static int entry_read(struct roster_rank *rank, char *entry)
     if (take_text(&entry, rank->version, sizeof rank->version) < 0 ||
         take_text(&entry, rank->host, sizeof rank->host) < 0)
         return -1;
-    if (strcmp(rank->version, PACKAGE_VERSION) != 0)
+    if (strcmp(rank->version, TRAIN_VERSION) != 0)
         return 0; /* what follows may be in another order; roster_verify says so */
     if (take_text(&entry, rank->boot_id, sizeof rank->boot_id) < 0 ||
         take_number(&entry, &rank->node_rank) < 0 ||

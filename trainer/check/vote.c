@@ -5,6 +5,7 @@
 
 #include "check/vote.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static int  read_vote(struct vote *vote, struct pmi *pmi, const char *name, int 
 static void tell(const struct vote *votes, const struct roster *roster, struct strlist *lines,
                  bool ours);
 static int  first_with(const struct vote *votes, int rank, bool ours);
-static int  env_number(const char *name, const char *other);
+static int  node_of(const char *mapping, int rank);
 
 int votes_exchange(struct vote *votes, struct pmi *pmi, const char *name, struct error *err)
 {
@@ -111,37 +112,52 @@ static int first_with(const struct vote *votes, int rank, bool ours)
     return i;
 }
 
-/* PMI has what ranks of this node put before the barrier, of others only after it. Ranks of a
- * node follow each other. */
+/* PMI has what ranks of this node put before the barrier, of others only after it. */
 void votes_missing(struct pmi *pmi, const char *key, char *text, size_t size)
 {
-    const int local = env_number("LOCAL_RANK", "MPI_LOCALRANKID");
-    const int here = env_number("LOCAL_WORLD_SIZE", "MPI_LOCALNRANKS");
-    char      value[PMI_LINE_MAX], name[64];
-    size_t    used = 0;
-    int       rank;
+    char   mapping[PMI_LINE_MAX], value[PMI_LINE_MAX], name[64];
+    size_t used = 0;
+    int    rank, here;
 
     *text = '\0';
-    if (local < 0 || here < 1 || local > pmi->rank)
+    if (pmi_get(pmi, "PMI_process_mapping", mapping, sizeof mapping, NULL) < 0)
         return;
-    for (rank = pmi->rank - local; rank < pmi->rank - local + here; rank++) {
-        snprintf(name, sizeof name, "%s-%d", key, rank);
-        if (rank == pmi->rank || pmi_get(pmi, name, value, sizeof value, NULL) == 0)
+    here = node_of(mapping, pmi->rank);
+    for (rank = 0; rank < pmi->size && here >= 0; rank++) {
+        if (rank == pmi->rank || node_of(mapping, rank) != here)
             continue;
-        snprintf(name, sizeof name, "%s-%d.0", key, rank);
+        snprintf(name, sizeof name, "%s-%d", key, rank);
         if (pmi_get(pmi, name, value, sizeof value, NULL) == 0)
             continue;
-        if (used < size)
+        snprintf(name, sizeof name, "%s-%d.0", key, rank);
+        if (pmi_get(pmi, name, value, sizeof value, NULL) < 0 && used < size)
             used += (size_t)snprintf(text + used, size - used, "%srank %d", used > 0 ? ", " : "",
                                      rank);
     }
 }
 
-static int env_number(const char *name, const char *other)
+/* "(vector,(0,2,4),(2,1,3))": from node 0 on 2 nodes with 4 ranks each, then node 2 with 3.
+ * It begins again when there are more ranks. -1: not so. */
+static int node_of(const char *mapping, int rank)
 {
-    const char *text = getenv(name);
+    const char *at = mapping;
+    int         node, nodes, ranks, blocks = 0;
 
-    if (text == NULL)
-        text = getenv(other);
-    return text != NULL ? atoi(text) : -1;
+    for (;;) {
+        at = strchr(at + 1, '(');
+        if (at == NULL && blocks == 0)
+            return -1;
+        if (at == NULL) {
+            at = mapping;
+            blocks = 0;
+            continue;
+        }
+        if (sscanf(at, "(%d,%d,%d)", &node, &nodes, &ranks) != 3 || nodes < 1 ||
+            ranks < 1 || nodes > INT_MAX / ranks)
+            return -1;
+        if (rank < nodes * ranks)
+            return node + rank / ranks;
+        rank -= nodes * ranks;
+        blocks++;
+    }
 }
