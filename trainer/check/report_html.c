@@ -14,7 +14,7 @@ static const char style[] =
     "h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}"
     ".ok{color:#176b2c}.bad{color:#b3261e}"
     "table{border-collapse:collapse}th,td{padding:.25em .6em;text-align:left}"
-    "td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}"
+    "td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
     ".heat td{text-align:right;min-width:4em;border:2px solid #fff}"
     ".heat td.slow{outline:3px solid #b3261e;outline-offset:-3px}"
     "div.wide{overflow-x:auto}svg{max-width:100%;height:auto}"
