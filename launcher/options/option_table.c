@@ -44,7 +44,8 @@ const struct option_row option_table[] = {
 
     { .name = "quick", FLAG(check_quick), .commands = FOR_CHECK, .flags = OPTION_ARGV_ONLY,
       .help = "smaller messages, fewer calls" },
-    { .name = "full", FLAG(check_full), .commands = FOR_CHECK, .flags = OPTION_ARGV_ONLY,
+    { .name = "full", FLAG(check_full), .commands = FOR_CHECK,
+      .flags = OPTION_ARGV_ONLY | OPTION_RARE,
       .help = "larger messages, more calls, longer text" },
     { .name = "html", .arg = "FILE", TEXT(check_html), .commands = FOR_CHECK,
       .flags = OPTION_ARGV_ONLY, .help = "write the result as a page (- is standard output)" },

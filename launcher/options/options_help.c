@@ -163,7 +163,7 @@ static bool fits(unsigned command)
 static void print_rare_names(FILE *out, unsigned command)
 {
     const struct option_row *row;
-    size_t                   column = HELP_WIDTH, length;
+    size_t                   column = HELP_WIDTH + 1, length; /* no line begun */
 
     fputs(RARE_HEADING, out);
     for (row = option_table; row < option_table + option_rows; row++) {
@@ -171,7 +171,7 @@ static void print_rare_names(FILE *out, unsigned command)
             continue;
         length = strlen(row->name) + strlen(" --");
         if (column + length > HELP_WIDTH) {
-            fprintf(out, "%s%*s", column < HELP_WIDTH ? "\n" : "", RARE_INDENT - 1, "");
+            fprintf(out, "%s%*s", column <= HELP_WIDTH ? "\n" : "", RARE_INDENT - 1, "");
             column = RARE_INDENT - 1;
         }
         fprintf(out, " --%s", row->name);

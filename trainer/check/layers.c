@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/arrival.h"
-#include "check/culprit.h"
-#include "check/facts.h"
+#include "check/nodes/arrival.h"
+#include "check/nodes/culprit.h"
+#include "check/nodes/facts.h"
 #include "check/pairs.h"
-#include "check/post.h"
+#include "check/nodes/post.h"
 #include "xalloc.h"
 
 #define REACH_S 4.0 /* a connection that comes at all comes by the second attempt, after 1 s */

@@ -9,7 +9,7 @@
 #include "check/bench.h"
 #include "check/check.h"
 #include "check/check_options.h"
-#include "check/matrix.h"
+#include "check/nodes/matrix.h"
 #include "check/reach.h"
 #include "check/report.h"
 #include "check/roster.h"

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "check/matrix.h"
+#include "check/nodes/matrix.h"
 #include "check/roster.h"
 #include "comm/comm.h"
 

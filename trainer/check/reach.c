@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check/post.h"
-#include "check/reach_call.h"
+#include "check/nodes/post.h"
+#include "check/nodes/reach_call.h"
 #include "xalloc.h"
 
 static int   start_listening(struct reach *reach, struct error *err);

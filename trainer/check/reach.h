@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "check/iface.h"
+#include "check/nodes/iface.h"
 #include "check/roster.h"
 #include "pmi_client.h"
 #include "strlist.h"

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/culprit.h"
-#include "check/post.h"
+#include "check/nodes/culprit.h"
+#include "check/nodes/post.h"
 #include "check/reach.h"
-#include "check/reach_call.h"
+#include "check/nodes/reach_call.h"
 #include "xalloc.h"
 
 struct verdict {

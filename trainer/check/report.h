@@ -12,7 +12,7 @@
 
 #include "check/check_options.h"
 #include "check/collective.h"
-#include "check/matrix.h"
+#include "check/nodes/matrix.h"
 #include "check/roster.h"
 #include "strlist.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "check/version.h"
+#include "check/nodes/version.h"
 #include "number.h"
 #include "xalloc.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/post.h"
+#include "check/nodes/post.h"
 #include "xalloc.h"
 
 static int  read_vote(struct vote *vote, struct pmi *pmi, const char *name, int rank,

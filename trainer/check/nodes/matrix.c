@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/matrix.h"
+#include "check/nodes/matrix.h"
 
 #include <stdlib.h>
 

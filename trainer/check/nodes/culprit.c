@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/culprit.h"
+#include "check/nodes/culprit.h"
 
 #include <stdlib.h>
 

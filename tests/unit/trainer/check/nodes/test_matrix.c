@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "check/culprit.h"
-#include "check/facts.h"
-#include "check/iface.h"
-#include "check/matrix.h"
+#include "check/nodes/culprit.h"
+#include "check/nodes/facts.h"
+#include "check/nodes/iface.h"
+#include "check/nodes/matrix.h"
 #include "xalloc.h"
 
 /* ---- the circle method ---- */

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "check/post.h"
+#include "check/nodes/post.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/iface.h"
+#include "check/nodes/iface.h"
 
 #include <errno.h>
 #include <ifaddrs.h>

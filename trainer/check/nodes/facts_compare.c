@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/facts.h"
+#include "check/nodes/facts.h"
 
 #define VALUES_MAX 4 /* of one name that are printed */
 #define HOSTS_MAX  3 /* of one value that are named; more are counted */
@@ -26,7 +26,7 @@ static size_t      add_hosts(char *line, size_t size, const struct view *view, c
                              const char *value, bool is_fact);
 static bool        has(const struct view *view, int rank, const char *name, const char *value);
 static const char *value_of(const struct strlist *facts, const char *name);
-static bool        is_news(struct strlist *seen, const char *text);
+static bool        is_new(struct strlist *seen, const char *text);
 
 void facts_compare(struct strlist *lines, const struct strlist *facts, const int *node_of_rank,
                    const char *const *host_of_rank, int ranks)
@@ -41,7 +41,7 @@ void facts_compare(struct strlist *lines, const struct strlist *facts, const int
     for (rank = 0; rank < ranks; rank++) {
         for (i = 0; i < facts[rank].count; i++) {
             fact = facts[rank].item[i];
-            if (!is_news(&seen, *fact == '!' ? fact : (snprintf(name, sizeof name, "%.*s",
+            if (!is_new(&seen, *fact == '!' ? fact : (snprintf(name, sizeof name, "%.*s",
                                                                 (int)strcspn(fact, "\t"), fact),
                                                        name)))
                 continue;
@@ -54,7 +54,7 @@ void facts_compare(struct strlist *lines, const struct strlist *facts, const int
     strlist_clear(&seen);
 }
 
-static bool is_news(struct strlist *seen, const char *text)
+static bool is_new(struct strlist *seen, const char *text)
 {
     if (strlist_has(seen, text))
         return false;
@@ -70,7 +70,7 @@ static void add_name(struct strlist *lines, const struct view *view, const char 
     int            rank;
 
     for (rank = 0; rank < view->ranks; rank++)
-        is_news(&values, value_of(&view->facts[rank], name));
+        is_new(&values, value_of(&view->facts[rank], name));
     for (i = 0; i < values.count && i < VALUES_MAX && used < sizeof line; i++) {
         used += (size_t)snprintf(line + used, sizeof line - used, "%s%.100s on ",
                                  i > 0 ? "; " : "", values.item[i]);

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/arrival.h"
+#include "check/nodes/arrival.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/reach_call.h"
+#include "check/nodes/reach_call.h"
 
 #include <errno.h>
 #include <poll.h>

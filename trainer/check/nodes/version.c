@@ -3,6 +3,6 @@
  */
 #include "config.h"
 
-#include "check/version.h"
+#include "check/nodes/version.h"
 
 const char train_version[24] = "muster-train " PACKAGE_VERSION;

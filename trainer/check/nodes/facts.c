@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/facts.h"
+#include "check/nodes/facts.h"
 
 #include <errno.h>
 #include <fcntl.h>
