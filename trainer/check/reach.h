@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "check/nodes/iface.h"
+#include "check/nodes/reach_call.h"
 #include "check/roster.h"
 #include "pmi_client.h"
 #include "strlist.h"
@@ -21,7 +22,7 @@ struct reach {
     int                  listener; /* -1: this rank does not speak for its node */
     int                  stop[2];  /* a pipe; its end ends the thread */
     pthread_t            thread;
-    char                 token[33]; /* what this rank answers to those who connect */
+    char                 token[REACH_TOKEN + 1]; /* what this rank answers to those who connect */
 };
 
 /* Listen on iface, and post where. Ranks that do not speak for their node only post their

@@ -144,7 +144,13 @@ static char *address_of(const struct verdict *verdict, int node)
 
 static const char *why_text(int why)
 {
-    return why == REACH_SOMEBODY_ELSE ? "something else answers there; do two nodes have this "
-                                        "address?"
-                                      : strerror(why);
+    switch (why) {
+    case REACH_SOMEBODY_ELSE:
+        return "something else answers there; do two nodes have this address?";
+    case REACH_NO_DATA:
+        return "it connects, but large packets do not arrive; compare the MTU of the interfaces "
+               "and of what is between them";
+    default:
+        return strerror(why);
+    }
 }

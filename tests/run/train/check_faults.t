@@ -69,6 +69,25 @@ ok "... it is named, with the addresses" grep -Eq \
 ok "... it is the second layer" grep -q '^check FAILED at reach: ' out
 ip -n node2 route del unreachable 10.99.0.4/32
 
+# From node3 to node2 another way, on which what is larger than 1000 bytes is lost, as where
+# interfaces have another MTU than the switch.
+lossy() {
+    ip link add direct netns node3 type veth peer name direct netns node2 &&
+        ip -n node2 link set direct up &&
+        ip netns exec node3 tc qdisc add dev direct root tbf rate 100mbit burst 1000 latency 50ms &&
+        ip -n node3 link set direct up &&
+        ip -n node3 route add 10.99.0.3/32 dev direct src 10.99.0.4
+}
+if command -v tc >/dev/null && lossy 2>tc-error; then
+    check -T 2
+    is "a link that loses large packets: 6" "$rc" 6
+    ok "... it is named, and its direction, and what to compare" grep -q \
+        '^  node2 does not reach node3 at 10.99.0.4 (eth0), only the reverse: it connects, but large .* MTU' out
+    ip -n node3 link del direct
+else
+    skip "a link that loses large packets" "tc cannot do that here: $(cat tc-error 2>/dev/null)"
+fi
+
 ip -n node2 link add a-first type veth peer name a-peer
 ip -n node2 link set a-peer up
 ip -n node2 addr add 192.168.77.1/24 dev a-first
@@ -110,5 +129,17 @@ run muster --label none --grace 2 -H node1,node2:2,node3 \
 is "a rank that never comes: 4" "$rc" 4
 ok "... it is the verdict" grep -q '^  PMI barrier: not all 4 ranks arrived within 1 s' out
 ok "... its node's other rank names it" grep -q 'within 1 s: rank 2 of this node did not' err
+
+# muster check takes the muster-train beside it: one that hangs on node2.
+mkdir bin
+cp "$(command -v muster)" bin/muster
+script_file bin/muster-train <<END
+#!/bin/sh
+[ "\$RANK" != 1 ] || exec sleep 100
+exec $(command -v muster-train) "\$@"
+END
+run bin/muster check --agent "$top_builddir/agent/muster-agent" --grace 2 -H node1,node2,node3 -- -T 1
+is "a node of which nothing comes: 4" "$rc" 4
+ok "... is named" grep -q '^muster: not all ranks of node2 had come, the other nodes waited' err
 ok "nothing is left" no_leftovers
 finish

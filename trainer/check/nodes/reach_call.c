@@ -55,7 +55,7 @@ static void call_some(struct reach_call *calls, int count, double timeout_s)
     }
     for (i = 0; i < count; i++)
         if (calls[i].fd >= 0)
-            end(&calls[i], ETIMEDOUT);
+            end(&calls[i], calls[i].why == EINPROGRESS ? ETIMEDOUT : REACH_NO_DATA);
 }
 
 static void begin(struct reach_call *call)
@@ -90,8 +90,9 @@ static void take_event(struct reach_call *call)
 
 static void take_bytes(struct reach_call *call)
 {
-    const size_t want = strlen(call->token);
-    ssize_t      n = read(call->fd, call->got + call->got_size, want - call->got_size);
+    char    bytes[8192];
+    ssize_t n = read(call->fd, bytes, sizeof bytes);
+    size_t  room = call->got_size < REACH_TOKEN ? REACH_TOKEN - call->got_size : 0;
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
@@ -99,9 +100,13 @@ static void take_bytes(struct reach_call *call)
         end(call, errno);
         return;
     }
+    if (room > 0)
+        memcpy(call->got + call->got_size, bytes, (size_t)n < room ? (size_t)n : room);
     call->got_size += (size_t)n;
-    if (call->got_size == want)
-        end(call, memcmp(call->got, call->token, want) == 0 ? 0 : REACH_SOMEBODY_ELSE);
+    if (call->got_size >= REACH_TOKEN && memcmp(call->got, call->token, REACH_TOKEN) != 0)
+        end(call, REACH_SOMEBODY_ELSE);
+    else if (call->got_size >= REACH_BYTES)
+        end(call, 0);
     else if (n == 0)
         end(call, REACH_SOMEBODY_ELSE);
 }
