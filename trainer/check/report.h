@@ -54,6 +54,9 @@ struct report {
 
 extern const char *const layer_names[LAYERS];
 
+/* Of more nodes not all pairs are written, only those that were measured again. */
+#define REPORT_NODES_MAX 200
+
 /* Rank 0 opens it; -1 when a file cannot be created. */
 int  report_open(struct report *report, const struct check_options *options,
                  struct error *err);

@@ -24,6 +24,7 @@ static void print_head(const struct report *report, FILE *out);
 static void print_layers(const struct report *report, FILE *out);
 static void print_list(const char *head, const struct strlist *list, FILE *out);
 static void print_heat(const struct report *report, FILE *out);
+static void print_suspects(const struct report *report, FILE *out);
 static void print_cell(const struct matrix *matrix, int from, int to, FILE *out);
 static void print_rows(const struct report *report, FILE *out);
 static void print_ranks(const struct report *report, FILE *out);
@@ -100,6 +101,10 @@ static void print_heat(const struct report *report, FILE *out)
 
     if (matrix == NULL || matrix->nodes < 2)
         return;
+    if (matrix->nodes > REPORT_NODES_MAX) {
+        print_suspects(report, out);
+        return;
+    }
     fprintf(out, "<h2>Bandwidth between nodes, GB/s</h2>\n"
                  "<p class=\"note\">From the node of the row to that of the column. Expected: "
                  "%.3f; framed: below that even alone. Point at a cell for more.</p>\n"
@@ -120,6 +125,32 @@ static void print_heat(const struct report *report, FILE *out)
         fputs("</tr>\n", out);
     }
     fputs("</table></div>\n", out);
+}
+
+/* Too many nodes for a map. */
+static void print_suspects(const struct report *report, FILE *out)
+{
+    const struct matrix *matrix = report->matrix;
+    int                  from, to, at;
+
+    fprintf(out, "<h2>Pairs of nodes that were measured again, GB/s; %.3f expected</h2>\n"
+                 "<table id=\"matrix\">\n<tr><th>from</th><th>to</th><th class=\"n\">first</th>"
+                 "<th class=\"n\">alone</th></tr>\n", matrix->reference / 1e9);
+    for (from = 0; from < matrix->nodes; from++) {
+        for (to = 0; to < matrix->nodes; to++) {
+            at = from * matrix->nodes + to;
+            if (matrix->alone[at] <= 0)
+                continue;
+            fputs("<tr><td>", out);
+            escaped(report->roster->name[from], out);
+            fputs("</td><td>", out);
+            escaped(report->roster->name[to], out);
+            fprintf(out, "</td><td class=\"n\">%.3f</td><td class=\"n %s\">%.3f</td></tr>\n",
+                    matrix->bandwidth[at] / 1e9, matrix->slow[at] ? "bad" : "ok",
+                    matrix->alone[at] / 1e9);
+        }
+    }
+    fputs("</table>\n", out);
 }
 
 /* From red at none to green at the reference; a logarithm in between, since what is bad is

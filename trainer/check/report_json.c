@@ -139,7 +139,8 @@ static json_t *pairs_of(const struct report *report)
     for (from = 0; from < matrix->nodes; from++) {
         for (to = 0; to < matrix->nodes; to++) {
             at = from * matrix->nodes + to;
-            if (from == to)
+            if (from == to ||
+                (matrix->nodes > REPORT_NODES_MAX && matrix->alone[at] <= 0))
                 continue;
             json_array_append_new(
                 array, json_pack("{s:o, s:o, s:f, s:f, s:f, s:o, s:b}", "from",
