@@ -5,4 +5,4 @@
 
 #include "check/nodes/version.h"
 
-const char train_version[24] = "muster-train " PACKAGE_VERSION;
+const char train_version[13 + 24] = "muster-train " PACKAGE_VERSION;

@@ -6,7 +6,7 @@
 #ifndef MUSTER_TRAIN_VERSION_H
 #define MUSTER_TRAIN_VERSION_H
 
-extern const char train_version[24]; /* "muster-train 0.1.0" is train_version + 13 */
+extern const char train_version[13 + 24]; /* "muster-train 0.1.0" */
 #define TRAIN_VERSION (train_version + 13)
 
 #endif
