@@ -68,14 +68,16 @@ static void print_verdict(const struct report *report, struct page *page)
 
 static void print_layers(const struct report *report, struct page *page)
 {
-    static const char *const states[] = { "-", "ok", "SLOW", "FAILED" };
+    static const char *const states[] = { "", "ok", "SLOW", "FAILED" };
     int                      i;
 
     for (i = 0; i < LAYERS; i++, page->left--) {
-        fprintf(page->out, "%-12s%-7s", layer_names[i], states[report->layer[i].state]);
-        if (report->layer[i].state != LAYER_NOT_RUN)
-            fprintf(page->out, "%6.1f s  %s", report->layer[i].seconds, report->layer[i].text);
-        fputc('\n', page->out);
+        if (report->layer[i].state == LAYER_NOT_RUN)
+            fprintf(page->out, "%-12s-\n", layer_names[i]);
+        else
+            fprintf(page->out, "%-12s%-7s%6.1f s%s%s\n", layer_names[i],
+                    states[report->layer[i].state], report->layer[i].seconds,
+                    *report->layer[i].text != '\0' ? "  " : "", report->layer[i].text);
     }
 }
 

@@ -62,7 +62,7 @@ else
 fi
 
 ip -n node2 route add unreachable 10.99.0.4/32
-check -T 2
+check -T "$(stretched 2)"
 is "a pair that is cut: 6" "$rc" 6
 ok "... it is named, with the addresses" grep -Eq \
     '^  node2 at 10.99.0.3 .eth0. and node3 at 10.99.0.4 .eth0. do not reach each other: ' out
@@ -79,7 +79,7 @@ lossy() {
         ip -n node3 route add 10.99.0.3/32 dev direct src 10.99.0.4
 }
 if command -v tc >/dev/null && lossy 2>tc-error; then
-    check -T 2
+    check -T "$(stretched 2)"
     is "a link that loses large packets: 6" "$rc" 6
     ok "... it is named, and its direction, and what to compare" grep -q \
         '^  node2 does not reach node3 at 10.99.0.4 (eth0), only the reverse: it connects, but large .* MTU' out
@@ -93,7 +93,7 @@ ip -n node2 link set a-peer up
 ip -n node2 addr add 192.168.77.1/24 dev a-first
 ip -n node2 link set a-first up
 # shellcheck disable=SC2016
-prepared '[ "$RANK" != 1 ] || export GLOO_SOCKET_IFNAME=a-first' -T 2
+prepared '[ "$RANK" != 1 ] || export GLOO_SOCKET_IFNAME=a-first' -T "$(stretched 2)"
 is "an interface that leads nowhere: 6" "$rc" 6
 ok "... node, address and interface are named" grep -q \
     '^  node2 cannot be reached at 192.168.77.1 (a-first) from 2 of 2 nodes: ' out
@@ -106,7 +106,7 @@ ip -n node3 link set a-peer up
 ip -n node3 addr add 192.168.77.1/24 dev a-first
 ip -n node3 link set a-first up
 # shellcheck disable=SC2016
-prepared '[ "$RANK" = 0 ] || export GLOO_SOCKET_IFNAME=a-first' -T 2
+prepared '[ "$RANK" = 0 ] || export GLOO_SOCKET_IFNAME=a-first' -T "$(stretched 2)"
 is "two nodes with one address, as docker0 has: 6" "$rc" 6
 ok "... both are named" sh -c "grep -q 'node2.* at 192.168.77.1' out && grep -q 'node3.* at 192.168.77.1' out"
 
