@@ -163,7 +163,7 @@ static int stop_here(struct check *check, enum layer layer, int status, const ch
     } else {
         say(check, whole.text);
     }
-    if (timed_out)
+    if (check->pmi.size > 1)
         nanosleep(&moment, NULL);
     return status;
 }

@@ -103,12 +103,15 @@ static void print_matrix(const struct report *report, struct page *page)
     const struct matrix *matrix = report->matrix;
     char *const         *name = report->roster->name;
     int                  from, to, nodes = matrix != NULL ? matrix->nodes : 0;
+    size_t               length;
 
     if (nodes < 2 || (!report->options->full && nodes > NODES_MAX) || page->left < nodes + 1)
         return;
     fprintf(page->out, "%-*s", WIDE, "GB/s from, to");
-    for (to = 0; to < nodes; to++)
-        fprintf(page->out, " %*.8s", 8, name[to]);
+    for (to = 0; to < nodes; to++) {
+        length = strlen(name[to]); /* names often differ at their ends */
+        fprintf(page->out, " %8s", name[to] + (length > 8 ? length - 8 : 0));
+    }
     for (from = 0; from < nodes; from++) {
         fprintf(page->out, "\n%-*.*s", WIDE, WIDE, name[from]);
         for (to = 0; to < nodes; to++)
