@@ -16,7 +16,8 @@
 
 #define FIRST_BYTES  ((size_t)64 << 10)
 #define GROWTH       4
-#define PINGS        40 /* the one in the middle counts */
+#define PINGS        40
+#define MIDDLE       (PINGS / 2) /* the one that counts, by time */
 #define REPEATS      2  /* of the last size; the best counts */
 /* A suspect that is fast once is none, so it is tried until then. */
 #define ALONE_S   1.0
@@ -291,7 +292,7 @@ static int lead_latency(struct pairs *pairs, int to, double *latency_s, struct e
         took_ns[i] = clock_now_ns() - start_ns;
     }
     qsort(took_ns, PINGS, sizeof took_ns[0], by_time);
-    *latency_s = (double)took_ns[PINGS / 2] / NS_PER_S / 2;
+    *latency_s = (double)took_ns[MIDDLE] / NS_PER_S / 2;
     return 0;
 }
 

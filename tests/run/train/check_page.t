@@ -52,6 +52,7 @@ is "a failure makes a page, too" "$rc" 3
 ok "... that tells it, and is no HTML of others" grep -q '&lt;b&gt;&amp;&quot;: no such interface' page.html
 
 # look NAME: what the page looks like, as NAME.png.
+# shellcheck disable=SC2317
 look() {
     DBUS_SESSION_BUS_ADDRESS=disabled: timeout 120 "$browser" --headless --no-sandbox --disable-gpu \
         --disable-extensions --disable-background-networking --disable-component-update \

@@ -88,7 +88,7 @@ static void add_wrong(struct strlist *lines, const struct view *view, const char
 {
     char line[900];
 
-    add_hosts(line, sizeof line, view, text, NULL, false);
+    add_hosts(line, sizeof line, view, text, "", false);
     strlist_addf(lines, "%s: %s", line, strchr(text, '\t') + 1);
 }
 

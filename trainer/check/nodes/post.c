@@ -66,7 +66,7 @@ char *post_get(struct pmi *pmi, const char *name, int rank, struct error *err)
         free(text);
         text = more;
     }
-    if (i == pieces && unescape(text) == 0)
+    if (i == pieces && text != NULL && unescape(text) == 0)
         return text;
     if (i == pieces)
         err_set(err, "what rank %d says of %s cannot be read", rank, name);

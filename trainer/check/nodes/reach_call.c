@@ -103,12 +103,11 @@ static void take_bytes(struct reach_call *call)
     if (room > 0)
         memcpy(call->got + call->got_size, bytes, (size_t)n < room ? (size_t)n : room);
     call->got_size += (size_t)n;
-    if (call->got_size >= REACH_TOKEN && memcmp(call->got, call->token, REACH_TOKEN) != 0)
+    if (n == 0 ||
+        (call->got_size >= REACH_TOKEN && memcmp(call->got, call->token, REACH_TOKEN) != 0))
         end(call, REACH_SOMEBODY_ELSE);
     else if (call->got_size >= REACH_BYTES)
         end(call, 0);
-    else if (n == 0)
-        end(call, REACH_SOMEBODY_ELSE);
 }
 
 static void end(struct reach_call *call, int why)
