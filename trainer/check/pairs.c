@@ -16,8 +16,8 @@
 
 #define FIRST_BYTES  ((size_t)64 << 10)
 #define GROWTH       4
-#define PINGS        40
-#define MIDDLE       (PINGS / 2) /* the one that counts, by time */
+#define MIDDLE       20 /* of the pings, by time: the one that counts */
+#define PINGS        (2 * MIDDLE)
 #define REPEATS      2  /* of the last size; the best counts */
 /* A suspect that is fast once is none, so it is tried until then. */
 #define ALONE_S   1.0
