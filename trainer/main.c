@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "check/check.h"
+#include "sample/sample.h"
 #include "train/train.h"
 
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
 } programs[] = {
     { "check", check_main, "do the nodes reach each other, is the data right, how fast" },
     { "train", train_main, "train a model; options alone mean this, too" },
+    { "sample", sample_main, "text from a model that was trained on text" },
 };
 #define PROGRAMS (sizeof programs / sizeof programs[0])
 

@@ -58,17 +58,17 @@ in_ms() {
     esac
 }
 
-# What a hundred take on a quiet machine is 100 ms; here a quarter of them.
+# What a hundred take on a quiet machine is 100 ms; here ten of them.
 slowness_begin() {
     slowness_cpus=1
     slowness_build=1
     slowness_percent=100
     ! grep -q __asan_init "$top_builddir/launcher/muster" 2>/dev/null || slowness_build=3
     slow_began=$(date +%s%N)
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
         /bin/true
     done
-    slower_than $((($(date +%s%N) - slow_began) / 250000))
+    slower_than $((($(date +%s%N) - slow_began) / 100000))
     slower_than 100
     slowness_cpus=$(getconf _NPROCESSORS_ONLN)
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "model/model_weights.h"
 #include "xalloc.h"
 
@@ -27,6 +28,18 @@ bool weights_are_in(const char *dir)
     free(one);
     free(many);
     return are;
+}
+
+int weights_shape(const char *dir, struct model_config *shape, struct error *err)
+{
+    char  *path = xasprintf("%s/config.json", dir);
+    size_t size;
+    char  *text = file_read(path, MODEL_CONFIG_MAX, &size, err);
+    int    rc = text != NULL ? model_config_parse(shape, path, text, size, err) : -1;
+
+    free(text);
+    free(path);
+    return rc;
 }
 
 int weights_load(const char *dir, const struct model *model, const struct zero_piece *pieces,

@@ -13,6 +13,9 @@
 /* Is there a model.safetensors, or the index of several? */
 bool weights_are_in(const char *dir);
 
+/* The shape that DIR's config.json tells. -1 with err. */
+int weights_shape(const char *dir, struct model_config *shape, struct error *err);
+
 /* Fill the masters of these pieces. -1 with err. */
 int weights_load(const char *dir, const struct model *model, const struct zero_piece *pieces,
                  int count, struct error *err);

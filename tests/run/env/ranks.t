@@ -5,38 +5,56 @@
 
 # of NAME ARGUMENTS...: its value in each rank, in rank order.
 of() {
-    name=$1
-    shift
-    run muster --label none "$@" sh -c "echo \$RANK \${$name-unset}"
-    sort -n out | cut -d' ' -f2- | tr '\n' ' ' | sed 's/ $//'
+    all_of "$@"
+    value "$1"
+}
+
+# all_of NAME... -OPTION...: one run, for value.
+all_of() {
+    show=
+    while case $1 in -*) false ;; esac do
+        show="$show; echo $1 \$RANK \${$1-unset}"
+        shift
+    done
+    run muster --label none "$@" sh -c "${show#; }"
+}
+
+# value NAME: in the last run.
+value() {
+    sed -n "s/^$1 //p" out | sort -n | cut -d' ' -f2- | tr '\n' ' ' | sed 's/ $//'
 }
 
 even="-H node1:2,node2:2"
 uneven="-H node1:2,node2:4"
 # shellcheck disable=SC2086
 {
-    is "RANK" "$(of RANK $even)" "0 1 2 3"
-    is "WORLD_SIZE" "$(of WORLD_SIZE $even)" "4 4 4 4"
-    is "LOCAL_RANK" "$(of LOCAL_RANK $even)" "0 1 0 1"
-    is "LOCAL_RANK, uneven: rank modulo local size" "$(of LOCAL_RANK $uneven)" "0 1 2 3 0 1"
-    is "--local-rank-by index" "$(of LOCAL_RANK --local-rank-by index $uneven)" "0 1 0 1 2 3"
-    is "LOCAL_WORLD_SIZE" "$(of LOCAL_WORLD_SIZE $uneven)" "2 2 4 4 4 4"
-    is "LOCAL_SIZE" "$(of LOCAL_SIZE $uneven)" "2 2 4 4 4 4"
-    is "NODE_RANK" "$(of NODE_RANK $uneven)" "0 0 1 1 1 1"
-    is "GROUP_RANK" "$(of GROUP_RANK $even)" "0 0 1 1"
-    is "GROUP_WORLD_SIZE" "$(of GROUP_WORLD_SIZE $even)" "2 2 2 2"
-    is "CROSS_RANK" "$(of CROSS_RANK $even)" "0 0 1 1"
-    is "CROSS_SIZE" "$(of CROSS_SIZE $even)" "2 2 2 2"
-    is "TORCHELASTIC_RESTART_COUNT" "$(of TORCHELASTIC_RESTART_COUNT $even)" "0 0 0 0"
-    is "PMI_RANK" "$(of PMI_RANK $even)" "0 1 2 3"
-    is "PMI_SIZE" "$(of PMI_SIZE $even)" "4 4 4 4"
-    is "CUDA_VISIBLE_DEVICES is the node's list" "$(of CUDA_VISIBLE_DEVICES $uneven)" \
+    all_of RANK WORLD_SIZE LOCAL_RANK GROUP_RANK GROUP_WORLD_SIZE CROSS_RANK CROSS_SIZE \
+        TORCHELASTIC_RESTART_COUNT PMI_RANK PMI_SIZE MUSTER_RUN_ID $even
+    is "RANK" "$(value RANK)" "0 1 2 3"
+    is "WORLD_SIZE" "$(value WORLD_SIZE)" "4 4 4 4"
+    is "LOCAL_RANK" "$(value LOCAL_RANK)" "0 1 0 1"
+    is "GROUP_RANK" "$(value GROUP_RANK)" "0 0 1 1"
+    is "GROUP_WORLD_SIZE" "$(value GROUP_WORLD_SIZE)" "2 2 2 2"
+    is "CROSS_RANK" "$(value CROSS_RANK)" "0 0 1 1"
+    is "CROSS_SIZE" "$(value CROSS_SIZE)" "2 2 2 2"
+    is "TORCHELASTIC_RESTART_COUNT" "$(value TORCHELASTIC_RESTART_COUNT)" "0 0 0 0"
+    is "PMI_RANK" "$(value PMI_RANK)" "0 1 2 3"
+    is "PMI_SIZE" "$(value PMI_SIZE)" "4 4 4 4"
+    is "a run id, the same for all" "$(value MUSTER_RUN_ID | tr ' ' '\n' | sort -u | wc -l)" 1
+    all_of LOCAL_RANK LOCAL_WORLD_SIZE LOCAL_SIZE NODE_RANK CUDA_VISIBLE_DEVICES $uneven
+    is "LOCAL_RANK, uneven: rank modulo local size" "$(value LOCAL_RANK)" "0 1 2 3 0 1"
+    is "LOCAL_WORLD_SIZE" "$(value LOCAL_WORLD_SIZE)" "2 2 4 4 4 4"
+    is "LOCAL_SIZE" "$(value LOCAL_SIZE)" "2 2 4 4 4 4"
+    is "NODE_RANK" "$(value NODE_RANK)" "0 0 1 1 1 1"
+    is "CUDA_VISIBLE_DEVICES is the node's list" "$(value CUDA_VISIBLE_DEVICES)" \
         "0,1 0,1 0,1,2,3 0,1,2,3 0,1,2,3 0,1,2,3"
-    is "--one-gpu-per-rank" "$(of CUDA_VISIBLE_DEVICES --one-gpu-per-rank $even)" "0 1 0 1"
-    is "MASTER_ADDR given" "$(of MASTER_ADDR --master_addr te9 $even)" "te9 te9 te9 te9"
-    is "MASTER_PORT given" "$(of MASTER_PORT --master_port 31234 $even)" "31234 31234 31234 31234"
-    is "a run id, the same for all" "$(of MUSTER_RUN_ID $even | tr ' ' '\n' | sort -u | wc -l)" 1
-    is "OMP_NUM_THREADS of the user stays" "$(of OMP_NUM_THREADS --env OMP_NUM_THREADS=7 $even)" "7 7 7 7"
+    is "--local-rank-by index" "$(of LOCAL_RANK --local-rank-by index $uneven)" "0 1 0 1 2 3"
+    all_of CUDA_VISIBLE_DEVICES MASTER_ADDR MASTER_PORT OMP_NUM_THREADS --one-gpu-per-rank \
+        --master_addr te9 --master_port 31234 --env OMP_NUM_THREADS=7 $even
+    is "--one-gpu-per-rank" "$(value CUDA_VISIBLE_DEVICES)" "0 1 0 1"
+    is "MASTER_ADDR given" "$(value MASTER_ADDR)" "te9 te9 te9 te9"
+    is "MASTER_PORT given" "$(value MASTER_PORT)" "31234 31234 31234 31234"
+    is "OMP_NUM_THREADS of the user stays" "$(value OMP_NUM_THREADS)" "7 7 7 7"
 }
 printf 'worker slots=4\nother slots=4\n' >hosts
 is "chosen slots are the devices" "$(of CUDA_VISIBLE_DEVICES --hostfile hosts -i other:1,3)" "1,3 1,3"

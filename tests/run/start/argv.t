@@ -24,9 +24,9 @@ def check(name, vectors, hosts="node1:1"):
 dice = random.Random(sys.argv[1])
 print("# seed", sys.argv[1])
 word = lambda: bytes(dice.randrange(1, 256) for _ in range(dice.randrange(0, 12)))
-# Launching costs more than arguments do: 1000 vectors in 100 runs, each behind a mark.
-batches = [[w for _ in range(10) for w in [b"next"] + [word() for _ in range(dice.randrange(0, 9))]]
-           for _ in range(100)]
+# Launching costs more than arguments do: 1000 vectors in 20 runs, each behind a mark.
+batches = [[w for _ in range(50) for w in [b"next"] + [word() for _ in range(dice.randrange(0, 9))]]
+           for _ in range(20)]
 check("1000 random vectors", batches)
 check("no argument", [[]])
 check("empty ones, first and last", [[b"", b"a", b"", b""]])

@@ -1,0 +1,16 @@
+/* no_sample.c - see sample.h; of a build without oneDNN
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "sample/sample.h"
+
+#include <stdio.h>
+
+int sample_main(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    fputs("muster-train: built without oneDNN, which models are computed with\n", stderr);
+    return 1;
+}

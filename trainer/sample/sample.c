@@ -1,0 +1,267 @@
+/* sample.c - see sample.h
+ *
+ * The whole window goes through the model for each byte that is chosen. That is as slow as it is
+ * simple, and fast enough for a few lines.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "sample/sample.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/data.h"
+#include "model/model.h"
+#include "model/ops.h"
+#include "model/scramble.h"
+#include "sample/sample_options.h"
+#include "train/samples.h"
+#include "train/weights.h"
+#include "xalloc.h"
+
+enum { SAMPLE_OK, SAMPLE_FAILED, SAMPLE_USAGE };
+
+#define GAP '_'
+
+struct sample {
+    struct sample_options options;
+    struct ops           *ops;
+    struct model         *model;
+    float                *params;
+    int32_t              *tokens, *targets; /* options.length of each */
+    uint64_t              drawn;
+};
+
+static int    load(struct sample *sample, struct error *err);
+static int    check_shape(const struct sample *sample, const struct model_config *shape,
+                          struct error *err);
+static int    go_on(struct sample *sample, struct error *err);
+static int    look(struct sample *sample, int length, struct error *err);
+static int    draw(struct sample *sample, const float *logits, int words);
+static bool   is_text(int byte);
+static int    most_probable(const float *logits, int words);
+static int    fill(struct sample *sample, struct error *err);
+static double probability(const float *logits, int words, int word);
+static void   unload(struct sample *sample);
+
+int sample_main(int argc, char **argv)
+{
+    struct sample sample = { .ops = NULL };
+    struct error  err;
+    int           rc = sample_options_parse(&sample.options, argc, argv, &err);
+
+    if (rc == SAMPLE_OPTIONS_HELP) {
+        sample_options_help(stdout);
+        return SAMPLE_OK;
+    }
+    if (rc < 0) {
+        fprintf(stderr, "muster-train: %s (see muster-train sample --help)\n", err.text);
+        return SAMPLE_USAGE;
+    }
+    rc = load(&sample, &err);
+    if (rc == 0)
+        rc = sample.model->config.kind == MODEL_GPT2 ? go_on(&sample, &err)
+                                                     : fill(&sample, &err);
+    unload(&sample);
+    if (rc == 0 && fflush(stdout) == 0)
+        return SAMPLE_OK;
+    fprintf(stderr, "muster-train: %s\n", rc < 0 ? err.text : "stdout cannot be written");
+    return SAMPLE_FAILED;
+}
+
+static int load(struct sample *sample, struct error *err)
+{
+    const size_t        length = (size_t)sample->options.length;
+    struct model_config shape;
+    struct zero_piece   all = { .start = 0 };
+
+    if (weights_shape(sample->options.model, &shape, err) < 0 ||
+        check_shape(sample, &shape, err) < 0)
+        return -1;
+    sample->ops = ops_cpu_new(DTYPE_FLOAT, err);
+    if (sample->ops == NULL)
+        return -1;
+    sample->model = model_new(&shape, sample->ops, err);
+    if (sample->model == NULL)
+        return -1;
+    sample->tokens = xcalloc(length, sizeof *sample->tokens);
+    sample->targets = xcalloc(length, sizeof *sample->targets);
+    sample->params = xcalloc(sample->model->count, sizeof *sample->params);
+    model_use_arrays(sample->model, sample->params, NULL);
+    all.count = sample->model->count;
+    all.param = sample->params;
+    return weights_load(sample->options.model, sample->model, &all, 1, err);
+}
+
+static int check_shape(const struct sample *sample, const struct model_config *shape,
+                       struct error *err)
+{
+    const struct sample_options *options = &sample->options;
+    const bool                   is_masked = shape->kind != MODEL_GPT2;
+
+    if (model_config_check(shape, err) < 0)
+        return -1;
+    if (shape->vocabulary < (is_masked ? SAMPLES_MASK + 1 : DATA_BYTE_WORDS))
+        return err_set(err, "%s: %d tokens are too few for text, whose bytes are tokens",
+                       options->model, shape->vocabulary);
+    if (options->length > model_longest(shape))
+        return err_set(err, "--length %lld: the model takes %d tokens at most",
+                       (long long)options->length, model_longest(shape));
+    if (is_masked && (int64_t)strlen(options->prompt) > options->length)
+        return err_set(err, "--prompt: it has %zu bytes, and --length is %lld",
+                       strlen(options->prompt), (long long)options->length);
+    if (is_masked && strchr(options->prompt, GAP) == NULL)
+        return err_set(err, "--prompt: there is no %c to fill", GAP);
+    if (options->prompt[0] == '\0')
+        return err_set(err, "--prompt: it is empty");
+    return 0;
+}
+
+/* ---- GPT-2 continues ---- */
+
+static int go_on(struct sample *sample, struct error *err)
+{
+    const struct sample_options *options = &sample->options;
+    const int                    words = sample->model->config.vocabulary;
+    const size_t                 window = (size_t)options->length;
+    const size_t                 begun = strlen(options->prompt);
+    const size_t                 total = begun + (size_t)options->bytes;
+    char                        *text = xcalloc(total, 1);
+    size_t                       have, first, i;
+    int                          rc = 0;
+
+    memcpy(text, options->prompt, begun);
+    fwrite(text, 1, begun, stdout);
+    for (have = begun; have < total; have++) {
+        first = have > window ? have - window : 0;
+        for (i = first; i < have; i++) {
+            sample->tokens[i - first] = (unsigned char)text[i];
+            sample->targets[i - first] = i + 1 == have ? 0 : -1;
+        }
+        rc = look(sample, (int)(have - first), err);
+        if (rc < 0)
+            break;
+        text[have] = (char)draw(sample, model_logits(sample->model), words);
+        putchar(text[have]);
+    }
+    putchar('\n');
+    free(text);
+    return rc;
+}
+
+/* One pass over so many tokens: model_logits has a row for each target that is not -1. */
+static int look(struct sample *sample, int length, struct error *err)
+{
+    const struct model_batch batch = { .sequences = 1, .length = length,
+                                       .tokens = sample->tokens, .targets = sample->targets };
+    double                   loss;
+    int                      targets;
+
+    return model_forward(sample->model, &batch, &loss, &targets, err);
+}
+
+/* A byte, as probable as the model says at this temperature. */
+static int draw(struct sample *sample, const float *logits, int words)
+{
+    const double temperature = sample->options.temperature;
+    const int    best = most_probable(logits, words);
+    double       weight[DATA_BYTE_WORDS], sum = 0, at;
+    int          word;
+
+    if (temperature == 0)
+        return best;
+    for (word = 0; word < DATA_BYTE_WORDS; word++) {
+        weight[word] = word < words && is_text(word)
+                           ? exp((double)(logits[word] - logits[best]) / temperature)
+                           : 0;
+        sum += weight[word];
+    }
+    at = (double)(scramble((uint64_t)sample->options.seed ^ scramble(sample->drawn++)) >> 11) *
+         0x1p-53 * sum;
+    for (word = 0; word < DATA_BYTE_WORDS; word++) {
+        at -= weight[word];
+        if (at < 0)
+            return word;
+    }
+    return best;
+}
+
+/* A terminal obeys other bytes, and no model shall give it orders. */
+static bool is_text(int byte)
+{
+    return byte == '\n' || byte == '\t' || (byte >= ' ' && byte != 0x7f);
+}
+
+static int most_probable(const float *logits, int words)
+{
+    int best = ' ', word;
+
+    for (word = 0; word < words && word < DATA_BYTE_WORDS; word++)
+        if (is_text(word) && logits[word] > logits[best])
+            best = word;
+    return best;
+}
+
+/* ---- BERT fills ---- */
+
+/* The gap that the model is surest of first: the others are then guessed beside it. */
+static int fill(struct sample *sample, struct error *err)
+{
+    const int    words = sample->model->config.vocabulary;
+    const int    length = (int)strlen(sample->options.prompt);
+    char        *text = xstrdup(sample->options.prompt);
+    const float *row;
+    double       sure, surest;
+    int          i, gap = 0, byte = 0, rc = 0;
+
+    while (strchr(text, GAP) != NULL) {
+        for (i = 0; i < length; i++) {
+            sample->tokens[i] = text[i] == GAP ? SAMPLES_MASK : (unsigned char)text[i];
+            sample->targets[i] = text[i] == GAP ? 0 : -1;
+        }
+        rc = look(sample, length, err);
+        if (rc < 0)
+            break;
+        surest = -1;
+        row = model_logits(sample->model);
+        for (i = 0; i < length; i++) {
+            if (text[i] != GAP)
+                continue;
+            sure = probability(row, words, most_probable(row, words));
+            if (sure > surest) {
+                surest = sure;
+                gap = i;
+                byte = most_probable(row, words);
+            }
+            row += words;
+        }
+        text[gap] = byte != GAP ? (char)byte : ' ';
+    }
+    if (rc == 0)
+        puts(text);
+    free(text);
+    return rc;
+}
+
+static double probability(const float *logits, int words, int word)
+{
+    double sum = 0;
+    int    i;
+
+    for (i = 0; i < words; i++)
+        sum += exp((double)(logits[i] - logits[word]));
+    return 1 / sum;
+}
+
+static void unload(struct sample *sample)
+{
+    model_free(sample->model);
+    if (sample->ops != NULL)
+        sample->ops->free(sample->ops);
+    free(sample->params);
+    free(sample->tokens);
+    free(sample->targets);
+}
