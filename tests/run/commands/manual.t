@@ -50,8 +50,12 @@ if need_trainer >/dev/null; then
     options_of() {
         sed -n "/^\.SH $1\$/,/^\.SH /p" train-page | grep -oE -e '--[a-z][a-z_-]*' | sort -u
     }
-    for program in train check; do
-        section="OPTIONS OF THE $([ $program = train ] && echo TRAINING || echo CHECK)"
+    for program in train check sample; do
+        case $program in
+        train) section="OPTIONS OF THE TRAINING" ;;
+        check) section="OPTIONS OF THE CHECK" ;;
+        sample) section="OPTIONS OF SAMPLE" ;;
+        esac
         muster-train $program --help | grep -oE -e '^ .*--[a-z][a-z_-]*' |
             grep -oE -e '--[a-z][a-z_-]*' | sort -u >helped
         is "muster-train.1 has the options of muster-train $program" \
@@ -65,7 +69,7 @@ if need_trainer >/dev/null; then
     is "... and every exit status of the check" "$(sed -n '/^Of the check/,/^\.SH/p' train-page |
         grep -c '^[0-9]$')" 8
 else
-    for _ in 1 2 3 4; do skip "muster-train.1" "muster-train was not built"; done
+    for _ in 1 2 3 4 5; do skip "muster-train.1" "muster-train was not built"; done
 fi
 
 # muster help opens the manual page on a terminal, if man finds one.
