@@ -42,6 +42,14 @@ const struct option_row option_table[] = {
       .commands = FOR_ATTACH, .flags = OPTION_ARGV_ONLY,
       .help = "begin with the last N lines" },
 
+    { .name = "quick", FLAG(check_quick), .commands = FOR_CHECK, .flags = OPTION_ARGV_ONLY,
+      .help = "smaller messages, fewer calls" },
+    { .name = "full", FLAG(check_full), .commands = FOR_CHECK,
+      .flags = OPTION_ARGV_ONLY | OPTION_RARE,
+      .help = "larger messages, more calls, longer text" },
+    { .name = "html", .arg = "FILE", TEXT(check_html), .commands = FOR_CHECK,
+      .flags = OPTION_ARGV_ONLY, .help = "write the result as a page (- is standard output)" },
+
     { .group = "Hosts and slots", .name = "hostfile", .letter = 'H', .arg = "FILE",
       .initial = "/job/hostfile", .set = set_hostfile, .letter_set = set_host_argument,
       .commands = FOR_NODES, DEEPSPEED, .help = "hosts, one per line" },

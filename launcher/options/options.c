@@ -99,6 +99,8 @@ void options_clear(struct options *options)
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);
+    free(options->check_html);
+    free(options->check_json);
     free(options->name);
     free(options->run);
     free(options->to);
@@ -312,6 +314,10 @@ static int options_check(struct options *options, struct error *err)
                        command_names[options->command], options->args.item[0]);
     if (options->command == COMMAND_BCAST && options->args.count == 0)
         return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
+    if (options->command == COMMAND_CHECK && !options->dry_run) {
+        options->check_json = options->json; /* the check's result, not the run's */
+        options->json = NULL;
+    }
     if (options->command != COMMAND_EXEC)
         options->fold = options->largest_status = false; /* set in muster.conf, for exec */
     if (options->module && options->no_python)

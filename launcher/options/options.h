@@ -88,6 +88,9 @@ struct options {
     char *script;         /* first positional word; check: NULL */
     struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths */
 
+    bool  check_quick, check_full; /* these four are for muster-train check */
+    char *check_html, *check_json;
+
     /* ranks, devices, cores */
     char *master_addr;    /* NULL: chosen by reachability */
     int   master_port;    /* 0: 29500 or a free one */

@@ -261,8 +261,8 @@ static void report_first_rank(const struct outcome *outcome, const struct output
                 (double)(end->end_ns - end->start_ns) / NS_PER_S);
     fputc('\n', out);
     tail_of(output, outcome->first_rank, &lines);
-    for (i = 0; i < lines.count; i++)
-        fprintf(out, "  | %s\n", lines.item[i]);
+    for (i = 0; i < lines.count && outcome->plan->command != COMMAND_CHECK; i++)
+        fprintf(out, "  | %s\n", lines.item[i]); /* a check has just said what is wrong */
     hint = hint_for(outcome, outcome->first_rank, &lines);
     if (hint != NULL)
         fprintf(out, "  hint: %s\n", hint);

@@ -32,6 +32,7 @@ static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
 static int        find_check(char *const *here, struct program *program, int *exit_code,
                              struct error *err);
+static void       add_check_options(const struct options *options, struct program *program);
 static bool       is_script_name(const char *name);
 static char      *find_on_path(const char *name, char *const *here);
 static enum sight look_at(const char *path, const char *cwd);
@@ -53,6 +54,8 @@ int program_find(const struct options *options, char *const *here, const char *c
         break;
     case COMMAND_CHECK:
         rc = find_check(here, program, exit_code, err);
+        if (rc == 0)
+            add_check_options(options, program);
         break;
     case COMMAND_CLEAN:
     case COMMAND_BCAST:
@@ -217,6 +220,19 @@ static int find_check(char *const *here, struct program *program, int *exit_code
     strlist_add(&program->head, "check");
     free(path);
     return 0;
+}
+
+/* Those that muster check has, too; the others come after '--'. */
+static void add_check_options(const struct options *options, struct program *program)
+{
+    if (options->check_quick)
+        strlist_add(&program->head, "--quick");
+    if (options->check_full)
+        strlist_add(&program->head, "--full");
+    if (options->check_html != NULL)
+        strlist_addf(&program->head, "--html=%s", options->check_html);
+    if (options->check_json != NULL)
+        strlist_addf(&program->head, "--json=%s", options->check_json);
 }
 
 static bool is_script_name(const char *name)

@@ -5,7 +5,6 @@
 
 #include "run/kvs.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +71,11 @@ int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *
     kvs->missing = kvs->nodes;
     memset(kvs->is_in, 0, kvs->nodes * sizeof *kvs->is_in);
     return 1;
+}
+
+bool kvs_is_late(const struct kvs *kvs, size_t node)
+{
+    return kvs->missing < kvs->nodes && !kvs->is_in[node];
 }
 
 json_t *kvs_take(struct kvs *kvs)

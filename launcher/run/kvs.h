@@ -8,6 +8,7 @@
 #ifndef MUSTER_KVS_H
 #define MUSTER_KVS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <jansson.h>
@@ -29,6 +30,9 @@ void        kvs_free(struct kvs *kvs);
  * with err: the node is in the barrier already, PMI cannot carry a key or value, it is too much,
  * or a key was put in this barrier with another value. */
 int kvs_node_in(struct kvs *kvs, size_t node, const json_t *body, struct error *err);
+
+/* Some nodes are in the barrier and wait for others: is this one of the others? */
+bool kvs_is_late(const struct kvs *kvs, size_t node);
 
 /* The next body of the answer, in order, each small enough for a frame; caller releases. NULL:
  * that was all. */

@@ -54,6 +54,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "hostrange.h"
 #include "log.h"
 #include "node/draining.h"
 #include "output/json_file.h"
@@ -96,6 +97,7 @@ static void make_nodes(struct run *run);
 static int  finish(struct run *run);
 static void text_open(struct text *text);
 static void text_close(struct text *text);
+static void report_late(const struct run *run, FILE *err);
 static void put_json(const struct run *run, int status, FILE *out);
 static int  print(struct run *run, int status, struct text *out, struct text *err);
 static int  write_json(struct run *run, int status);
@@ -270,6 +272,8 @@ static int finish(struct run *run)
     hang_report(run, err.file);
     outcome_report(&run->outcome, run->output, err.file);
     status = outcome_status(&run->outcome);
+    if (status != 0 && run->plan->command == COMMAND_CHECK)
+        report_late(run, err.file);
     if (run->job != NULL)
         status = run->job->report(run, status, out.file, err.file);
     if (json != NULL && strcmp(json, "-") == 0 && !run->is_stdout_lost)
@@ -293,6 +297,23 @@ static void text_close(struct text *text)
 {
     if (fclose(text->file) != 0)
         xalloc_die();
+}
+
+/* The ranks that wait in a PMI barrier can only say that somebody is missing. */
+static void report_late(const struct run *run, FILE *err)
+{
+    struct strlist late = { 0 };
+    char          *names;
+    size_t         i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (kvs_is_late(run->kvs, i))
+            strlist_add(&late, run->plan->node[i].host);
+    names = hostrange_fold(&late);
+    if (late.count > 0)
+        fprintf(err, "muster: not all ranks of %s had come, the other nodes waited\n", names);
+    free(names);
+    strlist_clear(&late);
 }
 
 static void put_json(const struct run *run, int status, FILE *out)

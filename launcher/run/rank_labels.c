@@ -95,8 +95,8 @@ static char *label_of(const struct plan *plan, const struct options *options,
     }
     if (plan->command == COMMAND_EXEC)
         return xasprintf("%s: ", plan_label(node));
-    if (plan->world_size == 1 || (plan->command == COMMAND_CHECK && rank == 0))
-        return xstrdup(""); /* the table of muster-train check */
+    if (plan->world_size == 1 || plan->command == COMMAND_CHECK) /* there rank 0 speaks */
+        return xstrdup("");
     return xasprintf("%s:%d: ", plan_label(node), rank);
 }
 

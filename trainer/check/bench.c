@@ -5,6 +5,7 @@
 
 #include "check/bench.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,19 @@ struct trial {
     struct transfer          transfer;
     size_t                   in_count, out_count; /* elements */
     size_t                   bytes;               /* of the larger */
+    bool                     in_place;
 };
 
 static bool   is_corrupt_rank(int rank);
 static size_t next_size(const struct check_options *options, size_t bytes);
 static void   trial_make(struct trial *trial, const struct bench *bench,
                          const struct collective *what, size_t bytes);
+static void   trial_in_place(struct trial *trial, const struct bench *bench);
 static int    run_trial(struct bench *bench, const struct trial *trial,
                         struct report *report, struct error *err);
+static int    run_once(struct bench *bench, const struct trial *trial, double sums[2],
+                       struct error *err);
+static int    fill(struct bench *bench, const struct trial *trial, struct error *err);
 static int    check_values(struct bench *bench, const struct trial *trial, double *wrong,
                            struct error *err);
 static void   compare(struct bench *bench, const struct trial *trial, double *wrong);
@@ -38,7 +44,10 @@ static int    call(struct bench *bench, const struct trial *trial, struct error 
 static int    sum_over_ranks(struct bench *bench, double *values, size_t count,
                              struct error *err);
 static int    load(struct bench *bench, void *to, size_t bytes, struct error *err);
-static int    fetch(struct bench *bench, void *to, size_t bytes, struct error *err);
+static int    fetch(struct bench *bench, void *to, const void *from, size_t bytes,
+                    struct error *err);
+static void   say_wrong(struct bench *bench, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static int    wait_all(struct comm *comm, struct error *err);
 
 int bench_init(struct bench *bench, const struct check_options *options,
@@ -83,6 +92,25 @@ static bool is_corrupt_rank(int rank)
 
     return text != NULL && parse_number(text, 0, INT32_MAX, &wanted, NULL) == 0 &&
            wanted == rank;
+}
+
+int bench_check(struct bench *bench, const struct collective *what, struct error *err)
+{
+    static const size_t sizes[] = { 8, (size_t)64 << 10 };
+    struct trial        trial;
+    struct error        why;
+    size_t              i;
+
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (sizes[i] > (size_t)bench->options->bytes_max)
+            continue;
+        trial_make(&trial, bench, what, sizes[i]);
+        if ((what->want != NULL ? check_values(bench, &trial, &bench->wrong, &why)
+                                : check_barrier(bench, &bench->wrong, &why)) < 0)
+            return err_set(err, "%s (checking %s, %zu bytes)", why.text, what->name,
+                           trial.bytes);
+    }
+    return 0;
 }
 
 int bench_run(struct bench *bench, const struct collective *what, struct report *report,
@@ -138,13 +166,53 @@ static void trial_make(struct trial *trial, const struct bench *bench,
     };
 }
 
+/* The same buffer for both, or this rank's own part of the larger one. */
+static void trial_in_place(struct trial *trial, const struct bench *bench)
+{
+    const size_t part = trial->transfer.count * dtype_size(trial->transfer.type);
+    const size_t own = (size_t)bench->comm->rank * part;
+
+    trial->in_place = true;
+    if (trial->what->in_all) {
+        trial->transfer.out = (char *)bench->in + own;
+        return;
+    }
+    trial->transfer.in = (char *)bench->out + (trial->what->out_all ? own : 0);
+}
+
 static int run_trial(struct bench *bench, const struct trial *trial, struct report *report,
                      struct error *err)
 {
-    double  sums[2] = { 0, 0 }; /* wrong elements, seconds */
+    double            sums[2], in_place_sums[2] = { 0, 0 }; /* wrong elements, seconds */
+    const int         ranks = bench->comm->size;
+    const bool        both = bench->options->nccl_tests && trial->what->in_place;
+    struct trial      in_place = *trial;
+    struct report_row row = { .collective = trial->what, .count = trial->transfer.count,
+                              .bytes = trial->bytes, .in_place_s = -1 };
+
+    if (run_once(bench, trial, sums, err) < 0)
+        return -1;
+    if (both) {
+        trial_in_place(&in_place, bench);
+        if (run_once(bench, &in_place, in_place_sums, err) < 0)
+            return -1;
+        row.in_place_s = in_place_sums[1] / ranks;
+    }
+    row.time_s = sums[1] / ranks;
+    row.wrong = sums[0];
+    row.in_place_wrong = in_place_sums[0];
+    report_row(report, &row);
+    return 0;
+}
+
+/* Compared, then timed; the sums over all ranks. */
+static int run_once(struct bench *bench, const struct trial *trial, double sums[2],
+                    struct error *err)
+{
     int64_t i;
     int     rc;
 
+    sums[0] = sums[1] = 0;
     for (i = 0; i < bench->options->checks; i++) {
         rc = trial->what->want != NULL ? check_values(bench, trial, &sums[0], err)
                                        : check_barrier(bench, &sums[0], err);
@@ -152,20 +220,29 @@ static int run_trial(struct bench *bench, const struct trial *trial, struct repo
             return -1;
     }
     bench->wrong += sums[0];
-    if (time_calls(bench, trial, &sums[1], err) < 0 || sum_over_ranks(bench, sums, 2, err) < 0)
+    if (time_calls(bench, trial, &sums[1], err) < 0)
         return -1;
-    report_row(report, bench->options, bench->comm->size,
-               &(struct report_row){ .collective = trial->what,
-                                     .count = trial->transfer.count,
-                                     .bytes = trial->bytes,
-                                     .time_s = sums[1] / bench->comm->size,
-                                     .wrong = sums[0] });
-    return 0;
+    return sum_over_ranks(bench, sums, 2, err);
 }
 
 /* Fill, call once, and compare every element of the result. */
 static int check_values(struct bench *bench, const struct trial *trial, double *wrong,
                         struct error *err)
+{
+    const size_t out_bytes = trial->out_count * dtype_size(trial->transfer.type);
+
+    if (fill(bench, trial, err) < 0 || call(bench, trial, err) < 0 ||
+        fetch(bench, bench->staging, trial->transfer.out, out_bytes, err) < 0)
+        return -1;
+    if (bench->corrupt && strcmp(trial->what->name, "all_reduce") == 0)
+        *(unsigned char *)bench->staging ^= 1;
+    compare(bench, trial, wrong);
+    return 0;
+}
+
+/* What does not arrive must not be there already. The root of a broadcast sends what it has
+ * in out. */
+static int fill(struct bench *bench, const struct trial *trial, struct error *err)
 {
     const int        rank = bench->comm->rank;
     const enum dtype type = trial->transfer.type;
@@ -173,21 +250,14 @@ static int check_values(struct bench *bench, const struct trial *trial, double *
     const size_t     out_bytes = trial->out_count * dtype_size(type);
     size_t           i;
 
+    memset(bench->staging, 0xff, out_bytes);
+    if (load(bench, trial->transfer.out, out_bytes, err) < 0)
+        return -1;
     for (i = 0; i < trial->in_count; i++)
         dtype_store(type, bench->staging, i, pattern_value(trial->pattern, rank, i));
-    if (load(bench, bench->in, in_bytes, err) < 0)
+    if (load(bench, (void *)(uintptr_t)trial->transfer.in, in_bytes, err) < 0)
         return -1;
-    /* What does not arrive must not be there already. The root of a broadcast
-     * sends what it has in out. */
-    if (rank != trial->what->root)
-        memset(bench->staging, 0xff, out_bytes);
-    if (load(bench, bench->out, out_bytes, err) < 0 || call(bench, trial, err) < 0 ||
-        fetch(bench, bench->staging, out_bytes, err) < 0)
-        return -1;
-    if (bench->corrupt && strcmp(trial->what->name, "all_reduce") == 0)
-        *(unsigned char *)bench->staging ^= 1;
-    compare(bench, trial, wrong);
-    return 0;
+    return rank == trial->what->root ? load(bench, trial->transfer.out, out_bytes, err) : 0;
 }
 
 static void compare(struct bench *bench, const struct trial *trial, double *wrong)
@@ -208,10 +278,24 @@ static void compare(struct bench *bench, const struct trial *trial, double *wron
         return;
     *wrong += (double)count;
     dtype_text(t->type, bench->staging, first, got, sizeof got);
-    fprintf(stderr, "muster-train check: %s: %s, %zu bytes of %s: %zu wrong, the first is "
-                    "element %zu: got %s, want %lld\n",
-            bench->roster->label[bench->comm->rank], trial->what->name, trial->bytes,
-            dtype_name(t->type), count, first, got, (long long)first_want);
+    say_wrong(bench, "%s%s, %zu bytes of %s: %zu wrong, the first is element %zu: got %s, want "
+                     "%lld", trial->what->name, trial->in_place ? " in place" : "",
+              trial->bytes, dtype_name(t->type), count, first, got, (long long)first_want);
+}
+
+/* Here and at once; the first is in the verdict, too. */
+static void say_wrong(struct bench *bench, const char *format, ...)
+{
+    char    text[sizeof bench->first_wrong];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    fprintf(stderr, "muster-train check: %s: %s\n", bench->roster->label[bench->comm->rank],
+            text);
+    if (bench->first_wrong[0] == '\0')
+        memcpy(bench->first_wrong, text, sizeof text);
 }
 
 /* Nobody leaves a barrier before the last one has come. Clocks compare only within
@@ -233,14 +317,13 @@ static int check_barrier(struct bench *bench, double *wrong, struct error *err)
     memcpy(bench->staging, times, sizeof times);
     if (load(bench, bench->in, sizeof times, err) < 0 ||
         comm->ops->all_gather(comm, bench->in, bench->out, 2, DTYPE_INT64, err) < 0 ||
-        fetch(bench, all, sizeof times * (size_t)comm->size, err) < 0)
+        fetch(bench, all, bench->out, sizeof times * (size_t)comm->size, err) < 0)
         return -1;
     for (i = 0; i < comm->size; i++) {
         if (strcmp(rank[i].boot_id, self->boot_id) != 0 || times[1] >= all[2 * i])
             continue;
         *wrong += 1;
-        fprintf(stderr, "muster-train check: %s left the barrier before %s came\n",
-                bench->roster->label[comm->rank], bench->roster->label[i]);
+        say_wrong(bench, "left the barrier before %s came", bench->roster->label[i]);
     }
     return 0;
 }
@@ -283,7 +366,7 @@ static int sum_over_ranks(struct bench *bench, double *values, size_t count,
         bench->comm->ops->all_reduce(bench->comm, bench->in, bench->out, count, DTYPE_DOUBLE,
                                      REDOP_SUM, err) < 0)
         return -1;
-    return fetch(bench, values, bytes, err);
+    return fetch(bench, values, bench->out, bytes, err);
 }
 
 /* What staging holds, to the communicator's memory. */
@@ -293,13 +376,14 @@ static int load(struct bench *bench, void *to, size_t bytes, struct error *err)
 }
 
 /* And back, once all is done. */
-static int fetch(struct bench *bench, void *to, size_t bytes, struct error *err)
+static int fetch(struct bench *bench, void *to, const void *from, size_t bytes,
+                 struct error *err)
 {
     struct comm *comm = bench->comm;
 
     if (wait_all(comm, err) < 0)
         return -1;
-    return comm->ops->copy(comm, to, bench->out, bytes, COMM_TO_HOST, err);
+    return comm->ops->copy(comm, to, from, bytes, COMM_TO_HOST, err);
 }
 
 static int wait_all(struct comm *comm, struct error *err)

@@ -23,6 +23,7 @@ struct bench {
     void                       *staging;  /* on the host, as large as one of them */
     void (*release)(void *memory);        /* of in and out; outlives comm */
     double                      wrong;    /* elements, on this rank */
+    char                        first_wrong[300]; /* which was the first */
     bool                        corrupt;  /* for the tests: spoil what all_reduce gives */
 };
 
@@ -32,8 +33,11 @@ int  bench_init(struct bench *bench, const struct check_options *options,
                 const struct roster *roster, struct comm *comm, struct error *err);
 void bench_clear(struct bench *bench);
 
-/* One collective at all sizes, into the report. What is wrong is said on stderr
- * and counted; -1 only when the communicator failed. */
+/* One collective at two small sizes, compared and not timed. What is wrong is counted; -1
+ * only when the communicator failed. */
+int bench_check(struct bench *bench, const struct collective *what, struct error *err);
+
+/* The same, timed at all sizes, into the report. What is wrong is said on stderr, too. */
 int bench_run(struct bench *bench, const struct collective *what, struct report *report,
               struct error *err);
 

@@ -1,49 +1,37 @@
-/* check.c - see check.h
+/* check.c - see check.h; here, one layer after the other
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "check/check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "check/bench.h"
-#include "check/check_options.h"
-#include "check/collective.h"
-#include "check/report.h"
-#include "check/roster.h"
+#include "check/layers.h"
+#include "check/vote.h"
 #include "clock.h"
-#include "comm/comm.h"
-
-struct check {
-    int64_t              start_ns;
-    struct check_options options;
-    struct pmi           pmi;
-    struct roster        roster;
-    struct report        report;
-    const char          *backend; /* "nccl" or "gloo" */
-    struct comm         *comm;
-    struct bench         bench;
-};
+#include "xalloc.h"
 
 static int  meet(struct check *check, struct error *err);
-static int  agree(struct check *check, struct error *err);
-static int  judge_roster(struct check *check, struct error *err);
-static int  open_comm(struct check *check, struct error *err);
-static int  run_all(struct check *check, struct error *err);
-static int  count_wrong(struct check *check, double *wrong, struct error *err);
-static int  leave(struct check *check, double wrong, struct error *err);
-static int  failed(const struct check *check);
+static int  run_layers(struct check *check, struct error *err);
+static int  run_layer(struct check *check, enum layer layer, struct error *err);
+static int  agree(struct check *check, enum layer layer, int own, const char *text,
+                  struct error *err);
+static int  leave(struct check *check, int status, struct error *err);
+static int  stop_here(struct check *check, enum layer layer, int status, const char *text,
+                      const char *key);
+static void add_fault(struct check *check, const char *text);
+static int  conclude(struct check *check, int status, struct error *err);
 static void say(const struct check *check, const char *text);
 static void check_clear(struct check *check);
 
 int check_main(int argc, char **argv)
 {
-    struct check check = { .backend = "", .start_ns = clock_now_ns() };
+    struct check check = { .backend = "", .backend_why = { "" }, .start_ns = clock_now_ns(),
+                           .reach = { .listener = -1 } };
     struct error err;
-    double       wrong = 0;
     int          status;
 
     status = check_options_parse(&check.options, argc, argv, &err);
@@ -55,151 +43,166 @@ int check_main(int argc, char **argv)
         fprintf(stderr, "muster-train check: %s\n", err.text);
         return CHECK_USAGE;
     }
-
     status = meet(&check, &err);
     if (status == CHECK_OK)
-        status = agree(&check, &err);
-    if (status == CHECK_OK)
-        status = open_comm(&check, &err);
-    if (status == CHECK_OK)
-        status = run_all(&check, &err);
-    if (status == CHECK_OK)
-        status = count_wrong(&check, &wrong, &err);
-    if (status == CHECK_OK)
-        status = leave(&check, wrong, &err);
-    if (status != CHECK_OK)
+        status = run_layers(&check, &err);
+    else
         say(&check, err.text);
     check_clear(&check);
-    return status == CHECK_OK && wrong > 0 ? CHECK_WRONG : status;
+    return status;
 }
 
 static int meet(struct check *check, struct error *err)
 {
     if (pmi_init(&check->pmi, check->options.timeout_s, err) < 0)
-        return failed(check);
+        return check_failed(check);
     if (check->pmi.rank == 0 && report_open(&check->report, &check->options, err) < 0)
         return CHECK_USAGE;
-    if (roster_exchange(&check->roster, &check->pmi, err) < 0)
-        return failed(check);
+    check->report.roster = &check->roster;
     return CHECK_OK;
 }
 
-/* What the roster tells, it tells all ranks alike: rank 0 speaks for them. The
- * others wait until it has, since the first to leave ends the run. */
-static int agree(struct check *check, struct error *err)
+/* All ranks stop after the same layer, and rank 0 alone ends with its status: the others
+ * have nothing to add. */
+static int run_layers(struct check *check, struct error *err)
 {
-    struct error why;
-    int          status = judge_roster(check, &why);
+    int layer, status = CHECK_OK;
 
-    if (status == CHECK_OK)
+    for (layer = 0; layer < LAYERS && status == CHECK_OK; layer++) {
+        status = run_layer(check, (enum layer)layer, err);
+        if (check->is_over)
+            return status;
+    }
+    for (layer = 0; layer < LAYERS; layer++)
+        if (status == CHECK_OK && check->slow[layer])
+            status = CHECK_SLOW;
+    return leave(check, status, err);
+}
+
+static int run_layer(struct check *check, enum layer layer, struct error *err)
+{
+    const int64_t start_ns = clock_now_ns();
+    struct error  why = { "" };
+    char          key[32];
+    int           own, status;
+
+    check->is_ours = true;
+    check->summary[0] = '\0';
+    snprintf(key, sizeof key, "in%d-%d", layer, check->pmi.rank);
+    own = pmi_put(&check->pmi, key, "1", &why) < 0 ? check_failed(check)
+                                                   : layers[layer].run(check, &why);
+    if (own == LAYER_SKIP)
         return CHECK_OK;
-    if (check->pmi.rank == 0)
-        fprintf(stderr, "muster-train check: %s\n", why.text);
-    if (pmi_barrier(&check->pmi, err) < 0 || pmi_finalize(&check->pmi, err) < 0)
-        return failed(check);
-    err->text[0] = '\0';
+    snprintf(key, sizeof key, "in%d", layer);
+    if (own != CHECK_OK && (check->pmi.timed_out || check->roster.nodes == 0))
+        return stop_here(check, layer, own, why.text, key);
+    status = own; /* all know, and perhaps the others do not vote as we do */
+    if (own == CHECK_NOT_ALL)
+        add_fault(check, why.text);
+    else
+        status = agree(check, layer, own, why.text, err);
+    if (check->is_over)
+        return status;
+    if (status == CHECK_OK && layers[layer].tell != NULL && check->pmi.rank == 0)
+        layers[layer].tell(check);
+    if (status == CHECK_UNREACHED && check->pmi.rank == 0 &&
+        reach_judge(&check->reach, &check->pmi, &check->report.faults, err) < 0)
+        add_fault(check, err->text);
+    report_layer(&check->report, layer,
+                 status != CHECK_OK ? LAYER_FAILED : check->slow[layer] ? LAYER_SLOW : LAYER_OK,
+                 (double)(clock_now_ns() - start_ns) / NS_PER_S, "%s",
+                 status == CHECK_OK ? check->summary : "");
     return status;
 }
 
-static int judge_roster(struct check *check, struct error *err)
+/* The status that all agree on. */
+static int agree(struct check *check, enum layer layer, int own, const char *text,
+                 struct error *err)
 {
-    const char  *wanted = check->options.backend;
-    struct error why = { "" };
-    bool         has_gpus;
+    struct vote *votes = xcalloc((size_t)check->pmi.size, sizeof *votes);
+    char         name[16];
+    int          status;
 
-    if (roster_verify(&check->roster, err) < 0)
-        return CHECK_NOT_ALL;
-    has_gpus = roster_gpus(&check->roster, &why) == 0;
-    if (strcmp(wanted, "nccl") == 0 && !has_gpus) {
-        err_set(err, "nccl: %s", why.text);
-        return CHECK_BACKEND;
+    snprintf(name, sizeof name, "vote%d", layer);
+    votes[check->pmi.rank] = (struct vote){ .status = own, .is_ours = check->is_ours,
+                                            .text = xstrdup(own != CHECK_OK ? text : "") };
+    if (votes_exchange(votes, &check->pmi, name, err) == 0) {
+        status = votes_status(votes, check->pmi.size);
+        if (check->pmi.rank == 0)
+            votes_tell(votes, &check->roster, &check->report.faults);
+    } else if (own != CHECK_OK) {
+        status = stop_here(check, layer, own, *text != '\0' ? text : err->text, name);
+    } else {
+        status = stop_here(check, layer, check_failed(check), err->text, name);
     }
-    check->backend = wanted;
-    if (strcmp(wanted, "auto") == 0)
-        check->backend = has_gpus ? "nccl" : "gloo";
-    report_head(&check->report, &check->options, &check->roster, check->backend,
-                strcmp(wanted, "auto") == 0 ? why.text : "");
-    return CHECK_OK;
+    votes_clear(votes, check->pmi.size);
+    return status;
 }
 
-static int open_comm(struct check *check, struct error *err)
+/* Somebody does not come, or PMI is gone: end without the others. key: what those of this
+ * node have put that came. The first rank to leave ends the run, so each leaves the others a
+ * moment to say what they know, and rank 0 the most. */
+static int stop_here(struct check *check, enum layer layer, int status, const char *text,
+                     const char *key)
 {
-    const struct roster_rank *self = &check->roster.rank[check->pmi.rank];
-    struct comm_world         world = {
-        .pmi = &check->pmi,
-        .rank = check->pmi.rank,
-        .size = check->pmi.size,
-        .local_rank = self->local_rank >= 0 ? self->local_rank : 0,
-        .label = (const char *const *)check->roster.label,
-        .timeout_s = check->options.timeout_s,
-    };
-    bool timed_out = false;
+    const struct timespec moment = { .tv_sec = check->pmi.rank != 0, .tv_nsec = 300000000 };
+    const bool            timed_out = check->pmi.timed_out;
+    char                  missing[200] = "";
+    struct error          whole, err;
 
-    check->comm = comm_open(check->backend, &world, &self->device, &timed_out, err);
-    if (check->comm != NULL)
-        return CHECK_OK;
-    return timed_out ? CHECK_TIMEOUT : CHECK_BACKEND;
-}
-
-static int run_all(struct check *check, struct error *err)
-{
-    int i;
-
-    if (bench_init(&check->bench, &check->options, &check->roster, check->comm, err) < 0)
-        return failed(check);
-    for (i = 0; collectives[i].name != NULL; i++) {
-        if (!check->options.run[i])
-            continue;
-        if (check->comm->size < collectives[i].ranks_min)
-            report_skipped(&check->report, &collectives[i]);
-        else if (bench_run(&check->bench, &collectives[i], &check->report, err) < 0)
-            return failed(check);
+    check->is_over = true;
+    if (timed_out)
+        votes_missing(&check->pmi, key, missing, sizeof missing);
+    err_set(&whole, "%s%s%s%s", text, *missing ? ": " : "", missing,
+            *missing ? " of this node did not" : "");
+    report_layer(&check->report, layer, LAYER_FAILED, 0, "%s", "");
+    if (check->pmi.rank == 0) {
+        add_fault(check, whole.text);
+        if (conclude(check, status, &err) < 0)
+            say(check, err.text);
+    } else {
+        say(check, whole.text);
     }
-    return CHECK_OK;
+    if (check->pmi.size > 1)
+        nanosleep(&moment, NULL);
+    return status;
 }
 
-/* The verdict does not travel by what was checked, but by PMI. */
-static int count_wrong(struct check *check, double *wrong, struct error *err)
+static void add_fault(struct check *check, const char *text)
 {
-    struct pmi *pmi = &check->pmi;
-    char        key[32], value[32];
-    int         rank;
-
-    snprintf(key, sizeof key, "wrong-%d", pmi->rank);
-    snprintf(value, sizeof value, "%.0f", check->bench.wrong);
-    if (pmi_put(pmi, key, value, err) < 0 || pmi_barrier(pmi, err) < 0)
-        return failed(check);
-    *wrong = check->bench.wrong;
-    for (rank = 0; rank < pmi->size; rank++) {
-        if (rank == pmi->rank)
-            continue;
-        snprintf(key, sizeof key, "wrong-%d", rank);
-        if (pmi_get(pmi, key, value, sizeof value, err) < 0)
-            return failed(check);
-        *wrong += strtod(value, NULL);
-    }
-    return CHECK_OK;
+    if (check->pmi.rank == 0)
+        strlist_add(&check->report.faults, text);
 }
 
-/* Rank 0 tells the end before anybody leaves: with a status other than 0 the first
- * to do so ends the run. */
-static int leave(struct check *check, double wrong, struct error *err)
+/* Rank 0 tells the end before anybody leaves. */
+static int leave(struct check *check, int status, struct error *err)
 {
-    const double seconds = (double)(clock_now_ns() - check->start_ns) / NS_PER_S;
     struct comm *comm = check->comm;
 
-    check->comm = NULL;
-    if (comm->ops->close(comm, err) < 0)
-        return CHECK_BACKEND;
-    if (report_close(&check->report, &check->roster, check->backend, wrong, seconds, err) < 0)
+    if (status == CHECK_OK || status == CHECK_SLOW) {
+        check->comm = NULL;
+        if (comm->ops->close(comm, err) < 0)
+            status = CHECK_BACKEND;
+    }
+    if (conclude(check, status, err) < 0) {
+        say(check, err->text);
         return CHECK_USAGE;
+    }
     if (pmi_barrier(&check->pmi, err) < 0 || pmi_finalize(&check->pmi, err) < 0)
-        return failed(check);
-    return CHECK_OK;
+        return status != CHECK_OK ? status : check_failed(check);
+    return check->pmi.rank == 0 ? status : CHECK_OK;
 }
 
-/* The exit status for the failure that just happened. */
-static int failed(const struct check *check)
+static int conclude(struct check *check, int status, struct error *err)
+{
+    check->report.status = status;
+    check->report.seconds = (double)(clock_now_ns() - check->start_ns) / NS_PER_S;
+    check->report.backend = check->backend;
+    check->report.backend_why = check->backend_why.text;
+    return report_close(&check->report, err);
+}
+
+int check_failed(const struct check *check)
 {
     if (check->pmi.timed_out || (check->comm != NULL && check->comm->timed_out))
         return CHECK_TIMEOUT;
@@ -208,8 +211,6 @@ static int failed(const struct check *check)
 
 static void say(const struct check *check, const char *text)
 {
-    if (*text == '\0')
-        return; /* rank 0 has said it for all */
     if (check->roster.nodes > 0)
         fprintf(stderr, "muster-train check: %s: %s\n", check->roster.label[check->pmi.rank],
                 text);
@@ -221,6 +222,10 @@ static void check_clear(struct check *check)
 {
     if (check->comm != NULL)
         check->comm->ops->abort(check->comm);
+    reach_close(&check->reach);
     bench_clear(&check->bench);
+    matrix_clear(&check->matrix);
+    free(check->work_s);
+    report_clear(&check->report);
     roster_clear(&check->roster);
 }

@@ -1,9 +1,9 @@
 /* check.h - muster-train check: are these nodes fit for a run?
  *
  * In this order, so that the first thing that is wrong is the one that is named:
- * the ranks that are here are those that were launched; they can be connected;
- * what they send arrives unchanged; how fast. Rank 0 prints; the others speak only
- * when something is wrong.
+ * the ranks that are here are those that were launched, and their nodes are alike; they reach
+ * each other; they can be connected; what they send arrives unchanged; how fast between each
+ * two nodes; how fast all together; does one compute more slowly. Rank 0 tells.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_CHECK_H
@@ -17,6 +17,8 @@ enum check_status {
     CHECK_BACKEND = 3,  /* no communicator, or it broke */
     CHECK_TIMEOUT = 4,
     CHECK_NOT_ALL = 5,  /* the ranks here are not the ranks launched */
+    CHECK_UNREACHED = 6, /* nodes do not reach each other */
+    CHECK_SLOW = 7,     /* all is right, but a node or a link is slow */
 };
 
 int check_main(int argc, char **argv);

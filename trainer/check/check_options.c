@@ -12,7 +12,7 @@
 #include "number.h"
 
 enum kind { KIND_BYTES, KIND_NUMBER, KIND_SECONDS, KIND_DTYPE, KIND_REDOP, KIND_BACKEND,
-            KIND_TEXT, KIND_HELP };
+            KIND_TEXT, KIND_SWITCH, KIND_HELP };
 
 static const struct option_row {
     const char *name;
@@ -22,39 +22,49 @@ static const struct option_row {
     int64_t     min, max;
     const char *value; /* the default, as it would be typed */
     const char *arg, *help;
+    const char *quick, *full; /* the defaults with --quick and --full; NULL: the same */
 } rows[] = {
 #define FIELD(NAME) offsetof(struct check_options, NAME)
+    { "quick", 'q', KIND_SWITCH, FIELD(quick), 0, 0, NULL, NULL,
+      "smaller messages, fewer calls", NULL, NULL },
+    { "full", 'F', KIND_SWITCH, FIELD(full), 0, 0, NULL, NULL,
+      "larger messages, more calls, longer text", NULL, NULL },
     { "min-bytes", 'b', KIND_BYTES, FIELD(bytes_min), 1, INT64_C(1) << 40, "8", "SIZE",
-      "smallest message (K, M, G are binary)" },
+      "smallest message (K, M, G are binary)", NULL, NULL },
     { "max-bytes", 'e', KIND_BYTES, FIELD(bytes_max), 1, INT64_C(1) << 40, "4M", "SIZE",
-      "largest message" },
+      "largest message", "256K", "64M" },
     { "factor", 'f', KIND_NUMBER, FIELD(factor), 2, 1 << 20, "64", "N",
-      "from one size to the next" },
+      "from one size to the next", NULL, "4" },
     { "iterations", 'n', KIND_NUMBER, FIELD(iterations), 1, 1000000, "10", "N",
-      "timed calls for each size" },
+      "timed calls for each size", "5", "20" },
     { "warmups", 'w', KIND_NUMBER, FIELD(warmups), 0, 1000000, "1", "N",
-      "calls before, not timed" },
+      "calls before, not timed", NULL, NULL },
     { "checks", 'c', KIND_NUMBER, FIELD(checks), 0, 1000000, "1", "N",
-      "calls whose every element is compared" },
+      "calls whose every element is compared", NULL, NULL },
     { "dtype", 'd', KIND_DTYPE, FIELD(dtype), 0, 0, "float", "TYPE",
       "int8 uint8 int32 uint32 int64 uint64\n"
-      "half float double bfloat16" },
-    { "op", 'o', KIND_REDOP, FIELD(redop), 0, 0, "sum", "OP", "sum prod max min" },
+      "half float double bfloat16", NULL, NULL },
+    { "op", 'o', KIND_REDOP, FIELD(redop), 0, 0, "sum", "OP", "sum prod max min", NULL, NULL },
     { "backend", 0, KIND_BACKEND, FIELD(backend), 0, 0, "auto", "NAME",
       "nccl, gloo, or auto: nccl when every rank\n"
-      "has a GPU of its own" },
+      "has a GPU of its own", NULL, NULL },
     { "timeout", 'T', KIND_SECONDS, FIELD(timeout_s), 1, 86400, "30", "TIME",
-      "longest wait for the other ranks" },
+      "longest wait for the other ranks", NULL, NULL },
     { "json", 'J', KIND_TEXT, FIELD(json), 0, 0, NULL, "FILE",
-      "write the results there too (-: standard\n"
-      "output, and the table to standard error)" },
-    { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "this" },
+      "write all results there, too (-: standard\n"
+      "output, and the text to standard error)", NULL, NULL },
+    { "html", 'H', KIND_TEXT, FIELD(html), 0, 0, NULL, "FILE",
+      "the same as a page", NULL, NULL },
+    { "nccl-tests", 0, KIND_SWITCH, FIELD(nccl_tests), 0, 0, NULL, NULL,
+      "only the collectives, in nccl-tests' columns", NULL, NULL },
+    { "help", 'h', KIND_HELP, 0, 0, 0, NULL, NULL, "this", NULL, NULL },
 #undef FIELD
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
 static int set(struct check_options *options, const struct option_row *row,
                const char *value, struct error *err);
+static int set_presets(struct check_options *options, const bool *given, struct error *err);
 static int choose(struct check_options *options, int argc, char **argv, struct error *err);
 static int bad_option(int got, char **argv, struct error *err);
 static const struct option_row *row_of_letter(int letter);
@@ -65,6 +75,7 @@ int check_options_parse(struct check_options *options, int argc, char **argv,
     struct option            longs[ROWS + 1] = { 0 };
     char                     letters[2 * ROWS + 2] = ":", *end = letters + 1;
     const struct option_row *row;
+    bool                     given[ROWS] = { false };
     int                      got, at = 0;
     size_t                   i;
 
@@ -89,12 +100,31 @@ int check_options_parse(struct check_options *options, int argc, char **argv,
         row = got == 0 ? &rows[at] : row_of_letter(got);
         if (row->kind == KIND_HELP)
             return CHECK_OPTIONS_HELP;
+        given[row - rows] = true;
         if (set(options, row, optarg, err) < 0)
             return -1;
     }
+    if (set_presets(options, given, err) < 0)
+        return -1;
     if (options->bytes_min > options->bytes_max)
         return err_set(err, "--min-bytes (-b) is more than --max-bytes (-e)");
     return choose(options, argc - optind, argv + optind, err);
+}
+
+/* What --quick and --full change, where nothing else was asked for. */
+static int set_presets(struct check_options *options, const bool *given, struct error *err)
+{
+    const char *value;
+    size_t      i;
+
+    if (options->quick && options->full)
+        return err_set(err, "--quick and --full: choose one");
+    for (i = 0; i < ROWS; i++) {
+        value = options->quick ? rows[i].quick : options->full ? rows[i].full : NULL;
+        if (value != NULL && !given[i] && set(options, &rows[i], value, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* getopt leaves the letter in optopt, or 0 there when it was a long option. */
@@ -150,6 +180,9 @@ static int set(struct check_options *options, const struct option_row *row,
     case KIND_TEXT:
         *(const char **)field = value;
         break;
+    case KIND_SWITCH:
+        *(bool *)field = true;
+        break;
     case KIND_HELP:
         break;
     }
@@ -163,6 +196,7 @@ static int choose(struct check_options *options, int argc, char **argv, struct e
 
     for (i = 0; collectives[i].name != NULL; i++)
         options->run[i] = argc == 0;
+    options->has_chosen = argc > 0;
     for (word = 0; word < argc; word++) {
         for (i = 0; collectives[i].name != NULL; i++)
             if (strcmp(argv[word], collectives[i].name) == 0)
@@ -181,8 +215,9 @@ void check_options_help(FILE *out)
     size_t      i;
 
     fputs("Usage: muster … muster-train check [OPTION…] [COLLECTIVE…]\n\n"
-          "Checks that the ranks of a run reach each other, that what they send arrives\n"
-          "unchanged, and how fast. Without COLLECTIVE all of them:\n   ", out);
+          "Checks, one after the other, that the nodes are alike and reach each other, that\n"
+          "what the ranks send arrives unchanged, and how fast between each two nodes and\n"
+          "all together. The first that fails is named. With COLLECTIVE only those:\n   ", out);
     for (i = 0; collectives[i].name != NULL; i++)
         fprintf(out, " %s", collectives[i].name);
     fputs("\n\n", out);
@@ -201,5 +236,6 @@ void check_options_help(FILE *out)
     }
     fputs("\nExit status: 0 all is well, 1 wrong values, 2 usage, or results that could not\n"
           "be written, 3 the ranks could not be connected or lost each other, 4 that took\n"
-          "too long, 5 the ranks that are here are not those that were launched.\n", out);
+          "too long, 5 the ranks that are here are not those that were launched, or not of\n"
+          "one version, 6 nodes do not reach each other, 7 a node or a link is slow.\n", out);
 }

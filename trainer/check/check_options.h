@@ -22,7 +22,10 @@ struct check_options {
     int64_t     checks;      /* whose values are compared */
     int64_t     dtype, redop;
     const char *backend;     /* "auto", "nccl", "gloo"; borrowed from argv, as json is */
-    const char *json;        /* NULL: none; "-": standard output */
+    const char *json, *html; /* NULL: none; "-": standard output */
+    bool        quick, full; /* not both */
+    bool        nccl_tests;  /* only the collectives, in the columns of nccl-tests */
+    bool        has_chosen;  /* collectives were named */
     double      timeout_s;
     bool        run[COLLECTIVES_MAX]; /* which collectives */
 };

@@ -21,6 +21,7 @@ struct transfer {
 struct collective {
     const char *name;
     bool        reduces;
+    bool        in_place;        /* can be: out == in, or the rank's own part of the larger one */
     bool        in_all, out_all; /* these buffers hold count elements for each rank */
     int         root;            /* -1: none */
     int         ranks_min;

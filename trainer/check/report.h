@@ -1,7 +1,8 @@
-/* report.h - what the check prints: a table for people, JSON for programs
+/* report.h - what the check found, and how it is told
  *
- * The table has the columns of nccl-tests, so what reads those reads ours. Only
- * rank 0 has a report; for the others all calls do nothing.
+ * Rank 0 collects; for the others all calls do nothing. Text for people begins with the
+ * verdict and is short; report_table.c has the columns of nccl-tests, for what reads those;
+ * JSON and the page have everything.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REPORT_H
@@ -11,15 +12,14 @@
 
 #include "check/check_options.h"
 #include "check/collective.h"
+#include "check/nodes/matrix.h"
 #include "check/roster.h"
+#include "strlist.h"
 
-struct report {
-    FILE       *table; /* NULL: say nothing */
-    FILE       *json;  /* NULL: none */
-    const char *json_name;
-    int         rows;
-    const struct collective *last; /* whose heading was printed last */
-};
+/* What is checked, in this order: the first that fails ends it. */
+enum layer { LAYER_PREFLIGHT, LAYER_REACH, LAYER_CONNECT, LAYER_VALUES, LAYER_PAIRS,
+             LAYER_COLLECTIVES, LAYER_ARRIVAL, LAYERS };
+enum layer_state { LAYER_NOT_RUN, LAYER_OK, LAYER_SLOW, LAYER_FAILED };
 
 struct report_row {
     const struct collective *collective;
@@ -27,20 +27,58 @@ struct report_row {
     size_t bytes;
     double time_s; /* one call, the mean over the ranks */
     double wrong;  /* elements, on all ranks */
+    double in_place_s, in_place_wrong; /* in_place_s < 0: not run */
 };
 
-/* Rank 0 opens it; -1 when --json FILE cannot be created. */
+struct report {
+    bool                        is_on;
+    const struct check_options *options;
+    const struct roster        *roster;
+    const char                 *backend, *backend_why;
+    const struct matrix        *matrix; /* NULL: not measured */
+    const double               *work_s; /* of each rank; NULL: not measured */
+    struct {
+        enum layer_state state;
+        double           seconds;
+        char            *text; /* owned; NULL: nothing to say */
+    } layer[LAYERS];
+    struct strlist     faults;      /* the verdict's lines */
+    struct strlist     differences; /* between nodes, none of them an error */
+    struct report_row *row;
+    int                rows;
+    double             wrong;
+    int                status; /* of the program */
+    double             seconds;
+    FILE              *text, *json, *html; /* json, html: NULL if not asked for */
+};
+
+extern const char *const layer_names[LAYERS];
+
+/* Of more nodes not all pairs are written, only those that were measured again. */
+#define REPORT_NODES_MAX 200
+
+/* Rank 0 opens it; -1 when a file cannot be created. */
 int  report_open(struct report *report, const struct check_options *options,
                  struct error *err);
-void report_head(struct report *report, const struct check_options *options,
-                 const struct roster *roster, const char *backend, const char *why);
-void report_row(struct report *report, const struct check_options *options, int ranks,
-                const struct report_row *row);
-/* There are too few ranks for it. */
-void report_skipped(struct report *report, const struct collective *what);
+void report_layer(struct report *report, enum layer layer, enum layer_state state,
+                  double seconds, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* With --nccl-tests a row is printed at once. */
+void report_row(struct report *report, const struct report_row *row);
+/* The verdict and all else; -1 when not all could be written. */
+int  report_close(struct report *report, struct error *err);
+void report_clear(struct report *report);
 
-/* The last line, and the end of the JSON; -1 when not all could be written. */
-int  report_close(struct report *report, const struct roster *roster, const char *backend,
-                  double wrong, double seconds, struct error *err);
+/* GB/s (1e9), as nccl-tests counts. */
+double report_algbw(const struct report_row *row);
+double report_busbw(const struct report *report, const struct report_row *row);
+
+/* The writers. */
+void report_text(const struct report *report, FILE *out);
+void report_table_head(const struct report *report, FILE *out);
+void report_table_row(const struct report *report, FILE *out, const struct report_row *row);
+void report_table_foot(const struct report *report, FILE *out);
+void report_json(const struct report *report, FILE *out);
+void report_html(const struct report *report, FILE *out);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check/nodes/version.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -26,6 +27,8 @@ static int  entry_read(struct roster_rank *rank, char *entry);
 static int  take_text(char **entry, char *text, size_t size);
 static int  take_number(char **entry, int *number);
 static void number_nodes(struct roster *roster);
+static void name_nodes(struct roster *roster);
+static int  verify_versions(const struct roster *roster, struct error *err);
 static int  same_node(const struct roster_rank *a, const struct roster_rank *b);
 static int  same_machine(const struct roster_rank *a, const struct roster_rank *b);
 
@@ -67,7 +70,11 @@ void roster_clear(struct roster *roster)
 
     for (rank = 0; rank < roster->size && roster->label != NULL; rank++)
         free(roster->label[rank]);
+    for (rank = 0; rank < roster->nodes && roster->name != NULL; rank++)
+        free(roster->name[rank]);
     free(roster->label);
+    free(roster->name);
+    free(roster->leader);
     free(roster->rank);
     *roster = (struct roster){ 0 };
 }
@@ -77,6 +84,8 @@ int roster_verify(const struct roster *roster, struct error *err)
     const struct roster_rank *one, *other;
     int                       i, j, on_node;
 
+    if (verify_versions(roster, err) < 0)
+        return -1;
     for (i = 0; i < roster->size; i++) {
         one = &roster->rank[i];
         if (one->env_size >= 0 && one->env_size != roster->size)
@@ -101,6 +110,18 @@ int roster_verify(const struct roster *roster, struct error *err)
             return err_set(err, "%s was told of %d ranks on its node (LOCAL_WORLD_SIZE), "
                                 "but %d came", roster->label[i], one->local_size, on_node);
     }
+    return 0;
+}
+
+static int verify_versions(const struct roster *roster, struct error *err)
+{
+    int i;
+
+    for (i = 1; i < roster->size; i++)
+        if (strcmp(roster->rank[i].version, roster->rank[0].version) != 0)
+            return err_set(err, "%s has muster-train %s, %s has %s: install the same version on "
+                                "all nodes", roster->rank[i].host, roster->rank[i].version,
+                           roster->rank[0].host, roster->rank[0].version);
     return 0;
 }
 
@@ -133,6 +154,7 @@ int roster_gpus(const struct roster *roster, struct error *err)
 
 static void describe_self(struct roster_rank *self)
 {
+    snprintf(self->version, sizeof self->version, "%s", TRAIN_VERSION);
     gethostname(self->host, sizeof self->host - 1);
     read_boot_id(self->boot_id, sizeof self->boot_id);
     self->node_rank = env_number("NODE_RANK", "GROUP_RANK");
@@ -170,8 +192,8 @@ static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX])
 {
     const struct comm_device *device = &rank->device;
 
-    snprintf(entry, ENTRY_MAX, "%s\n%s\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%s\n%s\n%s",
-             rank->host, rank->boot_id, rank->node_rank, rank->local_rank, rank->local_size,
+    snprintf(entry, ENTRY_MAX, "%s\n%s\n%s\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%s\n%s\n%s",
+             rank->version, rank->host, rank->boot_id, rank->node_rank, rank->local_rank, rank->local_size,
              rank->env_rank, rank->env_size, device->usable, device->index,
              device->library_version, device->uuid, device->name, device->why_not);
 }
@@ -181,8 +203,12 @@ static int entry_read(struct roster_rank *rank, char *entry)
     struct comm_device *device = &rank->device;
     int                 usable = 0;
 
-    if (take_text(&entry, rank->host, sizeof rank->host) < 0 ||
-        take_text(&entry, rank->boot_id, sizeof rank->boot_id) < 0 ||
+    if (take_text(&entry, rank->version, sizeof rank->version) < 0 ||
+        take_text(&entry, rank->host, sizeof rank->host) < 0)
+        return -1;
+    if (strcmp(rank->version, TRAIN_VERSION) != 0)
+        return 0; /* what follows may be in another order; roster_verify says so */
+    if (take_text(&entry, rank->boot_id, sizeof rank->boot_id) < 0 ||
         take_number(&entry, &rank->node_rank) < 0 ||
         take_number(&entry, &rank->local_rank) < 0 ||
         take_number(&entry, &rank->local_size) < 0 ||
@@ -234,6 +260,25 @@ static void number_nodes(struct roster *roster)
             ;
         one->node = j < i ? roster->rank[j].node : roster->nodes++;
         roster->label[i] = xasprintf("rank %d on %s", i, one->host);
+    }
+    name_nodes(roster);
+}
+
+static void name_nodes(struct roster *roster)
+{
+    int rank, node, other, same;
+
+    roster->name = xcalloc((size_t)roster->nodes, sizeof *roster->name);
+    roster->leader = xcalloc((size_t)roster->nodes, sizeof *roster->leader);
+    for (rank = roster->size - 1; rank >= 0; rank--)
+        roster->leader[roster->rank[rank].node] = rank;
+    for (node = 0; node < roster->nodes; node++) {
+        for (other = same = 0; other < roster->nodes; other++)
+            same += strcmp(roster->rank[roster->leader[other]].host,
+                           roster->rank[roster->leader[node]].host) == 0;
+        roster->name[node] = same > 1
+            ? xasprintf("%s (node %d)", roster->rank[roster->leader[node]].host, node)
+            : xstrdup(roster->rank[roster->leader[node]].host);
     }
 }
 

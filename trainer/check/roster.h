@@ -14,6 +14,7 @@
 #include "pmi_client.h"
 
 struct roster_rank {
+    char version[24]; /* of muster-train */
     char host[65];
     char boot_id[37]; /* tells machines apart where host names do not */
     int  node_rank;   /* from the environment; -1: not told */
@@ -29,6 +30,8 @@ struct roster {
     int                 nodes, machines;
     struct roster_rank *rank;
     char              **label; /* "rank 3 on te2" */
+    char              **name;  /* of nodes: "te2", or "te2 (node 1)" if several are te2 */
+    int                *leader; /* of nodes: the first rank */
 };
 
 /* Tell and learn. local_rank and device are what this rank found out. -1 when PMI

@@ -25,13 +25,28 @@ rows() {
     awk -v name="$1" '$1 == "#" { on = $2 == name } $1 != "#" && on' out
 }
 
-check
+run muster check --grace 2 -H node1:2,node2:2 --quick
 is "it passes" "$rc" 0
 is "nobody complains" "$(cat err)" ""
+ok "the verdict comes first" sh -c \
+    "head -n 1 out | grep -Eq '^check passed: 4 ranks on 2 nodes, (gloo|nccl), 0 wrong elements, '"
+is "then the layers, all well" "$(sed -n 2,8p out | awk '{ print $1, $2 }' | tr '\n' ' ')" \
+    "preflight ok reach ok connect ok values ok pairs ok collectives ok arrival ok "
+ok "it fits one screen" test "$(wc -l <out)" -le 25
+run muster check -H node1 --quick --full
+is "--quick and --full: 2" "$rc" 2
+ok "... are named" grep -q 'quick and --full' err
+
+check --nccl-tests
+is "--nccl-tests passes" "$rc" 0
 ok "the last line sums up" sh -c \
     "tail -n 1 out | grep -Eq '^# check passed: 4 ranks on 2 nodes, (gloo|nccl), .* 0 wrong elements'"
 is "the columns are those of nccl-tests" "$(sed -n 's/^#  *size  *//p' out | tr -s ' ')" \
-    "count type redop root time algbw busbw #wrong"
+    "count type redop root time algbw busbw #wrong time algbw busbw #wrong"
+is "each row has them all" "$(awk '$1 != "#" { print NF }' out | sort -u)" 13
+is "its footer is that of nccl-tests" "$(sed -n 's/^# \(Out of bounds values\) : 0 OK$/\1/p; s/^# \(Avg bus bandwidth\) .*/\1/p' out)" \
+    "Out of bounds values
+Avg bus bandwidth"
 rest="512 32768 2097152 4194304 "
 for name in broadcast sendrecv all_reduce; do
     is "$name: up to 4M" "$(rows $name | awk '{ print $1 }' | tr '\n' ' ')" "8 $rest"
@@ -40,8 +55,8 @@ for name in all_gather reduce_scatter alltoall; do # at least one element for ea
     is "$name: up to 4M" "$(rows $name | awk '{ print $1 }' | tr '\n' ' ')" "16 $rest"
 done
 is "barrier: one row" "$(rows barrier | wc -l)" 1
-is "nothing is wrong" "$(awk '$1 != "#" { wrong += $NF } END { print wrong + 0 }' out)" 0
-run muster --label rank -H node1:2,node2:2 muster-train check -n 1 -e 8
+is "nothing is wrong" "$(awk '$1 != "#" { wrong += $9 + $13 } END { print wrong + 0 }' out)" 0
+run muster --label rank -H node1:2,node2:2 muster-train check --nccl-tests -n 1 -e 8
 is "only rank 0 speaks" "$(sed 's/^\[\([0-9]*\)\].*/\1/' out | sort -u)" 0
 
 check -n 1 -e 64K --json result.json
@@ -54,21 +69,25 @@ is "--json: busbw of all_reduce is 2 (n - 1) / n of algbw" \
         if r['collective'] == 'all_reduce')")" True
 check -n 1 -e 64K --json -
 is "--json - is standard output" "$(json out "d['ok']")" True
-ok "... and the table is on standard error" grep -q '^# check passed' err
+ok "... and the text is on standard error" grep -q '^check passed' err
 
 for dtype in int8 half bfloat16 double int64; do
     check -n 1 -b 7 -e 70001 -f 100 -d $dtype -o prod all_reduce reduce_scatter
     is "$dtype prod" "$rc" 0
-    check -n 1 -b 7 -e 70001 -f 100 -d $dtype
+    check --nccl-tests -n 1 -b 7 -e 70001 -f 100 -d $dtype
     is "$dtype sum" "$rc" 0
 done
 
 prepared "MUSTER_TEST_CORRUPT_RANK=2; export MUSTER_TEST_CORRUPT_RANK" -n 1 -e 512
 is "one wrong element: 1" "$rc" 1
+ok "... is the verdict" grep -q '^check FAILED at values: ' out
+ok "... and whose it is" grep -Eq '^  rank 2 on .*: all_reduce, 8 bytes of float: 1 wrong' out
+prepared "MUSTER_TEST_CORRUPT_RANK=2; export MUSTER_TEST_CORRUPT_RANK" --nccl-tests -n 1 -e 512
+is "one wrong element: 1" "$rc" 1
 ok "... the rank and the element are named" \
     grep -Eq 'rank 2 on .*: all_reduce, 8 bytes of float: 1 wrong, the first is element 0: got' err
-is "... it is counted where it is" "$(rows all_reduce | awk '{ print $NF }' | tr '\n' ' ')" "1 1 "
-ok "... and at the end" grep -q '^# check FAILED: .* 2 wrong elements' out
+is "... it is counted where it is" "$(rows all_reduce | awk '{ print $9, $13 }' | tr '\n' ' ')" "1 1 1 1 "
+ok "... and at the end" grep -q '^# check FAILED: .* 4 wrong elements' out
 
 check --frobnicate
 is "an unknown option: 2" "$rc" 2
@@ -76,22 +95,25 @@ ok "... is named" grep -q 'unknown option --frobnicate' err
 
 prepared "WORLD_SIZE=8"
 is "ranks that are missing: 5" "$rc" 5
-ok "... is said" grep -q 'told of 8 ranks (WORLD_SIZE), but 4 are here' err
-is "... once" "$(grep -c '^muster-train check:' err)" 1
+ok "... is said" grep -q 'told of 8 ranks (WORLD_SIZE), but 4 are here' out
+is "... once" "$(grep -c 'told of' out)" 1
 prepared "unset PMI_FD"
 is "four runs of one rank that think they are one: 5" "$rc" 5
-ok "... is said" grep -q 'told of 4 ranks (WORLD_SIZE), but 1 is here' err
+ok "... is said" grep -q 'told of 4 ranks (WORLD_SIZE), but 1 is here' out
 prepared "LOCAL_RANK=0"
 is "two ranks in one place: 5" "$rc" 5
-ok "... both are named" grep -Eq 'rank 0 on .* and rank 1 on .* both have local rank 0' err
+ok "... both are named" grep -Eq 'rank 0 on .* and rank 1 on .* both have local rank 0' out
 
 prepared "GLOO_SOCKET_IFNAME=nope0; export GLOO_SOCKET_IFNAME" --backend gloo
 is "an interface that is not there: 3" "$rc" 3
-ok "... is named" grep -q 'GLOO_SOCKET_IFNAME=nope0: no such interface' err
+ok "... is named" grep -q 'GLOO_SOCKET_IFNAME=nope0: no such interface' out
 # shellcheck disable=SC2016
 prepared '[ "$RANK" != 3 ] || exec sleep 100' -T 1
 is "a rank that never comes: 4" "$rc" 4
-ok "... is said" grep -q 'not all 4 ranks arrived within 1 s' err
+ok "... is said" grep -q 'not all 4 ranks arrived within 1 s' out
+ok "... and which" grep -q 'within 1 s: rank 3 of this node did not' err
+run muster check --grace 2 -H node1,node2 -- -T 1 --frobnicate
+is "what follows -- is for the check" "$rc" 2
 ok "nothing is left" no_leftovers
 
 run muster-train check -n 1

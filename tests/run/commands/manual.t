@@ -44,6 +44,34 @@ for word in $subcommands; do
 done
 is "all fit 80 columns" "$(for word in "" $subcommands; do muster $word --help; done | awk 'length > 80')" ""
 
+if need_trainer >/dev/null; then
+    sed 's/\\-/-/g' "$top_srcdir/doc/muster-train.1" >train-page
+    # options_of SECTION and HELP: what they name.
+    options_of() {
+        sed -n "/^\.SH $1\$/,/^\.SH /p" train-page | grep -oE -e '--[a-z][a-z_-]*' | sort -u
+    }
+    for program in train check sample; do
+        case $program in
+        train) section="OPTIONS OF THE TRAINING" ;;
+        check) section="OPTIONS OF THE CHECK" ;;
+        sample) section="OPTIONS OF SAMPLE" ;;
+        esac
+        muster-train $program --help | grep -oE -e '^ .*--[a-z][a-z_-]*' |
+            grep -oE -e '--[a-z][a-z_-]*' | sort -u >helped
+        is "muster-train.1 has the options of muster-train $program" \
+            "$(options_of "$section" | grep -vxE -e '--(deepspeed|local_rank)' | comm -3 helped - | tr '\n' ' ')" ""
+    done
+    echo '{ "train_batch_size": 12, "optimizer": { "type": "Adam" }, "elasticity": { "enabled": false } }' >ds.json
+    is "... and every key that has an effect" "$(muster-train --deepspeed_config ds.json --print-config |
+        sed -n 's/^ *"\([a-z0-9_]*\)":.*/\1/p' | sort -u | while read -r key; do
+            sed -n '/^\.SH KEYS/,/^\.SH SIG/p' train-page | grep -qw "$key" || echo "$key"
+        done)" ""
+    is "... and every exit status of the check" "$(sed -n '/^Of the check/,/^\.SH/p' train-page |
+        grep -c '^[0-9]$')" 8
+else
+    for _ in 1 2 3 4 5; do skip "muster-train.1" "muster-train was not built"; done
+fi
+
 # muster help opens the manual page on a terminal, if man finds one.
 muster exec --help >expected
 muster help exec >printed
@@ -110,7 +138,7 @@ else
     skip "the completion" "bash is missing"
 fi
 
-for page in muster.1 muster-agent.8 muster.conf.5 hostfile.5; do
+for page in muster.1 muster-train.1 muster-agent.8 muster.conf.5 hostfile.5; do
     if command -v man >/dev/null; then
         is "$page is clean" \
             "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$top_srcdir/doc/$page" 2>&1 >/dev/null)" ""

@@ -46,10 +46,14 @@ static void test_union_after_the_last(void **state)
 
     (void)state;
     assert_null(kvs_take(kvs));
+    assert_false(kvs_is_late(kvs, 2));
     assert_int_equal(node_in(kvs, 1, "{\"put\":{\"b\":\"2\",\"same\":\"x\"}}", &err), 0);
     assert_int_equal(node_in(kvs, 0, "{\"put\":{}}", &err), 0);
+    assert_true(kvs_is_late(kvs, 2));
+    assert_false(kvs_is_late(kvs, 1));
     assert_null(kvs_take(kvs));
     assert_int_equal(node_in(kvs, 2, "{\"put\":{\"c\":\"\",\"same\":\"x\"}}", &err), 1);
+    assert_false(kvs_is_late(kvs, 2));
     expect_answer(kvs, "{\"put\":{\"b\":\"2\",\"c\":\"\",\"same\":\"x\"}}");
 
     /* the next barrier begins with nothing */

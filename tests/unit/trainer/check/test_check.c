@@ -248,6 +248,23 @@ static void test_options(void **state)
     assert_int_equal(parse(&options, &err, "--help"), CHECK_OPTIONS_HELP);
 }
 
+/* They change what was not asked for, wherever they stand. */
+static void test_presets(void **state)
+{
+    struct check_options options;
+    struct error         err;
+
+    (void)state;
+    assert_int_equal(parse(&options, &err, "-n 7 --quick"), CHECK_OPTIONS_RUN);
+    assert_int_equal(options.bytes_max, 256 << 10);
+    assert_int_equal(options.iterations, 7);
+    assert_false(options.has_chosen);
+    assert_int_equal(parse(&options, &err, "--full --html page"), CHECK_OPTIONS_RUN);
+    assert_int_equal(options.bytes_max, 64 << 20);
+    assert_int_equal(options.factor, 4);
+    assert_string_equal(options.html, "page");
+}
+
 static void test_wrong_options(void **state)
 {
     static const char *const cases[][2] = {
@@ -260,6 +277,7 @@ static void test_wrong_options(void **state)
         { "-d quad", "--dtype: 'quad'" },
         { "-o avg", "--op: 'avg'" },
         { "--backend mpi", "--backend: 'mpi'" },
+        { "--quick --full", "--quick and --full" },
         { "bcast", "no collective 'bcast'" },
     };
     struct check_options options;
@@ -305,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_patterns_are_exact),
         cmocka_unit_test(test_patterns_differ),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_presets),
         cmocka_unit_test(test_wrong_options),
         cmocka_unit_test(test_bus_factors),
     };

@@ -20,9 +20,9 @@
 
 #define BOOT_ID "01234567-89ab-cdef-0123-456789abcdef"
 #define TEXT_64 "0123456789012345678901234567890123456789012345678901234567890123"
-/* Host and boot, then: node rank, local rank, local size, RANK, WORLD_SIZE, whether there is a
+/* The version, host and boot, then: node rank, local rank, local size, RANK, WORLD_SIZE, whether there is a
  * GPU, its index, NCCL's version; its uuid, its name, why it is of no use. */
-#define ENTRY(host, boot, numbers, texts) host "\n" boot "\n" numbers "\n" texts
+#define ENTRY(host, boot, numbers, texts) PACKAGE_VERSION "\n" host "\n" boot "\n" numbers "\n" texts
 #define NUMBERS "1\n0\n1\n1\n2\n0\n0\n0"
 #define TEXTS   "\n\nno GPU"
 
@@ -78,7 +78,7 @@ static void test_refuses_what_is_no_description(void **state)
 {
     static const char *const cases[] = {
         "",
-        "te2",
+        PACKAGE_VERSION "\nte2",
         ENTRY("te2", BOOT_ID, NUMBERS, "\n"), /* ends early */
         ENTRY(TEXT_64 "4", BOOT_ID, NUMBERS, TEXTS),
         ENTRY("te2", BOOT_ID "0", NUMBERS, TEXTS),
@@ -120,7 +120,7 @@ static void test_finds_what_does_not_fit(void **state)
 
     (void)state;
     for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        entry = xasprintf("te2\n" BOOT_ID "\n%s\n" TEXTS, cases[i][0]);
+        entry = xasprintf(PACKAGE_VERSION "\nte2\n" BOOT_ID "\n%s\n" TEXTS, cases[i][0]);
         assert_int_equal(exchange(entry, &roster, &err), 0);
         assert_int_equal(roster_verify(&roster, &err), -1);
         if (strstr(err.text, cases[i][1]) == NULL)
@@ -130,12 +130,28 @@ static void test_finds_what_does_not_fit(void **state)
     }
 }
 
+/* What it says beyond its version and its host may be in another order. */
+static void test_another_version(void **state)
+{
+    struct roster roster;
+    struct error  err = { "" };
+
+    (void)state;
+    assert_int_equal(exchange("9.9.9\nte2\nsomething new", &roster, &err), 0);
+    assert_string_equal(roster.label[1], "rank 1 on te2");
+    assert_int_equal(roster_verify(&roster, &err), -1);
+    if (strstr(err.text, "te2 has muster-train 9.9.9, ") == NULL)
+        fail_msg("'%s' does not name it", err.text);
+    roster_clear(&roster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_takes_what_the_other_says),
         cmocka_unit_test(test_refuses_what_is_no_description),
         cmocka_unit_test(test_finds_what_does_not_fit),
+        cmocka_unit_test(test_another_version),
     };
 
     /* Nothing has told this rank anything. */
