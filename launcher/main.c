@@ -121,12 +121,13 @@ static void crypto_free(void *old, const char *file, int line)
 }
 
 /* Our caller may have blocked signals, so that Ctrl-C would do nothing, or may ignore the end of
- * children, so that we could not wait for one. */
+ * children, so that we could not wait for one. A file that is too large is an error of its write. */
 static void reset_signals(void)
 {
     sigset_t none;
 
     signal(SIGCHLD, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
 }

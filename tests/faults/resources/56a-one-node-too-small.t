@@ -13,13 +13,13 @@ control 32 -H "$hosts" ./rank
 # too_small WHAT LIMIT COMMAND...: COMMAND before muster makes a node too small.
 too_small() {
     ran_reset
-    what=$1
+    small=$1
     limit=$2
     shift 2
     run "$@" muster --env FAULT=yes -H "$hosts" ./rank
     ended 73
-    says "node[1-8] +prepare .*$limit"
-    ok "$what: no rank was started anywhere" all_ran 0
+    says "node[^ ]+ +prepare .*$limit"
+    ok "$small: no rank was started anywhere" all_ran 0
 }
 
 # small_agent LIMIT: an agent that sets this limit on the first node that starts it.
@@ -36,6 +36,10 @@ EOF
 small_agent 'ulimit -f 0'
 too_small "no file may have a byte" 'RLIMIT_FSIZE\) is 0 bytes' \
     env MUSTER_AGENT="$PWD/small-agent"
+ran_reset
+sh -c "ulimit -f 0; muster --env FAULT=yes -H '$hosts' ./rank; echo status \$?" 2>&1 | cat >err
+says 'RLIMIT_FSIZE\) is 0 bytes' 'status 73'
+ok "muster itself may write no file: no rank was started" all_ran 0
 small_agent 'ulimit -n 38'
 too_small "few descriptors" '4 ranks need [0-9]+ .*RLIMIT_NOFILE\) is 38' \
     env MUSTER_AGENT="$PWD/small-agent"
