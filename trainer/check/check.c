@@ -103,6 +103,8 @@ static int run_layer(struct check *check, enum layer layer, struct error *err)
         status = agree(check, layer, own, why.text, err);
     if (check->is_over)
         return status;
+    if (layer > LAYER_REACH && (status == CHECK_TIMEOUT || status == CHECK_BACKEND))
+        check_reach_again(check);
     if (status == CHECK_OK && layers[layer].tell != NULL && check->pmi.rank == 0)
         layers[layer].tell(check);
     if (status == CHECK_UNREACHED && check->pmi.rank == 0 &&

@@ -21,6 +21,7 @@
 static int  choose_backend(struct check *check, struct error *err);
 static int  post_facts(struct check *check, struct error *err);
 static void split_facts(struct strlist *facts, char *text);
+static double reach_limit(const struct check *check);
 static void tell_slow_nodes(struct check *check, const struct culprits *culprits);
 static void tell_slow_links(struct check *check, const struct culprits *culprits);
 static bool has_chosen(const struct check *check);
@@ -125,21 +126,19 @@ static void split_facts(struct strlist *facts, char *text)
 
 static int run_reach(struct check *check, struct error *err)
 {
-    const double half_s = check->options.timeout_s / 2; /* the others wait for us */
     struct error why;
     int          opened, failed = 0;
 
     if (check->roster.nodes < 2)
         return LAYER_SKIP;
-    opened = reach_open(&check->reach, &check->roster, &check->pmi, &check->iface, err);
+    opened = reach_open(&check->reach, &check->roster, &check->pmi, &check->iface, 0, err);
     if (pmi_barrier(&check->pmi, &why) < 0) {
         err_set(err, "%s", why.text);
         return check_failed(check);
     }
     if (opened < 0)
         return CHECK_BACKEND;
-    if (reach_try(&check->reach, &check->pmi, half_s < REACH_S ? half_s : REACH_S, &failed,
-                  err) < 0) {
+    if (reach_try(&check->reach, &check->pmi, reach_limit(check), &failed, err) < 0) {
         check->is_ours = false; /* somebody does not listen, and says why */
         return check_failed(check);
     }
@@ -147,13 +146,45 @@ static int run_reach(struct check *check, struct error *err)
     return failed > 0 ? CHECK_UNREACHED : CHECK_OK;
 }
 
+/* How long to wait for connections: the others wait for us. */
+static double reach_limit(const struct check *check)
+{
+    const double half_s = check->options.timeout_s / 2;
+
+    return half_s < REACH_S ? half_s : REACH_S;
+}
+
+void check_reach_again(struct check *check)
+{
+    struct strlist old = check->report.faults;
+    struct error   err;
+    int            failed;
+
+    reach_close(&check->reach);
+    if (check->roster.nodes < 2)
+        return;
+    /* What fails here is no news beside what has failed already: rank 0 tells what there is. */
+    (void)reach_open(&check->reach, &check->roster, &check->pmi, &check->iface, 1, &err);
+    if (pmi_barrier(&check->pmi, &err) < 0)
+        return;
+    (void)reach_try(&check->reach, &check->pmi, reach_limit(check), &failed, &err);
+    if (pmi_barrier(&check->pmi, &err) < 0 || check->pmi.rank != 0)
+        return;
+    check->report.faults = (struct strlist){ 0 };
+    if (reach_judge(&check->reach, &check->pmi, &check->report.faults, &err) == 0 &&
+        check->report.faults.count == 0)
+        strlist_add(&check->report.faults, "all nodes still reach each other over TCP");
+    strlist_append(&check->report.faults, &old);
+    strlist_clear(&old);
+}
+
 static void tell_reach(struct check *check)
 {
     const int nodes = check->roster.nodes;
 
     snprintf(check->summary, sizeof check->summary,
-             "TCP both ways between all pairs of nodes, %d (%s %s on %s)",
-             nodes * (nodes - 1) / 2, check->iface.name, check->iface.address,
+             "TCP both ways, %d pair%s of nodes (%s %s on %s)", nodes * (nodes - 1) / 2,
+             nodes > 2 ? "s" : "", check->iface.name, check->iface.address,
              check->roster.name[0]);
 }
 

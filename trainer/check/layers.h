@@ -46,6 +46,10 @@ extern const struct layer_row {
     void (*tell)(struct check *check);
 } layers[LAYERS];
 
+/* On all ranks, after the communicator broke: do the nodes reach each other now? The answer
+ * goes before the other faults. */
+void check_reach_again(struct check *check);
+
 /* The exit status for the failure that just happened: CHECK_TIMEOUT or CHECK_BACKEND. */
 int check_failed(const struct check *check);
 

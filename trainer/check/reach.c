@@ -26,14 +26,15 @@ static void  answer_one(const struct reach *reach);
 static int   own_post(struct reach *reach, struct pmi *pmi, struct error *err);
 static int   read_calls(const struct reach *reach, struct pmi *pmi, struct reach_call *calls,
                         int *count, struct error *err);
-static int   read_call(struct reach_call *call, struct pmi *pmi, int rank, struct error *err);
+static int   read_call(struct reach_call *call, struct pmi *pmi, int round, int rank,
+                       struct error *err);
 
 int reach_open(struct reach *reach, const struct roster *roster, struct pmi *pmi,
-               const struct iface *iface, struct error *err)
+               const struct iface *iface, int round, struct error *err)
 {
     unsigned char bytes[16];
 
-    *reach = (struct reach){ .roster = roster, .iface = *iface, .listener = -1,
+    *reach = (struct reach){ .roster = roster, .iface = *iface, .round = round, .listener = -1,
                              .stop = { -1, -1 } };
     if (roster->leader[roster->rank[pmi->rank].node] != pmi->rank)
         return 0;
@@ -100,7 +101,7 @@ static int own_post(struct reach *reach, struct pmi *pmi, struct error *err)
 {
     struct sockaddr_storage own;
     socklen_t               size = sizeof own;
-    char                    port[8], line[160];
+    char                    port[8], line[160], name[16];
 
     if (getsockname(reach->listener, (struct sockaddr *)&own, &size) < 0 ||
         getnameinfo((struct sockaddr *)&own, size, NULL, 0, port, sizeof port,
@@ -108,14 +109,15 @@ static int own_post(struct reach *reach, struct pmi *pmi, struct error *err)
         return err_set(err, "the port that was opened has no number");
     snprintf(line, sizeof line, "%s %s %s %s", reach->iface.address, port, reach->token,
              *reach->iface.name != '\0' ? reach->iface.name : "?");
-    return post_put(pmi, "listen", line, err);
+    snprintf(name, sizeof name, "listen%d", reach->round);
+    return post_put(pmi, name, line, err);
 }
 
 int reach_try(struct reach *reach, struct pmi *pmi, double timeout_s, int *failed,
               struct error *err)
 {
     struct reach_call *calls;
-    char               text[POST_MAX] = "";
+    char               text[POST_MAX] = "", name[16];
     size_t             used = 0;
     int                count = 0, i, rc = -1;
 
@@ -133,7 +135,8 @@ int reach_try(struct reach *reach, struct pmi *pmi, double timeout_s, int *faile
                 used += (size_t)snprintf(text + used, sizeof text - used, "%d:%d ",
                                          reach->roster->rank[calls[i].rank].node, calls[i].why);
         }
-        rc = post_put(pmi, "reach", text, err);
+        snprintf(name, sizeof name, "reach%d", reach->round);
+        rc = post_put(pmi, name, text, err);
     }
     free(calls);
     return rc;
@@ -149,22 +152,25 @@ static int read_calls(const struct reach *reach, struct pmi *pmi, struct reach_c
         leader = reach->roster->leader[node];
         if (leader == pmi->rank)
             continue;
-        if (read_call(&calls[*count], pmi, leader, err) < 0)
+        if (read_call(&calls[*count], pmi, reach->round, leader, err) < 0)
             return -1;
         ++*count;
     }
     return 0;
 }
 
-static int read_call(struct reach_call *call, struct pmi *pmi, int rank, struct error *err)
+static int read_call(struct reach_call *call, struct pmi *pmi, int round, int rank,
+                     struct error *err)
 {
     const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
                                     .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
     struct addrinfo      *found;
-    char                 *text = post_get(pmi, "listen", rank, err), *rest = text;
+    char                  name[16], *text, *rest;
     const char           *address, *port, *token;
     int                   rc;
 
+    snprintf(name, sizeof name, "listen%d", round);
+    rest = text = post_get(pmi, name, rank, err);
     if (text == NULL)
         return -1;
     *call = (struct reach_call){ .rank = rank };

@@ -18,6 +18,7 @@
 
 struct reach {
     const struct roster *roster;
+    int                  round; /* part of the names under which ranks post */
     struct iface         iface;
     int                  listener; /* -1: this rank does not speak for its node */
     int                  stop[2];  /* a pipe; its end ends the thread */
@@ -25,10 +26,10 @@ struct reach {
     char                 token[REACH_TOKEN + 1]; /* what this rank answers to those who connect */
 };
 
-/* Listen on iface, and post where. Ranks that do not speak for their node only post their
- * interfaces. -1 with err. */
+/* Listen on iface, and post where, if this rank speaks for its node. round: another number
+ * each time. -1 with err. */
 int reach_open(struct reach *reach, const struct roster *roster, struct pmi *pmi,
-               const struct iface *iface, struct error *err);
+               const struct iface *iface, int round, struct error *err);
 
 /* After a barrier: connect to all others, within timeout_s, and post what failed. failed is
  * how many did. */

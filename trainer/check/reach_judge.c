@@ -17,7 +17,7 @@ struct verdict {
     const struct roster *roster;
     struct pmi          *pmi;
     struct strlist      *lines;
-    int                  nodes;
+    int                  nodes, round;
     int                 *why; /* [from * nodes + to] */
 };
 
@@ -31,7 +31,7 @@ int reach_judge(const struct reach *reach, struct pmi *pmi, struct strlist *line
                 struct error *err)
 {
     const int      nodes = reach->roster->nodes;
-    struct verdict verdict = { reach->roster, pmi, lines, nodes,
+    struct verdict verdict = { reach->roster, pmi, lines, nodes, reach->round,
                                xcalloc((size_t)nodes * (size_t)nodes, sizeof(int)) };
     bool          *bad = xcalloc((size_t)nodes * (size_t)nodes, sizeof *bad);
     struct culprits culprits;
@@ -56,9 +56,11 @@ int reach_judge(const struct reach *reach, struct pmi *pmi, struct strlist *line
 static int read_failures(struct verdict *verdict, int node, struct error *err)
 {
     const int leader = verdict->roster->leader[node];
-    char     *text = post_get(verdict->pmi, "reach", leader, err), *at, *end;
+    char      name[16], *text, *at, *end;
     long      to, why;
 
+    snprintf(name, sizeof name, "reach%d", verdict->round);
+    text = post_get(verdict->pmi, name, leader, err);
     if (text == NULL)
         return -1;
     for (at = text; *at != '\0'; at = end + (*end == ' ')) {
@@ -132,12 +134,14 @@ static void add_links(const struct verdict *verdict, const struct culprits *culp
 static char *address_of(const struct verdict *verdict, int node)
 {
     struct error err;
-    char        *text = post_get(verdict->pmi, "listen", verdict->roster->leader[node],
-                                 &err);
-    const char  *iface = text != NULL ? strrchr(text, ' ') : NULL;
-    char        *address = xasprintf("%.*s (%s)", text != NULL ? (int)strcspn(text, " ") : 1,
-                                     text != NULL ? text : "?", iface != NULL ? iface + 1 : "?");
+    char         name[16], *text, *address;
+    const char  *iface;
 
+    snprintf(name, sizeof name, "listen%d", verdict->round);
+    text = post_get(verdict->pmi, name, verdict->roster->leader[node], &err);
+    iface = text != NULL ? strrchr(text, ' ') : NULL;
+    address = xasprintf("%.*s (%s)", text != NULL ? (int)strcspn(text, " ") : 1,
+                        text != NULL ? text : "?", iface != NULL ? iface + 1 : "?");
     free(text);
     return address;
 }

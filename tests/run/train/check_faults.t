@@ -69,6 +69,22 @@ ok "... it is named, with the addresses" grep -Eq \
 ok "... it is the second layer" grep -q '^check FAILED at reach: ' out
 ip -n node2 route del unreachable 10.99.0.4/32
 
+# busy: megabytes have gone between node2 and node3, which the communicator has sent.
+busy() {
+    ip netns exec node2 ss -Htin state established dst 10.99.0.4 |
+        grep -Eq 'bytes_(acked|received):[0-9]{7}'
+}
+start muster check --grace 2 -H node1,node2,node3 --full -- -e 1G -T "$(stretched 1)"
+ok "the pairs are being measured" wait_for 20 busy
+ip -n node2 route add unreachable 10.99.0.4/32
+ip -n node3 route add unreachable 10.99.0.3/32
+finish_run 60
+ok "a pair that is cut later: the communicator breaks" sh -c "grep -q '^check FAILED at ' out && [ $rc = 3 -o $rc = 4 ]"
+is "... and the verdict begins with the pair" "$(sed -n '2s/ do not reach .*//p' out)" \
+    "  node2 at 10.99.0.3 (eth0) and node3 at 10.99.0.4 (eth0)"
+ip -n node2 route del unreachable 10.99.0.4/32
+ip -n node3 route del unreachable 10.99.0.3/32
+
 # From node3 to node2 another way, on which what is larger than 1000 bytes is lost, as where
 # interfaces have another MTU than the switch.
 lossy() {
