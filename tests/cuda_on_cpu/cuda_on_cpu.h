@@ -21,8 +21,9 @@ unsigned cuda_on_cpu_draw(unsigned limit);
 /* Add work to a stream. It returns true when it is done, false to be asked again. */
 void cuda_on_cpu_issue(cudaStream_t stream, const std::function<bool()> &work);
 
-/* Do all that is under way in all streams. */
+/* Do all that is under way in all streams; or none of it. */
 void cuda_on_cpu_finish();
+void cuda_on_cpu_abandon();
 
 /* While it is open, the GPU's memory can be touched. */
 void cuda_on_cpu_open(bool is_open);

@@ -47,6 +47,7 @@ static void wait_for(cudaStream_t wanted, cudaEvent_t event)
     while (event != NULL ? event->done < until : !wanted->work.empty())
         if (!do_one(wanted))
             sched_yield(); /* for another process */
+    cuda_on_cpu_open(false);
 }
 
 /* false: of what is first in the streams, nothing can be done now. */
@@ -71,7 +72,6 @@ static bool do_first(cudaStream_t stream)
         return false;
     cuda_on_cpu_open(true);
     is_done = stream->work.front()();
-    cuda_on_cpu_open(false);
     if (is_done)
         stream->work.pop_front();
     return is_done;
@@ -83,6 +83,12 @@ void cuda_on_cpu_finish()
         wait_for(stream, NULL);
 }
 
+void cuda_on_cpu_abandon()
+{
+    for (cudaStream_t stream : streams)
+        stream->work.clear();
+}
+
 /* Some of what is under way. */
 static void do_some()
 {
@@ -91,6 +97,7 @@ static void do_some()
     while (times-- > 0 && !streams.empty())
         if (!do_one(NULL))
             sched_yield();
+    cuda_on_cpu_open(false);
 }
 
 extern "C" cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
