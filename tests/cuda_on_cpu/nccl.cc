@@ -8,15 +8,14 @@
 #include "cuda_on_cpu.h"
 
 #include <atomic>
-#include <errno.h>
 #include <fcntl.h>
 #include <memory>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cuda_bf16.h>
@@ -28,7 +27,7 @@
 
 struct shared {
     std::atomic<int>      joined;
-    std::atomic<int>      pid[RANKS_MAX]; /* 0: has left */
+    std::atomic<bool>     has_left[RANKS_MAX];
     std::atomic<uint64_t> filled[RANKS_MAX], read[RANKS_MAX]; /* chunks */
     char                  slot[RANKS_MAX][SLOT];
 };
@@ -37,6 +36,7 @@ struct cuda_on_cpu_comm {
     struct shared *shared;
     char           name[64];
     int            rank, ranks;
+    int            fd; /* with a lock on the byte of the rank's number, as long as it lives */
     bool           is_linked;
     uint64_t       chunks; /* done */
 };
@@ -251,68 +251,76 @@ ncclResult_t ncclGroupEnd(void)
 
 /* ---- beginning and end ---- */
 
-static struct shared *map(const char *name, int flags)
+static struct flock lock_of(int rank)
 {
-    int   fd = shm_open(name, flags, 0600);
-    void *memory;
+    struct flock lock = {};
 
-    if (fd < 0)
-        return NULL;
-    memory = ftruncate(fd, sizeof(struct shared)) == 0
-                 ? mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
-                 : MAP_FAILED;
-    close(fd);
-    return memory != MAP_FAILED ? (struct shared *)memory : NULL;
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = rank;
+    lock.l_len = 1;
+    return lock;
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 {
-    struct shared *shared;
+    unsigned long number;
+    int           fd, rc;
 
     memset(id, 0, sizeof *id);
-    snprintf(id->internal, sizeof id->internal, "/cuda_on_cpu.%d.%p", (int)getpid(), (void *)id);
-    shared = map(id->internal, O_RDWR | O_CREAT | O_EXCL);
-    if (shared == NULL)
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
         return ncclSystemError;
-    munmap(shared, sizeof *shared);
-    return ncclSuccess;
+    snprintf(id->internal, sizeof id->internal, "/cuda_on_cpu.%lx", number);
+    fd = shm_open(id->internal, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0)
+        return ncclSystemError;
+    rc = ftruncate(fd, sizeof(struct shared));
+    close(fd);
+    return rc == 0 ? ncclSuccess : ncclSystemError;
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank,
                                     ncclConfig_t *config)
 {
+    struct flock             lock = lock_of(rank);
     struct cuda_on_cpu_comm *c;
-    struct shared           *shared;
+    void                    *memory;
+    int                      fd;
 
     if (ranks > RANKS_MAX || config->blocking != 0)
         return ncclInvalidArgument;
-    shared = map(id.internal, O_RDWR);
-    if (shared == NULL)
+    fd = shm_open(id.internal, O_RDWR, 0);
+    if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) < 0)
+        return ncclSystemError;
+    memory = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
         return ncclSystemError;
     *comm = c = new cuda_on_cpu_comm();
-    c->shared = shared;
+    c->fd = fd;
+    c->shared = (struct shared *)memory;
     c->rank = rank;
     c->ranks = ranks;
     snprintf(c->name, sizeof c->name, "%.63s", id.internal);
     c->is_linked = true;
-    shared->pid[rank] = getpid();
-    shared->joined++;
+    c->shared->joined++;
     return ncclInProgress;
 }
 
 /* A rank that ended without leaving is found out. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result)
 {
-    int rank, pid;
+    struct flock lock;
+    int          rank;
 
     *result = comm->shared->joined < comm->ranks ? ncclInProgress : ncclSuccess;
     if (*result == ncclSuccess && comm->is_linked) {
         shm_unlink(comm->name);
         comm->is_linked = false;
     }
-    for (rank = 0; rank < comm->ranks; rank++) {
-        pid = comm->shared->pid[rank];
-        if (pid > 0 && kill(pid, 0) < 0 && errno == ESRCH)
+    for (rank = 0; rank < comm->ranks && *result == ncclSuccess; rank++) {
+        lock = lock_of(rank);
+        if (rank != comm->rank && fcntl(comm->fd, F_OFD_GETLK, &lock) == 0 &&
+            lock.l_type == F_UNLCK && !comm->shared->has_left[rank])
             *result = ncclRemoteError;
     }
     return ncclSuccess;
@@ -320,7 +328,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result)
 
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
-    comm->shared->pid[comm->rank] = 0;
+    comm->shared->has_left[comm->rank] = true;
     return ncclSuccess;
 }
 
@@ -328,6 +336,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
     cuda_on_cpu_finish();
     munmap(comm->shared, sizeof *comm->shared);
+    close(comm->fd);
     delete comm;
     return ncclSuccess;
 }

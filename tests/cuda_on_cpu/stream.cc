@@ -9,6 +9,7 @@
 #include <deque>
 #include <sched.h>
 #include <string.h>
+#include <sys/random.h>
 #include <vector>
 
 struct cuda_on_cpu_stream {
@@ -250,10 +251,17 @@ extern "C" cudaError_t cudaSetDevice(int device)
     return device >= 0 && device < 8 ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+/* Each process has GPUs of its own. */
 extern "C" cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
 {
+    static char uuid[16];
+
+    if (uuid[0] == 0 && getrandom(uuid, sizeof uuid, 0) != sizeof uuid)
+        return cudaErrorInvalidValue;
+    uuid[0] |= 1;
     memset(properties, 0, sizeof *properties);
     strcpy(properties->name, "a CPU that stands in for a GPU, for tests");
-    properties->uuid.bytes[15] = (char)device;
+    memcpy(properties->uuid.bytes, uuid, sizeof uuid);
+    properties->uuid.bytes[15] = (char)(uuid[15] + device);
     return cudaSuccess;
 }
