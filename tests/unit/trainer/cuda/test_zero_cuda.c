@@ -32,9 +32,13 @@ static int open_gpu(void **state)
 
     (void)state;
     if (cudaSetDevice(0) != cudaSuccess ||
-        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess)
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
+        fputs("CUDA has no GPU\n", stderr);
         return -1;
+    }
     gpu = zero_cuda_new(stream, &err);
+    if (gpu == NULL)
+        fprintf(stderr, "%s\n", err.text);
     return gpu != NULL ? 0 : -1;
 }
 
@@ -43,6 +47,8 @@ static int close_gpu(void **state)
     struct error err = { "" };
 
     (void)state;
+    if (gpu == NULL)
+        return -1;
     if (gpu->check(gpu, &err) < 0)
         fprintf(stderr, "%s\n", err.text);
     gpu->free(gpu);
