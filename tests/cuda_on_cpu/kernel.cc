@@ -74,7 +74,7 @@ struct warp {
 
 uint3 threadIdx, blockIdx;
 dim3  blockDim, gridDim;
-float shared_floats[SHARED_MAX / sizeof(float)];
+alignas(16) float shared_floats[SHARED_MAX / sizeof(float) + WARP];
 
 static const std::function<void()>        *body;
 static std::vector<unsigned>               order; /* of the threads */

@@ -52,7 +52,7 @@ static __device__ inline void store(__nv_bfloat16 *x, float value)
 
 static __device__ inline float *shared_memory(void)
 {
-    extern __shared__ float shared_floats[];
+    extern __shared__ __align__(16) float shared_floats[]; /* doubles are put there, too */
 
     return shared_floats;
 }

@@ -38,9 +38,10 @@ struct products_cuda {
 };
 
 static struct prepared *prepare(struct products_cuda *products, const struct matmul *shape,
-                                bool has_bias, unsigned alignment);
+                                const void *bias, unsigned alignment);
 static bool same_shape(const struct matmul *x, const struct matmul *y);
 static bool make(struct products_cuda *products, struct prepared *p);
+static bool set_bias(struct products_cuda *products, struct prepared *p, const void *bias);
 static bool choose(struct products_cuda *products, struct prepared *p);
 static cublasLtMatrixLayout_t layout(struct products_cuda *products, int rows, int columns,
                                      int row, int batch, long stride);
@@ -88,13 +89,11 @@ void product_cuda(struct products_cuda *products, const struct matmul *shape, co
 
     if (products->stream->failed)
         return;
-    p = prepare(products, shape, bias != NULL,
+    p = prepare(products, shape, bias,
                 is_single ? alignment_of(a, b, c) : (unsigned)products->element);
     if (p == NULL)
         return;
-    if (bias != NULL &&
-        !keep(products, cublasLtMatmulDescSetAttribute(
-                            p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias)))
+    if (!set_bias(products, p, bias))
         return;
     for (i = 0; i < (size_t)shape->batch[0]; i++)
         if (!keep(products,
@@ -109,22 +108,22 @@ void product_cuda(struct products_cuda *products, const struct matmul *shape, co
 }
 
 static struct prepared *prepare(struct products_cuda *products, const struct matmul *shape,
-                                bool has_bias, unsigned alignment)
+                                const void *bias, unsigned alignment)
 {
     struct prepared **place, *p;
     int               i;
 
     for (i = 0; i < PRODUCTS_CUDA_MAX && products->prepared[i] != NULL; i++) {
         p = products->prepared[i];
-        if (p->has_bias == has_bias && p->alignment == alignment &&
+        if (p->has_bias == (bias != NULL) && p->alignment == alignment &&
             same_shape(&p->shape, shape))
             return p;
     }
     p = (struct prepared *)xcalloc(1, sizeof *p);
     p->shape = *shape;
-    p->has_bias = has_bias;
+    p->has_bias = bias != NULL;
     p->alignment = alignment;
-    if (!make(products, p) || !choose(products, p)) {
+    if (!make(products, p) || !set_bias(products, p, bias) || !choose(products, p)) {
         drop(p);
         return NULL;
     }
@@ -185,6 +184,14 @@ static cublasLtMatrixLayout_t layout(struct products_cuda *products, int rows, i
                            made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &elements,
                            sizeof elements));
     return made;
+}
+
+/* Also what is chosen depends on whether there is one. */
+static bool set_bias(struct products_cuda *products, struct prepared *p, const void *bias)
+{
+    return bias == NULL ||
+           keep(products, cublasLtMatmulDescSetAttribute(
+                              p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
 }
 
 static bool choose(struct products_cuda *products, struct prepared *p)

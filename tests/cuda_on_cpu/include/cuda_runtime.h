@@ -85,6 +85,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute wh
 #define __device__
 #define __host__
 #define __shared__
+#define __align__(bytes)
 
 struct uint3 {
     unsigned x, y, z;
