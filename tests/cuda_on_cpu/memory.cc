@@ -44,10 +44,12 @@ void cuda_on_cpu_die(const char *format, ...)
 unsigned cuda_on_cpu_draw(unsigned limit)
 {
     static uint64_t state;
-    const char     *seed = getenv("CUDA_ON_CPU_SEED");
+    const char     *seed;
 
-    if (state == 0)
+    if (state == 0) {
+        seed = getenv("CUDA_ON_CPU_SEED");
         state = seed != NULL ? strtoull(seed, NULL, 10) * 2 + 1 : 1;
+    }
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (unsigned)((state >> 33) % limit);
 }

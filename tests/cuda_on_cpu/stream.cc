@@ -7,9 +7,9 @@
 #include "cuda_on_cpu.h"
 
 #include <deque>
-#include <sched.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <vector>
 
 struct cuda_on_cpu_stream {
@@ -40,6 +40,14 @@ static void check_stream(cudaStream_t stream)
     cuda_on_cpu_die("no such stream; the default one orders too much");
 }
 
+/* Another process has to do something first: on few cores it should not have to fight for one. */
+static void let_others()
+{
+    const struct timespec moment = { 0, 20000 };
+
+    nanosleep(&moment, NULL);
+}
+
 /* Until this stream is empty, or until the event has happened. */
 static void wait_for(cudaStream_t wanted, cudaEvent_t event)
 {
@@ -47,7 +55,7 @@ static void wait_for(cudaStream_t wanted, cudaEvent_t event)
 
     while (event != NULL ? event->done < until : !wanted->work.empty())
         if (!do_one(wanted))
-            sched_yield(); /* for another process */
+            let_others();
     cuda_on_cpu_open(false);
 }
 
@@ -97,7 +105,7 @@ static void do_some()
 
     while (times-- > 0 && !streams.empty())
         if (!do_one(NULL))
-            sched_yield();
+            let_others();
     cuda_on_cpu_open(false);
 }
 

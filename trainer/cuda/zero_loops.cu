@@ -9,7 +9,7 @@
 
 #include "cuda/element.h"
 
-/* The same for every GPU, so that sums are, too. */
+/* At most; the same for every GPU, so that sums are, too. */
 #define PARTS 1024
 
 void zero_loops_init(struct zero_loops *loops, struct stream *stream)
@@ -97,13 +97,14 @@ static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, si
 template <typename T>
 static double parts_of(struct zero_loops *loops, bool is_sum, const void *grad, size_t count)
 {
-    double all[PARTS], value = is_sum ? 0 : (double)count;
-    size_t i;
+    const size_t blocks = loop_blocks(count), parts = blocks < PARTS ? blocks : PARTS;
+    double       all[PARTS], value = is_sum ? 0 : (double)count;
+    size_t       i;
 
-    stream_launch(loops->stream, "norm", part_kernel<T>, PARTS, LOOP_THREADS,
+    stream_launch(loops->stream, "norm", part_kernel<T>, parts, LOOP_THREADS,
                   LOOP_THREADS * sizeof(double), is_sum, loops->parts, (const T *)grad, count);
-    stream_read(loops->stream, all, loops->parts, sizeof all);
-    for (i = 0; i < PARTS && !loops->stream->failed; i++)
+    stream_read(loops->stream, all, loops->parts, parts * sizeof *all);
+    for (i = 0; i < parts && !loops->stream->failed; i++)
         value = is_sum ? value + all[i] : fmin(value, all[i]);
     return value;
 }
