@@ -5,14 +5,10 @@
 
 #include "comm/comm.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "xalloc.h"
+#include "comm/plugin.h"
 
 static const struct comm_backend *load_plugin(char *why_not, size_t size);
 
@@ -43,38 +39,12 @@ struct comm *comm_open(const char *backend, const struct comm_world *world,
     return NULL;
 }
 
-/* The plugin stands beside the program in a build tree, else where it was
- * installed. It stays loaded. */
 static const struct comm_backend *load_plugin(char *why_not, size_t size)
 {
-    static const struct comm_backend *loaded;
-    char                             *places[2] = { NULL, NULL }, exe[4096];
-    ssize_t                           n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    void                             *library = NULL;
-    int                               i;
+    struct error                     err;
+    const struct comm_backend *nccl = plugin_symbol(COMM_PLUGIN, COMM_PLUGIN_SYMBOL, &err);
 
-    if (loaded != NULL)
-        return loaded;
-    if (n > 0) {
-        exe[n] = '\0';
-        *strrchr(exe, '/') = '\0';
-        places[0] = xasprintf("%s/" COMM_PLUGIN, exe);
-    }
-    places[1] = xstrdup(PKGLIBDIR "/" COMM_PLUGIN);
-    snprintf(why_not, size, "no NCCL: " COMM_PLUGIN " is not installed");
-    for (i = 0; i < 2 && library == NULL; i++) {
-        if (places[i] == NULL || access(places[i], R_OK) != 0)
-            continue;
-        library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
-        if (library == NULL)
-            snprintf(why_not, size, "no NCCL: %s", dlerror());
-    }
-    if (library != NULL) {
-        loaded = dlsym(library, COMM_PLUGIN_SYMBOL);
-        if (loaded == NULL)
-            snprintf(why_not, size, "no NCCL: " COMM_PLUGIN " is of another version");
-    }
-    free(places[0]);
-    free(places[1]);
-    return loaded;
+    if (nccl == NULL)
+        snprintf(why_not, size, "no NCCL: %.120s", err.text);
+    return nccl;
 }

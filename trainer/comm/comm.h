@@ -90,6 +90,15 @@ struct comm_ops {
      * and operations under way fail here and, soon, on the other ranks. */
     int  (*close)(struct comm *comm, struct error *err);
     void (*abort)(struct comm *comm);
+
+    /* The cudaStream_t for whoever computes: from now on, each operation begins after what was
+     * issued there before it. NULL with err; NULL itself where there is no GPU. */
+    void *(*compute_stream)(struct comm *comm, struct error *err);
+
+    /* all_reduce, in place, of a few numbers of the host's, at most COMM_NUMBERS_MAX. NULL:
+     * all_reduce does it. See comm_reduce_numbers. */
+    int (*reduce_numbers)(struct comm *comm, double *numbers, size_t count, enum redop op,
+                          struct error *err);
 };
 
 /* What all backends have; each puts its own behind it. */
@@ -140,8 +149,19 @@ struct comm *comm_open(const char *backend, const struct comm_world *world,
 struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
                             struct error *err);
 extern const struct comm_backend comm_nccl_backend; /* in the plugin */
-#define COMM_PLUGIN        "muster-train-cuda.so"
+#define COMM_PLUGIN        "muster-train-cuda.so" /* see plugin.h */
 #define COMM_PLUGIN_SYMBOL "comm_nccl_backend"
+
+#define COMM_NUMBERS_MAX 8
+
+/* As soon as a mark has been waited for, numbers are all ranks'. */
+static inline int comm_reduce_numbers(struct comm *comm, double *numbers, size_t count,
+                                      enum redop op, struct error *err)
+{
+    if (comm->ops->reduce_numbers != NULL)
+        return comm->ops->reduce_numbers(comm, numbers, count, op, err);
+    return comm->ops->all_reduce(comm, numbers, numbers, count, DTYPE_DOUBLE, op, err);
+}
 
 #ifdef __cplusplus
 }

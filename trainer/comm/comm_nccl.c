@@ -4,12 +4,14 @@
  * that is what makes deadlines and abort possible: its calls may return
  * "in progress", and are then settled by polling before the next one.
  *
- * Every operation goes to one stream of our own. A mark is an event on it.
+ * Every operation goes to one stream of our own. A mark is an event on it. Whoever computes has
+ * another one, which each operation waits for on the GPU; the host waits for operations.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "comm/comm.h"
+#include "comm/comm_device.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -28,12 +30,24 @@
 #include "xalloc.h"
 
 #define MARKS   64               /* events; an older mark is waited for by a newer event */
+#define NUMBERS 4
 #define SPIN_NS (5 * 1000 * 1000) /* wait that long at full speed, then sleep in between */
+
+/* Numbers of the host's on their way: in pinned memory, and on the GPU. */
+struct numbers {
+    double  *pinned, *device, *to; /* to: where the sums belong; NULL: nothing is under way */
+    size_t   count;
+    uint64_t mark;
+};
 
 struct nccl_comm {
     struct comm  base; /* first: a struct comm * is cast to this */
     ncclComm_t   nccl;
     cudaStream_t stream;
+    cudaStream_t compute;  /* NULL: nobody asked for it */
+    cudaEvent_t  computed; /* so far */
+    struct numbers numbers[NUMBERS];
+    unsigned     numbers_begun;
     cudaEvent_t  event[MARKS];
     uint64_t     marks;
     void        *word; /* what the barrier reduces */
@@ -42,8 +56,6 @@ struct nccl_comm {
 
 static const struct comm_ops nccl_ops;
 
-static void           no_gpu(struct comm_device *device, cudaError_t rc);
-static void           format_uuid(const char *bytes, char text[37]);
 static int            make_stream(struct nccl_comm *c, int device, struct error *err);
 static int            exchange_id(const struct comm_world *world, ncclUniqueId *id,
                                   struct error *err);
@@ -58,6 +70,8 @@ static int            group_end(struct comm *comm, struct error *err);
 static int            all_reduce(struct comm *comm, const void *in, void *out,
                                  size_t count, enum dtype type, enum redop op,
                                  struct error *err);
+static int            follow(struct nccl_comm *c, struct error *err);
+static void           give_numbers(struct nccl_comm *c, uint64_t until);
 static ncclDataType_t type_of(enum dtype type);
 static void           abort_comm(struct comm *comm);
 static void           free_rest(struct nccl_comm *c);
@@ -71,68 +85,6 @@ static int            nccl_failed(const struct nccl_comm *c, const char *what,
 static int            late(struct nccl_comm *c, const char *what, struct error *err);
 static void           pause_after(int64_t waited_ns);
 static int            cuda_failed(const char *what, cudaError_t rc, struct error *err);
-
-/* ---- this rank's GPU ---- */
-
-static void probe(int local_rank, struct comm_device *device)
-{
-    const char           *visible = getenv("CUDA_VISIBLE_DEVICES");
-    struct cudaDeviceProp prop;
-    cudaError_t           rc;
-    int                   count = 0;
-
-    *device = (struct comm_device){ 0 };
-    ncclGetVersion(&device->library_version);
-    rc = cudaGetDeviceCount(&count);
-    if (rc != cudaSuccess || count == 0) {
-        no_gpu(device, rc);
-        return;
-    }
-    /* With --one-gpu-per-rank each sees its own only. */
-    device->index = count == 1 ? 0 : local_rank;
-    if (device->index >= count) {
-        snprintf(device->why_not, sizeof device->why_not,
-                 "no GPU for local rank %d: %d visible (CUDA_VISIBLE_DEVICES=%.60s)", local_rank,
-                 count, visible != NULL ? visible : "");
-        return;
-    }
-    rc = cudaGetDeviceProperties(&prop, device->index);
-    if (rc != cudaSuccess) {
-        no_gpu(device, rc);
-        return;
-    }
-    format_uuid(prop.uuid.bytes, device->uuid);
-    snprintf(device->name, sizeof device->name, "%.63s", prop.name);
-    /* An older library does not know all of this header's ncclConfig_t. */
-    if (device->library_version < NCCL_VERSION_CODE)
-        snprintf(device->why_not, sizeof device->why_not,
-                 "NCCL %d is older than %d, which muster-train was built with",
-                 device->library_version, NCCL_VERSION_CODE);
-    else
-        device->usable = true;
-}
-
-static void no_gpu(struct comm_device *device, cudaError_t rc)
-{
-    if (access("/proc/driver/nvidia/version", F_OK) != 0)
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: no NVIDIA driver is loaded");
-    else if (rc != cudaSuccess)
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: %s", cudaGetErrorString(rc));
-    else
-        snprintf(device->why_not, sizeof device->why_not, "no GPU: CUDA shows none");
-}
-
-static void format_uuid(const char *bytes, char text[37])
-{
-    int i;
-
-    for (i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *text++ = '-';
-        hex_encode(bytes + i, 1, text);
-        text += 2;
-    }
-}
 
 /* ---- opening ---- */
 
@@ -219,6 +171,8 @@ static int reduce_scatter(struct comm *comm, const void *in, void *out, size_t c
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "reduce_scatter", ncclReduceScatter(in, out, count, type_of(type),
                                                          (ncclRedOp_t)op, c->nccl, c->stream),
                   err);
@@ -229,6 +183,8 @@ static int all_gather(struct comm *comm, const void *in, void *out, size_t count
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "all_gather",
                   ncclAllGather(in, out, count, type_of(type), c->nccl, c->stream), err);
 }
@@ -238,6 +194,8 @@ static int broadcast(struct comm *comm, void *buffer, size_t count, enum dtype t
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "broadcast", ncclBroadcast(buffer, buffer, count, type_of(type), root,
                                                 c->nccl, c->stream), err);
 }
@@ -268,6 +226,8 @@ static int send_to(struct comm *comm, const void *in, size_t count, enum dtype t
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "send", ncclSend(in, count, type_of(type), peer, c->nccl, c->stream), err);
 }
 
@@ -276,6 +236,8 @@ static int recv_from(struct comm *comm, void *out, size_t count, enum dtype type
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "recv", ncclRecv(out, count, type_of(type), peer, c->nccl, c->stream), err);
 }
 
@@ -299,8 +261,83 @@ static int all_reduce(struct comm *comm, const void *in, void *out, size_t count
 {
     struct nccl_comm *c = of(comm);
 
+    if (follow(c, err) < 0)
+        return -1;
     return settle(c, "all_reduce", ncclAllReduce(in, out, count, type_of(type), (ncclRedOp_t)op,
                                                  c->nccl, c->stream), err);
+}
+
+/* Behind what has been issued to the compute stream. */
+static int follow(struct nccl_comm *c, struct error *err)
+{
+    cudaError_t rc;
+
+    if (c->compute == NULL)
+        return 0;
+    rc = cudaEventRecord(c->computed, c->compute);
+    if (rc == cudaSuccess)
+        rc = cudaStreamWaitEvent(c->stream, c->computed, 0);
+    return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
+}
+
+static int reduce_numbers(struct comm *comm, double *numbers, size_t count, enum redop op,
+                          struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+    struct numbers   *n = &c->numbers[c->numbers_begun++ % NUMBERS];
+    const size_t      bytes = count * sizeof *numbers;
+    cudaError_t       rc = cudaSuccess;
+
+    if (n->to != NULL && wait(comm, n->mark, err) < 0)
+        return -1;
+    if (n->pinned == NULL)
+        rc = cudaMallocHost((void **)&n->pinned, COMM_NUMBERS_MAX * sizeof *numbers);
+    if (rc == cudaSuccess && n->device == NULL)
+        rc = cudaMalloc((void **)&n->device, COMM_NUMBERS_MAX * sizeof *numbers);
+    if (rc == cudaSuccess) {
+        memcpy(n->pinned, numbers, bytes);
+        rc = cudaMemcpyAsync(n->device, n->pinned, bytes, cudaMemcpyHostToDevice, c->stream);
+    }
+    if (rc != cudaSuccess)
+        return cuda_failed("numbers", rc, err);
+    if (all_reduce(comm, n->device, n->device, count, DTYPE_DOUBLE, op, err) < 0)
+        return -1;
+    rc = cudaMemcpyAsync(n->pinned, n->device, bytes, cudaMemcpyDeviceToHost, c->stream);
+    if (rc != cudaSuccess)
+        return cuda_failed("numbers", rc, err);
+    n->to = numbers;
+    n->count = count;
+    n->mark = mark(comm);
+    return 0;
+}
+
+/* Those that have come. */
+static void give_numbers(struct nccl_comm *c, uint64_t until)
+{
+    struct numbers *n;
+
+    for (n = c->numbers; n < c->numbers + NUMBERS; n++) {
+        if (n->to == NULL || n->mark > until)
+            continue;
+        memcpy(n->to, n->pinned, n->count * sizeof *n->to);
+        n->to = NULL;
+    }
+}
+
+static void *compute_stream(struct comm *comm, struct error *err)
+{
+    struct nccl_comm *c = of(comm);
+    cudaError_t       rc;
+
+    if (c->compute != NULL)
+        return c->compute;
+    rc = cudaEventCreateWithFlags(&c->computed, cudaEventDisableTiming);
+    if (rc == cudaSuccess)
+        rc = cudaStreamCreateWithFlags(&c->compute, cudaStreamNonBlocking);
+    if (rc == cudaSuccess)
+        return c->compute;
+    cuda_failed("stream", rc, err);
+    return NULL;
 }
 
 /* dtype.h and NCCL have the same numbers; nccl.h hides bfloat16 from some
@@ -376,6 +413,14 @@ static void free_rest(struct nccl_comm *c)
             cudaEventDestroy(c->event[i]);
     if (c->word != NULL)
         cudaFree(c->word);
+    for (i = 0; i < NUMBERS; i++) {
+        cudaFreeHost(c->numbers[i].pinned);
+        cudaFree(c->numbers[i].device);
+    }
+    if (c->computed != NULL)
+        cudaEventDestroy(c->computed);
+    if (c->compute != NULL)
+        cudaStreamDestroy(c->compute);
     if (c->stream != NULL)
         cudaStreamDestroy(c->stream);
     free(c);
@@ -431,7 +476,10 @@ static int wait(struct comm *comm, uint64_t until, struct error *err)
             return late(c, "nccl", err);
         pause_after(waited_ns);
     }
-    return state == cudaSuccess ? 0 : cuda_failed("nccl", state, err);
+    if (state != cudaSuccess)
+        return cuda_failed("nccl", state, err);
+    give_numbers(c, until);
+    return 0;
 }
 
 static struct nccl_comm *of(struct comm *comm)
@@ -479,6 +527,8 @@ static const struct comm_ops nccl_ops = {
     .send = send_to,
     .recv = recv_from,
     .barrier = barrier,
+    .compute_stream = compute_stream,
+    .reduce_numbers = reduce_numbers,
     .group_start = group_start,
     .group_end = group_end,
     .mark = mark,
@@ -490,4 +540,4 @@ static const struct comm_ops nccl_ops = {
     .abort = abort_comm,
 };
 
-const struct comm_backend comm_nccl_backend = { .probe = probe, .open = open_comm };
+const struct comm_backend comm_nccl_backend = { .probe = comm_device_probe, .open = open_comm };

@@ -25,8 +25,6 @@ static void add_pair(struct model *model, int block, const char *name, int out, 
 static void add_norm(struct model *model, int block, const char *name);
 static const void      *first_position(struct model *model, const void *positions);
 static struct linear    linear_of(int layer, int weight, int bias, int in, int out);
-static struct norm      norm_of(const struct model *model, int rows);
-static struct attention attention_of(const struct model *model);
 
 static void list_embeddings(struct model *model)
 {
@@ -119,7 +117,7 @@ static void embed(struct model *model, const struct model_batch *batch)
 {
     struct ops       *ops = model->ops;
     struct model_run *run = model->run;
-    const struct norm norm = norm_of(model, run->rows);
+    const struct norm norm = model_norm(model, run->rows);
 
     ops->embed(ops, run->embedded, batch->tokens, layer_param(model, 0, WORDS),
                first_position(model, layer_param(model, 0, POSITIONS)),
@@ -133,7 +131,7 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
 {
     struct ops       *ops = model->ops;
     struct model_run *run = model->run;
-    const struct norm norm = norm_of(model, run->rows);
+    const struct norm norm = model_norm(model, run->rows);
 
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
                             layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
@@ -158,8 +156,8 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     struct model_run      *run = model->run;
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
-    const struct norm      norm = norm_of(model, rows);
-    const struct attention heads = attention_of(model);
+    const struct norm      norm = model_norm(model, rows);
+    const struct attention heads = model_attention(model);
     const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
     const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
@@ -184,8 +182,8 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     struct model_run      *run = model->run;
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
-    const struct norm      norm = norm_of(model, rows);
-    const struct attention heads = attention_of(model);
+    const struct norm      norm = model_norm(model, rows);
+    const struct attention heads = model_attention(model);
     const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
     const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
@@ -202,7 +200,8 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
                             layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
                             layer_param(model, layer, NORM1), b->stats1, NULL);
     linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
-    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->qkv, b->weights);
+    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+                            b->weights);
     linear_backward(model, &qkv, run->d, true, run->dqkv, b->in, rows);
 }
 
@@ -212,25 +211,11 @@ static struct linear linear_of(int layer, int weight, int bias, int in, int out)
                             .turned = true };
 }
 
-static struct norm norm_of(const struct model *model, int rows)
-{
-    return (struct norm){ .rows = rows, .width = model->config.width,
-                          .epsilon = model->config.norm_epsilon };
-}
-
-static struct attention attention_of(const struct model *model)
-{
-    return (struct attention){ .sequences = model->run->sequences,
-                               .length = model->run->length,
-                               .heads = model->config.heads,
-                               .head_width = model->config.width / model->config.heads };
-}
-
 static void head(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
     const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = norm_of(model, h->count);
+    const struct norm   norm = model_norm(model, h->count);
     const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
     const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
                                     .lda = width, .ldb = width, .ldc = words,
@@ -249,7 +234,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
     const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = norm_of(model, h->count);
+    const struct norm   norm = model_norm(model, h->count);
     const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
     const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
                                      .add = true, .lda = words, .ldb = width, .ldc = width,

@@ -21,8 +21,6 @@ enum { NORM, NORM_BIAS };
 static void add_block_param(struct model *model, int block, const char *name, int rows,
                             int columns, enum model_init init, double deviation);
 static struct linear    linear_of(int layer, int weight, int in, int out);
-static struct norm      norm_of(const struct model *model, int rows);
-static struct attention attention_of(const struct model *model);
 
 static void list_embeddings(struct model *model)
 {
@@ -98,8 +96,8 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     struct model_run      *run = model->run;
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
-    const struct norm      norm = norm_of(model, rows);
-    const struct attention heads = attention_of(model);
+    const struct norm      norm = model_norm(model, rows);
+    const struct attention heads = model_attention(model);
     const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, width, width);
     const struct linear    up = linear_of(layer, UP, width, inner);
@@ -125,8 +123,8 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     struct model_run      *run = model->run;
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
-    const struct norm      norm = norm_of(model, rows);
-    const struct attention heads = attention_of(model);
+    const struct norm      norm = model_norm(model, rows);
+    const struct attention heads = model_attention(model);
     const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, width, width);
     const struct linear    up = linear_of(layer, UP, width, inner);
@@ -140,7 +138,8 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
                             layer_grad(model, layer, NORM2_BIAS), run->row, b->sum1,
                             layer_param(model, layer, NORM2), b->stats2, run->d);
     linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
-    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->qkv, b->weights);
+    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+                            b->weights);
     linear_backward(model, &qkv, run->row, false, run->dqkv, b->normed1, rows);
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->row, b->in,
@@ -153,27 +152,12 @@ static struct linear linear_of(int layer, int weight, int in, int out)
                             .out = out };
 }
 
-static struct norm norm_of(const struct model *model, int rows)
-{
-    return (struct norm){ .rows = rows, .width = model->config.width,
-                          .epsilon = model->config.norm_epsilon };
-}
-
-static struct attention attention_of(const struct model *model)
-{
-    return (struct attention){ .sequences = model->run->sequences,
-                               .length = model->run->length,
-                               .heads = model->config.heads,
-                               .head_width = model->config.width / model->config.heads,
-                               .causal = true };
-}
-
 /* The token embeddings, once more: a product with each of them. */
 static void head(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
     const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = norm_of(model, h->count);
+    const struct norm   norm = model_norm(model, h->count);
     const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
                                     .lda = width, .ldb = width, .ldc = words,
                                     .batch = { 1, 1 } };
@@ -187,7 +171,7 @@ static void head_backward(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
     const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = norm_of(model, h->count);
+    const struct norm   norm = model_norm(model, h->count);
     const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
                                      .add = true, .lda = words, .ldb = width, .ldc = width,
                                      .batch = { 1, 1 } };

@@ -11,7 +11,7 @@
 
 #include "model/kernels.h"
 #include "model/real_math.h"
-#include "xalloc.h"
+#include "model/token_order.h"
 
 /* Columns that a thread takes at once where it sums over rows: a few cache lines. */
 #define COLUMNS 64
@@ -100,21 +100,8 @@ static void embed(struct ops *ops, void *out, const int32_t *tokens, const void 
     }
 }
 
-struct place {
-    int32_t token, row;
-};
-
-static int by_token(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-
-    if (x->token != y->token)
-        return x->token < y->token ? -1 : 1;
-    return x->row < y->row ? -1 : 1;
-}
-
-/* d += the gradients of count places, summed before they are rounded. */
-static void add_rows(elem *d, const void *dout, const struct place *places, int count, int width)
+/* d += the gradients of count rows, summed before they are rounded. */
+static void add_rows(elem *d, const void *dout, const int32_t *rows, int count, int width)
 {
     int first, i, j;
 
@@ -123,7 +110,7 @@ static void add_rows(elem *d, const void *dout, const struct place *places, int 
         real      sum[COLUMNS] = { 0 };
 
         for (i = 0; i < count; i++) {
-            const elem *x = row_of(dout, places[i].row, width) + first;
+            const elem *x = row_of(dout, rows[i], width) + first;
 
 #pragma omp simd
             for (j = 0; j < columns; j++)
@@ -134,34 +121,28 @@ static void add_rows(elem *d, const void *dout, const struct place *places, int 
     }
 }
 
-/* Rows of the same token are neighbours once they are sorted: each goes to one thread. */
+/* Rows of the same token go to one thread. */
 static void embed_backward(struct ops *ops, void *dwords, void *dpositions, const void *dout,
                            const int32_t *tokens, int rows, int length, int width)
 {
-    struct place *places = xcalloc((size_t)rows, sizeof *places);
-    int           i;
+    struct token_order order = token_order_make(tokens, rows);
+    const int          times = rows / length;
+    int                i;
 
     (void)ops;
-    for (i = 0; i < rows; i++)
-        places[i] = (struct place){ tokens[i], i };
-    qsort(places, (size_t)rows, sizeof *places, by_token);
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
-    for (i = 0; i < rows; i++) {
-        int next = i;
+    for (i = 0; i < order.count; i++) {
+        const int32_t *row = order.row + order.first[i];
 
-        if (i > 0 && places[i - 1].token == places[i].token)
-            continue;
-        while (next < rows && places[next].token == places[i].token)
-            next++;
-        add_rows(out_row(dwords, places[i].token, width), dout, places + i, next - i, width);
+        add_rows(out_row(dwords, tokens[*row], width), dout, row,
+                 order.first[i + 1] - order.first[i], width);
     }
     for (i = 0; i < rows; i++) /* by position now */
-        places[i] = (struct place){ 0, i / (rows / length) + i % (rows / length) * length };
+        order.row[i] = i / times + i % times * length;
 #pragma omp parallel for schedule(static) if ((long)rows * width > WORTH_THREADS)
     for (i = 0; i < length; i++)
-        add_rows(out_row(dpositions, i, width), dout, places + i * (rows / length),
-                 rows / length, width);
-    free(places);
+        add_rows(out_row(dpositions, i, width), dout, order.row + i * times, times, width);
+    token_order_clear(&order);
 }
 
 /* The mean of a row, and one over its deviation. */

@@ -12,6 +12,7 @@
 static void  make_block(struct model *model, struct block_run *block);
 static void *rows_of(struct model *model, size_t width);
 static void *stats_of(struct model *model);
+static void *weights_of(struct model *model);
 static void *room(struct model *model, size_t bytes);
 static void  release_run(struct model *model);
 static void  release_head(struct model *model);
@@ -42,7 +43,7 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     run->row = rows_of(model, width);
     run->dinner = rows_of(model, (size_t)model->config.inner);
     run->dqkv = rows_of(model, 3 * width);
-    run->dweights = rows_of(model, (size_t)model->config.heads * (size_t)length);
+    run->dweights = weights_of(model);
     if (model->ops->check(model->ops, err) == 0)
         return 0;
     release_run(model);
@@ -58,8 +59,7 @@ static void make_block(struct model *model, struct block_run *block)
     block->normed1 = rows_of(model, width);
     block->stats1 = stats_of(model);
     block->qkv = rows_of(model, 3 * width);
-    block->weights =
-        rows_of(model, (size_t)model->config.heads * (size_t)model->run->length);
+    block->weights = weights_of(model);
     block->mixed = rows_of(model, width);
     block->sum1 = rows_of(model, width);
     if (model->config.kind == MODEL_GPT2)
@@ -79,6 +79,13 @@ static void *rows_of(struct model *model, size_t width)
 static void *stats_of(struct model *model)
 {
     return room(model, (size_t)model->run->rows * 2 * model->ops->stat_size);
+}
+
+static void *weights_of(struct model *model)
+{
+    const struct attention shape = model_attention(model);
+
+    return room(model, model->ops->attention_bytes(model->ops, &shape));
 }
 
 static void *room(struct model *model, size_t bytes)
@@ -162,4 +169,19 @@ static void release_head(struct model *model)
     free(head->index);
     free(head->targets);
     *head = (struct head_run){ 0 };
+}
+
+struct norm model_norm(const struct model *model, int rows)
+{
+    return (struct norm){ .rows = rows, .width = model->config.width,
+                          .epsilon = model->config.norm_epsilon };
+}
+
+struct attention model_attention(const struct model *model)
+{
+    return (struct attention){ .sequences = model->run->sequences,
+                               .length = model->run->length,
+                               .heads = model->config.heads,
+                               .head_width = model->config.width / model->config.heads,
+                               .causal = model->config.kind == MODEL_GPT2 };
 }

@@ -15,7 +15,7 @@ struct block_run {
     void *normed1; /* [width] */
     void *stats1;
     void *qkv;     /* [3 * width] */
-    void *weights; /* [sequences][heads][length][length] */
+    void *weights; /* ops->attention_bytes of it */
     void *mixed;   /* [width], the heads' outputs */
     void *sum1;    /* [width] */
     void *normed2; /* [width]; GPT-2 only */
@@ -71,6 +71,10 @@ extern const struct model_family gpt2_family, bert_family;
  * one before without padding. */
 void model_add_param(struct model *model, const char *name, size_t rows, size_t columns,
                      enum model_init init, double deviation, bool together);
+
+/* How the model's blocks use them, with the batch that there is room for. */
+struct norm      model_norm(const struct model *model, int rows);
+struct attention model_attention(const struct model *model);
 
 /* A layer's parameter by its number in the layer, and its gradient. */
 const void *layer_param(const struct model *model, int layer, int number);

@@ -9,7 +9,7 @@
  * them. What fails is kept, and products after it do nothing: ask check() at the end of each
  * layer. Tokens, targets and indices are the host's, and are taken when the call returns.
  *
- *     ops_cpu_new -> operations -> check -> ops->free
+ *     ops_cpu_new or ops_cuda_new -> operations -> check -> ops->free
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OPS_H
@@ -55,6 +55,9 @@ struct ops {
     void *(*alloc)(struct ops *ops, size_t bytes);
     void (*release)(struct ops *ops, void *memory);
     void (*zero)(struct ops *ops, void *memory, size_t bytes);
+    /* From and to the host's memory; done on return. */
+    void (*read)(struct ops *ops, void *host, const void *memory, size_t bytes);
+    void (*write)(struct ops *ops, void *memory, const void *host, size_t bytes);
 
     /* bias, one row of c, may be NULL. */
     void (*matmul)(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
@@ -82,13 +85,14 @@ struct ops {
     void (*gelu_backward)(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count);
 
-    /* weights: [sequences][heads][length][length], kept for backward. There dweights is room
-     * of the same size. */
+    /* weights: what is kept for backward, of that many bytes. There dweights is room of the
+     * same size, and out is what forward gave. */
+    size_t (*attention_bytes)(struct ops *ops, const struct attention *shape);
     void (*attention)(struct ops *ops, const struct attention *shape, void *out, void *weights,
                       const void *qkv);
     void (*attention_backward)(struct ops *ops, const struct attention *shape, void *dqkv,
-                               void *dweights, const void *dout, const void *qkv,
-                               const void *weights);
+                               void *dweights, const void *dout, const void *out,
+                               const void *qkv, const void *weights);
 
     /* The sum of the rows' losses. stats: one number a row. Targets are below width. */
     double (*cross_entropy)(struct ops *ops, void *stats, const void *logits,

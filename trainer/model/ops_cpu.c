@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/kernels.h"
 #include "model/ops.h"
@@ -27,13 +28,18 @@ struct ops_cpu {
 static const struct kernels *choose(enum dtype type, const char **name);
 static void                 *ops_alloc(struct ops *ops, size_t bytes);
 static void                  ops_release(struct ops *ops, void *memory);
+static void                  ops_read(struct ops *ops, void *host, const void *memory,
+                                      size_t bytes);
+static void                  ops_write(struct ops *ops, void *memory, const void *host,
+                                       size_t bytes);
 static void                  matmul(struct ops *ops, const struct matmul *shape, const void *a,
                                     const void *b, const void *bias, void *c);
-static void attention(struct ops *ops, const struct attention *shape, void *out, void *weights,
-                      const void *qkv);
-static void attention_backward(struct ops *ops, const struct attention *shape, void *dqkv,
-                               void *dweights, const void *dout, const void *qkv,
-                               const void *weights);
+static size_t attention_bytes(struct ops *ops, const struct attention *shape);
+static void   attention(struct ops *ops, const struct attention *shape, void *out, void *weights,
+                        const void *qkv);
+static void   attention_backward(struct ops *ops, const struct attention *shape, void *dqkv,
+                                 void *dweights, const void *dout, const void *out,
+                                 const void *qkv, const void *weights);
 static struct matmul heads_to_weights(const struct attention *s, int row_of_a);
 static struct matmul weights_to_heads(const struct attention *s, bool turned, int row_of_b,
                                       int row_of_c);
@@ -61,7 +67,10 @@ struct ops *ops_cpu_new(enum dtype type, struct error *err)
     cpu->ops.name = name;
     cpu->ops.alloc = ops_alloc;
     cpu->ops.release = ops_release;
+    cpu->ops.read = ops_read;
+    cpu->ops.write = ops_write;
     cpu->ops.matmul = matmul;
+    cpu->ops.attention_bytes = attention_bytes;
     cpu->ops.attention = attention;
     cpu->ops.attention_backward = attention_backward;
     cpu->ops.check = ops_check;
@@ -133,6 +142,18 @@ static void ops_release(struct ops *ops, void *memory)
     free(memory);
 }
 
+static void ops_read(struct ops *ops, void *host, const void *memory, size_t bytes)
+{
+    (void)ops;
+    memcpy(host, memory, bytes);
+}
+
+static void ops_write(struct ops *ops, void *memory, const void *host, size_t bytes)
+{
+    (void)ops;
+    memcpy(memory, host, bytes);
+}
+
 static void matmul(struct ops *ops, const struct matmul *shape, const void *a, const void *b,
                    const void *bias, void *c)
 {
@@ -148,6 +169,14 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
     else
         rc = product_run(cpu->products, shape, a, b, bias, c, &cpu->why);
     cpu->failed = rc < 0;
+}
+
+/* All weights: [sequences][heads][length][length]. */
+static size_t attention_bytes(struct ops *ops, const struct attention *s)
+{
+    const size_t rows = (size_t)s->sequences * (size_t)s->heads * (size_t)s->length;
+
+    return rows * (size_t)s->length * dtype_size(ops->type);
 }
 
 /* weights = softmax(Q K^T / sqrt(head width)), out = weights V. */
@@ -166,8 +195,8 @@ static void attention(struct ops *ops, const struct attention *s, void *out, voi
 }
 
 static void attention_backward(struct ops *ops, const struct attention *s, void *dqkv,
-                               void *dweights, const void *dout, const void *qkv,
-                               const void *weights)
+                               void *dweights, const void *dout, const void *out,
+                               const void *qkv, const void *weights)
 {
     const int           width = s->heads * s->head_width;
     const int           rows = s->sequences * s->heads * s->length;
@@ -176,6 +205,7 @@ static void attention_backward(struct ops *ops, const struct attention *s, void 
     const struct matmul to_q = weights_to_heads(s, false, 3 * width, 3 * width);
     const struct matmul to_k = weights_to_heads(s, true, 3 * width, 3 * width);
 
+    (void)out;
     ops->matmul(ops, &to_weights, dout, part(ops, qkv, s, 2), NULL, dweights);
     ops->matmul(ops, &to_v, weights, dout, NULL, (void *)part(ops, dqkv, s, 2));
     ((struct ops_cpu *)ops)->kernels->softmax_backward(dweights, weights, rows, s->length,

@@ -1,7 +1,7 @@
 /* real_math.h - exponentials and GELU that the compiler can put into vectors
  *
- * real is float or double, as kernels_template.h's file says. In float the exponential is
- * within 2 ulp, and erf within 2e-7. What is no number stays none.
+ * real is float or double, as the file that includes this says. In float the exponential is
+ * within 2 ulp, and erf within 2e-7. What is no number stays none. GPUs have both themselves.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_REAL_MATH_H
@@ -11,32 +11,48 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifndef REAL_FUNCTION
+#define REAL_FUNCTION static inline
+#endif
+
 #ifdef REAL_IS_DOUBLE
 
-static inline real real_exp(real x)
+REAL_FUNCTION real real_exp(real x)
 {
     return exp(x);
 }
 
-static inline real real_sqrt(real x)
+REAL_FUNCTION real real_sqrt(real x)
 {
     return sqrt(x);
 }
 
-static inline real real_log(real x)
+REAL_FUNCTION real real_log(real x)
 {
     return log(x);
 }
 
-static inline real real_erf(real x)
+REAL_FUNCTION real real_erf(real x)
 {
     return erf(x);
+}
+
+#elif defined REAL_IS_CUDA
+
+REAL_FUNCTION real real_exp(real x)
+{
+    return expf(x);
+}
+
+REAL_FUNCTION real real_erf(real x)
+{
+    return erff(x);
 }
 
 #else
 
 /* 2^n e^r, n whole, r small: n through the bits that adding a large number leaves. */
-static inline real real_exp(real x)
+REAL_FUNCTION real real_exp(real x)
 {
     const float big = 12582912.0f; /* 1.5 * 2^23 */
     float       t, n, r, p, scale;
@@ -60,18 +76,18 @@ static inline real real_exp(real x)
     return p * scale;
 }
 
-static inline real real_sqrt(real x)
+REAL_FUNCTION real real_sqrt(real x)
 {
     return sqrtf(x);
 }
 
-static inline real real_log(real x)
+REAL_FUNCTION real real_log(real x)
 {
     return logf(x);
 }
 
 /* Abramowitz and Stegun 7.1.26. */
-static inline real real_erf(real x)
+REAL_FUNCTION real real_erf(real x)
 {
     const float a = x < 0 ? -x : x, t = 1.0f / (1.0f + 0.3275911f * a);
     const float p = ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t -
@@ -87,12 +103,12 @@ static inline real real_erf(real x)
 #define GELU_U(x)     ((real)1.5957691216057308 * ((x) + (real)0.044715 * (x) * (x) * (x)))
 #define GELU_SLOPE(x) ((real)1.5957691216057308 * (1 + (real)(3 * 0.044715) * (x) * (x)))
 
-static inline real gelu_tanh(real x)
+REAL_FUNCTION real gelu_tanh(real x)
 {
     return x / (1 + real_exp(-GELU_U(x)));
 }
 
-static inline real gelu_tanh_slope(real x)
+REAL_FUNCTION real gelu_tanh_slope(real x)
 {
     const real s = 1 / (1 + real_exp(-GELU_U(x)));
 
@@ -100,12 +116,12 @@ static inline real gelu_tanh_slope(real x)
 }
 
 /* x times the normal distribution up to x. */
-static inline real gelu_erf(real x)
+REAL_FUNCTION real gelu_erf(real x)
 {
     return x * (real)0.5 * (1 + real_erf(x * (real)0.70710678118654752));
 }
 
-static inline real gelu_erf_slope(real x)
+REAL_FUNCTION real gelu_erf_slope(real x)
 {
     return (real)0.5 * (1 + real_erf(x * (real)0.70710678118654752)) +
            x * (real)0.39894228040143268 * real_exp(x * x * (real)-0.5);

@@ -8,15 +8,18 @@
 static void note(FILE *notes, bool is_asked, const char *text);
 static bool is_other(int asked, enum ds_dtype type);
 
-int limits_check(const struct ds_config *config, FILE *notes, struct error *err)
+int limits_check(const struct ds_config *config, bool on_gpu, FILE *notes, struct error *err)
 {
     const struct ds_zero *zero = &config->zero;
     const enum ds_dtype   type = ds_config_dtype(config);
 
     if (zero->optimizer.device == DS_DEVICE_NVME || zero->param.device == DS_DEVICE_NVME)
         return err_set(err, "offload to nvme: all is in memory here");
-    note(notes, zero->optimizer.device == DS_DEVICE_CPU || zero->param.device == DS_DEVICE_CPU,
+    note(notes, !on_gpu && (zero->optimizer.device == DS_DEVICE_CPU ||
+                            zero->param.device == DS_DEVICE_CPU),
          "offload to cpu: that is where all of it is");
+    note(notes, on_gpu && zero->param.device == DS_DEVICE_CPU,
+         "offload_param: parameters stay on the GPU");
     note(notes, is_other(config->communication_data_type, type),
          "communication_data_type: gradients travel in the model's type");
     note(notes, is_other(config->grad_accum_dtype, type),

@@ -10,6 +10,6 @@
 
 /* -1 with what a training cannot do without. What changes nothing about the weights, or
  * little, is told to notes, a line each; NULL: to nobody. */
-int limits_check(const struct ds_config *config, FILE *notes, struct error *err);
+int limits_check(const struct ds_config *config, bool on_gpu, FILE *notes, struct error *err);
 
 #endif

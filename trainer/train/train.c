@@ -16,6 +16,7 @@
 #include "file.h"
 #include "model/model.h"
 #include "model/ops.h"
+#include "train/gpu.h"
 #include "train/limits.h"
 #include "train/progress.h"
 #include "train/samples.h"
@@ -34,6 +35,7 @@ struct train {
     struct ops          *ops;
     struct model        *model;
     struct samples       samples;
+    struct zero_device  *device; /* NULL: zero is on CPUs */
     struct zero         *zero;
     struct state         state;
     struct step          step;
@@ -96,7 +98,7 @@ int train_main(int argc, char **argv)
 static int set_up(struct train *train, struct error *err)
 {
     catch_signals();
-    if (world_open(&train->world, train->options.timeout_s, err) < 0 ||
+    if (world_open(&train->world, train->options.device, train->options.timeout_s, err) < 0 ||
         read_config(train, err) < 0 || make_model(train, err) < 0 || make_zero(train, err) < 0)
         return -1;
     if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
@@ -134,7 +136,8 @@ static int read_config(struct train *train, struct error *err)
         return -1;
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
-    if (limits_check(train->config, train->world.rank == 0 ? stderr : NULL, &why) < 0)
+    if (limits_check(train->config, train->world.on_gpu,
+                     train->world.rank == 0 ? stderr : NULL, &why) < 0)
         return err_set(err, "%s: %s", train->options.config, why.text);
     return 0;
 }
@@ -148,7 +151,8 @@ static int make_model(struct train *train, struct error *err)
 
     if (shape_of(&shape, &train->options, err) < 0)
         return -1;
-    train->ops = ops_cpu_new(types[type], err);
+    train->ops = train->world.on_gpu ? gpu_ops(train->world.comm, types[type], err)
+                                     : ops_cpu_new(types[type], err);
     if (train->ops == NULL)
         return -1;
     train->model = model_new(&shape, train->ops, err);
@@ -198,15 +202,20 @@ static int make_zero(struct train *train, struct error *err)
 {
     const struct ds_config   *config = train->config;
     const struct model       *model = train->model;
-    const struct zero_options options = {
+    struct zero_options       options = {
         .stage = (int)config->zero.stage,
         .type = model->type,
         .bucket_max = (size_t)config->zero.reduce_bucket_size,
         .clip = config->gradient_clipping,
+        .offload = config->zero.optimizer.device == DS_DEVICE_CPU,
     };
-    size_t *counts = xcalloc((size_t)model->layers, sizeof *counts);
+    size_t *counts;
     int     i;
 
+    if (train->world.on_gpu &&
+        (train->device = options.device = gpu_zero(train->world.comm, err)) == NULL)
+        return -1;
+    counts = xcalloc((size_t)model->layers, sizeof *counts);
     for (i = 0; i < model->layers; i++)
         counts[i] = model->layer[i].count;
     train->zero = zero_open(train->world.comm, &options, counts, model->layers, err);
@@ -293,8 +302,9 @@ static void tell_plan(const struct train *train)
     const struct zero_memory memory = zero_memory(train->zero);
     const double             mib = 1 << 20;
 
-    printf("%zu parameters in %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
-           train->model->count, dtype_name(train->model->type), (int)train->config->zero.stage,
+    printf("%zu parameters in %s on %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
+           train->model->count, dtype_name(train->model->type), train->ops->name,
+           (int)train->config->zero.stage,
            train->world.size, train->world.size == 1 ? "rank" : "ranks",
            (long long)train->config->train_batch_size,
            (long long)train->config->micro_batch_size,
@@ -373,6 +383,8 @@ static int leave(struct train *train, struct error *err)
 {
     step_clear(&train->step);
     zero_close(train->zero);
+    if (train->device != NULL)
+        train->device->free(train->device);
     model_free(train->model);
     train->ops->free(train->ops);
     samples_close(&train->samples);

@@ -51,6 +51,8 @@ static const struct option_row {
     { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "of attention" },
     { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N",
       "layers between first and last" },
+    { "device", KIND_TEXT, FIELD(device), 0, 0, "auto", "NAME",
+      "cpu, cuda, or auto: cuda if every rank has a GPU" },
     { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",
       "longest wait for the other ranks" },
     { "print-config", KIND_SWITCH, FIELD(print_config), 0, 0, NULL, NULL,
@@ -122,6 +124,9 @@ static int judge(const struct train_options *options, struct error *err)
         return err_set(err, "--deepspeed_config is missing");
     if (options->print_config)
         return TRAIN_OPTIONS_RUN;
+    if (strcmp(options->device, "auto") != 0 && strcmp(options->device, "cpu") != 0 &&
+        strcmp(options->device, "cuda") != 0)
+        return err_set(err, "--device %.60s: it is auto, cpu or cuda", options->device);
     if (options->model == NULL)
         return err_set(err, "--model is missing");
     if (options->data == NULL)

@@ -17,7 +17,7 @@
 static int export_layers(struct safetensors_out *out, const struct model *model,
                          struct zero *zero, struct error *err);
 static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
-                       const void *params, struct error *err);
+                       struct zero *zero, const void *params, struct error *err);
 
 bool weights_are_in(const char *dir)
 {
@@ -86,28 +86,30 @@ static int export_layers(struct safetensors_out *out, const struct model *model,
         if (zero_enter(zero, layer, false, &params, NULL, err) < 0)
             return -1;
         if (out != NULL)
-            rc = store_layer(out, model, layer, params, err);
+            rc = store_layer(out, model, layer, zero, params, err);
         zero_leave(zero, layer);
     }
     return rc;
 }
 
 static int store_layer(struct safetensors_out *out, const struct model *model, int layer,
-                       const void *params, struct error *err)
+                       struct zero *zero, const void *params, struct error *err)
 {
     const struct model_layer *at = &model->layer[layer];
-    float                    *values;
-    size_t                    i;
+    const size_t              size = dtype_size(model->type);
+    float                    *values = xreallocarray(NULL, at->count, sizeof *values);
+    uint16_t                 *narrow = xreallocarray(NULL, at->count, sizeof *narrow);
+    const bool                is_float = model->type == DTYPE_FLOAT;
     int                       rc;
+    size_t                    i;
 
-    if (model->type == DTYPE_FLOAT)
-        return model_weights_store(model, out, at->offset, at->count, params, err);
-    values = xreallocarray(NULL, at->count, sizeof *values);
-    for (i = 0; i < at->count; i++)
-        values[i] = model->type == DTYPE_HALF
-                        ? half_to_float(((const uint16_t *)params)[i])
-                        : bfloat16_to_float(((const uint16_t *)params)[i]);
-    rc = model_weights_store(model, out, at->offset, at->count, values, err);
+    rc = zero_read(zero, is_float ? (void *)values : narrow, params, at->count * size, err);
+    for (i = 0; i < at->count && rc == 0 && !is_float; i++)
+        values[i] = model->type == DTYPE_HALF ? half_to_float(narrow[i])
+                                              : bfloat16_to_float(narrow[i]);
+    if (rc == 0)
+        rc = model_weights_store(model, out, at->offset, at->count, values, err);
+    free(narrow);
     free(values);
     return rc;
 }

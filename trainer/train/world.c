@@ -5,13 +5,17 @@
 
 #include "train/world.h"
 
+#include <string.h>
+
 #include "comm/alone.h"
 #include "comm/background.h"
 
 static int connect_all(struct world *world, double timeout_s, struct error *err);
 
-int world_open(struct world *world, double timeout_s, struct error *err)
+int world_open(struct world *world, const char *device, double timeout_s, struct error *err)
 {
+    struct error why;
+
     *world = (struct world){ .size = 1 };
     if (pmi_init(&world->pmi, timeout_s, err) < 0)
         return -1;
@@ -20,7 +24,10 @@ int world_open(struct world *world, double timeout_s, struct error *err)
     if (roster_exchange(&world->roster, &world->pmi, err) < 0 ||
         roster_verify(&world->roster, err) < 0)
         return -1;
-    if (world->size > 1)
+    world->on_gpu = strcmp(device, "cpu") != 0 && roster_gpus(&world->roster, &why) == 0;
+    if (strcmp(device, "cuda") == 0 && !world->on_gpu)
+        return err_set(err, "--device cuda: %s", why.text);
+    if (world->size > 1 || world->on_gpu)
         return connect_all(world, timeout_s, err);
     world->comm = comm_alone(timeout_s);
     return 0;
@@ -38,10 +45,15 @@ static int connect_all(struct world *world, double timeout_s, struct error *err)
         .timeout_s = timeout_s,
     };
     bool         timed_out;
-    struct comm *comm = comm_open("gloo", &how, &self->device, &timed_out, err);
+    struct comm *comm =
+        comm_open(world->on_gpu ? "nccl" : "gloo", &how, &self->device, &timed_out, err);
 
     if (comm == NULL)
         return -1;
+    if (world->on_gpu) { /* NCCL does not make the host wait */
+        world->comm = comm;
+        return 0;
+    }
     world->comm = comm_background(comm, err);
     if (world->comm != NULL)
         return 0;
@@ -73,7 +85,7 @@ int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t
 {
     struct comm *comm = world->comm;
 
-    if (comm->ops->all_reduce(comm, numbers, numbers, count, DTYPE_DOUBLE, REDOP_SUM, err) < 0)
+    if (comm_reduce_numbers(comm, numbers, count, REDOP_SUM, err) < 0)
         return -1;
     *mark = comm->ops->mark(comm);
     return 0;

@@ -13,12 +13,13 @@ struct world {
     struct pmi    pmi;
     struct roster roster;
     struct comm  *comm; /* works in the background */
+    bool          on_gpu;
     int           rank, size;
 };
 
-/* Find the other ranks by PMI, see that they are those that were launched, and connect on
- * CPUs. -1 with err. */
-int world_open(struct world *world, double timeout_s, struct error *err);
+/* Find the other ranks by PMI, see that they are those that were launched, and connect: on
+ * "cuda", on "cpu", or on GPUs if every rank has one ("auto"). -1 with err. */
+int world_open(struct world *world, const char *device, double timeout_s, struct error *err);
 
 /* All ranks leave in order. */
 int world_close(struct world *world, struct error *err);

@@ -45,7 +45,6 @@ static const struct {
 
 static size_t chosen = KERNELS; /* KERNELS: not yet */
 
-static struct adam_numbers numbers_of(const struct adam *adam, int64_t step, double factor);
 static size_t              best_kernel(void);
 static int                 threads_for(size_t count);
 static struct adam_arrays  share_of(const struct adam_arrays *all, int thread, int threads);
@@ -55,7 +54,7 @@ static void                run_share(adam_kernel *run, const struct adam_numbers
 void adam_step(const struct adam *adam, int64_t step, double factor,
                const struct adam_arrays *arrays)
 {
-    const struct adam_numbers numbers = numbers_of(adam, step, factor);
+    const struct adam_numbers numbers = adam_numbers(adam, step, factor);
     adam_kernel              *run = kernels[best_kernel()].run;
     int                       threads = threads_for(arrays->count), i;
 
@@ -69,7 +68,7 @@ void adam_step(const struct adam *adam, int64_t step, double factor,
     }
 }
 
-static struct adam_numbers numbers_of(const struct adam *adam, int64_t step, double factor)
+struct adam_numbers adam_numbers(const struct adam *adam, int64_t step, double factor)
 {
     double c1 = 1, c2 = 1;
 

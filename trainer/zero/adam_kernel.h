@@ -17,6 +17,9 @@ struct adam_numbers {
     float decay_of_param;    /* lr * weight_decay when decoupled, or 0 */
 };
 
+/* step: the first is 1. */
+struct adam_numbers adam_numbers(const struct adam *adam, int64_t step, double factor);
+
 typedef void adam_kernel(const struct adam_numbers *numbers, const struct adam_arrays *arrays);
 
 adam_kernel adam_scalar;

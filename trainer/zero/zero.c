@@ -14,6 +14,9 @@
 static int    allocate(struct zero *zero, struct error *err);
 static void  *take_memory(struct zero *zero, size_t count, size_t element, size_t *account,
                           struct error *err);
+static float *take_state(struct zero *zero, struct error *err);
+static void   take_ring(struct zero *zero, struct error *err);
+static void   make_mirror(struct zero *zero);
 static void  *whole_params(struct zero *zero, int bucket, bool is_backward, struct error *err);
 static int    gather(struct zero *zero, int bucket, struct bucket_room *room,
                      struct error *err);
@@ -31,15 +34,16 @@ struct zero *zero_open(struct comm *comm, const struct zero_options *options,
 
     zero->comm = comm;
     zero->options = *options;
+    zero->device = options->device != NULL ? options->device : &zero_device_cpu;
+    zero->on_gpu = comm->memory == COMM_DEVICE;
+    zero->options.offload = options->offload && zero->on_gpu;
     if (comm->size == 1)
         zero->options.stage = 0;
     zero->element = dtype_size(options->type);
     set_partition(&zero->partition, &zero->options, layer_counts, layers, comm->size);
     zero->piece = zero->partition.ranks > 1 ? comm->rank : 0;
     zero->bucket = xcalloc((size_t)zero->partition.buckets, sizeof *zero->bucket);
-    if (comm->memory != COMM_HOST)
-        err_set(err, "zero: parameters on a GPU are not supported");
-    else if (allocate(zero, err) == 0)
+    if (allocate(zero, err) == 0 && zero->device->check(zero->device, err) == 0)
         return zero;
     zero_close(zero);
     return NULL;
@@ -53,16 +57,19 @@ static int allocate(struct zero *zero, struct error *err)
     struct zero_memory     *memory = &zero->memory;
     const int               stage = zero->options.stage;
     const bool              is_float = zero->options.type == DTYPE_FLOAT;
+    const bool              is_own_master = is_float && stage < 3 && !zero->options.offload;
 
-    /* Float parameters are their own masters. */
+    /* Float parameters are their own masters, unless those are elsewhere. */
     if (stage < 3)
         zero->params = take_memory(zero, p->padded, zero->element, &memory->params, err);
-    else if (!is_float)
+    else if (!is_float || zero->options.offload)
         zero->params = take_memory(zero, p->share, zero->element, &memory->params, err);
-    if (stage == 3 || !is_float)
-        zero->masters = take_memory(zero, p->share, sizeof(float), &memory->states, err);
-    zero->means = take_memory(zero, p->share, sizeof(float), &memory->states, err);
-    zero->squares = take_memory(zero, p->share, sizeof(float), &memory->states, err);
+    if (!is_own_master)
+        zero->masters = take_state(zero, err);
+    zero->means = take_state(zero, err);
+    zero->squares = take_state(zero, err);
+    if (zero->options.offload)
+        take_ring(zero, err);
     zero->grads = take_memory(zero, stage < 2 ? p->padded : p->share, zero->element,
                               &memory->grads, err);
     if (zero->has_no_memory)
@@ -86,15 +93,47 @@ static void *take_memory(struct zero *zero, size_t count, size_t element, size_t
         zero->has_no_memory = true;
         return NULL;
     }
-    memset(memory, 0, count * element);
+    zero->device->zero(zero->device, memory, count * element);
     *account += count * element;
     return memory;
 }
 
+static float *take_state(struct zero *zero, struct error *err)
+{
+    const size_t bytes = zero->partition.share * sizeof(float);
+    float       *memory;
+
+    if (!zero->options.offload)
+        return take_memory(zero, zero->partition.share, sizeof(float), &zero->memory.states, err);
+    memory = zero->has_no_memory ? NULL : zero->device->pinned(zero->device, bytes, err);
+    if (memory == NULL) {
+        zero->has_no_memory = true;
+        return NULL;
+    }
+    memset(memory, 0, bytes);
+    zero->memory.states += bytes;
+    return memory;
+}
+
+/* Room for the largest piece in each. */
+static void take_ring(struct zero *zero, struct error *err)
+{
+    size_t largest = 0, i;
+
+    for (i = 0; i < (size_t)zero->partition.buckets; i++)
+        if (zero->partition.bucket[i].piece > largest)
+            largest = zero->partition.bucket[i].piece;
+    for (i = 0; i < 2 * ZERO_LANES && !zero->has_no_memory; i++) {
+        zero->ring[i] = zero->device->pinned(zero->device, largest * zero->element, err);
+        zero->has_no_memory = zero->ring[i] == NULL;
+    }
+}
+
 void zero_close(struct zero *zero)
 {
-    void (*release)(void *memory);
+    void (*release)(void *memory), (*unpin)(struct zero_device *device, void *memory);
     struct comm *comm;
+    int          i;
 
     if (zero == NULL)
         return;
@@ -104,10 +143,20 @@ void zero_close(struct zero *zero)
     bucket_rooms_clear(&zero->gathered);
     bucket_rooms_clear(&zero->reduced);
     release(zero->params);
-    release(zero->masters);
-    release(zero->means);
-    release(zero->squares);
     release(zero->grads);
+    if (zero->options.offload) {
+        unpin = zero->device->unpin;
+        unpin(zero->device, zero->masters);
+        unpin(zero->device, zero->means);
+        unpin(zero->device, zero->squares);
+        for (i = 0; i < 2 * ZERO_LANES; i++)
+            unpin(zero->device, zero->ring[i]);
+    } else {
+        release(zero->masters);
+        release(zero->means);
+        release(zero->squares);
+    }
+    free(zero->mirror);
     partition_clear(&zero->partition);
     free(zero->bucket);
     free(zero);
@@ -169,9 +218,12 @@ struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
 
     if (comm->ops->wait(comm, comm->ops->mark(comm), err) < 0)
         return NULL;
+    make_mirror(zero);
+    if (zero->device->check(zero->device, err) < 0)
+        return NULL;
     pieces = xcalloc((size_t)p->buckets, sizeof *pieces);
     for (i = 0; i < p->buckets; i++) {
-        pieces[i] = zero_own_piece(zero, i);
+        pieces[i] = zero_host_piece(zero, i);
         if (!is_exclusive || p->ranks > 1)
             continue;
         from = pieces[i].count * rank / ranks;
@@ -184,6 +236,39 @@ struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
     }
     *count = p->buckets;
     return pieces;
+}
+
+/* As they are now. */
+static void make_mirror(struct zero *zero)
+{
+    const size_t      share = zero->partition.share;
+    struct zero_piece from, to;
+    int               i;
+
+    if (!zero->on_gpu || zero->options.offload)
+        return;
+    if (zero->mirror == NULL)
+        zero->mirror = xcalloc(3 * share + 1, sizeof *zero->mirror);
+    for (i = 0; i < zero->partition.buckets; i++) {
+        from = zero_own_piece(zero, i);
+        to = zero_host_piece(zero, i);
+        zero->device->read(zero->device, to.param, from.param, from.count * sizeof(float));
+        zero->device->read(zero->device, to.mean, from.mean, from.count * sizeof(float));
+        zero->device->read(zero->device, to.square, from.square, from.count * sizeof(float));
+    }
+}
+
+struct zero_piece zero_host_piece(const struct zero *zero, int bucket)
+{
+    struct zero_piece piece = zero_own_piece(zero, bucket);
+    const size_t      at = piece_in_share(zero, bucket), share = zero->partition.share;
+
+    if (!zero->on_gpu || zero->options.offload)
+        return piece;
+    piece.param = zero->mirror + at;
+    piece.mean = zero->mirror + share + at;
+    piece.square = zero->mirror + 2 * share + at;
+    return piece;
 }
 
 /* ---- a pass: parameters ---- */
@@ -281,6 +366,13 @@ void zero_leave(struct zero *zero, int layer)
         bucket_find(&zero->gathered, zero->partition.bucket_of[layer])->users--;
 }
 
+int zero_read(struct zero *zero, void *host, const void *memory, size_t bytes,
+              struct error *err)
+{
+    zero->device->read(zero->device, host, memory, bytes);
+    return zero->device->check(zero->device, err);
+}
+
 /* ---- a pass: gradients ---- */
 
 /* From the first layer of the bucket that the backward pass enters until it is reduced. */
@@ -295,7 +387,7 @@ static void *whole_grads(struct zero *zero, int bucket, struct error *err)
     if (zero->options.stage < 2) {
         whole = (char *)zero->grads + b->padded_start * zero->element;
         if (!state->has_grads && zero->is_first)
-            memset(whole, 0, bytes);
+            zero->device->zero(zero->device, whole, bytes);
         state->has_grads = true;
         return whole;
     }
@@ -307,7 +399,7 @@ static void *whole_grads(struct zero *zero, int bucket, struct error *err)
     room = empty_room(zero, bucket, err);
     if (room == NULL)
         return NULL;
-    memset(room->memory, 0, bytes);
+    zero->device->zero(zero->device, room->memory, bytes);
     room->users = 1;
     state->has_grads = true;
     return room->memory;
@@ -380,9 +472,9 @@ int zero_collect(struct zero *zero, struct bucket_room *room, struct error *err)
     if (zero->comm->ops->wait(zero->comm, room->mark, err) < 0)
         return -1;
     if (state->has_own_grads)
-        dtype_reduce(zero->options.type, REDOP_SUM, own, own, sum, b->piece);
+        zero->device->add(zero->device, zero->options.type, own, sum, b->piece);
     else
-        memcpy(own, sum, bytes);
+        zero->device->copy(zero->device, own, sum, bytes);
     state->has_own_grads = true;
     room->is_moving = false;
     room->users = 0;
@@ -430,9 +522,11 @@ struct zero_memory zero_memory_needed(const struct zero_options *options,
         if (same < BUCKET_ROOMS)
             rooms += p.bucket[i].piece * (size_t)p.ranks * element;
     }
-    memory.params = o.stage < 3 ? p.padded * element : is_float ? 0 : share * element;
+    memory.params = o.stage < 3                ? p.padded * element
+                    : is_float && !o.offload ? 0
+                                             : share * element;
     memory.grads = o.stage < 2 ? p.padded * element : share * element;
-    memory.states = share * (is_float && o.stage < 3 ? 8 : 12);
+    memory.states = share * (is_float && o.stage < 3 && !o.offload ? 8 : 12);
     memory.rooms = (o.stage == 3 ? rooms : 0) + (o.stage >= 2 ? rooms : 0);
     partition_clear(&p);
     return memory;

@@ -18,8 +18,10 @@
  *     -> zero_close
  *
  * A step may have several passes, each with zero_begin (accumulation). All ranks make
- * the same calls in the same order. Everything lies in host memory, so the optimizer is
- * where DeepSpeed's offload_optimizer would put it.
+ * the same calls in the same order. All lies in the memory of the communicator: the
+ * host's, or a GPU's, where the masters and averages can be offloaded to the host: then
+ * a step sends each bucket's gradient there in 16 bits, Adam is the CPU's, and the new
+ * parameters go back, while the next bucket's gradient is on its way.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ZERO_H
@@ -32,24 +34,29 @@
 #include "comm/comm.h"
 #include "zero/adam.h"
 #include "zero/partition.h"
+#include "zero/zero_device.h"
 
 struct zero_options {
     int        stage;      /* 0 to 3; alone, a rank has all and every stage is 0 */
     enum dtype type;       /* of parameters and gradients: float, half or bfloat16 */
     size_t     bucket_max; /* elements; in stage 3 a bucket is a layer */
     double     clip;       /* the largest norm of the gradient; 0: any */
+
+    /* What computes where comm->memory is, borrowed; NULL: the CPU. */
+    struct zero_device *device;
+    bool                offload; /* masters and averages to the host, from a GPU */
 };
 
 /* Bytes on this rank. */
 struct zero_memory {
     size_t params;
     size_t grads;
-    size_t states; /* masters and averages */
+    size_t states; /* masters and averages, also those that are offloaded */
     size_t rooms;  /* where whole buckets come together, stages 2 and 3 */
 };
 
 /* Elements that this rank holds the masters of: places in the flat array of parameters,
- * and where they are. */
+ * and where they are, in the host's memory: a copy, if they lie on a GPU. */
 struct zero_piece {
     size_t start, count;
     float *param, *mean, *square;
@@ -81,6 +88,10 @@ void zero_begin(struct zero *zero, bool is_first, bool is_last);
 int zero_enter(struct zero *zero, int layer, bool is_backward, void **params, void **grads,
                struct error *err);
 void zero_leave(struct zero *zero, int layer);
+
+/* Bytes of what zero_enter gave, to the host. */
+int zero_read(struct zero *zero, void *host, const void *memory, size_t bytes,
+              struct error *err);
 
 /* The layer's gradient is complete on this rank. Once for each layer in each pass. */
 int zero_done(struct zero *zero, int layer, struct error *err);

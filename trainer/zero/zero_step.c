@@ -8,16 +8,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "zero/measure.h"
 #include "zero/zero_state.h"
 
 static int  finish_gradients(struct zero *zero, struct error *err);
 static int  measure(struct zero *zero, double *squares, struct error *err);
 static int  find_bad(struct zero *zero, int64_t *bad, struct error *err);
-static int  sum_over_ranks(struct zero *zero, double *value, struct error *err);
+static int  over_ranks(struct zero *zero, double *value, enum redop op, struct error *err);
 static int  update(struct zero *zero, const struct adam *adam, double factor,
                    struct error *err);
-static int  spread(struct zero *zero, int bucket, struct error *err);
 static void copy_masters(struct zero *zero, int bucket);
 
 int zero_step(struct zero *zero, const struct adam *adam, double scale,
@@ -61,16 +59,17 @@ static int measure(struct zero *zero, double *squares, struct error *err)
 
     *squares = 0;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++)
-        *squares += measure_squares(zero->options.type, zero_own_grads(zero, bucket),
-                                    zero_own_piece(zero, bucket).count);
-    return zero->partition.ranks > 1 ? sum_over_ranks(zero, squares, err) : 0;
+        *squares += zero->device->squares(zero->device, zero->options.type,
+                                          zero_own_grads(zero, bucket),
+                                          zero_own_piece(zero, bucket).count);
+    return zero->partition.ranks > 1 ? over_ranks(zero, squares, REDOP_SUM, err) : 0;
 }
 
-static int sum_over_ranks(struct zero *zero, double *value, struct error *err)
+static int over_ranks(struct zero *zero, double *value, enum redop op, struct error *err)
 {
     struct comm *comm = zero->comm;
 
-    if (comm->ops->all_reduce(comm, value, value, 1, DTYPE_DOUBLE, REDOP_SUM, err) < 0)
+    if (comm_reduce_numbers(comm, value, 1, op, err) < 0)
         return -1;
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
@@ -78,56 +77,61 @@ static int sum_over_ranks(struct zero *zero, double *value, struct error *err)
 /* The first of all ranks, so that all name the same. */
 static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 {
-    struct comm      *comm = zero->comm;
     struct zero_piece piece;
-    int64_t           first = INT64_MAX;
+    double            first = 0x1p52; /* more than there can be elements */
     size_t            at;
     int               bucket;
 
-    for (bucket = 0; bucket < zero->partition.buckets && first == INT64_MAX; bucket++) {
+    for (bucket = 0; bucket < zero->partition.buckets && first == 0x1p52; bucket++) {
         piece = zero_own_piece(zero, bucket);
-        at = measure_first_bad(zero->options.type, zero_own_grads(zero, bucket), piece.count);
+        at = zero->device->first_bad(zero->device, zero->options.type,
+                                     zero_own_grads(zero, bucket), piece.count);
         if (at < piece.count)
-            first = (int64_t)(piece.start + at);
+            first = (double)(piece.start + at);
     }
-    if (comm->size > 1 &&
-        (comm->ops->all_reduce(comm, &first, &first, 1, DTYPE_INT64, REDOP_MIN, err) < 0 ||
-         comm->ops->wait(comm, comm->ops->mark(comm), err) < 0))
+    if (zero->comm->size > 1 && over_ranks(zero, &first, REDOP_MIN, err) < 0)
         return -1;
-    *bad = first;
+    *bad = (int64_t)first;
     return 0;
 }
 
 /* A bucket's parameters travel while the next bucket's are computed. */
 static int update(struct zero *zero, const struct adam *adam, double factor, struct error *err)
 {
-    const enum dtype   type = zero->options.type;
     struct adam_arrays arrays;
-    struct zero_piece  piece;
     int                bucket;
 
+    if (zero->options.offload)
+        return zero_update_offloaded(zero, adam, factor, err);
     for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
-        piece = zero_own_piece(zero, bucket);
-        arrays = (struct adam_arrays){
-            .count = piece.count,
-            .param = piece.param,
-            .mean = piece.mean,
-            .square = piece.square,
-            .grad = zero_own_grads(zero, bucket),
-            .grad_type = type,
-            .copy = type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket),
-            .copy_type = type,
-        };
-        adam_step(adam, zero->steps, factor, &arrays);
-        if (spread(zero, bucket, err) < 0)
+        arrays = zero_adam_arrays(zero, bucket);
+        zero->device->adam(zero->device, adam, zero->steps, factor, &arrays);
+        if (zero_spread(zero, bucket, err) < 0)
             return -1;
     }
     bucket_forget(&zero->gathered);
-    return 0;
+    return zero->device->check(zero->device, err);
+}
+
+struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket)
+{
+    const enum dtype        type = zero->options.type;
+    const struct zero_piece piece = zero_own_piece(zero, bucket);
+
+    return (struct adam_arrays){
+        .count = piece.count,
+        .param = piece.param,
+        .mean = piece.mean,
+        .square = piece.square,
+        .grad = zero_own_grads(zero, bucket),
+        .grad_type = type,
+        .copy = type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket),
+        .copy_type = type,
+    };
 }
 
 /* In stage 3 layers gather when they are entered. */
-static int spread(struct zero *zero, int bucket, struct error *err)
+int zero_spread(struct zero *zero, int bucket, struct error *err)
 {
     const struct partition_bucket *b = &zero->partition.bucket[bucket];
     struct comm                   *comm = zero->comm;
@@ -152,25 +156,33 @@ int zero_publish(struct zero *zero, struct error *err)
         return -1;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
         copy_masters(zero, bucket);
-        if (spread(zero, bucket, err) < 0)
+        if (zero_spread(zero, bucket, err) < 0)
             return -1;
     }
     bucket_forget(&zero->gathered);
-    return 0;
+    return zero->device->check(zero->device, err);
 }
 
+/* Also those that the mirror has new values for. */
 static void copy_masters(struct zero *zero, int bucket)
 {
-    struct zero_piece piece = zero_own_piece(zero, bucket);
-    uint16_t         *copy = zero_own_params(zero, bucket);
-    size_t            i;
+    struct zero_device     *device = zero->device;
+    const struct zero_piece piece = zero_own_piece(zero, bucket);
+    const struct zero_piece host = zero_host_piece(zero, bucket);
+    const size_t            bytes = piece.count * sizeof(float);
 
-    if (zero->options.type == DTYPE_HALF)
-        for (i = 0; i < piece.count; i++)
-            copy[i] = float_to_half(piece.param[i]);
-    if (zero->options.type == DTYPE_BFLOAT16)
-        for (i = 0; i < piece.count; i++)
-            copy[i] = float_to_bfloat16(piece.param[i]);
+    if (zero->options.offload) {
+        zero_copy_offloaded(zero, bucket);
+        return;
+    }
+    if (zero->on_gpu) {
+        device->write(device, piece.param, host.param, bytes);
+        device->write(device, piece.mean, host.mean, bytes);
+        device->write(device, piece.square, host.square, bytes);
+    }
+    if (zero->options.type != DTYPE_FLOAT)
+        device->narrow(device, zero->options.type, zero_own_params(zero, bucket), piece.param,
+                       piece.count);
 }
 
 int64_t zero_steps(const struct zero *zero)

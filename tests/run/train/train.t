@@ -31,7 +31,7 @@ train() {
     shift 2
     # shellcheck disable=SC2086
     set -- muster-train --deepspeed_config "$PWD/ds$stage.json" --model gpt2 $shape \
-        --data "$PWD/text" --seed 1 --timeout 60 "$@"
+        --data "$PWD/text" --seed 1 --timeout 60 --device cpu "$@"
     case $ranks in
     1) run "$@" ;;
     2) run muster --label none --grace 2 -H node1,node2 "$@" ;;

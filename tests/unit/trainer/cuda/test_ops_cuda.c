@@ -1,0 +1,280 @@
+/* test_ops_cuda.c - the operations on a GPU beside those on CPUs
+ *
+ * Linked with tests/cuda_on_cpu in make check, and with CUDA itself in make check-gpu.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <cuda_runtime.h>
+
+#include "cuda/ops_cuda.h"
+#include "model/model.h"
+#include "unit/trainer/model/op_subjects.h"
+#include "xalloc.h"
+
+static cudaStream_t stream;
+
+static struct ops *new_ops(enum dtype type)
+{
+    struct error err;
+    struct ops  *ops = ops_cuda_new(type, stream, &err);
+
+    if (ops == NULL)
+        fail_msg("%s", err.text);
+    return ops;
+}
+
+static int open_stream(void **state)
+{
+    (void)state;
+    return cudaSetDevice(0) != cudaSuccess ||
+           cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
+}
+
+static int close_stream(void **state)
+{
+    (void)state;
+    return cudaStreamDestroy(stream) != cudaSuccess;
+}
+
+/* ---- operations ---- */
+
+static void test_operations(void **state)
+{
+    static const struct {
+        enum dtype type;
+        double     tolerance;
+    } cases[] = { { DTYPE_FLOAT, 5e-6 }, { DTYPE_BFLOAT16, 2e-2 }, { DTYPE_HALF, 4e-3 } };
+    struct ops *ops;
+    size_t      i;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        ops = new_ops(cases[i].type);
+        subjects_compare(ops, cases[i].tolerance);
+        ops->free(ops);
+    }
+}
+
+static void test_products(void **state)
+{
+    struct ops *ops = new_ops(DTYPE_FLOAT);
+
+    (void)state;
+    products_compare(ops);
+    ops->free(ops);
+}
+
+/* More columns than a block has threads, and what is no number shows wherever it is. */
+static void test_cross_entropy(void **state)
+{
+    enum { CLASSES = 300, ROWS = 3 };
+    static const int32_t targets[ROWS] = { 0, 299, 3 };
+    static const float   bad[] = { NAN, INFINITY };
+    struct ops          *ops = new_ops(DTYPE_FLOAT), *cpu = subject_ops(DTYPE_FLOAT);
+    float                logits[ROWS * CLASSES], want[ROWS * CLASSES], stats[ROWS];
+    void                *x = ops->alloc(ops, sizeof logits), *kept = ops->alloc(ops, sizeof stats);
+    double               loss;
+    size_t               i;
+    uint64_t             random = 5;
+
+    (void)state;
+    for (i = 0; i < ROWS * CLASSES; i++)
+        want[i] = logits[i] = (float)(4 * subject_number(&random));
+    loss = cpu->cross_entropy(cpu, stats, want, targets, ROWS, CLASSES);
+    cpu->cross_entropy_backward(cpu, want, stats, targets, 0.5, ROWS, CLASSES);
+    ops->write(ops, x, logits, sizeof logits);
+    assert_true(fabs(ops->cross_entropy(ops, kept, x, targets, ROWS, CLASSES) - loss) < 1e-5);
+    ops->cross_entropy_backward(ops, x, kept, targets, 0.5, ROWS, CLASSES);
+    ops->read(ops, logits, x, sizeof logits);
+    for (i = 0; i < ROWS * CLASSES; i++)
+        assert_true(fabs((double)(logits[i] - want[i])) < 1e-6);
+    for (i = 0; i < 2 * 4; i++) {
+        memset(logits, 0, sizeof logits);
+        logits[i / 2 * 90] = bad[i % 2];
+        ops->write(ops, x, logits, sizeof logits);
+        assert_false(isfinite(ops->cross_entropy(ops, kept, x, targets, 1, CLASSES)));
+    }
+    subject_fine(ops);
+    ops->release(ops, x);
+    ops->release(ops, kept);
+    ops->free(ops);
+    cpu->free(cpu);
+}
+
+/* The host may be far ahead, and change its numbers as soon as a call has returned. */
+static void test_numbers(void **state)
+{
+    enum { TIMES = 40 };
+    struct ops *ops = new_ops(DTYPE_FLOAT);
+    float       values[TIMES], got[TIMES];
+    void       *x = ops->alloc(ops, sizeof values), *out = ops->alloc(ops, sizeof got);
+    int32_t     index;
+    int         i;
+
+    (void)state;
+    for (i = 0; i < TIMES; i++)
+        values[i] = (float)i;
+    ops->write(ops, x, values, sizeof values);
+    for (i = 0; i < TIMES; i++) {
+        index = TIMES - 1 - i;
+        ops->gather(ops, (float *)out + i, x, &index, 1, 1);
+        index = 0;
+    }
+    ops->read(ops, got, out, sizeof got);
+    for (i = 0; i < TIMES; i++)
+        assert_true(got[i] == values[TIMES - 1 - i]);
+    subject_fine(ops);
+    ops->release(ops, x);
+    ops->release(ops, out);
+    ops->free(ops);
+}
+
+/* What cannot be is told, and nothing is computed after it. */
+static void test_refused(void **state)
+{
+    static const struct attention wide = { .sequences = 1, .length = 2, .heads = 1,
+                                           .head_width = 129 };
+    struct ops  *ops = new_ops(DTYPE_FLOAT);
+    struct error err = { "" };
+
+    (void)state;
+    assert_null(ops_cuda_new(DTYPE_DOUBLE, stream, &err));
+    assert_string_equal(err.text, "no model computes in double on GPUs");
+    ops->attention(ops, &wide, NULL, NULL, NULL);
+    assert_int_equal(ops->check(ops, &err), -1);
+    assert_string_equal(err.text, "heads of 129 columns: attention on GPUs takes 128 at most");
+    ops->add(ops, NULL, NULL, NULL, 1);
+    ops->free(ops);
+    ops = new_ops(DTYPE_FLOAT);
+    assert_null(ops->alloc(ops, (size_t)1 << 50));
+    assert_int_equal(ops->check(ops, &err), -1);
+    assert_non_null(strstr(err.text, "out of GPU memory"));
+    ops->free(ops);
+}
+
+/* ---- models ---- */
+
+#define SEQUENCES 2
+#define LENGTH    5
+
+static const struct model_config tiny[] = {
+    { .kind = MODEL_GPT2, .vocabulary = 13, .positions = 6, .width = 12, .inner = 20, .heads = 3,
+      .blocks = 2, .norm_epsilon = 1e-5, .deviation = 0.3 },
+    { .kind = MODEL_BERT, .vocabulary = 13, .positions = 6, .types = 2, .width = 12, .inner = 20,
+      .heads = 3, .blocks = 2, .norm_epsilon = 1e-12, .deviation = 0.3 },
+    { .kind = MODEL_ROBERTA, .vocabulary = 13, .positions = 8, .types = 1, .width = 12,
+      .inner = 20, .heads = 3, .blocks = 2, .norm_epsilon = 1e-5, .deviation = 0.3 },
+};
+
+static const int32_t            tokens[SEQUENCES * LENGTH] = { 3, 1, 12, 1, 0, 7, 7, 2, 5, 9 };
+static const int32_t            targets[SEQUENCES * LENGTH] = { 1, -1, 1, 0, -1, 7, -1, 5, 9, 11 };
+static const struct model_batch batch = { .sequences = SEQUENCES, .length = LENGTH,
+                                          .tokens = tokens, .targets = targets };
+
+struct outcome {
+    struct model *model;
+    double        loss;
+    double       *grads; /* of the flat array */
+};
+
+/* Two passes, whose gradients are added. */
+static struct outcome run_model(struct ops *ops, const struct model_config *config)
+{
+    struct error   err = { "" };
+    struct outcome o = { .model = model_new(config, ops, &err) };
+    const size_t   count = o.model->count, bytes = count * dtype_size(ops->type);
+    float         *values = xcalloc(count, sizeof *values);
+    uint16_t      *narrow = xcalloc(count, sizeof *narrow);
+    void          *params = ops->alloc(ops, bytes), *grads = ops->alloc(ops, bytes);
+    int            pass, found;
+    size_t         i;
+
+    model_initial_values(o.model, 1, 0, count, values);
+    for (i = 0; i < count; i++) {
+        if (model_param_at(o.model, i) != NULL)
+            values[i] += 0.01f * (float)(i % 7);
+        narrow[i] = float_to_bfloat16(values[i]);
+    }
+    ops->write(ops, params, ops->type == DTYPE_FLOAT ? (void *)values : narrow, bytes);
+    ops->zero(ops, grads, bytes);
+    model_use_arrays(o.model, params, grads);
+    for (pass = 0; pass < 2; pass++)
+        if (model_forward(o.model, &batch, &o.loss, &found, &err) < 0 ||
+            model_backward(o.model, 1, &err) < 0)
+            fail_msg("%s", err.text);
+    ops->read(ops, ops->type == DTYPE_FLOAT ? (void *)values : narrow, grads, bytes);
+    o.grads = xcalloc(count, sizeof *o.grads);
+    for (i = 0; i < count; i++)
+        o.grads[i] = (double)(ops->type == DTYPE_FLOAT ? values[i] : bfloat16_to_float(narrow[i]));
+    ops->release(ops, params);
+    ops->release(ops, grads);
+    free(values);
+    free(narrow);
+    return o;
+}
+
+/* Of each layer: how far its gradient is from the CPU's, in parts of its own length. */
+static void compare_layers(enum dtype type, const struct model_config *config, double tolerance)
+{
+    struct ops    *ops = new_ops(type), *cpu = subject_ops(type);
+    struct outcome got = run_model(ops, config), want = run_model(cpu, config);
+    double         length, far, d;
+    size_t         i;
+    int            layer;
+
+    assert_true(fabs(got.loss - want.loss) <= tolerance * want.loss);
+    for (layer = 0; layer < want.model->layers; layer++) {
+        const struct model_layer *l = &want.model->layer[layer];
+
+        for (length = far = 0, i = l->offset; i < l->offset + l->count; i++) {
+            d = got.grads[i] - want.grads[i];
+            far += d * d;
+            length += want.grads[i] * want.grads[i];
+        }
+        if (!(sqrt(far) <= tolerance * sqrt(length)))
+            fail_msg("%s, %s: %g away", dtype_name(type), l->name, sqrt(far / length));
+    }
+    free(got.grads);
+    free(want.grads);
+    model_free(got.model);
+    model_free(want.model);
+    ops->free(ops);
+    cpu->free(cpu);
+}
+
+static void test_layers(void **state)
+{
+    size_t m;
+
+    (void)state;
+    for (m = 0; m < sizeof tiny / sizeof tiny[0]; m++) {
+        compare_layers(DTYPE_FLOAT, &tiny[m], 1e-5);
+        compare_layers(DTYPE_BFLOAT16, &tiny[m], 0.03);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operations),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_layers),
+    };
+
+    return cmocka_run_group_tests(tests, open_stream, close_stream);
+}

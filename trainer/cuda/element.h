@@ -1,0 +1,106 @@
+/* element.h - within kernels: elements as stored, and sums over a warp
+ *
+ * What is computed is computed in float. All shared memory of a kernel is what it was launched
+ * with, by shared_memory(). Kernels are launched with whole warps, and no thread of theirs ends
+ * before the last sum.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ELEMENT_H
+#define MUSTER_ELEMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "comm/dtype.h"
+
+#define WARP     32
+#define ALL_WARP 0xffffffffu
+
+static __device__ inline float load(const float *x)
+{
+    return *x;
+}
+
+static __device__ inline float load(const __half *x)
+{
+    return __half2float(*x);
+}
+
+static __device__ inline float load(const __nv_bfloat16 *x)
+{
+    return __bfloat162float(*x);
+}
+
+static __device__ inline void store(float *x, float value)
+{
+    *x = value;
+}
+
+static __device__ inline void store(__half *x, float value)
+{
+    *x = __float2half(value);
+}
+
+static __device__ inline void store(__nv_bfloat16 *x, float value)
+{
+    *x = __float2bfloat16(value);
+}
+
+static __device__ inline float *shared_memory(void)
+{
+    extern __shared__ __align__(16) float shared_floats[]; /* doubles are put there, too */
+
+    return shared_floats;
+}
+
+/* Every lane gets it. */
+static __device__ inline float warp_sum(float x)
+{
+    int lane;
+
+    for (lane = WARP / 2; lane > 0; lane /= 2)
+        x += __shfl_xor_sync(ALL_WARP, x, lane);
+    return x;
+}
+
+static __device__ inline float warp_max(float x)
+{
+    int lane;
+
+    for (lane = WARP / 2; lane > 0; lane /= 2)
+        x = fmaxf(x, __shfl_xor_sync(ALL_WARP, x, lane));
+    return x;
+}
+
+/* The number of this thread among all, and of all threads: for loops over elements. */
+static __device__ inline size_t thread_number(void)
+{
+    return (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ inline size_t thread_count(void)
+{
+    return (size_t)gridDim.x * blockDim.x;
+}
+
+#define LOOP_THREADS 256
+
+/* Blocks for a loop over so many elements: enough to fill a GPU. */
+static inline size_t loop_blocks(size_t count)
+{
+    const size_t blocks = (count + LOOP_THREADS - 1) / LOOP_THREADS;
+
+    return blocks < 4096 ? blocks : 4096;
+}
+
+/* Call the template for the element type. */
+#define FOR_TYPE(type, function, ...)                                                            \
+    ((type) == DTYPE_FLOAT  ? function<float>(__VA_ARGS__)                                       \
+     : (type) == DTYPE_HALF ? function<__half>(__VA_ARGS__)                                      \
+                            : function<__nv_bfloat16>(__VA_ARGS__))
+
+#endif

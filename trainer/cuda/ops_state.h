@@ -1,0 +1,38 @@
+/* ops_state.h - what the files of ops_cuda.h know of each other
+ *
+ * Each file fills in the operations that it has, for the type of ops.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_OPS_STATE_H
+#define MUSTER_OPS_STATE_H
+
+#include "cuda/ops_cuda.h"
+#include "cuda/product.h"
+#include "cuda/stream.h"
+
+struct ops_cuda {
+    struct ops              ops; /* what the callers see */
+    struct stream           stream;
+    struct products_cuda   *products;
+    float                  *columns; /* partial sums of norm.cu */
+    size_t                  columns_room;
+    float                  *losses; /* of each row, of loss.cu */
+    size_t                  losses_room;
+    struct loss_sum        *loss;
+};
+
+void loops_fill(struct ops *ops);
+void embed_fill(struct ops *ops);
+void norm_fill(struct ops *ops);
+void loss_fill(struct ops *ops);
+void attention_fill(struct ops *ops);
+
+static inline struct stream *stream_of(struct ops *ops)
+{
+    return &((struct ops_cuda *)ops)->stream;
+}
+
+/* Room for so many floats, kept for the next time; false after a failure. */
+bool ops_room(struct ops_cuda *cuda, float **memory, size_t *room, size_t count);
+
+#endif

@@ -1,0 +1,164 @@
+/* zero_loops.cu - see zero_loops.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "cuda/zero_loops.h"
+
+#include <math.h>
+
+#include "cuda/element.h"
+
+/* At most; the same for every GPU, so that sums are, too. */
+#define PARTS 1024
+
+void zero_loops_init(struct zero_loops *loops, struct stream *stream)
+{
+    loops->stream = stream;
+    loops->parts = (double *)stream_alloc(stream, PARTS * sizeof *loops->parts);
+}
+
+void zero_loops_clear(struct zero_loops *loops)
+{
+    cudaFree(loops->parts);
+}
+
+/* ---- element by element ---- */
+
+template <typename T> static __global__ void add_kernel(T *sum, const T *more, size_t count)
+{
+    size_t i;
+
+    for (i = thread_number(); i < count; i += thread_count())
+        store(&sum[i], load(&sum[i]) + load(&more[i]));
+}
+
+template <typename T>
+static void add(struct zero_loops *loops, void *sum, const void *more, size_t count)
+{
+    stream_launch(loops->stream, "gradients", add_kernel<T>, loop_blocks(count), LOOP_THREADS, 0,
+                  (T *)sum, (const T *)more, count);
+}
+
+void zero_loops_add(struct zero_loops *loops, enum dtype type, void *sum, const void *more,
+                    size_t count)
+{
+    FOR_TYPE(type, add, loops, sum, more, count);
+}
+
+template <typename T> static __global__ void narrow_kernel(T *to, const float *values, size_t count)
+{
+    size_t i;
+
+    for (i = thread_number(); i < count; i += thread_count())
+        store(&to[i], values[i]);
+}
+
+template <typename T>
+static void narrow(struct zero_loops *loops, void *to, const float *values, size_t count)
+{
+    stream_launch(loops->stream, "parameters", narrow_kernel<T>, loop_blocks(count), LOOP_THREADS,
+                  0, (T *)to, values, count);
+}
+
+void zero_loops_narrow(struct zero_loops *loops, enum dtype type, void *to, const float *values,
+                       size_t count)
+{
+    FOR_TYPE(type, narrow, loops, to, values, count);
+}
+
+/* ---- one number of all ---- */
+
+/* parts[block]: the sum of squares, in an order of its own but always the same; or the first
+ * element that is not finite, or count. */
+template <typename T>
+static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, size_t count)
+{
+    double *mine = (double *)shared_memory(), value = is_sum ? 0 : (double)count;
+    size_t  i;
+
+    for (i = thread_number(); i < count; i += thread_count()) {
+        const double x = (double)load(&grad[i]);
+
+        if (is_sum)
+            value += x * x;
+        else if (!isfinite(x) && (double)i < value)
+            value = (double)i;
+    }
+    mine[threadIdx.x] = value;
+    __syncthreads();
+    if (threadIdx.x > 0)
+        return;
+    for (i = 1; i < LOOP_THREADS; i++)
+        value = is_sum ? value + mine[i] : fmin(value, mine[i]);
+    parts[blockIdx.x] = value;
+}
+
+template <typename T>
+static double parts_of(struct zero_loops *loops, bool is_sum, const void *grad, size_t count)
+{
+    const size_t blocks = loop_blocks(count), parts = blocks < PARTS ? blocks : PARTS;
+    double       all[PARTS], value = is_sum ? 0 : (double)count;
+    size_t       i;
+
+    stream_launch(loops->stream, "norm", part_kernel<T>, parts, LOOP_THREADS,
+                  LOOP_THREADS * sizeof(double), is_sum, loops->parts, (const T *)grad, count);
+    stream_read(loops->stream, all, loops->parts, parts * sizeof *all);
+    for (i = 0; i < parts && !loops->stream->failed; i++)
+        value = is_sum ? value + all[i] : fmin(value, all[i]);
+    return value;
+}
+
+double zero_loops_squares(struct zero_loops *loops, enum dtype type, const void *grad,
+                          size_t count)
+{
+    return FOR_TYPE(type, parts_of, loops, true, grad, count);
+}
+
+size_t zero_loops_first_bad(struct zero_loops *loops, enum dtype type, const void *grad,
+                            size_t count)
+{
+    return (size_t)FOR_TYPE(type, parts_of, loops, false, grad, count);
+}
+
+/* ---- Adam ---- */
+
+/* The same roundings as zero/adam_body.h. */
+template <typename G>
+static __global__ void adam_kernel_of(struct adam_numbers n, float *param, float *mean,
+                                      float *square, const G *grad, G *copy, size_t count)
+{
+    size_t i;
+
+    for (i = thread_number(); i < count; i += thread_count()) {
+        const float g = fmaf(n.decay_in_grad, param[i], load(&grad[i]) * n.factor);
+        const float m = fmaf(n.take1, g - mean[i], mean[i]);
+        const float v = fmaf(n.take2, fmaf(g, g, -square[i]), square[i]);
+        const float root = fmaf(sqrtf(v), n.root_factor, n.eps);
+        const float p = param[i] - fmaf(n.rate, m / root, n.decay_of_param * param[i]);
+
+        param[i] = p;
+        mean[i] = m;
+        square[i] = v;
+        if (copy != NULL)
+            store(&copy[i], p);
+    }
+}
+
+template <typename G>
+static void adam(struct zero_loops *loops, const struct adam_numbers *numbers,
+                 const struct adam_arrays *a)
+{
+    stream_launch(loops->stream, "Adam", adam_kernel_of<G>, loop_blocks(a->count), LOOP_THREADS,
+                  0, *numbers, a->param, a->mean, a->square, (const G *)a->grad, (G *)a->copy,
+                  a->count);
+}
+
+/* Copies are of the gradient's type: zero has no others. */
+void zero_loops_adam(struct zero_loops *loops, const struct adam *how, int64_t step,
+                     double factor, const struct adam_arrays *arrays)
+{
+    const struct adam_numbers numbers = adam_numbers(how, step, factor);
+
+    FOR_TYPE(arrays->grad_type, adam, loops, &numbers, arrays);
+}

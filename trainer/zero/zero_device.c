@@ -1,0 +1,82 @@
+/* zero_device.c - see zero_device.h; here, the host's memory
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "zero/zero_device.h"
+
+#include <string.h>
+
+#include "zero/measure.h"
+
+static void zero(struct zero_device *device, void *memory, size_t bytes)
+{
+    (void)device;
+    memset(memory, 0, bytes);
+}
+
+static void copy(struct zero_device *device, void *to, const void *from, size_t bytes)
+{
+    (void)device;
+    memcpy(to, from, bytes);
+}
+
+static void add(struct zero_device *device, enum dtype type, void *sum, const void *more,
+                size_t count)
+{
+    (void)device;
+    dtype_reduce(type, REDOP_SUM, sum, sum, more, count);
+}
+
+static void narrow(struct zero_device *device, enum dtype type, void *to, const float *values,
+                   size_t count)
+{
+    uint16_t *narrowed = to;
+    size_t    i;
+
+    (void)device;
+    for (i = 0; i < count; i++)
+        narrowed[i] = type == DTYPE_HALF ? float_to_half(values[i])
+                                         : float_to_bfloat16(values[i]);
+}
+
+static double squares(struct zero_device *device, enum dtype type, const void *grad,
+                      size_t count)
+{
+    (void)device;
+    return measure_squares(type, grad, count);
+}
+
+static size_t first_bad(struct zero_device *device, enum dtype type, const void *grad,
+                        size_t count)
+{
+    (void)device;
+    return measure_first_bad(type, grad, count);
+}
+
+static void adam(struct zero_device *device, const struct adam *how, int64_t step,
+                 double factor, const struct adam_arrays *arrays)
+{
+    (void)device;
+    adam_step(how, step, factor, arrays);
+}
+
+static int check(struct zero_device *device, struct error *err)
+{
+    (void)device;
+    (void)err;
+    return 0;
+}
+
+struct zero_device zero_device_cpu = {
+    .zero = zero,
+    .copy = copy,
+    .read = copy,
+    .write = copy,
+    .add = add,
+    .narrow = narrow,
+    .squares = squares,
+    .first_bad = first_bad,
+    .adam = adam,
+    .check = check,
+};
