@@ -149,9 +149,9 @@ static int run_reach(struct check *check, struct error *err)
 /* How long to wait for connections: the others wait for us. */
 static double reach_limit(const struct check *check)
 {
-    const double half_s = check->options.timeout_s / 2;
+    const double part_s = check->options.timeout_s / 4;
 
-    return half_s < REACH_S ? half_s : REACH_S;
+    return part_s < REACH_S ? part_s : REACH_S;
 }
 
 void check_reach_again(struct check *check)

@@ -22,10 +22,10 @@ prepared() {
     run muster --label none --grace 2 -H node1,node2,node3 \
         sh -c "$script"'; exec muster-train check --quick "$@"' sh "$@"
 }
-# slow add|del: what goes into and out of node3's network, at 50 Mbit/s.
+# slow add|del: what goes into and out of node3's network, at 100 Mbit/s.
 slow() {
     if [ "$1" = add ]; then
-        set -- add tbf rate 50mbit burst 32k latency 100ms
+        set -- add tbf rate 100mbit burst 64k latency 50ms
     fi
     action=$1
     shift
