@@ -10,7 +10,8 @@
 #include "comm/alone.h"
 #include "comm/background.h"
 
-static int connect_all(struct world *world, double timeout_s, struct error *err);
+static bool wants_gpu(const char *device);
+static int  connect_all(struct world *world, double timeout_s, struct error *err);
 
 int world_open(struct world *world, const char *device, double timeout_s, struct error *err)
 {
@@ -24,13 +25,23 @@ int world_open(struct world *world, const char *device, double timeout_s, struct
     if (roster_exchange(&world->roster, &world->pmi, err) < 0 ||
         roster_verify(&world->roster, err) < 0)
         return -1;
-    world->on_gpu = strcmp(device, "cpu") != 0 && roster_gpus(&world->roster, &why) == 0;
+    world->on_gpu = wants_gpu(device) && roster_gpus(&world->roster, &why) == 0;
     if (strcmp(device, "cuda") == 0 && !world->on_gpu)
         return err_set(err, "--device cuda: %s", why.text);
     if (world->size > 1 || world->on_gpu)
         return connect_all(world, timeout_s, err);
     world->comm = comm_alone(timeout_s);
     return 0;
+}
+
+/* Nobody means a GPU by "auto" that this build has no kernels for. */
+static bool wants_gpu(const char *device)
+{
+#ifdef HAVE_NVCC
+    return strcmp(device, "cpu") != 0;
+#else
+    return strcmp(device, "cuda") == 0;
+#endif
 }
 
 static int connect_all(struct world *world, double timeout_s, struct error *err)
