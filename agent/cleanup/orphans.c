@@ -56,7 +56,8 @@ void orphans_look(struct orphans *orphans)
         one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
             one.process.pid == getpid() || is_known(orphans, &one.process) ||
-            (orphans->started_by > 0 && one.process.start > orphans->started_by))
+            (orphans->started_by > 0 && one.process.start > orphans->started_by) ||
+            (orphans->wants != NULL && !orphans->wants(one.process.pid)))
             continue;
         one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);

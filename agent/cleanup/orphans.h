@@ -51,6 +51,7 @@ struct orphans {
     struct process given_up;    /* an agent, by pid and start. pid 0: none */
     uint64_t       started_by;  /* ticks since boot: what started later is not looked at, which
                                    saves most of the time. 0: everything is */
+    bool (*wants)(pid_t pid);   /* what it does not want is not looked at. NULL: all is */
 };
 
 /* Add processes that were not there the last time. We ourselves, our ancestors and our
