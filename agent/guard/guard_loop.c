@@ -404,6 +404,11 @@ static bool child_heard(struct guard_process *g, struct child *child)
         tell(g, &message, 0);
         return true;
     }
+    if (got < 0) { /* nobody would ever know whether it stands */
+        word = (struct spawn_failure){ SPAWN_PREPARE, errno };
+        got = sizeof word;
+        kill(child->pid, SIGKILL);
+    }
     close(child->word_fd);
     child->word_fd = -1;
     if (got == (ssize_t)sizeof word)

@@ -11,6 +11,8 @@
 #define LINES     25 /* without --full */
 #define NODES_MAX 12 /* of a printed matrix */
 #define WIDE      16 /* of a node's name there */
+#define COLUMNS   80
+#define INDENT    29 /* of what is said about a layer */
 
 /* What is printed, with the lines that are left. */
 struct page {
@@ -20,6 +22,7 @@ struct page {
 
 static void print_verdict(const struct report *report, struct page *page);
 static void print_layers(const struct report *report, struct page *page);
+static void print_wrapped(struct page *page, const char *text);
 static void print_list(struct page *page, const char *head, const struct strlist *list);
 static void print_matrix(const struct report *report, struct page *page);
 static void print_collectives(const struct report *report, struct page *page);
@@ -72,12 +75,36 @@ static void print_layers(const struct report *report, struct page *page)
     int                      i;
 
     for (i = 0; i < LAYERS; i++, page->left--) {
-        if (report->layer[i].state == LAYER_NOT_RUN)
+        if (report->layer[i].state == LAYER_NOT_RUN) {
             fprintf(page->out, "%-12s-\n", layer_names[i]);
-        else
-            fprintf(page->out, "%-12s%-7s%6.1f s%s%s\n", layer_names[i],
-                    states[report->layer[i].state], report->layer[i].seconds,
-                    *report->layer[i].text != '\0' ? "  " : "", report->layer[i].text);
+            continue;
+        }
+        fprintf(page->out, "%-12s%-7s%6.1f s", layer_names[i],
+                states[report->layer[i].state], report->layer[i].seconds);
+        print_wrapped(page, report->layer[i].text);
+        fputc('\n', page->out);
+    }
+}
+
+/* Behind what stands in the line, and below. A word that is too long is not cut. */
+static void print_wrapped(struct page *page, const char *text)
+{
+    const size_t room = COLUMNS - INDENT;
+    size_t       size;
+
+    while (*text != '\0') {
+        size = strlen(text);
+        if (size > room)
+            for (size = room; size > 0 && text[size] != ' '; size--)
+                ;
+        if (size == 0)
+            size = strcspn(text, " ");
+        fprintf(page->out, "  %.*s", (int)size, text);
+        text += size + strspn(text + size, " ");
+        if (*text != '\0') {
+            fprintf(page->out, "\n%*s", INDENT - 2, "");
+            page->left--;
+        }
     }
 }
 

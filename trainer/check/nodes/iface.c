@@ -25,6 +25,8 @@ static int     take_named(const struct ifaddrs *all, match_f *match, const char 
 static match_f nccl_matches, gloo_matches, is_infiniband, is_network, is_docker, is_anything;
 static bool    take_first(const struct ifaddrs *all, match_f *match, const char *text,
                           struct iface *chosen);
+static bool    take_own(struct iface *chosen, struct error *err);
+static bool    is_loopback(const char *address);
 static bool    take_route(const char *host, struct iface *chosen, struct error *err);
 static bool    source_of(const struct addrinfo *to, struct sockaddr_storage *own);
 static void    fill(struct iface *iface, const char *name, const struct sockaddr *address);
@@ -47,19 +49,37 @@ int iface_choose(const char *backend, struct iface *chosen, struct error *err)
     return rc;
 }
 
-/* The one that is asked for, else the one that leads to MASTER_ADDR, else the address of the
- * host's own name. */
+/* The one that is asked for, else the one that leads to MASTER_ADDR, else the host's own. */
 static int choose_gloo(const struct ifaddrs *all, struct iface *chosen, struct error *err)
 {
     const char *asked = getenv("GLOO_SOCKET_IFNAME"), *master = getenv("MASTER_ADDR");
-    char        host[65] = "";
 
     if (asked != NULL && *asked != '\0')
         return take_named(all, gloo_matches, "GLOO_SOCKET_IFNAME", asked, chosen, err);
     if (master != NULL && *master != '\0')
         return take_route(master, chosen, err) ? 0 : -1;
+    return take_own(chosen, err) ? 0 : -1;
+}
+
+/* The address of the host's own name; if that leads nowhere or to no other host, the one that
+ * leads to the world (192.0.2.1 is nobody's), else the loopback: as in comm_gloo.cc. */
+static bool take_own(struct iface *chosen, struct error *err)
+{
+    char host[65] = "";
+
     gethostname(host, sizeof host - 1);
-    return take_route(host, chosen, err) ? 0 : -1;
+    if (take_route(host, chosen, err) && !is_loopback(chosen->address))
+        return true;
+    *chosen = (struct iface){ .name = "" };
+    if (take_route("192.0.2.1", chosen, err) && !is_loopback(chosen->address))
+        return true;
+    *chosen = (struct iface){ .name = "" };
+    return take_route("127.0.0.1", chosen, err);
+}
+
+static bool is_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
 /* The one that is asked for, else InfiniBand's, else none of docker's, lo and virbr, else

@@ -3,16 +3,15 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cmocka.h>
