@@ -145,8 +145,8 @@ static void print_matrix(const struct report *report, struct page *page)
             if (from == to)
                 fprintf(page->out, " %8s", "-");
             else
-                fprintf(page->out, " %*.3f%s", 7, matrix->bandwidth[from * nodes + to] / 1e9,
-                        matrix->slow[from * nodes + to] ? "!" : " ");
+                fprintf(page->out, "%s%8.3f", matrix->slow[from * nodes + to] ? "!" : " ",
+                        matrix->bandwidth[from * nodes + to] / 1e9);
     }
     fputc('\n', page->out);
     page->left -= nodes + 1;
