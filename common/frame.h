@@ -45,7 +45,7 @@ enum frame_type {
     FRAME_ABORT,     /* A>L json: a rank asked by PMI to end the run */
     FRAME_SIGNAL,    /* L>A json: pass this signal to every rank */
     FRAME_STOP,      /* L>A json: TERM now, KILL after grace_s */
-    FRAME_PING,      /* both  u64: sender's monotonic ns */
+    FRAME_PING,      /* both  u64: sender's monotonic ns; L>A u64: ns since it heard the agent */
     FRAME_PONG,      /* both  u64 u64: the ping's, then the answerer's clock */
     FRAME_ERROR,     /* A>L json: this node cannot continue */
     FRAME_DONE,      /* A>L json: no process of the run is left here; last frame */

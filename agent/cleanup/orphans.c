@@ -119,11 +119,14 @@ void orphans_refresh(struct orphans *orphans)
 void orphan_signal(struct orphan *orphan, int signal)
 {
     char run[ORPHAN_RUN_ID_MAX];
+    bool is_of_shell = orphan->what == ORPHAN_RANK && orphan->run[0] == '\0';
     bool is_spared;
 
-    if (orphan->is_spared || orphan->is_gone ||
-        what_is(orphan->process.pid, orphan->run[0] == '\0', run, &is_spared) != orphan->what ||
-        is_spared)
+    if (orphan->is_spared || orphan->is_gone)
+        return;
+    /* What a hung shell has started cannot be told any more once that has ended. */
+    if (!is_of_shell && (what_is(orphan->process.pid, false, run, &is_spared) != orphan->what ||
+                         is_spared))
         return;
     process_signal(&orphan->process, signal);
     orphan->is_signalled = true;

@@ -65,6 +65,7 @@
 #include "plan/venv.h"
 #include "rank/ranks.h"
 #include "session/idle.h"
+#include "session/launcher_clock.h"
 #include "session/stacks.h"
 #include "strlist.h"
 
@@ -89,9 +90,10 @@ struct startup {
 struct heartbeat {
     struct event *event, *lease;
     double        every_s, lease_s;
-    int64_t       beat_ns;     /* when the last one was; both by clock_boot_ns() */
-    int64_t       answered_ns; /* when the last PING was sent that the launcher has answered */
-    bool          is_over;     /* the lease has ended */
+    int64_t       beat_ns;  /* when the last one was; both by clock_boot_ns() */
+    int64_t       since_ns; /* when the lease began */
+    bool          is_over;  /* the lease has ended */
+    struct launcher_clock clock;
 };
 
 /* The way back in for a launcher that has lost its connection. */
@@ -193,7 +195,11 @@ frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 void   heartbeat_open(struct agent *agent);
 void   heartbeat_set(struct agent *agent, double every_s, double lease_s);
 void   heartbeat_send(struct agent *agent);                       /* PING now */
-void   heartbeat_answered(struct agent *agent, int64_t sent_ns);  /* by clock_boot_ns() */
+/* The launcher's clock shows theirs_ns. It answers our PING of sent_ns, by clock_boot_ns(). */
+void   heartbeat_answered(struct agent *agent, int64_t sent_ns, int64_t theirs_ns);
+/* A PING of its own: it had heard us silent_ns before. */
+void   heartbeat_heard(struct agent *agent, int64_t theirs_ns, int64_t silent_ns);
+void   heartbeat_renew(struct agent *agent); /* the lease begins now */
 double heartbeat_left_s(const struct agent *agent); /* of the lease: then all here must be dead */
 void   heartbeat_stop(struct agent *agent);
 void   heartbeat_close(struct agent *agent);

@@ -1,8 +1,10 @@
 /* heartbeat.c - PING to the launcher, and the lease that ends without its answers
  *
- * The lease begins when the last PING was sent that has been answered. So it ends here before
- * the launcher, which heard that PING later, counts this node as lost: by then its ranks are
- * dead, in whichever direction the line was cut. Whatever else still comes proves nothing.
+ * The lease begins when the launcher last heard us, as far as that is certain: when the last PING
+ * was sent that it has answered, or when it says so in a PING of its own, which counts if our
+ * PINGs wait behind much output on a thin line. So the lease ends here before the launcher counts
+ * this node as lost: by then its ranks are dead, in whichever direction the line was cut. Whatever
+ * else still comes proves nothing.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -25,6 +27,7 @@
 
 static void   beat_cb(evutil_socket_t fd, short what, void *arg);
 static void   lease_cb(evutil_socket_t fd, short what, void *arg);
+static void   begin_lease(struct heartbeat *heartbeat, int64_t since_ns);
 static void   check_lease(struct agent *agent);
 static void   notice_sleep(struct agent *agent);
 static double term_s(const struct agent *agent);
@@ -39,7 +42,8 @@ void heartbeat_open(struct agent *agent)
         xalloc_die();
     event_priority_set(heartbeat->event, 0);
     event_priority_set(heartbeat->lease, 0);
-    heartbeat->answered_ns = clock_boot_ns();
+    launcher_clock_init(&heartbeat->clock, clock_boot_ns());
+    heartbeat_renew(agent);
     heartbeat_set(agent, HEARTBEAT_FIRST_S, LEASE_FIRST_S);
 }
 
@@ -54,15 +58,39 @@ void heartbeat_set(struct agent *agent, double every_s, double lease_s)
     check_lease(agent);
 }
 
-void heartbeat_answered(struct agent *agent, int64_t sent_ns)
+void heartbeat_answered(struct agent *agent, int64_t sent_ns, int64_t theirs_ns)
 {
-    if (sent_ns > agent->heartbeat.answered_ns && sent_ns <= clock_boot_ns())
-        agent->heartbeat.answered_ns = sent_ns;
+    struct heartbeat *heartbeat = &agent->heartbeat;
+    int64_t           now = clock_boot_ns();
+
+    launcher_clock_hear(&heartbeat->clock, now, theirs_ns);
+    launcher_clock_trip(&heartbeat->clock, now, sent_ns);
+    begin_lease(heartbeat, sent_ns);
+}
+
+void heartbeat_heard(struct agent *agent, int64_t theirs_ns, int64_t silent_ns)
+{
+    struct heartbeat *heartbeat = &agent->heartbeat;
+
+    launcher_clock_hear(&heartbeat->clock, clock_boot_ns(), theirs_ns);
+    if (silent_ns >= 0 && silent_ns <= theirs_ns)
+        begin_lease(heartbeat, launcher_clock_ours(&heartbeat->clock, theirs_ns - silent_ns));
+}
+
+void heartbeat_renew(struct agent *agent)
+{
+    begin_lease(&agent->heartbeat, clock_boot_ns());
+}
+
+static void begin_lease(struct heartbeat *heartbeat, int64_t since_ns)
+{
+    if (since_ns > heartbeat->since_ns && since_ns <= clock_boot_ns())
+        heartbeat->since_ns = since_ns;
 }
 
 double heartbeat_left_s(const struct agent *agent)
 {
-    int64_t silent_ns = clock_boot_ns() - agent->heartbeat.answered_ns;
+    int64_t silent_ns = clock_boot_ns() - agent->heartbeat.since_ns;
     double  left_s = agent->heartbeat.lease_s - (double)silent_ns / NS_PER_S;
 
     return left_s > 0 ? left_s : 0;
@@ -153,5 +181,5 @@ static void notice_sleep(struct agent *agent)
         return;
     if (left_s > heartbeat->lease_s)
         left_s = heartbeat->lease_s;
-    heartbeat->answered_ns = now - (int64_t)((heartbeat->lease_s - left_s) * NS_PER_S);
+    heartbeat->since_ns = now - (int64_t)((heartbeat->lease_s - left_s) * NS_PER_S);
 }

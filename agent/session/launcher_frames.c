@@ -61,7 +61,7 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     if (!timeless)
         agent->generation = frame->generation;
     if (agent->state == AGENT_WAITING) /* no rank is in danger yet */
-        heartbeat_answered(agent, clock_boot_ns());
+        heartbeat_renew(agent);
     if (frames[frame->type].is_json && (body = frame_json(frame, err)) == NULL)
         return -1;
     rc = frames[frame->type].take(agent, frame, body, err);
@@ -81,8 +81,10 @@ static int take_ping(struct agent *agent, const struct frame *frame, const json_
                            .body = answer, .size = sizeof answer };
 
     (void)body;
-    if (frame->size != 8)
+    if (frame->size != 16)
         return err_set(err, "PING frame of %zu bytes", frame->size);
+    heartbeat_heard(agent, (int64_t)get_u64(frame->body),
+                    (int64_t)get_u64((const unsigned char *)frame->body + 8));
     memcpy(answer, frame->body, 8);
     put_u64(answer + 8, (uint64_t)clock_now_ns());
     frame_put(agent->link.wire, &pong);
@@ -95,7 +97,8 @@ static int take_pong(struct agent *agent, const struct frame *frame, const json_
     (void)body;
     if (frame->size != 16)
         return err_set(err, "PONG frame of %zu bytes", frame->size);
-    heartbeat_answered(agent, (int64_t)get_u64(frame->body));
+    heartbeat_answered(agent, (int64_t)get_u64(frame->body),
+                       (int64_t)get_u64((const unsigned char *)frame->body + 8));
     return 0;
 }
 

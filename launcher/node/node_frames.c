@@ -95,7 +95,8 @@ void node_send_u32(struct node *node, enum frame_type type, uint32_t value)
 
 void node_ping(struct node *node)
 {
-    unsigned char body[8];
+    const int64_t now_ns = clock_now_ns();
+    unsigned char body[16];
 
     if (held_for(node) > NODE_HELD_MAX) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "the agent has not acknowledged %zu MiB",
@@ -105,7 +106,8 @@ void node_ping(struct node *node)
     if (node->conn == NULL)
         return;
     node_send_ack(node);
-    put_u64(body, (uint64_t)clock_now_ns());
+    put_u64(body, (uint64_t)now_ns);
+    put_u64(body + 8, (uint64_t)(now_ns - node->liveness.heard_ns));
     node_send_raw(node, FRAME_PING, body, sizeof body);
 }
 

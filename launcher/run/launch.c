@@ -295,7 +295,9 @@ static void text_open(struct text *text)
 
 static void text_close(struct text *text)
 {
-    if (fclose(text->file) != 0)
+    bool is_cut = ferror(text->file) != 0;
+
+    if (fclose(text->file) != 0 || is_cut || text->bytes == NULL)
         xalloc_die();
 }
 

@@ -64,6 +64,8 @@ void agent_start_end(struct agent_start *start, struct evbuffer *in);
 /* The end of the noise, safe to print; "" if there was none. */
 void agent_start_noise(const struct agent_start *start, char *text, size_t size);
 
+#define AGENT_END_MAX 112 /* bytes of agent_end_text, the longest included */
+
 /* "exited with status 3", "was killed by SIGKILL": how the remote command ended, for people. A
  * login shell that has waited for its command says 128 and the signal's number. */
 void agent_end_text(int status, char *text, size_t size);

@@ -293,7 +293,7 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct timeval pause = { .tv_usec = 2000 };
     struct conn_exec    *c = arg;
-    char                 text[160], words[100];
+    char                 text[160], words[AGENT_END_MAX];
     int                  status = 0;
 
     (void)fd;

@@ -413,7 +413,7 @@ static void drop_ssh(struct conn_openssh *c)
 
 static void explain_loss(int status, const char *said, struct conn_failure *why)
 {
-    char end[64];
+    char end[AGENT_END_MAX];
 
     why->stage = "running";
     why->is_cut = status == SSH_KILLED || (status == SSH_FAILED && said[0] != '\0');
@@ -461,7 +461,7 @@ static void explain_ssh(const struct conn_openssh *c, const char *said, struct c
 static void explain_shell(struct conn_openssh *c, int status, const char *said,
                           struct conn_failure *why)
 {
-    char end[64], noise[640];
+    char end[AGENT_END_MAX], noise[640];
 
     why->stage = "agent";
     agent_end_text(status, end, sizeof end);

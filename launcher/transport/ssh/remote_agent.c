@@ -108,7 +108,7 @@ int remote_ended(struct remote *r, struct conn_failure *why)
 {
     const struct ssh_stream *s = &r->stream;
     size_t                   count = evbuffer_get_length(s->stderr_text);
-    char                     said[640] = "", end[64];
+    char                     said[640] = "", end[AGENT_END_MAX];
 
     if (s->exit_status == 0 && s->exit_signal[0] == '\0')
         return 0;
@@ -197,7 +197,7 @@ static int result_of(struct remote *r, int rc, const char *what, struct conn_fai
  * blamed: a new channel replaces it. */
 static int ended_early(struct remote *r, struct conn_failure *why)
 {
-    char shell[768], end[64];
+    char shell[768], end[AGENT_END_MAX];
 
     describe_end(&r->stream, end, sizeof end);
     if (r->start.pushes == 0 && r->push == PUSH_IF_MISSING) {

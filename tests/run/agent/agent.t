@@ -136,7 +136,7 @@ def test_other_generations_are_ignored():
     agent.run(['sleep', '1000'])
     assert agent.wait('STARTED').generation == 3
     agent.send('STOP', {'grace_s': 0}, generation=2)
-    agent.send('PING', b'x' * 8, generation=2)
+    agent.send('PING', b'x' * 16, generation=2)
     agent.wait('PONG')
     assert not agent.all('EXIT')
     agent.send('STOP', {'grace_s': 0})

@@ -122,7 +122,7 @@ def test_heartbeat_overtakes_output():
     agent.wait('STARTED')
     # A link that is full: nothing is read here until the rank has filled it.
     wait_until(lambda: len(agent.sock.recv(1 << 20, socket.MSG_PEEK)) > 100000, 'link full')
-    agent.send('PING', b'12345678')
+    agent.send('PING', b'12345678' * 2)
     seen = 0
     while True:
         frame = agent.take()

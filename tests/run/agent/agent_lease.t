@@ -44,7 +44,7 @@ def test_only_answers_renew_the_lease():
     agent.wait_output(b'set')
     began = time.monotonic()
     while tagged(tag) != [] and time.monotonic() - began < 10 * slowness():
-        agent.send('PING', bytes(8))
+        agent.send('PING', bytes(16))
         time.sleep(0.1)
     took = time.monotonic() - began
     assert 1.5 < took < 2 + slowness(), took
