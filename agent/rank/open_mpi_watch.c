@@ -129,8 +129,9 @@ static bool look_at(pid_t pid, char *library, size_t size)
     while (maps != NULL && getline(&line, &room, maps) > 0) {
         line[strcspn(line, "\n")] = '\0';
         name = strrchr(line, '/');
-        if (name++ == NULL)
+        if (name == NULL)
             continue;
+        name++;
         for (i = 0; i < sizeof loaded / sizeof *loaded; i++)
             is_begun = is_begun || strncmp(name, loaded[i], strlen(loaded[i])) == 0;
         is_old = is_old || strncmp(name, "libopen-rte.so", strlen("libopen-rte.so")) == 0;

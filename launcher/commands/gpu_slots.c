@@ -72,6 +72,7 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
 {
     struct select_rules by_host = { .include = rules->include, .exclude = rules->exclude,
                                     .num_nodes = rules->num_nodes, .num_gpus = -1 };
+    struct selected     counted;
     size_t              i, count = 0;
     int                 rc;
 
@@ -85,14 +86,16 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
     if (rc < 0)
         return -1;
     for (i = 0; i < chosen->count; i++) {
-        if (chosen->node[i].host->is_counted) {
-            free(chosen->node[i].slot);
+        if (chosen->node[i].host->is_counted)
             continue;
-        }
+        counted = chosen->node[count];
         chosen->node[count] = chosen->node[i];
+        chosen->node[i] = counted;
         chosen->node[count].slot[0] = 0;
         chosen->node[count++].slots = 1;
     }
+    for (i = count; i < chosen->count; i++)
+        free(chosen->node[i].slot);
     chosen->count = count;
     return 0;
 }

@@ -334,7 +334,7 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
                         struct error *err)
 {
     enum keyword key = s->place[KEY_PROXY_JUMP] != NULL ? KEY_PROXY_JUMP : KEY_PROXY_COMMAND;
-    char        *command;
+    char        *command, *name;
 
     if (s->place[key] == NULL || strcasecmp(s->value[key].item[0], "none") == 0)
         return 0;
@@ -342,9 +342,10 @@ static int settle_proxy(const struct ssh_settings *s, struct ssh_config *config,
     if (command == NULL)
         return -1;
     config->proxy_command = expand(s, config, command, PROXY_TOKENS);
-    config->proxy_name = copy_value(s, key);
-    if (key == KEY_PROXY_JUMP) /* of several hosts the first one sees all connections */
-        config->proxy_name[strcspn(config->proxy_name, ",")] = '\0';
+    name = copy_value(s, key);
+    if (key == KEY_PROXY_JUMP && name != NULL) /* of several the first sees all connections */
+        name[strcspn(name, ",")] = '\0';
+    config->proxy_name = name;
     if (config->proxy_command == NULL)
         need(config, "%s", command);
     free(command);
