@@ -49,7 +49,7 @@ char *post_get(struct pmi *pmi, const char *name, int rank, struct error *err)
     char         value[PMI_LINE_MAX], key[64], *text = NULL, *more, *colon;
     const char  *piece;
     int64_t      pieces = 1, i;
-    struct error why = { "it is malformed" };
+    struct error why;
 
     for (i = 0; i < pieces; i++) {
         snprintf(key, sizeof key, "%s-%d.%d", name, rank, (int)i);
@@ -59,8 +59,10 @@ char *post_get(struct pmi *pmi, const char *name, int rank, struct error *err)
         if (i == 0 && (colon = strchr(value, ':')) != NULL) {
             *colon = '\0';
             piece = colon + 1;
-            if (parse_number(value, 1, PIECES_MAX, &pieces, &why) < 0)
+            if (parse_number(value, 1, PIECES_MAX, &pieces, &why) < 0) {
+                pieces = i; /* there are none */
                 break;
+            }
         }
         more = xasprintf("%s%s", text != NULL ? text : "", piece);
         free(text);

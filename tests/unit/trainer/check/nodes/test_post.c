@@ -104,6 +104,7 @@ static void test_what_no_rank_has_put(void **state)
         snprintf(answer, sizeof answer, "cmd=get_result rc=0 value=%s\n", values[i]);
         pmi = pmi_with(answer, &other);
         shutdown(other, SHUT_WR);
+        err.text[0] = '\0';
         if (post_get(&pmi, "facts", 0, &err) != NULL)
             fail_msg("'%s' was taken", values[i]);
         assert_string_not_equal(err.text, "");
