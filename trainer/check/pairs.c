@@ -66,6 +66,9 @@ static int wait_all(struct comm *comm, struct error *err);
 static int share(struct pairs *pairs, double *table, struct error *err);
 static int by_time(const void *a, const void *b);
 
+/* What is under way in a broken communicator may still write there, until the process ends. */
+static void *volatile abandoned[3];
+
 int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster *roster,
                   const struct pairs_limits *limits, bool *is_ours, struct error *err)
 {
@@ -93,12 +96,16 @@ int pairs_measure(struct matrix *matrix, struct comm *comm, const struct roster 
     if (rc == 0)
         rc = measure_suspects(&pairs, err);
     *is_ours = pairs.is_ours;
-    if (rc == 0) { /* else what is under way may still write there */
-        comm->ops->release(pairs.out);
-        comm->ops->release(pairs.in);
-        comm->ops->release(pairs.word);
+    if (rc < 0) {
+        abandoned[0] = pairs.out;
+        abandoned[1] = pairs.in;
+        abandoned[2] = pairs.word;
+        return -1;
     }
-    return rc;
+    comm->ops->release(pairs.out);
+    comm->ops->release(pairs.in);
+    comm->ops->release(pairs.word);
+    return 0;
 }
 
 static int measure_rounds(struct pairs *pairs, struct error *err)
