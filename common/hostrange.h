@@ -1,8 +1,8 @@
 /* hostrange.h - many host names as one word, "node[01-16,20]"
  *
  * The notation of pdsh: a bracket lists numbers and ranges of numbers, written
- * with as many digits as the first number has; "[1-9/2]" counts by twos. Several brackets are a product,
- * the last one counting fastest: "r[1-2]n[1-2]" is r1n1 r1n2 r2n1 r2n2. A
+ * with as many digits as the first number has; "[1-9/2]" counts by twos. Several brackets are a
+ * product, the last one counting fastest: "r[1-2]n[1-2]" is r1n1 r1n2 r2n1 r2n2. A
  * bracketed IPv6 address, "[::1]", is a name and not a range.
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -12,16 +12,13 @@
 #include "session/agent.h"
 
 #include "clock.h"
+#include "lease.h"
 #include "xalloc.h"
 #include "xevent.h"
 
 /* Before PLAN says otherwise. The launcher may wait long for other nodes. */
 #define HEARTBEAT_FIRST_S 2.0
 #define LEASE_FIRST_S     300.0
-/* TERM comes that long before the end of the lease, or, of a short lease, in that part of it;
- * KILL at its end. */
-#define TERM_S    2.0
-#define TERM_PART (1.0 / 4)
 /* In which a launcher on this machine must answer after we slept for longer than the lease. */
 #define BEATS_LEFT 3.0
 
@@ -30,7 +27,6 @@ static void   lease_cb(evutil_socket_t fd, short what, void *arg);
 static void   begin_lease(struct heartbeat *heartbeat, int64_t since_ns);
 static void   check_lease(struct agent *agent);
 static void   notice_sleep(struct agent *agent);
-static double term_s(const struct agent *agent);
 
 void heartbeat_open(struct agent *agent)
 {
@@ -127,7 +123,8 @@ static void lease_cb(evutil_socket_t fd, short what, void *arg)
 
 static void check_lease(struct agent *agent)
 {
-    double         left_s = heartbeat_left_s(agent) - term_s(agent);
+    double         term_s = lease_term_s(agent->heartbeat.lease_s);
+    double         left_s = heartbeat_left_s(agent) - term_s;
     struct timeval left = clock_interval(left_s > 0 ? left_s : 0);
     struct error   why;
 
@@ -138,15 +135,8 @@ static void check_lease(struct agent *agent)
         return;
     }
     agent->heartbeat.is_over = true;
-    err_set(&why, "no answer for %g s", agent->heartbeat.lease_s - term_s(agent));
+    err_set(&why, "no answer for %g s", agent->heartbeat.lease_s - term_s);
     link_lose(&agent->link, why.text);
-}
-
-static double term_s(const struct agent *agent)
-{
-    double part_s = agent->heartbeat.lease_s * TERM_PART;
-
-    return part_s < TERM_S ? part_s : TERM_S;
 }
 
 void heartbeat_send(struct agent *agent)
@@ -172,7 +162,7 @@ void heartbeat_send(struct agent *agent)
 static void notice_sleep(struct agent *agent)
 {
     struct heartbeat *heartbeat = &agent->heartbeat;
-    double            left_s = BEATS_LEFT * heartbeat->every_s + term_s(agent);
+    double            left_s = BEATS_LEFT * heartbeat->every_s + lease_term_s(heartbeat->lease_s);
     int64_t           now = clock_boot_ns();
     double            slept_s = (double)(now - heartbeat->beat_ns) / NS_PER_S - heartbeat->every_s;
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "lease.h"
 #include "log.h"
 #include "node/node.h"
 
@@ -71,7 +72,7 @@ double liveness_lease_s(double dead_after_s, const struct conn_line *line, uint3
 
 double liveness_agent_s(double dead_after_s)
 {
-    return dead_after_s - (dead_after_s / 4 < 2 ? dead_after_s / 4 : 2);
+    return dead_after_s - lease_term_s(dead_after_s);
 }
 
 static void give_up(struct node *node, double silent_s)

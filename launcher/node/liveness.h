@@ -30,7 +30,7 @@ void liveness_renew(struct liveness *liveness, int64_t now_ns);
  * the seconds until then; 0: it is lost. */
 double liveness_check(struct node *node, double dead_after_s, double beat_s, int64_t now_ns);
 
-/* After how many seconds without an answer from us an agent ends its ranks: see TERM_S there. */
+/* After how many seconds without an answer from us an agent ends its ranks (lease.h). */
 double liveness_agent_s(double dead_after_s);
 
 /* How many seconds a node may be silent: --dead-after, or twice that over a bad line, where

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "node/liveness.h"
 #include "run/run.h"
 #include "run/run_status.h"
 #include "xalloc.h"
@@ -146,7 +147,7 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
             raise(SIGSTOP);
         else
             log_error("Ctrl-Z ignored: the nodes would end the run after %g s",
-                  run->options->dead_after_s);
+                      liveness_agent_s(run->options->dead_after_s));
         break;
     case SIGURG:
         run_status_ask(run);
