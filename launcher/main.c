@@ -121,7 +121,8 @@ static void crypto_free(void *old, const char *file, int line)
 }
 
 /* Our caller may have blocked signals, so that Ctrl-C would do nothing, or may ignore the end of
- * children, so that we could not wait for one. A file that is too large is an error of its write. */
+ * children, so that we could not wait for one. A file that is too large is an error of its
+ * write. */
 static void reset_signals(void)
 {
     sigset_t none;

@@ -1,8 +1,8 @@
 /* orphans.h - processes on this node that are, or were, of a run of this user
  *
  * A process is of a run if it belongs to our user and its environment has MUSTER_RUN_ID or
- * it is in the run's control group. What is left of a login shell that never came to
- * its agent counts, too; its run is not known. The run is running as long as the agent lives that the
+ * it is in the run's control group. What is left of a login shell that never came to its agent
+ * counts, too; its run is not known. The run is running as long as the agent lives that the
  * process descends from.
  *
  * An agent is sick if it is stopped, or if it has lost its parent and has no reconnect

@@ -17,7 +17,8 @@
 /* A pattern of files that stand for GPUs. */
 #define TEST_SWITCH_GPU_GLOB "MUSTER_TEST_GPU_GLOB"
 
-/* A file in the place of the kernel's boot id: agents with different ones are different machines. */
+/* A file in the place of the kernel's boot id: agents with different ones are different
+ * machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"
 
 /* The value; NULL: the switch is off. */

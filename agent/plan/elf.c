@@ -20,7 +20,7 @@
 
 #define SEGMENTS_MAX 64
 #define ENTRIES_MAX  4096 /* of the dynamic section */
-#define NAME_BYTES    256  /* bytes of a library's name, with NUL */
+#define NAME_BYTES   256  /* bytes of a library's name, with NUL */
 
 #if UINTPTR_MAX > UINT32_MAX
 #define CLASS_HERE ELFCLASS64
@@ -47,16 +47,19 @@ bool elf_needed(const char *path, struct strlist *needed)
     size_t     entries = 0, i;
     uint64_t   strings;
     char       name[NAME_BYTES];
+    ssize_t    size;
     bool       is_elf = elf.fd >= 0 && read_segments(&elf);
 
     if (is_elf)
         entries = read_dynamic(&elf, &entry); /* none if it is static */
     if (entries > 0 && find_strings(&elf, entry, entries, &strings))
-        for (i = 0; i < entries && entry[i].d_tag != DT_NULL; i++)
-            if (entry[i].d_tag == DT_NEEDED &&
-                pread(elf.fd, name, sizeof name, (off_t)(strings + entry[i].d_un.d_val)) > 0 &&
-                memchr(name, '\0', sizeof name) != NULL)
+        for (i = 0; i < entries && entry[i].d_tag != DT_NULL; i++) {
+            if (entry[i].d_tag != DT_NEEDED)
+                continue;
+            size = pread(elf.fd, name, sizeof name, (off_t)(strings + entry[i].d_un.d_val));
+            if (size > 0 && memchr(name, '\0', (size_t)size) != NULL)
                 strlist_add(needed, name);
+        }
     free(entry);
     if (elf.fd >= 0)
         close(elf.fd);

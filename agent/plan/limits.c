@@ -56,8 +56,8 @@ static int check_descriptors(const struct node_plan *plan, struct failure *failu
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return 0;
     return failure_set(failure, EXIT_CREATE, "raise ulimit -Hn on that node",
-                       "%d ranks need %ju file descriptors, but the limit (RLIMIT_NOFILE) is %ju", plan->ranks,
-                       (uintmax_t)need, (uintmax_t)limit.rlim_cur);
+                       "%d ranks need %ju file descriptors, but the limit (RLIMIT_NOFILE) is %ju",
+                       plan->ranks, (uintmax_t)need, (uintmax_t)limit.rlim_cur);
 }
 
 /* ulimit -u: it counts threads, and does not apply to root. */
@@ -73,7 +73,8 @@ static int check_user(const struct node_plan *plan, struct failure *failure)
         return 0;
     return failure_set(failure, EXIT_CREATE, HINT_USER,
                        "%d ranks do not fit: this user has %ld processes and threads, the"
-                       " limit (RLIMIT_NPROC) is %ju", plan->ranks, tasks, (uintmax_t)limit.rlim_cur);
+                       " limit (RLIMIT_NPROC) is %ju", plan->ranks, tasks,
+                       (uintmax_t)limit.rlim_cur);
 }
 
 /* The pids controller: the limit of a container, TasksMax of a systemd session or of a
@@ -125,7 +126,8 @@ static bool name_limit(struct failure *failure, int error, char *limit, size_t s
         snprintf(failure->hint, sizeof failure->hint, "raise ulimit -f on that node");
         return true;
     case ENFILE:
-        snprintf(limit, size, "that machine has as many open files as /proc/sys/fs/file-max allows");
+        snprintf(limit, size,
+                 "that machine has as many open files as /proc/sys/fs/file-max allows");
         snprintf(failure->hint, sizeof failure->hint, "raise fs.file-max on that node");
         return true;
     default:

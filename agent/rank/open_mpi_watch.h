@@ -1,7 +1,8 @@
 /* open_mpi_watch.h - do the ranks use Open MPI, though nothing said so before the start?
  *
  * A script starts what it likes. So a thread looks now and then which libraries the first rank
- * of this node, and what it has started, have loaded: often at first, then every 10 s. A thread, since the kernel may keep whoever asks waiting for a process that hangs.
+ * of this node, and what it has started, have loaded: often at first, then every 10 s. A thread,
+ * since the kernel may keep whoever asks waiting for a process that hangs.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_OPEN_MPI_WATCH_H

@@ -85,7 +85,8 @@ bool         ranks_all_ended(const struct ranks *ranks);
 
 /* A stop began at that time; only the first one counts: false if there was one. */
 bool ranks_stopped(struct ranks *ranks, int64_t at_ns);
-/* No rank is forked from now on. Those that are not end by SIGTERM or, if the guard is gone, all that have not ended by SIGKILL. How many that were. */
+/* No rank is forked from now on. Those that are not end by SIGTERM or, if the guard is gone, all
+ * that have not ended by SIGKILL. How many that were. */
 int  ranks_cancel(struct ranks *ranks, bool is_guard_gone);
 /* KILL could not end them: they end by SIGKILL for the launcher. */
 void ranks_abandon(struct ranks *ranks);

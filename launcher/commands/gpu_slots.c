@@ -20,8 +20,8 @@
 static bool is_wanted(const struct options *options, const struct hostlist *hosts);
 static int  choose(struct hostlist *hosts, const struct select_rules *rules,
                    struct selection *chosen, struct error *err);
-static int  ask(const struct options *options, const struct selection *chosen,
-                char *const *here, struct error *err);
+static int  ask(const struct options *options, struct hostlist *hosts,
+                const struct selection *chosen, char *const *here, struct error *err);
 static int  prepare(const struct run *run, void **data);
 static void begin(struct run *run, struct node *node);
 static bool take(struct run *run, struct node *node, const struct frame *frame,
@@ -30,12 +30,10 @@ static int  report(const struct run *run, int status, FILE *out, FILE *err);
 static void tell(const struct run *run, const int *gpus);
 static void forget(const struct run *run, void *data);
 
-static const struct node_job count_job = {
-    .prepare = prepare, .begin = begin, .frame = take, .report = report, .free = forget,
+struct count {
+    struct node_job  job;   /* first: run->job is this */
+    struct hostlist *hosts; /* where report() puts what it has found */
 };
-
-/* Where report() puts what it has found; a job knows only its run. */
-static struct hostlist *asked;
 
 int gpu_slots_find(const struct options *options, struct hostlist *hosts,
                    const struct select_rules *rules, char *const *here)
@@ -50,9 +48,8 @@ int gpu_slots_find(const struct options *options, struct hostlist *hosts,
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
-    asked = hosts;
     if (chosen.count > 0)
-        status = ask(options, &chosen, here, &err);
+        status = ask(options, hosts, &chosen, here, &err);
     if (status < 0)
         log_error("%s", err.text);
     selection_clear(&chosen);
@@ -101,9 +98,11 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
 }
 
 /* An exit status, or -1 with err. */
-static int ask(const struct options *options, const struct selection *chosen,
-               char *const *here, struct error *err)
+static int ask(const struct options *options, struct hostlist *hosts,
+               const struct selection *chosen, char *const *here, struct error *err)
 {
+    const struct count count = { { .prepare = prepare, .begin = begin, .frame = take,
+                                   .report = report, .free = forget }, hosts };
     struct options asking = *options; /* borrows its texts */
     struct program none = { 0 };
     struct plan    plan;
@@ -115,7 +114,7 @@ static int ask(const struct options *options, const struct selection *chosen,
     asking.save_pid = false;
     if (plan_make(&plan, &asking, chosen, &none, here, err) < 0)
         return -1;
-    status = launch_run(&asking, &plan, &count_job, NULL);
+    status = launch_run(&asking, &plan, &count.job, NULL);
     plan_clear(&plan);
     return status;
 }
@@ -147,16 +146,16 @@ static bool take(struct run *run, struct node *node, const struct frame *frame,
 
 static int report(const struct run *run, int status, FILE *out, FILE *err)
 {
-    const int *gpus = run->job_data;
-    size_t     i, n = 0;
+    struct host *host = ((const struct count *)(const void *)run->job)->hosts->host;
+    const int   *gpus = run->job_data;
+    size_t       i, n = 0;
 
-    (void)out;
-    (void)err;
+    (void)out, (void)err;
     for (i = 0; i < run->plan->nodes && status == 0; i++) {
-        while (strcmp(asked->host[n].name, run->plan->node[i].host) != 0) /* in one order */
+        while (strcmp(host[n].name, run->plan->node[i].host) != 0) /* in one order */
             n++;
-        asked->host[n].slots = gpus[i] > 0 ? gpus[i] : 1;
-        asked->host[n].is_counted = true;
+        host[n].slots = gpus[i] > 0 ? gpus[i] : 1;
+        host[n].is_counted = true;
     }
     if (status == 0)
         tell(run, gpus);

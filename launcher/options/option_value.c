@@ -277,12 +277,13 @@ int set_launcher(struct options *options, const struct option_row *row,
         if (strcasecmp(value, ours[i]) == 0)
             return 0;
     if (strcasecmp(value, "openmpi") == 0)
-        return err_set(err, "'openmpi' is refused: muster starts MPI programs of MPICH, MVAPICH and "
-                       "Intel MPI, but not of Open MPI; for those use Open MPI's mpirun, for "
+        return err_set(err, "'openmpi' is refused: muster starts MPI programs of MPICH, MVAPICH "
+                       "and Intel MPI, but not of Open MPI; for those use Open MPI's mpirun, for "
                        "others leave --launcher out");
     if (strcasecmp(value, "slurm") == 0)
         return err_set(err, "'slurm' is refused: muster reaches the nodes over SSH; in an "
-                       "allocation leave --launcher and the hosts out, muster takes those of the job");
+                       "allocation leave --launcher and the hosts out, muster takes those of "
+                       "the job");
     return err_set(err, "'%s' is refused: muster starts the ranks itself over SSH, MPI programs "
                    "(but not of Open MPI) included; leave --launcher out", value);
 }

@@ -26,10 +26,10 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define UNFINISHED_S 0.2 /* after this long a terminal shows an unfinished line */
+#define UNFINISHED_S   0.2                 /* then a terminal shows an unfinished line */
 #define UNFINISHED_MAX ((size_t)16 * 1024) /* of it: more than any terminal is wide */
-#define OWN_WAIT_MS  100 /* for a line of muster's own, once the writers have ended */
-#define FOLD_PIECE   ((size_t)64 * 1024) /* of folded text for the writer */
+#define OWN_WAIT_MS    100                 /* for our own line, once the writers have ended */
+#define FOLD_PIECE     ((size_t)64 * 1024) /* of folded text for the writer */
 
 /* stdout or stderr of a rank. */
 struct stream {
@@ -109,7 +109,7 @@ const char *output_error_words(int error)
 static void make_writers(struct output *output)
 {
     static const struct writer_ops ops = { .done = done_cb, .failed = failed_cb,
-                                               .over = over_cb };
+                                           .over = over_cb };
     const struct output_settings  *set = &output->settings;
     const int both[2] = { set->out_fd, set->err_fd };
     const int out[2] = { set->out_fd, set->out_fd }, err[2] = { set->err_fd, set->err_fd };

@@ -340,7 +340,8 @@ static void tell_open_mpi(const struct node *node, const char *library)
 {
     if (library[0] != '\0' && node->index == 0)
         log_warn("%s: the ranks used Open MPI (%s) and did not find each other: each was a world "
-                 "of its own; build the program with MPICH, or start it with Open MPI's mpirun", node->plan->host, library);
+                 "of its own; build the program with MPICH, or start it with Open MPI's mpirun",
+                 node->plan->host, library);
 }
 
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,

@@ -31,8 +31,8 @@ struct phase {
     size_t         next;       /* the node to connect next */
     size_t         first_slow; /* all nodes before it have answered or failed */
     size_t         handshakes; /* under way */
-    bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h), unless this
-                                  is NULL */
+    bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h);
+                                  NULL: that was not asked */
     size_t         over;       /* nodes that are ENDED or FAILED, and cleaned up */
     int64_t        go_ns;      /* when the ranks were started */
     int64_t        stop_ns;    /* when STOPPING began */

@@ -31,7 +31,7 @@ static void ask_first(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
 static int  choose_address(struct run *run);
-static bool take_error(struct run *run, struct node *node, const json_t *body);
+static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
                         struct error *err);
 static int  take_port(struct run *run, const char *op, const json_t *body, struct error *err);
@@ -144,7 +144,7 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
 
     if (node->stop_ns != 0)
         return; /* it crossed with our STOP */
-    if (take_error(run, node, body))
+    if (take_error(node, body))
         return;
     if (take_answer(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
@@ -153,12 +153,11 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
         node_enter(node, NODE_PROBED, 0);
 }
 
-static bool take_error(struct run *run, struct node *node, const json_t *body)
+static bool take_error(struct node *node, const json_t *body)
 {
     const char *why = body_text(body, "error"), *holder = body_text(body, "holder");
     bool        is_port = strcmp(body_text(body, "op"), "port") == 0;
 
-    (void)run;
     if (why[0] == '\0')
         return false;
     node_fail(node, is_port ? "master port" : "probe", EXIT_CREATE,

@@ -22,13 +22,13 @@
 /* What follows "sh -c" is one word in single quotes for every login shell: no quote, '!' (csh),
  * backslash (fish) or line break in it. If the agent is there, only builtins run before it.
  *
- * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it, t its unfinished
- * copy, w why the places tried so far were rejected.
+ * n nonce, h sha256, s size, r "again" or "elsewhere"; b a cache directory, f the agent in it, t
+ * its unfinished copy, w why the places tried so far were rejected.
  *
  * own: is this file or directory ours? Another user could have put it there, so nothing is made
- * in it before that is known. gone: remove what we have made; t is empty if that is nothing. The line of text
- * that is executed before each push shows whether a file can be made and programs may be executed
- * there (noexec). If the disk is full, the first cat ends and the second one reads the remaining
+ * in it before that is known. gone: remove what we have made; t is empty if that is nothing. The
+ * line of text that is executed before each push shows whether a file can be made and programs may
+ * be executed there (noexec). If the disk is full, the first cat ends and the second one reads the remaining
  * bytes. If a copy is too short for another reason, the sender is gone. Without any sha256 tool
  * the size is compared. Two older agents are kept. If no directory will do, Python holds the
  * agent in memory. */
@@ -184,8 +184,8 @@ void agent_end_text(int status, char *text, size_t size)
     if (signal != NULL)
         snprintf(text, size, "was killed by SIG%s", signal);
     else if (status == EXIT_LOST)
-        snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or the "
-                 "line cut?)");
+        snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or "
+                 "the line cut?)");
     else
         snprintf(text, size, "exited with status %d", status);
 }

@@ -1,9 +1,9 @@
 /* data.h - tokens to train on, the same for every number of ranks
  *
  * A file, or a directory whose files are taken in the order of their names: either UTF-8 text,
- * where a byte is a token, or the token shards (*.bin) of the project llm.c. Samples are length tokens each, one
- * behind the other, never across two files; what is left of a file is not used. An epoch has
- * every sample once, in an order that depends on seed and epoch alone.
+ * where a byte is a token, or the token shards (*.bin) of the project llm.c. Samples are length
+ * tokens each, one behind the other, never across two files; what is left of a file is not used.
+ * An epoch has every sample once, in an order that depends on seed and epoch alone.
  *
  * Sample number n of the run is a place in that order, whoever asks: rank r of W takes numbers
  * r, r + W ... of a step, so that no two ranks see the same sample, and a run goes on at the

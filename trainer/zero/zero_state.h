@@ -30,7 +30,7 @@ struct zero {
     float *masters;  /* the share; NULL: params are the masters */
     float *means, *squares;
     float *mirror; /* on the host, of masters, means and squares on a GPU, once it was wanted */
-    void  *ring[2 * ZERO_LANES]; /* pinned; for offload: gradients, and new parameters, on the way */
+    void  *ring[2 * ZERO_LANES]; /* pinned; for offload: gradients and parameters on the way */
     struct bucket_rooms gathered; /* parameters, stage 3 */
     struct bucket_rooms reduced;  /* gradients, stages 2 and 3 */
 
