@@ -13,7 +13,7 @@
 #include "check/nodes/iface.h"
 #include "check/nodes/reach_call.h"
 #include "check/roster.h"
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 #include "strlist.h"
 
 struct reach {

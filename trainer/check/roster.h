@@ -11,7 +11,7 @@
 
 #include "comm/comm.h"
 #include "err.h"
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 struct roster_rank {
     char version[24]; /* of muster-train */

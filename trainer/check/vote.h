@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "check/roster.h"
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 #include "strlist.h"
 
 struct vote {

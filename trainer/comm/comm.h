@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #include "err.h"
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 enum comm_memory { COMM_HOST, COMM_DEVICE };
 enum comm_copy { COMM_TO_HOST, COMM_FROM_HOST };

@@ -7,7 +7,7 @@
 #include "check/roster.h"
 #include "comm/comm.h"
 #include "err.h"
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 struct world {
     struct pmi    pmi;

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 #define ROOM 8 /* less than most values have */
 

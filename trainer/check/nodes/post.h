@@ -4,7 +4,7 @@
 #ifndef MUSTER_POST_H
 #define MUSTER_POST_H
 
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 #define POST_MAX 8192 /* bytes of a text; what is longer is cut there */
 

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "pmi_client.h"
+#include "comm/pmi_client.h"
 
 /* What the server waits for and what it then says. NULL instead of an answer: it
  * closes; "": it says nothing and waits for the client to leave. */
