@@ -293,7 +293,7 @@ static void take_losses(struct run *run, const struct node *node, const json_t *
     int64_t     unread = body_int(body, "unread_bytes", 0);
     const char *why = body_text(body, "log_error");
 
-    if (skipped > 0)
+    if (skipped > 0 && !run->is_stdout_lost) /* else the user knows */
         log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
                  node->plan->host, skipped);
     if (lost > 0)
