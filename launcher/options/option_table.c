@@ -118,6 +118,8 @@ const struct option_row option_table[] = {
       .help = "set variables from NAME=VALUE lines" },
     { .name = "name", .arg = "NAME", .set = set_name, FIELD(name), .commands = FOR_WORLD,
       .flags = OPTION_ARGV_ONLY, .help = "name the run; refuse a second run of that name" },
+    { .name = "replace", FLAG(replace), .commands = FOR_WORLD, .flags = OPTION_ARGV_ONLY | OPTION_RARE,
+      .help = "with --name: end the run that has it first" },
     { .name = "detach", FLAG(detach), .commands = FOR_WORLD, .flags = OPTION_ARGV_ONLY,
       .help = "return once every rank has started; see attach" },
 

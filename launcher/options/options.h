@@ -119,6 +119,7 @@ struct options {
 
     bool  kill; /* clean */
     char *name; /* of the run; NULL: none */
+    bool  replace; /* the run that has it */
     char *run;  /* clean, attach, status, stop; NULL: each has its own default */
 
     int   tail; /* attach; -1: all */
