@@ -105,6 +105,7 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
         return -1;
     plan->credit = (uint32_t)credit;
     plan->no_pidns = json_is_true(json_object_get(in->body, "no_pidns"));
+    plan->allow_open_mpi = json_is_true(json_object_get(in->body, "allow_open_mpi"));
     plan->is_local = json_is_true(json_object_get(in->body, "local"));
     plan->omp_default = json_is_true(json_object_get(in->body, "omp_default"));
     if (plan->heartbeat_s <= 0 || plan->lease_s <= plan->heartbeat_s)

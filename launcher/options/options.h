@@ -114,6 +114,7 @@ struct options {
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
+    bool   allow_open_mpi;
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;
 

@@ -57,6 +57,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns || terms->is_shared)
         json_object_set_new(body, "no_pidns", json_true());
+    if (options->allow_open_mpi)
+        json_object_set_new(body, "allow_open_mpi", json_true());
     if (terms->is_local)
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
