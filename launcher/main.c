@@ -191,6 +191,8 @@ static int run(const struct options *options)
         goto failed;
     if (options->dry_run)
         status = print_plan(options, &plan);
+    else if (options->replace && (status = stop_namesakes(options->name)) != 0)
+        goto out;
     else if (options->detach)
         status = detach_run(options, &plan);
     else

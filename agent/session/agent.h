@@ -21,6 +21,8 @@
  *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
  *                           the link is lost      grace, waiting ranks are cancelled;
  *                                                 again: the earlier KILL counts
+ *     startup_has_name      namesake.c            nothing of another run is in the way:
+ *                                                 the rest is checked
  *     startup_continue      venv, logs, the guard forks some more ranks; READY, if all stand
  *     startup_rank_fell     the guard             a rank that was to stand does not: agent_fail
  *     ranks_cancel          agent_stop            ranks that were not forked end by TERM,
@@ -53,6 +55,7 @@
 #include <jansson.h>
 
 #include "cleanup/clean.h"
+#include "cleanup/name_lock.h"
 #include "copy/bcast_receive.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
@@ -82,9 +85,16 @@ enum agent_state {
 struct startup {
     struct strlist environment; /* that of this process, then the venv's */
     struct venv   *venv;
-    struct event  *name_lock; /* name_lock.h; NULL: none */
     json_t        *report; /* the body of READY, made before ranks could be taken for others' */
     bool           pid_file_made;
+};
+
+/* Another run with the name of ours. */
+struct namesake_watch {
+    struct name_lock *lock;  /* NULL: our run has no name */
+    struct event     *again; /* while we wait for the other one to end; else NULL */
+    struct namesake   other; /* which we have asked to end; run "": none */
+    int64_t           until_ns;
 };
 
 struct heartbeat {
@@ -150,6 +160,7 @@ struct agent {
     struct blobs          blobs;           /* plan/blob.c */
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
     struct startup        startup;         /* startup.c */
+    struct namesake_watch namesake;        /* namesake.c */
     struct link           link;            /* link/link.c */
     struct heartbeat      heartbeat;       /* heartbeat.c */
     struct reconnect      reconnect;       /* reconnect.c */
@@ -181,9 +192,15 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
+void    startup_has_name(struct agent *agent); /* no other run here has its name */
 void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
+
+/* namesake.c: refuse a second run of a name, or let the first one end (--replace). Then
+ * startup_has_name(), or agent_fail(). */
+void namesake_check(struct agent *agent);
+void namesake_close(struct agent *agent);
 
 /* requests.c */
 void    requests_open(struct agent *agent);

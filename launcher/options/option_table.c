@@ -116,8 +116,12 @@ const struct option_row option_table[] = {
       .help = "set this variable; may be repeated" },
     { .name = "env-file", .arg = "FILE", .set = set_env_file, .commands = FOR_RANKS, RARE,
       .help = "set variables from NAME=VALUE lines" },
+    { .name = "allow-open-mpi", FLAG(allow_open_mpi), .commands = FOR_WORLD, RARE,
+      .help = "start programs of Open MPI; each rank is alone" },
     { .name = "name", .arg = "NAME", .set = set_name, FIELD(name), .commands = FOR_WORLD,
       .flags = OPTION_ARGV_ONLY, .help = "name the run; refuse a second run of that name" },
+    { .name = "replace", FLAG(replace), .commands = FOR_WORLD, .flags = OPTION_ARGV_ONLY | OPTION_RARE,
+      .help = "with --name: end the run that has it first" },
     { .name = "detach", FLAG(detach), .commands = FOR_WORLD, .flags = OPTION_ARGV_ONLY,
       .help = "return once every rank has started; see attach" },
 

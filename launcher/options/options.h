@@ -114,11 +114,13 @@ struct options {
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
+    bool   allow_open_mpi;
     bool   save_pid, strict_containment, no_pidns;
     bool   detach;
 
     bool  kill; /* clean */
     char *name; /* of the run; NULL: none */
+    bool  replace; /* the run that has it */
     char *run;  /* clean, attach, status, stop; NULL: each has its own default */
 
     int   tail; /* attach; -1: all */

@@ -23,6 +23,7 @@
 #include "xalloc.h"
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
+#define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a connection that is made again */
 
 /* --reconnect=auto, by the time that the node's login took: the next one may take longer. A
@@ -49,6 +50,7 @@ static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
 static void         prepare(struct run *run, struct node *node);
 static double       window_s(const struct run *run, const struct node *node);
+static double       replace_s(const struct run *run);
 static double       between(double least_s, double s, double most_s);
 static bool         is_forked(const struct run *run, const struct node *node);
 static void         enter_running(struct run *run);
@@ -348,6 +350,7 @@ static void prepare(struct run *run, struct node *node)
                                           .socket = key->socket,
                                           .token = key->token,
                                           .window_s = window_s(run, node),
+                                          .replace_s = replace_s(run),
                                           .is_local = is_forked(run, node) };
     struct error                err;
 
@@ -358,7 +361,7 @@ static void prepare(struct run *run, struct node *node)
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
         node_send_plan(node, frames);
-        node_enter(node, NODE_PREPARING, PREPARE_S);
+        node_enter(node, NODE_PREPARING, PREPARE_S + terms.replace_s);
     }
     evbuffer_free(frames);
 }
@@ -369,6 +372,12 @@ static double window_s(const struct run *run, const struct node *node)
     if (run->options->reconnect_s >= 0) /* not OPTION_AUTO */
         return run->options->reconnect_s;
     return between(WINDOW_MIN_S, LOGINS_WAITED * node->login_s, WINDOW_MAX_S);
+}
+
+/* As long as muster stop would wait, if that run has the same --grace. */
+static double replace_s(const struct run *run)
+{
+    return run->options->replace ? run->options->grace_s + LAUNCH_STOP_S + REPLACE_SURE_S : 0;
 }
 
 /* s, but least_s at least, and never more than most_s. */
