@@ -24,7 +24,7 @@ struct zero_cuda {
     struct stream      stream;
     struct zero_loops  loops;
     struct way         to_host, from_host;
-    cudaEvent_t        computed;
+    cudaEvent_t        computed, ahead;
 };
 
 static struct zero_cuda *of(struct zero_device *device)
@@ -158,6 +158,24 @@ static void stored(struct zero_device *device, int lane)
         stream_keep(&cuda->stream, "offload", cudaEventSynchronize(cuda->from_host.done[lane]));
 }
 
+/* Nobody computes behind it: the event is the only one to tell. */
+static void *store_ahead(struct zero_device *device, void *memory, const void *host, size_t bytes)
+{
+    struct zero_cuda *cuda = of(device);
+    struct stream    *stream = &cuda->stream;
+
+    if (stream->failed || bytes == 0 ||
+        !stream_keep(stream, "offload", cudaEventRecord(cuda->computed, stream->cuda)) ||
+        !stream_keep(stream, "offload",
+                     cudaStreamWaitEvent(cuda->from_host.stream, cuda->computed, 0)) ||
+        !stream_keep(stream, "offload",
+                     cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice,
+                                     cuda->from_host.stream)) ||
+        !stream_keep(stream, "offload", cudaEventRecord(cuda->ahead, cuda->from_host.stream)))
+        return NULL;
+    return cuda->ahead;
+}
+
 static void way_open(struct stream *stream, struct way *way)
 {
     int i;
@@ -201,6 +219,8 @@ static void close_all(struct zero_device *device)
     way_close(&cuda->from_host);
     if (cuda->computed != NULL)
         cudaEventDestroy(cuda->computed);
+    if (cuda->ahead != NULL)
+        cudaEventDestroy(cuda->ahead);
     free(cuda);
 }
 
@@ -215,6 +235,8 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     way_open(&cuda->stream, &cuda->from_host);
     stream_keep(&cuda->stream, "event",
                 cudaEventCreateWithFlags(&cuda->computed, cudaEventDisableTiming));
+    stream_keep(&cuda->stream, "event",
+                cudaEventCreateWithFlags(&cuda->ahead, cudaEventDisableTiming));
     device->zero = zero;
     device->copy = copy;
     device->read = read_from;
@@ -230,6 +252,7 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     device->fetched = fetched;
     device->store = store_to;
     device->stored = stored;
+    device->store_ahead = store_ahead;
     device->check = check;
     device->free = close_all;
     if (check(device, err) == 0)
