@@ -18,6 +18,7 @@
 #include "model/ops.h"
 #include "train/gpu.h"
 #include "train/limits.h"
+#include "train/monitor.h"
 #include "train/progress.h"
 #include "train/samples.h"
 #include "train/save.h"
@@ -39,6 +40,7 @@ struct train {
     struct zero         *zero;
     struct state         state;
     struct step          step;
+    struct monitor      *monitor; /* NULL: none is asked for, or it is another rank's */
     int64_t              last; /* step */
     int64_t              saved; /* the step that is on disk; -1: none */
 };
@@ -61,6 +63,7 @@ static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static void note_step(struct train *train, const struct step_result *result);
 static void take_wants(struct step *step);
 static int  save(struct train *train, struct error *err);
 static int  export(struct train *train, struct error *err);
@@ -108,9 +111,10 @@ static int set_up(struct train *train, struct error *err)
         .zero = train->zero, .samples = &train->samples, .state = &train->state,
     };
     step_init(&train->step);
-    if (train->world.rank == 0)
-        tell_plan(train);
-    return 0;
+    if (train->world.rank != 0)
+        return 0;
+    tell_plan(train);
+    return monitor_open(&train->monitor, train->config, stderr, err);
 }
 
 static void note_signal(int signal)
@@ -332,6 +336,7 @@ static int run_steps(struct train *train, int *status, struct error *err)
         if (step_run(&train->step, &result, err) < 0)
             return -1;
         progress_step(&progress, &train->step, &result);
+        note_step(train, &result);
         if (!isfinite(result.loss) && !result.zero.is_skipped)
             return err_set(err, "step %lld: the loss is not finite", (long long)state->step);
         if (result.wants[STEP_WANT_END])
@@ -344,6 +349,19 @@ static int run_steps(struct train *train, int *status, struct error *err)
             return -1;
     }
     return 0;
+}
+
+static void note_step(struct train *train, const struct step_result *result)
+{
+    const struct monitor_step step = {
+        .samples = train->state.samples,
+        .loss = result->loss,
+        .lr = result->lr,
+        .scale = result->scale,
+        .norm = result->zero.is_skipped ? NAN : result->zero.norm,
+    };
+
+    monitor_write(train->monitor, &step);
 }
 
 static void take_wants(struct step *step)
@@ -381,6 +399,7 @@ static int export(struct train *train, struct error *err)
 
 static int leave(struct train *train, struct error *err)
 {
+    monitor_close(train->monitor);
     step_clear(&train->step);
     zero_close(train->zero);
     if (train->device != NULL)

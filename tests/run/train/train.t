@@ -161,10 +161,6 @@ sed 's/"stage": 3/& , "offload_optimizer": { "device": "nvme", "nvme_path": "." 
 train 2 4 --steps 2
 is "offload to nvme: 1" "$rc" 1
 ok "... is refused by name" grep -q 'ds4.json: offload to nvme: all is in memory here' err
-config 2 '"csv_monitor": { "enabled": true },'
-train 2 2 --steps 2
-is "csv_monitor: 0" "$rc" 0
-is "... is told, once" "$(grep -c 'csv_monitor: no such file is written' err)" 1
 config 2
 
 # Signals, to one of two ranks.

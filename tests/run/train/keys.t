@@ -1,0 +1,79 @@
+#!/bin/sh
+# muster-train: files for csv_monitor and tensorboard.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+need trainer
+export OMP_NUM_THREADS=1
+seq 1 400 | awk '{ printf "line %d of the text says %d\n", $1, $1 * 7919 % 10007 }' >text
+# config KEYS: more keys for ds.json.
+config() {
+    cat >ds.json <<END
+{ "train_batch_size": 6, "steps_per_print": 1, $1
+  "optimizer": { "type": "AdamW", "params": { "lr": 3e-3 } } }
+END
+}
+# train STEPS OPTION...: one rank, by hand.
+train() {
+    steps=$1
+    shift
+    run muster-train --deepspeed_config ds.json --model gpt2 --vocabulary 257 --positions 16 \
+        --width 32 --heads 2 --blocks 3 --length 16 --data text --steps "$steps" --device cpu "$@"
+}
+losses() {
+    sed -n 's|^step .* loss \([0-9.]*\) .*|\1|p' out
+}
+
+# ---- csv_monitor, tensorboard ----
+
+monitors='"csv_monitor": { "enabled": true, "output_path": "logs/csv", "job_name": "a job" },
+    "tensorboard": { "enabled": true, "output_path": "logs/", "job_name": "events" },'
+config "$monitors"
+train 3 --checkpoint_dir save
+if grep -q 'built without oneDNN' err; then
+    skip_all "muster-train was built without oneDNN"
+fi
+is "both monitors: 0" "$rc" 0
+losses >losses
+train 4 --checkpoint_dir save
+losses >>losses
+csv="logs/csv/a job/Train_Samples"
+# column FIELD NAME: of a file, behind its head.
+column() {
+    sed 1d "${csv}_$2.csv" | cut -d, -f"$1"
+}
+is "the head of a file is there once, also after a second run" \
+    "$(grep -n '^step,train_loss$' "${csv}_train_loss.csv")" "1:step,train_loss"
+is "its steps are samples" "$(column 1 train_loss | xargs)" "6 12 18 24"
+is "its losses are those that are printed" "$(column 2 train_loss | xargs printf '%.6f\n')" \
+    "$(cat losses)"
+is "so are rates" "$(column 2 lr | xargs)" "0.003 0.003 0.003 0.003"
+is "each step has a norm" "$(column 1 grad_norm | xargs)" "6 12 18 24"
+is "each but a run's first has a speed" "$(column 1 samples_per_sec | xargs)" "12 18"
+ok "no loss scale without fp16" [ ! -e "${csv}_loss_scale.csv" ]
+if grep -q 'tensorboard: built without protobuf-c' err; then
+    skip "files for TensorBoard" "muster-train was built without protobuf-c"
+else
+    is "each run has a file for TensorBoard" "$(find logs/events -name '*tfevents*' | wc -l)" 2
+    for file in logs/events/*tfevents*; do
+        ok "... which another reader understands" sh -c "$(printf '"$1" %s >>events' "$file")" sh \
+            "$top_srcdir/tests/run/train/read_events.py"
+    done
+    is "... with all losses" \
+        "$(sed -n 's|^Train/Samples/train_loss [0-9]* ||p' events | xargs printf '%.4f\n')" \
+        "$(xargs printf '%.4f\n' <losses)"
+    is "... and rates by sample" \
+        "$(sed -n 's|^Train/Samples/lr \([0-9]*\) 0.003$|\1|p' events | xargs)" "6 12 18 24"
+fi
+rm -r logs
+config "$monitors"' "fp16": { "enabled": true, "initial_scale_power": 8 },'
+train 1
+is "with fp16 there is a loss scale" "$(column 2 loss_scale)" 256
+rm -r logs
+touch logs
+train 1
+is "a directory that cannot be made: 1" "$rc" 1
+ok "... is named" grep -q ': logs/csv: Not a directory' err
+rm logs
+
+finish
