@@ -51,15 +51,17 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
         world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
         run_passes(step, result->scale, err) < 0)
         return -1;
+    step->told[1] = step->is_saved;
     for (i = 0; i < STEP_WANTS; i++)
-        step->told[1 + i] = step->wants[i];
-    if (world_sum_begin(step->world, step->told, 1 + STEP_WANTS, &mark, err) < 0 ||
+        step->told[2 + i] = step->wants[i];
+    if (world_sum_begin(step->world, step->told, 2 + STEP_WANTS, &mark, err) < 0 ||
         zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
         world_sum_end(step->world, mark, err) < 0)
         return -1;
     result->loss = step->told[0] / step->target_count;
+    result->is_saved = (int)step->told[1] == step->world->size;
     for (i = 0; i < STEP_WANTS; i++)
-        result->wants[i] = step->told[1 + i] > 0;
+        result->wants[i] = step->told[2 + i] > 0;
     state->step++;
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);

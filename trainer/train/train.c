@@ -42,7 +42,8 @@ struct train {
     struct step          step;
     struct monitor      *monitor; /* NULL: none is asked for, or it is another rank's */
     int64_t              last; /* step */
-    int64_t              saved; /* the step that is on disk; -1: none */
+    struct save          save;
+    int64_t              saved; /* the step of the last save; -1: none */
 };
 
 /* What signals have told this rank. */
@@ -111,6 +112,9 @@ static int set_up(struct train *train, struct error *err)
         .zero = train->zero, .samples = &train->samples, .state = &train->state,
     };
     step_init(&train->step);
+    train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
+                                 .model = train->model, .zero = train->zero,
+                                 .in_background = train->options.async_checkpoint };
     if (train->world.rank != 0)
         return 0;
     tell_plan(train);
@@ -333,6 +337,7 @@ static int run_steps(struct train *train, int *status, struct error *err)
     progress_init(&progress, &train->step, train->last);
     while (state->step < train->last && *status == TRAIN_OK) {
         take_wants(&train->step);
+        train->step.is_saved = save_is_written(&train->save);
         if (step_run(&train->step, &result, err) < 0)
             return -1;
         progress_step(&progress, &train->step, &result);
@@ -343,12 +348,13 @@ static int run_steps(struct train *train, int *status, struct error *err)
             *status = TRAIN_TERMINATED;
         is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
                  state->step == train->last || (interval > 0 && state->step % interval == 0);
-        if (is_due)
+        if (is_due || save_will_print(&train->save))
             progress_clear(&progress);
-        if (is_due && save(train, err) < 0)
+        if (save_poll(&train->save, result.is_saved, err) < 0 ||
+            (is_due && save(train, err) < 0))
             return -1;
     }
-    return 0;
+    return save_end(&train->save, err);
 }
 
 static void note_step(struct train *train, const struct step_result *result)
@@ -377,15 +383,10 @@ static void take_wants(struct step *step)
 
 static int save(struct train *train, struct error *err)
 {
-    const char *dir = train->options.checkpoint_dir;
-
-    if (dir == NULL || train->saved == train->state.step)
+    if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
-    if (save_checkpoint(dir, &train->world, train->model, train->zero, &train->state, err) < 0)
-        return -1;
-    fflush(stdout);
     train->saved = train->state.step;
-    return 0;
+    return save_begin(&train->save, &train->state, err);
 }
 
 static int export(struct train *train, struct error *err)

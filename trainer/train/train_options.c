@@ -32,6 +32,8 @@ static const struct option_row {
       "a file, or a directory" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
       "save there, and continue from the latest there" },
+    { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
+      "save in the background, from a copy" },
     { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
       "write the weights there at the end, for Hugging Face" },
     { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint" },

@@ -15,6 +15,7 @@ struct train_options {
     const char *model;          /* a name, or a directory with config.json, maybe weights */
     const char *data;           /* text or token shards */
     const char *checkpoint_dir; /* NULL: none is written */
+    bool        async_checkpoint;
     const char *export;         /* NULL: the weights go nowhere else */
     const char *tag;            /* the checkpoint to go on from; NULL: the latest */
     int64_t     steps;          /* the last one; 0: once through the data */

@@ -85,11 +85,12 @@ train 4 1 --steps 20 --checkpoint_dir "$PWD/save"
 curve >curve.resumed
 ok "it is told where it saves" grep -Eq '^saved .*/save/global_step20 in [0-9.]+ s' out
 is "latest names it" "$(cat save/latest)" global_step20
-train 2 3 --steps 35 --checkpoint_dir "$PWD/save" --save_interval 10
+train 2 3 --steps 35 --checkpoint_dir "$PWD/save" --save_interval 10 --async-checkpoint
 ok "it is told where it continues" grep -q '^continuing from .*/save/global_step20, of 4 ranks' out
 curve >>curve.resumed
 is "it saves every 10 steps, and last" "$(cd save && echo global_step*)" \
     "global_step20 global_step30 global_step35"
+is "... and says so" "$(grep -c '^saved .*/save/global_step[0-9]* in .* s, in the background$' out)" 2
 train 3 2 --steps 50 --checkpoint_dir "$PWD/save"
 curve >>curve.resumed
 ok "4, 2, then 3 ranks: the curve goes on as if never stopped" alike curve.1.0 curve.resumed 50
