@@ -35,6 +35,7 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
+    size_t               activations; /* bytes */
     struct samples       samples;
     struct zero_device  *device; /* NULL: zero is on CPUs */
     struct zero         *zero;
@@ -107,6 +108,7 @@ static int set_up(struct train *train, struct error *err)
         return -1;
     if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
         return -1;
+    train->model->drop_seed = train->state.seed;
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
         .zero = train->zero, .samples = &train->samples, .state = &train->state,
@@ -164,7 +166,12 @@ static int make_model(struct train *train, struct error *err)
     if (train->ops == NULL)
         return -1;
     train->model = model_new(&shape, train->ops, err);
-    return train->model != NULL ? 0 : -1;
+    if (train->model == NULL)
+        return -1;
+    train->model->drops = true;
+    train->model->recomputes = train->options.activation_checkpointing;
+    return model_activations(train->model, train->config->micro_batch_size,
+                             train->options.length, &train->activations, err);
 }
 
 static int shape_of(struct model_config *shape, const struct train_options *options,
@@ -198,6 +205,9 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
         shape->inner = (int)(options->width * shape->inner / shape->width);
         shape->width = (int)options->width;
     }
+    if (options->dropout >= 0)
+        shape->embedding_dropout = shape->attention_dropout = shape->hidden_dropout =
+            options->dropout;
     if (model_config_check(shape, err) < 0)
         return -1;
     if (options->length > model_longest(shape))
@@ -318,9 +328,10 @@ static void tell_plan(const struct train *train)
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
     printf("a rank holds %.1f MiB of parameters, %.1f of gradients, %.1f of optimizer state, "
-           "%.1f of buffers\n",
+           "%.1f of buffers, %.1f of activations\n",
            (double)memory.params / mib, (double)memory.grads / mib,
-           (double)memory.states / mib, (double)memory.rooms / mib);
+           (double)memory.states / mib, (double)memory.rooms / mib,
+           (double)train->activations / mib);
     fflush(stdout);
 }
 

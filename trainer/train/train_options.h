@@ -23,6 +23,8 @@ struct train_options {
     int64_t     save_interval;  /* steps; 0: at the end only */
     int64_t     seed;
     int64_t     vocabulary, positions, width, heads, blocks; /* 0: as the model has it */
+    double      dropout; /* rate; -1: as config.json says */
+    bool        activation_checkpointing;
     const char *device; /* "auto", "cpu", "cuda" */
     double      timeout_s;
     bool        print_config;
