@@ -258,13 +258,18 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("monitor_config", DS_ANY, "null", "DeepSpeed makes it of the sections above"),
 
     SECTION("activation_checkpointing"),
-    REFUSED("activation_checkpointing.partition_activations", DS_BOOL, "false", NULL),
-    REFUSED("activation_checkpointing.contiguous_memory_optimization", DS_BOOL, "false", NULL),
+    /* DeepSpeed too leaves it to the program whether this is done at all. */
+    NO_EFFECT("activation_checkpointing.partition_activations", DS_BOOL, "false",
+              "each rank has a whole model"),
+    NO_EFFECT("activation_checkpointing.contiguous_memory_optimization", DS_BOOL, "false",
+              "memory is taken once"),
     REFUSED("activation_checkpointing.cpu_checkpointing", DS_BOOL, "false", NULL),
-    REFUSED("activation_checkpointing.number_checkpoints", DS_COUNT, "null", NULL),
+    NO_EFFECT("activation_checkpointing.number_checkpoints", DS_COUNT, "null",
+              "--activation_checkpointing keeps the input of every block"),
     NO_EFFECT("activation_checkpointing.synchronize_checkpoint_boundary", DS_BOOL, "false",
-              "activations are kept"),
-    NO_EFFECT("activation_checkpointing.profile", DS_BOOL, "false", "activations are kept"),
+              "steps are not timed in parts"),
+    NO_EFFECT("activation_checkpointing.profile", DS_BOOL, "false",
+              "steps are not timed in parts"),
 
     SECTION("checkpoint"),
     NO_EFFECT("checkpoint.tag_validation", DS_TEXT, "\"Warn\"", "all ranks get rank 0's tag"),

@@ -14,6 +14,9 @@
 #include "cuda/element.h"
 #include "cuda/ops_state.h"
 
+#define PHILOX_FUNCTION static __device__ inline
+#include "model/philox.h"
+
 #define TILE     WARP
 #define WARPS    4
 #define OWN      (TILE / WARPS)
@@ -166,6 +169,14 @@ static __device__ inline bool sees(const struct place &p, int query, int key)
     return query < p.s.length && key < p.s.length && (!p.s.causal || key <= query);
 }
 
+/* What dropout multiplies a weight with. */
+static __device__ inline float factor_of(const struct place &p, int query, int key)
+{
+    const uint64_t row = (uint64_t)p.head * p.s.length + query;
+
+    return p.s.drop.rate > 0 ? dropout_factor(&p.s.drop, p.sequence, row * p.s.length + key) : 1;
+}
+
 template <typename T, int COLUMNS>
 static __global__ void attention_kernel(struct attention s, T *out, float *kept, const T *qkv)
 {
@@ -196,6 +207,7 @@ static __global__ void attention_kernel(struct attention s, T *out, float *kept,
 
             w[i] = sees(p, query, key) ? expf(x - most) : 0;
             total[i] = total[i] * less + warp_sum(w[i]);
+            w[i] *= factor_of(p, query, key);
             max[i] = most;
             for (c = 0; c < COLUMNS; c++)
                 sum[i][c] *= less;
@@ -263,7 +275,8 @@ static __global__ void to_q_kernel(struct attention s, T *dqkv, const float *row
             const int query = p.tile + warp * OWN + i, key = first + (int)(threadIdx.x % WARP);
 
             w[i] = sees(p, query, key) ? expf(w[i] * p.scale - kept[number_of(p, query)]) *
-                                             (dw[i] - row_dots[number_of(p, query)])
+                                             (dw[i] * factor_of(p, query, key) -
+                                              row_dots[number_of(p, query)])
                                        : 0;
         }
         mix<COLUMNS>(p, sum, w, k, room);
@@ -299,10 +312,13 @@ static __global__ void to_kv_kernel(struct attention s, T *dqkv, const float *ro
         dots(p, w, k, q);
         dots(p, dw, v, d);
         for (i = 0; i < OWN; i++) {
-            const bool seen = sees(p, query, p.tile + warp * OWN + i);
+            const int   key = p.tile + warp * OWN + i;
+            const bool  seen = sees(p, query, key);
+            const float factor = seen ? factor_of(p, query, key) : 0;
 
             w[i] = seen ? expf(w[i] * p.scale - kept[number_of(p, query)]) : 0;
-            dw[i] = seen ? w[i] * (dw[i] - row_dots[number_of(p, query)]) : 0;
+            dw[i] = seen ? w[i] * (dw[i] * factor - row_dots[number_of(p, query)]) : 0;
+            w[i] *= factor;
         }
         mix<COLUMNS>(p, to_v, w, d, room);
         mix<COLUMNS>(p, to_k, dw, q, room);

@@ -10,6 +10,8 @@
 #define REAL_FUNCTION static __device__ inline
 #define REAL_IS_CUDA
 #include "model/real_math.h"
+#define PHILOX_FUNCTION static __device__ inline
+#include "model/philox.h"
 
 template <typename T>
 static __global__ void add_kernel(T *out, const T *a, const T *b, size_t count)
@@ -65,6 +67,36 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
                   count);
 }
 
+/* A thread has four elements, which have their words from one counter. */
+template <typename T>
+static __global__ void dropout_kernel(struct dropout drop, T *out, const T *x, size_t total,
+                                      size_t each)
+{
+    const size_t   fours = (each + 3) / 4;
+    const uint32_t limit = dropout_limit(&drop);
+    const float    factor = 1 / (1 - (float)drop.rate);
+    size_t         i, j;
+
+    for (i = thread_number(); i < total; i += thread_count()) {
+        const size_t        sequence = i / fours, first = i % fours * 4;
+        const size_t        at = sequence * each + first;
+        const struct philox random = dropout_words(&drop, (int)sequence, i % fours);
+
+        for (j = 0; j < 4 && first + j < each; j++)
+            store(&out[at + j], random.word[j] < limit ? 0 : load(&x[at + j]) * factor);
+    }
+}
+
+template <typename T>
+static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
+                    int sequences, size_t each)
+{
+    const size_t total = (size_t)sequences * ((each + 3) / 4);
+
+    stream_launch(stream_of(ops), "dropout", dropout_kernel<T>, loop_blocks(total), LOOP_THREADS,
+                  0, *drop, (T *)out, (const T *)x, total, each);
+}
+
 /* out[i] = x[index[i]], or the other way round. */
 template <typename T>
 static __global__ void rows_kernel(bool is_gather, T *out, const T *x, const int32_t *index,
@@ -113,6 +145,7 @@ template <typename T> static void fill(struct ops *ops)
     ops->add = add<T>;
     ops->gelu = gelu<T>;
     ops->gelu_backward = gelu_backward<T>;
+    ops->dropout = dropout<T>;
     ops->gather = gather<T>;
     ops->scatter = scatter<T>;
 }

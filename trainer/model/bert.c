@@ -124,6 +124,7 @@ static void embed(struct model *model, const struct model_batch *batch)
                layer_param(model, 0, TYPES), run->rows, run->length, norm.width);
     ops->layernorm(ops, &norm, NULL, run->block[0].in, run->stats, run->embedded, NULL,
                    layer_param(model, 0, NORM), layer_param(model, 0, NORM_BIAS));
+    drop_rows(model, 0, DROP_EMBEDDED, run->block[0].in, run->block[0].in);
 }
 
 /* All tokens are of type 0: its embedding is like a bias. */
@@ -133,6 +134,7 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
     struct model_run *run = model->run;
     const struct norm norm = model_norm(model, run->rows);
 
+    drop_rows(model, 0, DROP_EMBEDDED, run->d, run->d);
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, 0, NORM),
                             layer_grad(model, 0, NORM_BIAS), run->d, run->embedded,
                             layer_param(model, 0, NORM), run->stats, NULL);
@@ -157,7 +159,7 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
     const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model);
+    const struct attention heads = model_attention(model, layer);
     const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
     const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
@@ -166,11 +168,13 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     linear_forward(model, &qkv, b->qkv, b->in, rows);
     ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
     linear_forward(model, &project, run->row, b->mixed, rows);
+    drop_rows(model, layer, DROP_MIXED, run->row, run->row);
     ops->layernorm(ops, &norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
     linear_forward(model, &up, b->inner, b->normed1, rows);
     ops->gelu(ops, GELU_ERF, b->active, b->inner, (size_t)rows * (size_t)inner);
     linear_forward(model, &down, run->row, b->active, rows);
+    drop_rows(model, layer, DROP_DOWN, run->row, run->row);
     ops->layernorm(ops, &norm, b->sum2, out, b->stats2, b->normed1, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
 }
@@ -183,7 +187,7 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
     const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model);
+    const struct attention heads = model_attention(model, layer);
     const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
     const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
@@ -192,14 +196,16 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
                             layer_param(model, layer, NORM2), b->stats2, NULL);
-    linear_backward(model, &down, run->dinner, false, run->d, b->active, rows);
+    linear_backward(model, &down, run->dinner, false,
+                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, rows);
     ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner,
                        (size_t)rows * (size_t)inner);
     linear_backward(model, &up, run->d, true, run->dinner, b->normed1, rows);
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
                             layer_param(model, layer, NORM1), b->stats1, NULL);
-    linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
+    linear_backward(model, &project, run->row, false,
+                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, rows);
     ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
                             b->weights);
     linear_backward(model, &qkv, run->d, true, run->dqkv, b->in, rows);

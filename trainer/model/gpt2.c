@@ -79,12 +79,14 @@ static void embed(struct model *model, const struct model_batch *batch)
     model->ops->embed(model->ops, run->block[0].in, batch->tokens, layer_param(model, 0, WTE),
                       layer_param(model, 0, WPE), NULL, run->rows, run->length,
                       model->config.width);
+    drop_rows(model, 0, DROP_EMBEDDED, run->block[0].in, run->block[0].in);
 }
 
 static void embed_backward(struct model *model, const struct model_batch *batch)
 {
     struct model_run *run = model->run;
 
+    drop_rows(model, 0, DROP_EMBEDDED, run->d, run->d);
     model->ops->embed_backward(model->ops, layer_grad(model, 0, WTE), layer_grad(model, 0, WPE),
                                run->d, batch->tokens, run->rows, run->length,
                                model->config.width);
@@ -97,7 +99,7 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
     const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model);
+    const struct attention heads = model_attention(model, layer);
     const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, width, width);
     const struct linear    up = linear_of(layer, UP, width, inner);
@@ -108,11 +110,13 @@ static void block(struct model *model, int layer, struct block_run *b, void *out
     linear_forward(model, &qkv, b->qkv, b->normed1, rows);
     ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
     linear_forward(model, &project, run->row, b->mixed, rows);
+    drop_rows(model, layer, DROP_MIXED, run->row, run->row);
     ops->layernorm(ops, &norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
     linear_forward(model, &up, b->inner, b->normed2, rows);
     ops->gelu(ops, GELU_TANH, b->active, b->inner, (size_t)rows * (size_t)inner);
     linear_forward(model, &down, run->row, b->active, rows);
+    drop_rows(model, layer, DROP_DOWN, run->row, run->row);
     ops->add(ops, out, b->sum1, run->row, (size_t)rows * (size_t)width);
 }
 
@@ -124,20 +128,22 @@ static void block_backward(struct model *model, int layer, struct block_run *b)
     const int              rows = run->rows, width = model->config.width;
     const int              inner = model->config.inner;
     const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model);
+    const struct attention heads = model_attention(model, layer);
     const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
     const struct linear    project = linear_of(layer, PROJECT, width, width);
     const struct linear    up = linear_of(layer, UP, width, inner);
     const struct linear    down = linear_of(layer, DOWN, inner, width);
 
-    linear_backward(model, &down, run->dinner, false, run->d, b->active, rows);
+    linear_backward(model, &down, run->dinner, false,
+                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, rows);
     ops->gelu_backward(ops, GELU_TANH, run->dinner, run->dinner, b->inner,
                        (size_t)rows * (size_t)inner);
     linear_backward(model, &up, run->row, false, run->dinner, b->normed2, rows);
     ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->row, b->sum1,
                             layer_param(model, layer, NORM2), b->stats2, run->d);
-    linear_backward(model, &project, run->row, false, run->d, b->mixed, rows);
+    linear_backward(model, &project, run->row, false,
+                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, rows);
     ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
                             b->weights);
     linear_backward(model, &qkv, run->row, false, run->dqkv, b->normed1, rows);

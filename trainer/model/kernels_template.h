@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "model/kernels.h"
+#include "model/philox.h"
 #include "model/real_math.h"
 #include "model/token_order.h"
 
@@ -302,6 +303,29 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
         store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
 }
 
+/* Four elements have their words from one counter. */
+static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
+                    int sequences, size_t each)
+{
+    const uint32_t limit = dropout_limit(drop);
+    const real     factor = 1 / (1 - (real)drop->rate);
+    const size_t   fours = (each + 3) / 4, total = (size_t)sequences * fours;
+    size_t         i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if (total > WORTH_THREADS / 4)
+    for (i = 0; i < total; i++) {
+        const size_t        sequence = i / fours, first = i % fours * 4;
+        const struct philox random = dropout_words(drop, (int)sequence, i % fours);
+        const elem         *in = (const elem *)x + sequence * each + first;
+        elem               *o = (elem *)out + sequence * each + first;
+        const size_t        count = each - first < 4 ? each - first : 4;
+        size_t              j;
+
+        for (j = 0; j < count; j++)
+            store(&o[j], random.word[j] < limit ? 0 : load(&in[j]) * factor);
+    }
+}
 
 /* A maximum drops what is no number: that is counted, and given instead. */
 static real row_max(const elem *x, int count)
@@ -447,6 +471,7 @@ const struct kernels TABLE = {
         .add = add,
         .gelu = gelu,
         .gelu_backward = gelu_backward,
+        .dropout = dropout,
         .cross_entropy = cross_entropy,
         .cross_entropy_backward = cross_entropy_backward,
         .gather = gather,

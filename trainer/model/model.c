@@ -11,6 +11,8 @@
 #include "model/model_run.h"
 #include "xalloc.h"
 
+static int  check_size(const struct model *model, int64_t sequences, int64_t length,
+                       struct error *err);
 static int  check_batch(const struct model *model, const struct model_batch *batch,
                         struct error *err);
 static int  check_tokens(const char *what, const int32_t *tokens, int count, int32_t least,
@@ -18,6 +20,7 @@ static int  check_tokens(const char *what, const int32_t *tokens, int count, int
 static int  pick_rows(struct model *model, const struct model_batch *batch, struct error *err);
 static int  forward_layers(struct model *model, const struct model_batch *batch,
                            struct error *err);
+static void block_backward(struct model *model, int layer);
 static void head_forward(struct model *model, double *loss_sum);
 static void head_backward(struct model *model, double scale);
 static int  enter(struct model *model, int layer, enum model_pass pass, struct error *err);
@@ -37,6 +40,33 @@ void model_use_arrays(struct model *model, void *params, void *grads)
     }
 }
 
+int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
+                      struct error *err)
+{
+    if (check_size(model, sequences, length, err) < 0 ||
+        model_run_fit(model, (int)sequences, (int)length, err) < 0)
+        return -1;
+    *bytes = model->run->bytes;
+    return 0;
+}
+
+static int check_size(const struct model *model, int64_t sequences, int64_t length,
+                      struct error *err)
+{
+    const int longest = model_longest(&model->config);
+
+    if (sequences < 1 || length < 1)
+        return err_set(err, "%lld sequences of %lld tokens are no batch", (long long)sequences,
+                       (long long)length);
+    if (length > longest)
+        return err_set(err, "sequences of %lld tokens: the model takes %d at most",
+                       (long long)length, longest);
+    if (sequences > MODEL_TOKENS_MAX / length)
+        return err_set(err, "%lld sequences of %lld tokens are more than %d tokens",
+                       (long long)sequences, (long long)length, MODEL_TOKENS_MAX);
+    return 0;
+}
+
 int model_forward(struct model *model, const struct model_batch *batch, double *loss_sum,
                   int *targets, struct error *err)
 {
@@ -44,10 +74,11 @@ int model_forward(struct model *model, const struct model_batch *batch, double *
 
     *loss_sum = 0;
     if (check_batch(model, batch, err) < 0 ||
-        model_run_fit(model, batch->sequences, batch->length, err) < 0 ||
-        pick_rows(model, batch, err) < 0)
+        model_run_fit(model, batch->sequences, batch->length, err) < 0)
         return -1;
-    if (forward_layers(model, batch, err) < 0 || enter(model, head, MODEL_FORWARD, err) < 0)
+    model->run->sample = batch->sample;
+    if (pick_rows(model, batch, err) < 0 || forward_layers(model, batch, err) < 0 ||
+        enter(model, head, MODEL_FORWARD, err) < 0)
         return -1;
     head_forward(model, loss_sum);
     *targets = model->run->head.count;
@@ -58,18 +89,8 @@ int model_forward(struct model *model, const struct model_batch *batch, double *
 static int check_batch(const struct model *model, const struct model_batch *batch,
                        struct error *err)
 {
-    const int longest = model_longest(&model->config);
-
-    if (batch->sequences < 1 || batch->length < 1)
-        return err_set(err, "%d sequences of %d tokens are no batch", batch->sequences,
-                       batch->length);
-    if (batch->length > longest)
-        return err_set(err, "sequences of %d tokens: the model takes %d at most", batch->length,
-                       longest);
-    if (batch->sequences > MODEL_TOKENS_MAX / batch->length)
-        return err_set(err, "%d sequences of %d tokens are more than %d tokens",
-                       batch->sequences, batch->length, MODEL_TOKENS_MAX);
-    if (check_tokens("token", batch->tokens, batch->sequences * batch->length, 0,
+    if (check_size(model, batch->sequences, batch->length, err) < 0 ||
+        check_tokens("token", batch->tokens, batch->sequences * batch->length, 0,
                      model->config.vocabulary, err) < 0)
         return -1;
     return check_tokens("target", batch->targets, batch->sequences * batch->length, -1,
@@ -158,7 +179,7 @@ int model_backward(struct model *model, double scale, struct error *err)
         if (i == model->layers - 1)
             head_backward(model, scale);
         else if (i > 0)
-            model->family->block_backward(model, i, &run->block[i - 1]);
+            block_backward(model, i);
         else
             model->family->embed_backward(model, &run->batch);
         if (leave(model, i, MODEL_BACKWARD, err) < 0 || done(model, i, err) < 0)
@@ -166,6 +187,16 @@ int model_backward(struct model *model, double scale, struct error *err)
     }
     run->batch.tokens = NULL; /* the logits are gone */
     return 0;
+}
+
+/* The room that blocks share when they recompute still has what the last one left there. */
+static void block_backward(struct model *model, int layer)
+{
+    struct model_run *run = model->run;
+
+    if (model->recomputes && layer < model->config.blocks)
+        model->family->block(model, layer, &run->block[layer - 1], run->again);
+    model->family->block_backward(model, layer, &run->block[layer - 1]);
 }
 
 /* Rows without a target get no gradient from here. */

@@ -72,6 +72,7 @@ struct model_batch {
     int            sequences, length;
     const int32_t *tokens;  /* [sequences][length] */
     const int32_t *targets; /* the same shape; -1: no loss here */
+    uint64_t       sample;  /* the first sequence's number in the training, for dropout */
 };
 
 struct model_family; /* GPT-2 or BERT: model_run.h */
@@ -91,6 +92,11 @@ struct model {
     /* The holder of the parameters sets these, at the latest in enter. Layer i's part of
      * the flat array begins at each; they need not lie in one array. */
     void **params, **grads;
+
+    /* Set by who trains, before the first pass. */
+    bool     drops; /* do the dropout that config asks for */
+    uint64_t drop_seed;
+    bool     recomputes; /* keep each block's input alone, and compute the rest once more */
 
     struct model_hooks hooks;
     struct model_run  *run; /* activations: model_run.h */
@@ -112,6 +118,10 @@ int model_forward(struct model *model, const struct model_batch *batch, double *
 /* Add the gradient of scale * loss_sum of the last forward pass to model->grads. A mean
  * over targets, accumulation steps and ranks, and the loss scale, are all in scale. */
 int model_backward(struct model *model, double scale, struct error *err);
+
+/* Make room for such batches: so many bytes that a pass keeps of its blocks. -1 with err. */
+int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
+                      struct error *err);
 
 /* What the last forward pass gave for its targets, in their order: rows of
  * config.vocabulary elements. The backward pass overwrites them. */

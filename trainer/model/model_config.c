@@ -73,6 +73,19 @@ static const struct {
 };
 #define FIXED (sizeof fixed / sizeof fixed[0])
 
+/* Hugging Face drops a tenth where a key is missing; here, what is not asked for is not done. */
+static const struct {
+    size_t      field;
+    const char *gpt2, *bert; /* BERT has no key of its own for embeddings */
+} dropouts[] = {
+#define FIELD(NAME) offsetof(struct model_config, NAME)
+    { FIELD(embedding_dropout), "embd_pdrop", "hidden_dropout_prob" },
+    { FIELD(attention_dropout), "attn_pdrop", "attention_probs_dropout_prob" },
+    { FIELD(hidden_dropout), "resid_pdrop", "hidden_dropout_prob" },
+#undef FIELD
+};
+#define DROPOUTS (sizeof dropouts / sizeof dropouts[0])
+
 static int  take_all(struct model_config *config, const json_t *root, struct error *err);
 static int  take_kind(struct model_config *config, const json_t *root, struct error *err);
 static int  take_number(struct model_config *config, const json_t *root, size_t i,
@@ -116,12 +129,8 @@ int model_config_parse(struct model_config *config, const char *name, const char
 
 static int take_all(struct model_config *config, const json_t *root, struct error *err)
 {
-    static const char *const dropouts[] = { "resid_pdrop", "embd_pdrop", "attn_pdrop",
-                                            "hidden_dropout_prob",
-                                            "attention_probs_dropout_prob" };
     const double epsilons[] = { [MODEL_GPT2] = 1e-5, [MODEL_BERT] = 1e-12,
                                 [MODEL_ROBERTA] = 1e-5 };
-    double       value;
     size_t       i;
 
     if (take_kind(config, root, err) < 0)
@@ -133,11 +142,10 @@ static int take_all(struct model_config *config, const json_t *root, struct erro
                   epsilons[config->kind], &config->norm_epsilon, err) < 0 ||
         take_real(root, "initializer_range", 0.02, &config->deviation, err) < 0)
         return -1;
-    for (i = 0; i < sizeof dropouts / sizeof dropouts[0]; i++) {
-        if (take_real(root, dropouts[i], 0, &value, err) < 0)
+    for (i = 0; i < DROPOUTS; i++)
+        if (take_real(root, config->kind == MODEL_GPT2 ? dropouts[i].gpt2 : dropouts[i].bert, 0,
+                      (double *)((char *)config + dropouts[i].field), err) < 0)
             return -1;
-        config->dropout = fmax(config->dropout, value);
-    }
     if (check_fixed(config, root, err) < 0)
         return -1;
     return model_config_check(config, err);
@@ -278,6 +286,9 @@ char *model_config_text(const struct model_config *c)
             json_object_set_new(root, key,
                                 json_integer(*(const int *)((const char *)c + numbers[i].field)));
     }
+    for (i = 0; i < DROPOUTS; i++)
+        json_object_set_new(root, gpt2 ? dropouts[i].gpt2 : dropouts[i].bert,
+                            json_real(*(const double *)((const char *)c + dropouts[i].field)));
     text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(root);
     return text;

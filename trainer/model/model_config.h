@@ -21,7 +21,7 @@ struct model_config {
     int             blocks;
     double          norm_epsilon;
     double          deviation; /* of the initial weights */
-    double          dropout;   /* what config.json asks for; none is done */
+    double          embedding_dropout, attention_dropout, hidden_dropout; /* 0: none */
 };
 
 #define MODEL_VOCABULARY_MAX (1 << 24)

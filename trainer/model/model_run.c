@@ -9,6 +9,8 @@
 
 #include "xalloc.h"
 
+static bool  fits(const struct model *model, int sequences, int length);
+static void  make_blocks(struct model *model);
 static void  make_block(struct model *model, struct block_run *block);
 static void *rows_of(struct model *model, size_t width);
 static void *stats_of(struct model *model);
@@ -21,9 +23,8 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
 {
     const size_t      width = (size_t)model->config.width;
     struct model_run *run = model->run;
-    int               i;
 
-    if (run != NULL && run->sequences == sequences && run->length == length)
+    if (run != NULL && fits(model, sequences, length))
         return model->ops->check(model->ops, err);
     if (run == NULL)
         run = model->run = xcalloc(1, sizeof *run);
@@ -31,9 +32,10 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     run->sequences = sequences;
     run->length = length;
     run->rows = sequences * length;
-    run->block = xcalloc((size_t)model->config.blocks, sizeof *run->block);
-    for (i = 0; i < model->config.blocks; i++)
-        make_block(model, &run->block[i]);
+    run->drops = model->drops;
+    run->recomputes = model->recomputes;
+    make_blocks(model);
+    run->bytes = run->taken;
     if (model->config.kind != MODEL_GPT2) {
         run->embedded = rows_of(model, width);
         run->stats = stats_of(model);
@@ -51,11 +53,37 @@ int model_run_fit(struct model *model, int sequences, int length, struct error *
     return -1;
 }
 
+static bool fits(const struct model *model, int sequences, int length)
+{
+    const struct model_run *run = model->run;
+
+    return run->sequences == sequences && run->length == length && run->drops == model->drops &&
+           run->recomputes == model->recomputes;
+}
+
+/* With recomputing all blocks share the room of one, but for their inputs. */
+static void make_blocks(struct model *model)
+{
+    struct model_run *run = model->run;
+    const size_t      width = (size_t)model->config.width;
+    int               i;
+
+    run->block = xcalloc((size_t)model->config.blocks, sizeof *run->block);
+    for (i = 0; i < model->config.blocks; i++) {
+        if (i > 0 && model->recomputes)
+            run->block[i] = run->block[0];
+        else
+            make_block(model, &run->block[i]);
+        run->block[i].in = rows_of(model, width);
+    }
+    if (model->recomputes)
+        run->again = rows_of(model, width);
+}
+
 static void make_block(struct model *model, struct block_run *block)
 {
     const size_t width = (size_t)model->config.width, inner = (size_t)model->config.inner;
 
-    block->in = rows_of(model, width);
     block->normed1 = rows_of(model, width);
     block->stats1 = stats_of(model);
     block->qkv = rows_of(model, 3 * width);
@@ -83,7 +111,7 @@ static void *stats_of(struct model *model)
 
 static void *weights_of(struct model *model)
 {
-    const struct attention shape = model_attention(model);
+    const struct attention shape = model_attention(model, 1);
 
     return room(model, model->ops->attention_bytes(model->ops, &shape));
 }
@@ -95,6 +123,7 @@ static void *room(struct model *model, size_t bytes)
     if (run->memory_count % 64 == 0)
         run->memory = xreallocarray(run->memory, (size_t)run->memory_count + 64,
                                     sizeof *run->memory);
+    run->taken += bytes;
     return run->memory[run->memory_count++] = model->ops->alloc(model->ops, bytes);
 }
 
@@ -150,6 +179,7 @@ static void release_run(struct model *model)
     free(run->block);
     run->memory = NULL;
     run->block = NULL;
+    run->taken = 0;
 }
 
 static void release_head(struct model *model)
@@ -177,11 +207,12 @@ struct norm model_norm(const struct model *model, int rows)
                           .epsilon = model->config.norm_epsilon };
 }
 
-struct attention model_attention(const struct model *model)
+struct attention model_attention(const struct model *model, int layer)
 {
     return (struct attention){ .sequences = model->run->sequences,
                                .length = model->run->length,
                                .heads = model->config.heads,
                                .head_width = model->config.width / model->config.heads,
-                               .causal = model->config.kind == MODEL_GPT2 };
+                               .causal = model->config.kind == MODEL_GPT2,
+                               .drop = model_dropout(model, layer, DROP_WEIGHTS) };
 }

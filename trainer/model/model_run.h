@@ -39,15 +39,19 @@ struct head_run {
 
 struct model_run {
     int               sequences, length, rows; /* rows: of both */
+    uint64_t          sample;                  /* of the first sequence */
     struct block_run *block;
     void             *embedded, *stats; /* BERT: before its first norm */
     void             *out;              /* [width], the last block's */
+    void             *again;            /* likewise, of a block that computes once more */
     struct head_run   head;
     struct model_batch batch; /* of the last forward pass; tokens NULL: there is none */
     void             *d, *row;  /* [width]: the gradient on its way down; scratch */
     void             *dinner, *dqkv, *dweights;
     void            **memory; /* all of the above that ops->alloc made, but the head's */
     int               memory_count;
+    size_t            taken, bytes; /* of memory; of the blocks' activations alone */
+    bool              drops, recomputes; /* what there is room for */
 };
 
 /* Layers are 0: embeddings, 1 to blocks: blocks, blocks + 1: head. Blocks write what the next
@@ -74,7 +78,16 @@ void model_add_param(struct model *model, const char *name, size_t rows, size_t 
 
 /* How the model's blocks use them, with the batch that there is room for. */
 struct norm      model_norm(const struct model *model, int rows);
-struct attention model_attention(const struct model *model);
+struct attention model_attention(const struct model *model, int layer);
+
+/* The sum of the embeddings; attention's weights; what attention, and what the second half of
+ * a block, adds. */
+enum drop_site { DROP_EMBEDDED, DROP_WEIGHTS, DROP_MIXED, DROP_DOWN, DROP_SITES };
+struct dropout model_dropout(const struct model *model, int layer, enum drop_site site);
+/* Rows of the model's width, or their gradients: in room, which may be x, or x itself without
+ * dropout. */
+const void *drop_rows(struct model *model, int layer, enum drop_site site, void *room,
+                      const void *x);
 
 /* A layer's parameter by its number in the layer, and its gradient. */
 const void *layer_param(const struct model *model, int layer, int number);

@@ -32,10 +32,19 @@ struct matmul {
     long sa[2], sb[2], sc[2]; /* from one batch index to the next */
 };
 
+/* Elements that become 0, at random: philox.h. The others grow by as much. */
+struct dropout {
+    double   rate; /* 0: none, below 1 */
+    uint64_t seed;
+    uint64_t sample; /* the number of the first sequence, among all of a training */
+    uint32_t site;   /* below 65536: another one, other elements */
+};
+
 /* Queries, keys and values of all heads lie side by side in a row of qkv. */
 struct attention {
     int  sequences, length, heads, head_width;
     bool causal; /* no token sees a later one */
+    struct dropout drop; /* of the weights */
 };
 
 enum gelu { GELU_ERF, GELU_TANH };
@@ -84,6 +93,10 @@ struct ops {
     void (*gelu)(struct ops *ops, enum gelu kind, void *out, const void *x, size_t count);
     void (*gelu_backward)(struct ops *ops, enum gelu kind, void *dx, const void *dout,
                           const void *x, size_t count);
+
+    /* Each sequence has so many elements. out may be x. It is its own backward pass. */
+    void (*dropout)(struct ops *ops, const struct dropout *drop, void *out, const void *x,
+                    int sequences, size_t each);
 
     /* weights: what is kept for backward, of that many bytes. There dweights is room of the
      * same size, and out is what forward gave. */

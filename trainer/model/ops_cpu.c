@@ -171,12 +171,25 @@ static void matmul(struct ops *ops, const struct matmul *shape, const void *a, c
     cpu->failed = rc < 0;
 }
 
-/* All weights: [sequences][heads][length][length]. */
+/* All weights: [sequences][heads][length][length]; and once more, some of them dropped. */
 static size_t attention_bytes(struct ops *ops, const struct attention *s)
 {
     const size_t rows = (size_t)s->sequences * (size_t)s->heads * (size_t)s->length;
 
-    return rows * (size_t)s->length * dtype_size(ops->type);
+    return rows * (size_t)s->length * dtype_size(ops->type) * (s->drop.rate > 0 ? 2 : 1);
+}
+
+/* Those behind the whole ones, or the whole ones if none is dropped. */
+static const void *dropped(struct ops *ops, const struct attention *s, const void *weights)
+{
+    return (const char *)weights + (s->drop.rate > 0 ? attention_bytes(ops, s) / 2 : 0);
+}
+
+static void drop_weights(struct ops *ops, const struct attention *s, void *out, const void *x)
+{
+    if (s->drop.rate > 0)
+        ops->dropout(ops, &s->drop, out, x, s->sequences,
+                     (size_t)s->heads * (size_t)s->length * (size_t)s->length);
 }
 
 /* weights = softmax(Q K^T / sqrt(head width)), out = weights V. */
@@ -191,7 +204,8 @@ static void attention(struct ops *ops, const struct attention *s, void *out, voi
     ops->matmul(ops, &scores, part(ops, qkv, s, 0), part(ops, qkv, s, 1), NULL, weights);
     ((struct ops_cpu *)ops)->kernels->softmax(weights, rows, s->length,
                                               1 / sqrt(s->head_width), s->causal);
-    ops->matmul(ops, &mix, weights, part(ops, qkv, s, 2), NULL, out);
+    drop_weights(ops, s, (void *)dropped(ops, s, weights), weights);
+    ops->matmul(ops, &mix, dropped(ops, s, weights), part(ops, qkv, s, 2), NULL, out);
 }
 
 static void attention_backward(struct ops *ops, const struct attention *s, void *dqkv,
@@ -207,7 +221,8 @@ static void attention_backward(struct ops *ops, const struct attention *s, void 
 
     (void)out;
     ops->matmul(ops, &to_weights, dout, part(ops, qkv, s, 2), NULL, dweights);
-    ops->matmul(ops, &to_v, weights, dout, NULL, (void *)part(ops, dqkv, s, 2));
+    ops->matmul(ops, &to_v, dropped(ops, s, weights), dout, NULL, (void *)part(ops, dqkv, s, 2));
+    drop_weights(ops, s, dweights, dweights);
     ((struct ops_cpu *)ops)->kernels->softmax_backward(dweights, weights, rows, s->length,
                                                        1 / sqrt(s->head_width), s->causal);
     ops->matmul(ops, &to_q, dweights, part(ops, qkv, s, 1), NULL, (void *)part(ops, dqkv, s, 0));

@@ -12,57 +12,128 @@
 
 #include "clock.h"
 #include "train/checkpoint.h"
+#include "train/writer.h"
 #include "xalloc.h"
 
-static int      write_checkpoint(const char *dir, const char *tag, struct world *world,
-                                 const struct shard_info *info, struct zero *zero,
-                                 struct error *err);
+static int      begin(struct save *save, const char *tag, const struct state *state,
+                      struct error *err);
+static int      commit(struct save *save, struct error *err);
+static void     tell(struct save *save);
 static int      read_checkpoint(const char *dir, const char *tag, struct world *world,
                                 const struct model *model, struct zero *zero,
                                 struct state *state, struct error *err);
 static uint64_t model_print(const struct model *model);
 
-int save_checkpoint(const char *dir, struct world *world, const struct model *model,
-                    struct zero *zero, const struct state *state, struct error *err)
+int save_begin(struct save *save, const struct state *state, struct error *err)
 {
-    const int64_t           start_ns = clock_now_ns();
-    char                   *tag = xasprintf("global_step%" PRId64, state->step);
-    char                   *note = state_text(state);
-    const struct shard_info info = { .total = model->count, .model = model_print(model),
-                                     .rank = world->rank, .ranks = world->size, .note = note };
-    int                     rc;
+    char *tag;
+    int   rc;
 
-    rc = write_checkpoint(dir, tag, world, &info, zero, err);
-    if (rc == 0 && world->rank == 0)
-        printf("saved %s/%s in %.1f s\n", dir, tag,
-               (double)(clock_now_ns() - start_ns) / NS_PER_S);
+    if (save_end(save, err) < 0)
+        return -1;
+    save->start_ns = clock_now_ns();
+    tag = xasprintf("global_step%" PRId64, state->step);
+    rc = begin(save, tag, state, err);
     free(tag);
-    free(note);
-    return rc;
+    if (rc < 0)
+        return -1;
+    save->is_open = true;
+    return save->in_background ? 0 : save_end(save, err);
 }
 
 /* Where rank 0 fails, it leaves, and the others hear of it at the barrier. */
-static int write_checkpoint(const char *dir, const char *tag, struct world *world,
-                            const struct shard_info *info, struct zero *zero,
-                            struct error *err)
+static int begin(struct save *save, const char *tag, const struct state *state,
+                 struct error *err)
 {
-    struct comm       *comm = world->comm;
-    struct zero_piece *pieces;
-    int                count, rc;
+    struct comm            *comm = save->world->comm;
+    char                   *note;
+    struct zero_piece      *pieces;
+    int                     count;
 
-    if (world->rank == 0 && checkpoint_begin(dir, tag, err) < 0)
+    if (save->world->rank == 0 && checkpoint_begin(save->dir, tag, err) < 0)
         return -1;
     if (comm->ops->barrier(comm, err) < 0)
         return -1;
-    pieces = zero_pieces(zero, true, &count, err);
+    pieces = zero_pieces(save->zero, true, &count, err);
     if (pieces == NULL)
         return -1;
-    rc = checkpoint_write(dir, tag, info, pieces, count, err);
+    note = state_text(state);
+    save->writer = writer_new(save->dir, tag,
+                              &(struct shard_info){ .total = save->model->count,
+                                                    .model = model_print(save->model),
+                                                    .rank = save->world->rank,
+                                                    .ranks = save->world->size,
+                                                    .note = note },
+                              pieces, count, save->in_background);
+    save->phase = SAVE_WRITE;
+    free(note);
     free(pieces);
-    if (rc < 0 || comm->ops->barrier(comm, err) < 0)
+    return writer_write(save->writer, err);
+}
+
+bool save_is_written(const struct save *save)
+{
+    return save->writer == NULL || save->phase == SAVE_COMMIT || writer_is_done(save->writer);
+}
+
+bool save_will_print(const struct save *save)
+{
+    return save->writer != NULL && writer_is_done(save->writer);
+}
+
+int save_poll(struct save *save, bool is_written, struct error *err)
+{
+    if (!save_will_print(save))
+        return 0;
+    if (save->phase == SAVE_WRITE && !is_written)
+        return writer_wait(save->writer, err); /* tells of a failure */
+    if (writer_wait(save->writer, err) < 0)
         return -1;
-    if (world->rank == 0 && checkpoint_commit(dir, tag, world->size, err) < 0)
+    if (save->phase == SAVE_WRITE)
+        return commit(save, err);
+    tell(save);
+    return 0;
+}
+
+/* All ranks have written. The others than rank 0 have no more to do. */
+static int commit(struct save *save, struct error *err)
+{
+    if (save->world->rank == 0) {
+        save->phase = SAVE_COMMIT;
+        return writer_commit(save->writer, err);
+    }
+    writer_free(save->writer);
+    save->writer = NULL;
+    return 0;
+}
+
+static void tell(struct save *save)
+{
+    printf("saved %s/%s in %.1f s%s\n", save->dir, writer_tag(save->writer),
+           (double)(clock_now_ns() - save->start_ns) / NS_PER_S,
+           save->in_background ? ", in the background" : "");
+    fflush(stdout);
+    writer_free(save->writer);
+    save->writer = NULL;
+}
+
+int save_end(struct save *save, struct error *err)
+{
+    struct comm *comm = save->world->comm;
+
+    if (!save->is_open)
+        return 0;
+    if (save->writer != NULL && writer_wait(save->writer, err) < 0)
         return -1;
+    if (comm->ops->barrier(comm, err) < 0)
+        return -1;
+    if (save->writer != NULL && save->phase == SAVE_WRITE && commit(save, err) < 0)
+        return -1;
+    if (save->writer != NULL && writer_wait(save->writer, err) < 0)
+        return -1;
+    if (save->writer != NULL)
+        tell(save);
+    save->is_open = false;
     return comm->ops->barrier(comm, err);
 }
 

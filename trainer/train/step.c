@@ -10,6 +10,7 @@
 #include "xalloc.h"
 
 static int         take_samples(struct step *step, struct error *err);
+static uint64_t    first_sample(const struct step *step, int64_t pass);
 static int         run_passes(struct step *step, double scale, struct error *err);
 static int         go_back(struct step *step, double scale, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
@@ -51,40 +52,50 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
         world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
         run_passes(step, result->scale, err) < 0)
         return -1;
+    step->told[1] = step->is_saved;
     for (i = 0; i < STEP_WANTS; i++)
-        step->told[1 + i] = step->wants[i];
-    if (world_sum_begin(step->world, step->told, 1 + STEP_WANTS, &mark, err) < 0 ||
+        step->told[2 + i] = step->wants[i];
+    if (world_sum_begin(step->world, step->told, 2 + STEP_WANTS, &mark, err) < 0 ||
         zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
         world_sum_end(step->world, mark, err) < 0)
         return -1;
     result->loss = step->told[0] / step->target_count;
+    result->is_saved = (int)step->told[1] == step->world->size;
     for (i = 0; i < STEP_WANTS; i++)
-        result->wants[i] = step->told[1 + i] > 0;
+        result->wants[i] = step->told[2 + i] > 0;
     state->step++;
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);
     return loss_scale_update(&state->scale, result->zero.is_skipped, err);
 }
 
-/* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
- * make up a step, however many ranks there are. */
 static int take_samples(struct step *step, struct error *err)
 {
     const struct ds_config *config = step->config;
     const int64_t           micro = config->micro_batch_size, length = step->samples->length;
-    int64_t                 pass, i, number, at = 0;
+    int64_t                 pass, i, at = 0;
+    uint64_t                first;
 
     for (pass = 0; pass < config->accumulation_steps; pass++) {
-        number = (pass * step->world->size + step->world->rank) * micro;
+        first = first_sample(step, pass);
         for (i = 0; i < micro; i++, at += length)
-            if (samples_take(step->samples, (uint64_t)(step->state->samples + number + i),
-                             step->tokens + at, step->targets + at, err) < 0)
+            if (samples_take(step->samples, first + (uint64_t)i, step->tokens + at,
+                             step->targets + at, err) < 0)
                 return -1;
     }
     step->target_count = 0;
     for (i = 0; i < at; i++)
         step->target_count += step->targets[i] >= 0;
     return 0;
+}
+
+/* Pass by pass, the ranks' parts of the batch lie one behind the other: so the same samples
+ * make up a step, however many ranks there are. */
+static uint64_t first_sample(const struct step *step, int64_t pass)
+{
+    const int64_t part = pass * step->world->size + step->world->rank;
+
+    return (uint64_t)(step->state->samples + part * step->config->micro_batch_size);
 }
 
 static int run_passes(struct step *step, double scale, struct error *err)
@@ -100,6 +111,7 @@ static int run_passes(struct step *step, double scale, struct error *err)
     step->told[0] = 0;
     for (pass = 0; pass < passes; pass++) {
         at = pass * batch.sequences * batch.length;
+        batch.sample = first_sample(step, pass);
         batch.tokens = step->tokens + at;
         batch.targets = step->targets + at;
         zero_begin(step->zero, pass == 0, pass == passes - 1);

@@ -27,12 +27,13 @@ struct step {
     struct samples         *samples;
     struct state           *state;
     bool                    wants[STEP_WANTS]; /* of this rank */
+    bool                    is_saved;          /* save_is_written of this rank */
 
     /* step.c's own. Sums over all ranks are under way there while layers are computed. */
     int32_t *tokens, *targets; /* of all passes */
     double   target_count;
     uint64_t target_mark;
-    double   told[1 + STEP_WANTS]; /* the loss, and wants */
+    double   told[2 + STEP_WANTS]; /* the loss, is_saved, and wants */
 };
 
 struct step_result {
@@ -41,6 +42,7 @@ struct step_result {
     double             scale; /* of this step's loss */
     struct zero_result zero;
     bool               wants[STEP_WANTS]; /* of any rank */
+    bool               is_saved;          /* of all ranks */
 };
 
 /* Let the model take its parameters from zero. Free with step_clear. */

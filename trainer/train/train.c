@@ -18,6 +18,7 @@
 #include "model/ops.h"
 #include "train/gpu.h"
 #include "train/limits.h"
+#include "train/monitor.h"
 #include "train/progress.h"
 #include "train/samples.h"
 #include "train/save.h"
@@ -34,13 +35,16 @@ struct train {
     struct world         world;
     struct ops          *ops;
     struct model        *model;
+    size_t               activations; /* bytes */
     struct samples       samples;
     struct zero_device  *device; /* NULL: zero is on CPUs */
     struct zero         *zero;
     struct state         state;
     struct step          step;
+    struct monitor      *monitor; /* NULL: none is asked for, or it is another rank's */
     int64_t              last; /* step */
-    int64_t              saved; /* the step that is on disk; -1: none */
+    struct save          save;
+    int64_t              saved; /* the step of the last save; -1: none */
 };
 
 /* What signals have told this rank. */
@@ -62,6 +66,7 @@ static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static void note_step(struct train *train, const struct step_result *result);
 static void take_wants(struct step *step);
 static int  save(struct train *train, struct error *err);
 static int  export(struct train *train, struct error *err);
@@ -104,14 +109,19 @@ static int set_up(struct train *train, struct error *err)
         return -1;
     if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
         return -1;
+    train->model->drop_seed = train->state.seed;
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
         .zero = train->zero, .samples = &train->samples, .state = &train->state,
     };
     step_init(&train->step);
-    if (train->world.rank == 0)
-        tell_plan(train);
-    return 0;
+    train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
+                                 .model = train->model, .zero = train->zero,
+                                 .in_background = train->options.async_checkpoint };
+    if (train->world.rank != 0)
+        return 0;
+    tell_plan(train);
+    return monitor_open(&train->monitor, train->config, stderr, err);
 }
 
 static void note_signal(int signal)
@@ -156,7 +166,12 @@ static int make_model(struct train *train, struct error *err)
     if (train->ops == NULL)
         return -1;
     train->model = model_new(&shape, train->ops, err);
-    return train->model != NULL ? 0 : -1;
+    if (train->model == NULL)
+        return -1;
+    train->model->drops = true;
+    train->model->recomputes = train->options.activation_checkpointing;
+    return model_activations(train->model, train->config->micro_batch_size,
+                             train->options.length, &train->activations, err);
 }
 
 static int shape_of(struct model_config *shape, const struct train_options *options,
@@ -190,6 +205,9 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
         shape->inner = (int)(options->width * shape->inner / shape->width);
         shape->width = (int)options->width;
     }
+    if (options->dropout >= 0)
+        shape->embedding_dropout = shape->attention_dropout = shape->hidden_dropout =
+            options->dropout;
     if (model_config_check(shape, err) < 0)
         return -1;
     if (options->length > model_longest(shape))
@@ -321,6 +339,7 @@ static void tell_plan(const struct train *train)
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
     zero_memory_print(train->zero, stdout);
+    printf("%.2f MiB of activations in a pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
 }
 
@@ -337,21 +356,37 @@ static int run_steps(struct train *train, int *status, struct error *err)
     progress_init(&progress, &train->step, train->last);
     while (state->step < train->last && *status == TRAIN_OK) {
         take_wants(&train->step);
+        train->step.is_saved = save_is_written(&train->save);
         if (step_run(&train->step, &result, err) < 0)
             return -1;
         progress_step(&progress, &train->step, &result);
+        note_step(train, &result);
         if (!isfinite(result.loss) && !result.zero.is_skipped)
             return err_set(err, "step %lld: the loss is not finite", (long long)state->step);
         if (result.wants[STEP_WANT_END])
             *status = TRAIN_TERMINATED;
         is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
                  state->step == train->last || (interval > 0 && state->step % interval == 0);
-        if (is_due)
+        if (is_due || save_will_print(&train->save))
             progress_clear(&progress);
-        if (is_due && save(train, err) < 0)
+        if (save_poll(&train->save, result.is_saved, err) < 0 ||
+            (is_due && save(train, err) < 0))
             return -1;
     }
-    return 0;
+    return save_end(&train->save, err);
+}
+
+static void note_step(struct train *train, const struct step_result *result)
+{
+    const struct monitor_step step = {
+        .samples = train->state.samples,
+        .loss = result->loss,
+        .lr = result->lr,
+        .scale = result->scale,
+        .norm = result->zero.is_skipped ? NAN : result->zero.norm,
+    };
+
+    monitor_write(train->monitor, &step);
 }
 
 static void take_wants(struct step *step)
@@ -367,15 +402,10 @@ static void take_wants(struct step *step)
 
 static int save(struct train *train, struct error *err)
 {
-    const char *dir = train->options.checkpoint_dir;
-
-    if (dir == NULL || train->saved == train->state.step)
+    if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
-    if (save_checkpoint(dir, &train->world, train->model, train->zero, &train->state, err) < 0)
-        return -1;
-    fflush(stdout);
     train->saved = train->state.step;
-    return 0;
+    return save_begin(&train->save, &train->state, err);
 }
 
 static int export(struct train *train, struct error *err)
@@ -389,6 +419,7 @@ static int export(struct train *train, struct error *err)
 
 static int leave(struct train *train, struct error *err)
 {
+    monitor_close(train->monitor);
     step_clear(&train->step);
     zero_close(train->zero);
     if (train->device != NULL)

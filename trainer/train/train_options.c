@@ -7,11 +7,12 @@
 
 #include <getopt.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
 
-enum kind { KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_SWITCH, KIND_IGNORED, KIND_HELP };
+enum kind { KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_RATE, KIND_SWITCH, KIND_IGNORED, KIND_HELP };
 
 static const struct option_row {
     const char *name;
@@ -32,6 +33,8 @@ static const struct option_row {
       "a file, or a directory" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
       "save there, and continue from the latest there" },
+    { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
+      "save in the background, from a copy" },
     { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
       "write the weights there at the end, for Hugging Face" },
     { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint" },
@@ -51,6 +54,10 @@ static const struct option_row {
     { "heads", KIND_NUMBER, FIELD(heads), 1, 1 << 20, NULL, "N", "of attention" },
     { "blocks", KIND_NUMBER, FIELD(blocks), 1, 1 << 20, NULL, "N",
       "layers between first and last" },
+    { "dropout", KIND_RATE, FIELD(dropout), 0, 0, NULL, "RATE",
+      "share of activations that are dropped; 0: none\n[as config.json says, else none]" },
+    { "activation_checkpointing", KIND_SWITCH, FIELD(activation_checkpointing), 0, 0, NULL, NULL,
+      "keep less for the backward pass, and compute it twice" },
     { "device", KIND_TEXT, FIELD(device), 0, 0, "auto", "NAME",
       "cpu, cuda, or auto: cuda if every rank has a GPU" },
     { "timeout", KIND_SECONDS, FIELD(timeout_s), 1, 86400, "300", "TIME",
@@ -62,10 +69,12 @@ static const struct option_row {
     { "help", KIND_HELP, 0, 0, 0, NULL, NULL, "this" },
 #undef FIELD
 };
+#define HELP_COLUMN 26
 #define ROWS (sizeof rows / sizeof rows[0])
 
 static int set(struct train_options *options, const struct option_row *row, const char *value,
                struct error *err);
+static int parse_rate(const char *text, double *rate, struct error *err);
 static int judge(const struct train_options *options, struct error *err);
 
 int train_options_parse(struct train_options *options, int argc, char **argv,
@@ -75,7 +84,7 @@ int train_options_parse(struct train_options *options, int argc, char **argv,
     int           got, at = 0;
     size_t        i;
 
-    *options = (struct train_options){ 0 };
+    *options = (struct train_options){ .dropout = -1 };
     for (i = 0; i < ROWS; i++) {
         longs[i] = (struct option){ .name = rows[i].name, .has_arg = rows[i].arg != NULL };
         if (rows[i].value != NULL)
@@ -111,11 +120,22 @@ static int set(struct train_options *options, const struct option_row *row, cons
     case KIND_SECONDS:
         rc = parse_seconds(value, (double)row->min, (double)row->max, field, &why);
         break;
+    case KIND_RATE:    rc = parse_rate(value, field, &why); break;
     case KIND_SWITCH:  *(bool *)field = true; break;
     case KIND_IGNORED:
     case KIND_HELP:    break;
     }
     return rc < 0 ? err_set(err, "--%s: %s", row->name, why.text) : 0;
+}
+
+static int parse_rate(const char *text, double *rate, struct error *err)
+{
+    char *end;
+
+    *rate = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*rate >= 0 && *rate < 1))
+        return err_set(err, "'%.60s' is not a number from 0 to less than 1", text);
+    return 0;
 }
 
 static int judge(const struct train_options *options, struct error *err)
@@ -151,9 +171,13 @@ void train_options_help(FILE *out)
             continue;
         snprintf(head, sizeof head, "  --%s%s%s", rows[i].name, rows[i].arg ? " " : "",
                  rows[i].arg ? rows[i].arg : "");
+        if (strlen(head) >= HELP_COLUMN) {
+            fprintf(out, "%s\n", head);
+            head[0] = '\0';
+        }
         for (line = rows[i].help; line != NULL; line = end ? end + 1 : NULL) {
             end = strchr(line, '\n');
-            fprintf(out, "%-26s%.*s", line == rows[i].help ? head : "",
+            fprintf(out, "%-*s%.*s", HELP_COLUMN, line == rows[i].help ? head : "",
                     (int)(end ? end - line : (ptrdiff_t)strlen(line)), line);
             if (end == NULL && rows[i].value != NULL)
                 fprintf(out, " [%s]", rows[i].value);

@@ -15,6 +15,7 @@ struct train_options {
     const char *model;          /* a name, or a directory with config.json, maybe weights */
     const char *data;           /* text or token shards */
     const char *checkpoint_dir; /* NULL: none is written */
+    bool        async_checkpoint;
     const char *export;         /* NULL: the weights go nowhere else */
     const char *tag;            /* the checkpoint to go on from; NULL: the latest */
     int64_t     steps;          /* the last one; 0: once through the data */
@@ -22,6 +23,8 @@ struct train_options {
     int64_t     save_interval;  /* steps; 0: at the end only */
     int64_t     seed;
     int64_t     vocabulary, positions, width, heads, blocks; /* 0: as the model has it */
+    double      dropout; /* rate; -1: as config.json says */
+    bool        activation_checkpointing;
     const char *device; /* "auto", "cpu", "cuda" */
     double      timeout_s;
     bool        print_config;

@@ -210,6 +210,7 @@ static struct outcome run_model(struct ops *ops, const struct model_config *conf
     ops->write(ops, params, ops->type == DTYPE_FLOAT ? (void *)values : narrow, bytes);
     ops->zero(ops, grads, bytes);
     model_use_arrays(o.model, params, grads);
+    o.model->drops = true;
     for (pass = 0; pass < 2; pass++)
         if (model_forward(o.model, &batch, &o.loss, &found, &err) < 0 ||
             model_backward(o.model, 1, &err) < 0)
@@ -256,12 +257,16 @@ static void compare_layers(enum dtype type, const struct model_config *config, d
 
 static void test_layers(void **state)
 {
-    size_t m;
+    struct model_config config;
+    size_t              m;
 
     (void)state;
     for (m = 0; m < sizeof tiny / sizeof tiny[0]; m++) {
         compare_layers(DTYPE_FLOAT, &tiny[m], 1e-5);
         compare_layers(DTYPE_BFLOAT16, &tiny[m], 0.03);
+        config = tiny[m];
+        config.embedding_dropout = config.attention_dropout = config.hidden_dropout = 0.2;
+        compare_layers(DTYPE_FLOAT, &config, 1e-5);
     }
 }
 

@@ -14,7 +14,7 @@
 #include "unit/trainer/model/op_subjects.h"
 #include "xalloc.h"
 
-#define SUBJECT_SCRATCH 65536 /* bytes */
+#define SUBJECT_SCRATCH 131072 /* bytes */
 #define PRODUCT_MAX     8192  /* elements of a matrix */
 
 /* What forward leaves for backward. */
@@ -163,6 +163,57 @@ static void wider_backward(struct ops *ops, void **in, const void *dout, void **
                             scratch[0]);
 }
 
+/* With dropout: of each element by itself, and of attention's weights. */
+static const struct dropout drop = { .rate = 0.3, .seed = 0x123456789abc, .sample = 41,
+                                     .site = 9 };
+
+static void dropout_forward(struct ops *ops, void **in, void *out)
+{
+    ops->dropout(ops, &drop, out, in[0], 2, ROWS * WIDTH / 2 - 1);
+}
+
+static void dropout_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    (void)in;
+    ops->dropout(ops, &drop, din[0], dout, 2, ROWS * WIDTH / 2 - 1);
+}
+
+static void dropped_attention_forward(struct ops *ops, void **in, void *out)
+{
+    struct attention shape = causal;
+
+    shape.drop = drop;
+    ops->attention(ops, &shape, out, scratch[0], in[0]);
+}
+
+static void dropped_attention_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    struct attention shape = causal;
+
+    shape.drop = drop;
+    ops->attention(ops, &shape, scratch[2], scratch[0], in[0]);
+    ops->attention_backward(ops, &shape, din[0], scratch[1], dout, scratch[2], in[0],
+                            scratch[0]);
+}
+
+static void dropped_longer_forward(struct ops *ops, void **in, void *out)
+{
+    struct attention shape = longer;
+
+    shape.drop = drop;
+    ops->attention(ops, &shape, out, scratch[0], in[0]);
+}
+
+static void dropped_longer_backward(struct ops *ops, void **in, const void *dout, void **din)
+{
+    struct attention shape = longer;
+
+    shape.drop = drop;
+    ops->attention(ops, &shape, scratch[2], scratch[0], in[0]);
+    ops->attention_backward(ops, &shape, din[0], scratch[1], dout, scratch[2], in[0],
+                            scratch[0]);
+}
+
 /* More rows and columns than a block of a GPU has. */
 static const struct norm large_norm = { .rows = 77, .width = 70, .epsilon = 1e-5 };
 #define LARGE (77 * 70)
@@ -221,11 +272,16 @@ const struct subject subjects[] = {
     { "embedding", { WORDS * WIDTH, LENGTH * WIDTH, WIDTH }, ROWS * WIDTH, embed_forward,
       embed_backward },
     { "gather", { ROWS * WIDTH }, 3 * WIDTH, gather_forward, gather_backward },
+    { "dropout", { ROWS * WIDTH - 2 }, ROWS * WIDTH - 2, dropout_forward, dropout_backward },
+    { "attention with dropout", { QKV }, QKV / 3, dropped_attention_forward,
+      dropped_attention_backward },
     { "longer attention", { LONGER }, LONGER / 3, longer_forward, longer_backward },
+    { "longer attention with dropout", { LONGER }, LONGER / 3, dropped_longer_forward,
+      dropped_longer_backward },
     { "wider attention", { WIDER }, WIDER / 3, wider_forward, wider_backward },
     { "large layernorm", { LARGE, 70, 70 }, LARGE, large_norm_forward, large_norm_backward },
 };
-const size_t small_subjects = 9, all_subjects = sizeof subjects / sizeof subjects[0];
+const size_t small_subjects = 11, all_subjects = sizeof subjects / sizeof subjects[0];
 
 /* ---- how they are looked at ---- */
 

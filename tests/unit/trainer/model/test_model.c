@@ -101,16 +101,29 @@ static void go_back(struct fixture *f, double scale)
         fail_msg("%s", err.text);
 }
 
-/* Of every parameter, every element. */
+static struct model_config with_dropout(const struct model_config *plain)
+{
+    struct model_config config = *plain;
+
+    config.embedding_dropout = 0.1;
+    config.attention_dropout = 0.2;
+    config.hidden_dropout = 0.3;
+    return config;
+}
+
+/* Of every parameter, every element; without dropout, and with. */
 static void test_gradients(void **state)
 {
-    const double   step = 1e-5;
-    struct fixture f;
-    size_t         m, i;
+    const double        step = 1e-5;
+    struct model_config config;
+    struct fixture      f;
+    size_t              m, i;
 
     (void)state;
-    for (m = 0; m < TINY; m++) {
-        make(&f, &tiny[m], DTYPE_DOUBLE);
+    for (m = 0; m < 2 * TINY; m++) {
+        config = with_dropout(&tiny[m % TINY]);
+        make(&f, &config, DTYPE_DOUBLE);
+        f.model->drops = m >= TINY;
         loss_of(&f);
         go_back(&f, 0.5);
         for (i = 0; i < f.model->count; i++) {
@@ -132,6 +145,73 @@ static void test_gradients(void **state)
                          model_param_at(f.model, i)->name, got, want);
         }
         drop(&f);
+    }
+}
+
+/* The loss of samples, each with its own number, does not depend on how they come together; and
+ * another seed drops other elements. */
+static void test_dropout(void **state)
+{
+    struct model_batch  part = batch;
+    struct model_config config;
+    struct fixture      f;
+    struct error        err;
+    double              plain, whole, sum, loss;
+    size_t              m;
+    int                 i, count;
+
+    (void)state;
+    for (m = 0; m < TINY; m++) {
+        config = with_dropout(&tiny[m]);
+        make(&f, &config, DTYPE_DOUBLE);
+        plain = loss_of(&f);
+        f.model->drops = true;
+        f.model->drop_seed = 77;
+        whole = loss_of(&f);
+        assert_true(fabs(whole - plain) > 1e-3);
+        part.sequences = 1;
+        for (i = 0, sum = 0; i < SEQUENCES; i++, sum += loss) {
+            part.tokens = tokens + i * LENGTH;
+            part.targets = targets + i * LENGTH;
+            part.sample = (uint64_t)i;
+            assert_int_equal(model_forward(f.model, &part, &loss, &count, &err), 0);
+        }
+        assert_true(fabs(sum - whole) < 1e-9);
+        f.model->drop_seed = 78;
+        assert_true(fabs(loss_of(&f) - whole) > 1e-3);
+        drop(&f);
+    }
+}
+
+/* Blocks that compute twice give the same bits, and keep less. */
+static void test_recompute(void **state)
+{
+    static const enum dtype types[] = { DTYPE_DOUBLE, DTYPE_FLOAT, DTYPE_BFLOAT16 };
+    struct model_config     config;
+    struct fixture          kept, again;
+    struct error            err;
+    size_t                  m, i, kept_bytes, again_bytes;
+
+    (void)state;
+    for (m = 0; m < TINY; m++) {
+        config = with_dropout(&tiny[m]);
+        config.blocks = 4;
+        for (i = 0; i < 3; i++) {
+            make(&kept, &config, types[i]);
+            make(&again, &config, types[i]);
+            kept.model->drops = again.model->drops = true;
+            again.model->recomputes = true;
+            assert_true(loss_of(&kept) == loss_of(&again));
+            go_back(&kept, 0.5);
+            go_back(&again, 0.5);
+            assert_memory_equal(kept.grads, again.grads,
+                                kept.model->count * dtype_size(types[i]));
+            assert_int_equal(model_activations(kept.model, 8, 5, &kept_bytes, &err), 0);
+            assert_int_equal(model_activations(again.model, 8, 5, &again_bytes, &err), 0);
+            assert_true(again_bytes < kept_bytes / 2);
+            drop(&kept);
+            drop(&again);
+        }
     }
 }
 
@@ -448,6 +528,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_recompute),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_no_targets),
         cmocka_unit_test(test_accumulates),

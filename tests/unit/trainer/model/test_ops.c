@@ -20,6 +20,7 @@
 #include "comm/dtype.h"
 #include "model/kernels.h"
 #include "model/ops.h"
+#include "model/philox.h"
 #include "unit/trainer/model/op_subjects.h"
 
 #define ROWS 6
@@ -68,6 +69,56 @@ static void test_gradients(void **state)
         subject_drop(&arrays, ops);
     }
     subject_fine(ops);
+    ops->free(ops);
+}
+
+/* The vectors that Philox's authors publish. */
+static void test_philox(void **state)
+{
+    static const struct {
+        struct philox counter;
+        uint32_t      key[2];
+        struct philox want;
+    } known[] = {
+        { { { 0, 0, 0, 0 } }, { 0, 0 },
+          { { 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8 } } },
+        { { { 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff } }, { 0xffffffff, 0xffffffff },
+          { { 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd } } },
+        { { { 0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344 } }, { 0xa4093822, 0x299f31d0 },
+          { { 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1 } } },
+    };
+    struct philox got;
+    size_t        i;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        got = philox(known[i].counter, known[i].key[0], known[i].key[1]);
+        assert_memory_equal(&got, &known[i].want, sizeof got);
+    }
+}
+
+/* As many as asked for, no two places alike, and the mean stays. */
+static void test_dropout(void **state)
+{
+    static double  x[2][40000], y[2][40000];
+    struct ops    *ops = subject_ops(DTYPE_DOUBLE);
+    struct dropout drop = { .rate = 0.25, .seed = 3, .sample = 5, .site = 7 };
+    size_t         i, none = 0, both = 0;
+
+    (void)state;
+    for (i = 0; i < 40000; i++)
+        x[0][i] = x[1][i] = 1;
+    ops->dropout(ops, &drop, y, x, 2, 40000);
+    for (i = 0; i < 40000; i++) {
+        none += y[0][i] == 0;
+        both += y[0][i] == 0 && y[1][i] == 0;
+        assert_true(y[0][i] == 0 || fabs(y[0][i] - 1 / 0.75) < 1e-12);
+    }
+    assert_in_range(none, 9700, 10300); /* three deviations and more */
+    assert_in_range(both, 2300, 2700);
+    drop.sample++;
+    ops->dropout(ops, &drop, x, x, 1, 40000);
+    assert_memory_equal(x[0], y[1], sizeof x[0]);
     ops->free(ops);
 }
 
@@ -267,6 +318,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_philox),
+        cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_added),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_kernels),

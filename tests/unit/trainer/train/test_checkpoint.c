@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "train/checkpoint.h"
 #include "train/crc32c.h"
+#include "train/writer.h"
 #include "xalloc.h"
 #include "zero/partition.h"
 
@@ -30,6 +31,7 @@
 #define MODEL  0x1234567890abcdefULL
 #define LAYERS 6
 #define KILLS  50
+#define RANKS_BEHIND 3 /* at most */
 
 static const size_t layers[LAYERS] = { 120000, 32, 60000, 60000, 59000, 968 };
 
@@ -128,6 +130,37 @@ static int save(int ranks, int step, struct error *err)
         rc = checkpoint_commit(dir, tag, ranks, err);
     free(tag);
     free(note);
+    return rc;
+}
+
+/* The same by threads, from copies: what they were made of changes meanwhile. */
+static int save_behind(int ranks, int step, struct error *err)
+{
+    char             *tag = tag_of(step), *note = xasprintf("step %d", step);
+    struct shard_info info = { .total = TOTAL, .model = MODEL, .ranks = ranks, .note = note };
+    struct writer    *writer[RANKS_BEHIND];
+    struct share      share;
+    int               rc = checkpoint_begin(dir, tag, err);
+
+    assert_true(ranks <= RANKS_BEHIND);
+    for (info.rank = 0; info.rank < ranks; info.rank++) {
+        share = share_new(info.rank, ranks, 70000, step);
+        writer[info.rank] = writer_new(dir, tag, &info, share.piece, share.count, true);
+        share_clear(&share);
+        if (rc == 0)
+            rc = writer_write(writer[info.rank], err);
+    }
+    free(tag);
+    free(note);
+    for (info.rank = 0; info.rank < ranks && rc == 0; info.rank++)
+        rc = writer_wait(writer[info.rank], err);
+    if (rc == 0)
+        rc = writer_commit(writer[0], err);
+    if (rc == 0)
+        rc = writer_wait(writer[0], err);
+    assert_true(rc < 0 || writer_is_done(writer[0]));
+    for (info.rank = 0; info.rank < ranks; info.rank++)
+        writer_free(writer[info.rank]);
     return rc;
 }
 
@@ -374,13 +407,15 @@ static void test_cover(void **state)
 
 /* ---- kill ---- */
 
+typedef int save_fn(int ranks, int step, struct error *err);
+
 /* Saves for ever, sometimes under a name that is there, and says which step is done. */
-static void save_for_ever(int out, int step)
+static void save_for_ever(int out, int step, save_fn *save_one)
 {
     struct error err;
 
     for (;; step++) {
-        if (save(2, step / 2, &err) < 0)
+        if (save_one(2, step / 2, &err) < 0)
             _exit(1);
         if (write(out, &step, sizeof step) != sizeof step)
             _exit(1);
@@ -389,7 +424,7 @@ static void save_for_ever(int out, int step)
 
 /* Start it, kill it at some moment, and return the last step that it said was done, or
  * done. */
-static int run_and_kill(int done, int64_t after_ns)
+static int run_and_kill(int done, int64_t after_ns, save_fn *save_one)
 {
     struct timespec pause = { .tv_sec = after_ns / NS_PER_S, .tv_nsec = after_ns % NS_PER_S };
     int             ends[2], status;
@@ -399,7 +434,7 @@ static int run_and_kill(int done, int64_t after_ns)
     child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        save_for_ever(ends[1], done + 1);
+        save_for_ever(ends[1], done + 1, save_one);
     close(ends[1]);
     nanosleep(&pause, NULL);
     kill(child, SIGKILL);
@@ -411,7 +446,7 @@ static int run_and_kill(int done, int64_t after_ns)
     return done;
 }
 
-static void test_kill(void **state)
+static void kill_often(save_fn *save_one)
 {
     unsigned      seed = (unsigned)time(NULL) ^ (unsigned)getpid();
     const int64_t start_ns = clock_now_ns();
@@ -421,14 +456,14 @@ static void test_kill(void **state)
     char         *tag;
     int           i, done = -1, step;
 
-    (void)state;
     print_message("# seed %u\n", seed);
     srand(seed);
-    assert_int_equal(save(2, 1000, &err), 0);
+    assert_int_equal(save_one(2, 1000, &err), 0);
     save_ns = clock_now_ns() - start_ns;
     remove_all();
     for (i = 0; i < KILLS; i++) {
-        done = run_and_kill(done, (int64_t)((double)rand() / RAND_MAX * 3 * (double)save_ns));
+        done = run_and_kill(done, (int64_t)((double)rand() / RAND_MAX * 3 * (double)save_ns),
+                            save_one);
         tag = checkpoint_latest(dir, &is_none, &err);
         if (tag == NULL && is_none && done < 0)
             continue; /* killed before the first was there */
@@ -441,6 +476,38 @@ static void test_kill(void **state)
         done = step * 2 > done ? step * 2 : done;
     }
     assert_true(done > 0);
+    remove_all();
+}
+
+static void test_kill(void **state)
+{
+    (void)state;
+    kill_often(save);
+}
+
+static void test_kill_behind(void **state)
+{
+    (void)state;
+    kill_often(save_behind);
+}
+
+/* A failure of the thread is the one who waits told, by the file's name. */
+static void test_behind(void **state)
+{
+    struct shard_info info = { .total = TOTAL, .model = MODEL, .ranks = 1, .note = "" };
+    struct share      share = share_new(0, 1, 0, 1);
+    struct writer    *writer = writer_new(dir, "never_begun", &info, share.piece, share.count,
+                                          true);
+    struct error      err;
+
+    (void)state;
+    share_clear(&share);
+    assert_int_equal(writer_write(writer, &err), 0);
+    assert_int_equal(writer_wait(writer, &err), -1);
+    assert_non_null(strstr(err.text, "never_begun.tmp/shard-00000"));
+    writer_free(writer);
+    assert_int_equal(save_behind(RANKS_BEHIND, 7, &err), 0);
+    assert_int_equal(load(2, 7, &err), 0);
     remove_all();
 }
 
@@ -457,7 +524,8 @@ int main(void)
         cmocka_unit_test(test_latest),    cmocka_unit_test(test_names),
         cmocka_unit_test(test_leftovers), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_foreign),   cmocka_unit_test(test_cover),
-        cmocka_unit_test(test_kill),
+        cmocka_unit_test(test_behind),    cmocka_unit_test(test_kill),
+        cmocka_unit_test(test_kill_behind),
     };
 
     if (mkdtemp(dir) == NULL)

@@ -1,0 +1,143 @@
+/* writer.c - see writer.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "train/writer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "thread.h"
+#include "xalloc.h"
+
+struct writer {
+    char              *dir, *tag, *note;
+    struct shard_info  info;
+    struct zero_piece *pieces;
+    int                count;
+    float             *copy; /* NULL: the pieces are the caller's */
+
+    pthread_t    thread;
+    bool         is_running;
+    atomic_bool  is_done;
+    int          rc;  /* these two are the thread's until it is done */
+    struct error err;
+};
+
+static float *copy_pieces(struct zero_piece *pieces, int count);
+static int    start(struct writer *writer, void *(*run)(void *arg), struct error *err);
+static void  *write_shard(void *arg);
+static void  *commit(void *arg);
+
+struct writer *writer_new(const char *dir, const char *tag, const struct shard_info *info,
+                          const struct zero_piece *pieces, int count, bool is_copied)
+{
+    struct writer *writer = xcalloc(1, sizeof *writer);
+
+    writer->dir = xstrdup(dir);
+    writer->tag = xstrdup(tag);
+    writer->note = xstrdup(info->note);
+    writer->info = *info;
+    writer->info.note = writer->note;
+    writer->pieces = xcalloc((size_t)count + 1, sizeof *pieces);
+    writer->count = count;
+    if (count > 0)
+        memcpy(writer->pieces, pieces, (size_t)count * sizeof *pieces);
+    if (is_copied)
+        writer->copy = copy_pieces(writer->pieces, count);
+    return writer;
+}
+
+/* Let the pieces point to a copy, which the caller frees. */
+static float *copy_pieces(struct zero_piece *pieces, int count)
+{
+    size_t total = 0;
+    float *copy, *at;
+    int    i, j;
+
+    for (i = 0; i < count; i++)
+        total += pieces[i].count;
+    at = copy = xreallocarray(NULL, 3 * total + 1, sizeof *copy);
+    for (i = 0; i < count; i++) {
+        float **of[] = { &pieces[i].param, &pieces[i].mean, &pieces[i].square };
+
+        for (j = 0; j < 3; j++, at += pieces[i].count) {
+            memcpy(at, *of[j], pieces[i].count * sizeof *at);
+            *of[j] = at;
+        }
+    }
+    return copy;
+}
+
+void writer_free(struct writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (writer->is_running)
+        pthread_join(writer->thread, NULL);
+    free(writer->copy);
+    free(writer->pieces);
+    free(writer->note);
+    free(writer->tag);
+    free(writer->dir);
+    free(writer);
+}
+
+int writer_write(struct writer *writer, struct error *err)
+{
+    return start(writer, write_shard, err);
+}
+
+int writer_commit(struct writer *writer, struct error *err)
+{
+    return start(writer, commit, err);
+}
+
+static int start(struct writer *writer, void *(*run)(void *arg), struct error *err)
+{
+    int code;
+
+    writer->is_done = false;
+    code = thread_start(&writer->thread, run, writer);
+    writer->is_running = code == 0;
+    return code == 0 ? 0 : err_set(err, "no thread to write a checkpoint: %s", strerror(code));
+}
+
+static void *write_shard(void *arg)
+{
+    struct writer *writer = arg;
+
+    writer->rc = checkpoint_write(writer->dir, writer->tag, &writer->info, writer->pieces,
+                                  writer->count, &writer->err);
+    writer->is_done = true;
+    return NULL;
+}
+
+static void *commit(void *arg)
+{
+    struct writer *writer = arg;
+
+    writer->rc = checkpoint_commit(writer->dir, writer->tag, writer->info.ranks, &writer->err);
+    writer->is_done = true;
+    return NULL;
+}
+
+bool writer_is_done(const struct writer *writer)
+{
+    return writer->is_done;
+}
+
+int writer_wait(struct writer *writer, struct error *err)
+{
+    if (writer->is_running)
+        pthread_join(writer->thread, NULL);
+    writer->is_running = false;
+    return writer->rc < 0 ? err_set(err, "%s", writer->err.text) : 0;
+}
+
+const char *writer_tag(const struct writer *writer)
+{
+    return writer->tag;
+}
