@@ -30,8 +30,8 @@
  * line of text that is executed before each push shows whether a file can be made and programs may
  * be executed there (noexec). If the disk is full, the first cat ends and the second one reads the
  * remaining bytes. If a copy is too short for another reason, the sender is gone. Without any
- * sha256 tool the size is compared. Two older agents are kept. If no directory will do, Python holds the
- * agent in memory. */
+ * sha256 tool the size is compared. Two older agents are kept. If no directory will do, Python
+ * holds the agent in memory. */
 const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "
