@@ -304,7 +304,7 @@ static int options_check(struct options *options, struct error *err)
     if (options->command == COMMAND_RUN && options->script == NULL)
         return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
                        options->topic == COMMAND_RUN ? "a script called run is ./run"
-                                                     : "muster --help lists the options");
+                                                     : "see muster --help");
     if (options->command == COMMAND_EXEC && options->script == NULL)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)

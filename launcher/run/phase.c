@@ -257,7 +257,7 @@ static void show_progress(struct run *run)
         return;
     slow = &run->node[phase->first_slow];
     snprintf(text, sizeof text, "muster: connecting %zu/%zu (%s: %s)",
-             phase->next - phase->awaited, run->plan->nodes, slow->plan->host, slow->stage);
+             phase->next - phase->awaited, run->plan->nodes, plan_label(slow->plan), slow->stage);
     output_progress(run->output, text);
 }
 

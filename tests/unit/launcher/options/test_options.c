@@ -378,8 +378,8 @@ static void other_launchers(void **state)
     assert_int_equal(options.env.count, 2);
     assert_string_equal(options.cwd, "/w");
     assert_int_equal(options.args.count, 1);
-    ACCEPT("exec", "-wte1,te2", "-w", "te3", "-x", "te1,te[2-3,5]", "-x", "te9", "-Nf", "7", "-lbob",
-           "-t", "3", "-u5", "--", "-w");
+    ACCEPT("exec", "-wte1,te2", "-w", "te3", "-x", "te1,te[2-3,5]", "-x", "te9", "-Nf", "7",
+           "-lbob", "-t", "3", "-u5", "--", "-w");
     assert_string_equal(options.hosts, "te1,te2,te3");
     assert_string_equal(options.exclude, "te1@te[2-3,5]@te9");
     assert_int_equal(options.label, LABEL_NONE);
