@@ -1,0 +1,167 @@
+/* doctor.c - see doctor.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "doctor/doctor.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "err.h"
+#include "fd.h"
+#include "frame.h"
+#include "node/test_switch.h"
+
+#define LOOK_NS 500000 /* between two looks whether a check has ended, at first */
+
+/* Round 0 is about this node, round 1 about the ways to the others. */
+static const struct {
+    const char   *name;
+    doctor_check *check;
+    int           round;
+    bool          only_full;
+    const char   *breaks; /* if it hangs or crashes */
+} checks[] = {
+    { "names", names_check, 0, false, "each lookup of a name waits" },
+    { "disks", disks_check, 0, false, "programs hang when they touch that file system" },
+    { "files", files_check, 0, false, "programs hang when they touch that file system" },
+    { "limits", login_limits_check, 0, false, "" },
+    { "machine", machine_check, 0, false, "" },
+    { "updates", updates_check, 0, false, "" },
+    { "sshd", sshd_check, 0, false, "" },
+    { "interfaces", interfaces_check, 0, false, "" },
+    { "leftovers", leftovers_check, 0, false, "" },
+    { "gpu holders", holders_check, 0, false, "" },
+    { "gpu driver", driver_check, 0, false, "" },
+    { "gpu", nvml_check, 0, false, "CUDA programs hang at their start" },
+    { "gpu errors", xid_check, 0, false, "" },
+    { "python", python_check, 0, false, "ranks hang at their start" },
+    { "cold disk", cold_check, 0, true, "programs hang when they read their data" },
+    { "peers", peers_check, 1, false, "" },
+};
+#define CHECKS (sizeof checks / sizeof *checks)
+
+static void run_apart(struct doctor *doctor, size_t which);
+static bool await(pid_t pid, double limit_s, int *status);
+
+int doctor_run(const json_t *request, struct task_output *out)
+{
+    const char   *root = test_switch(TEST_SWITCH_ROOT);
+    struct doctor doctor = { .request = request, .out = out, .root = root != NULL ? root : "",
+                             .is_full = json_is_true(json_object_get(request, "full")) };
+    int           round = (int)json_integer_value(json_object_get(request, "id"));
+    size_t        i;
+
+    for (i = 0; i < CHECKS; i++)
+        if (checks[i].round == round && (doctor.is_full || !checks[i].only_full))
+            run_apart(&doctor, i);
+    return 0;
+}
+
+static void run_apart(struct doctor *doctor, size_t which)
+{
+    double limit_s = doctor->is_full ? DOCTOR_FULL_S : DOCTOR_CHECK_S;
+    pid_t  self = getpid(), pid = fork();
+    int    status = 0;
+
+    doctor->check = checks[which].name;
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == self)
+            checks[which].check(doctor);
+        _exit(0);
+    }
+    if (pid < 0)
+        doctor_find(doctor, DOCTOR_FAIL, "nothing can be started here", "end some processes",
+                    "cannot fork a process");
+    else if (!await(pid, limit_s, &status))
+        doctor_find(doctor, DOCTOR_FAIL, checks[which].breaks,
+                    "look for a dead file server (mount) and at dmesg",
+                    "this check was not finished after %g s", limit_s);
+    else if (WIFSIGNALED(status))
+        doctor_find(doctor, DOCTOR_WARN, "this was not checked", "look at dmesg",
+                    "this check was ended by signal %d", WTERMSIG(status));
+    else
+        task_output_line(doctor->out, json_pack("{s:s}", "checked", doctor->check));
+}
+
+/* False: not within that time; it is killed then, but may be stuck. */
+static bool await(pid_t pid, double limit_s, int *status)
+{
+    int64_t         late_ns = clock_now_ns() + (int64_t)(limit_s * NS_PER_S);
+    struct timespec pause = { .tv_nsec = LOOK_NS };
+
+    while (waitpid(pid, status, WNOHANG) == 0) {
+        if (clock_now_ns() > late_ns) {
+            kill(pid, SIGKILL);
+            return false;
+        }
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 20 * LOOK_NS)
+            pause.tv_nsec += LOOK_NS;
+    }
+    return true;
+}
+
+void doctor_fact(const struct doctor *doctor, const char *name, json_t *value)
+{
+    task_output_line(doctor->out, json_pack("{s:s, s:o}", "fact", name, "value", value));
+}
+
+void doctor_find(const struct doctor *doctor, enum doctor_level level, const char *breaks,
+                 const char *mend, const char *format, ...)
+{
+    struct error value;
+    va_list      ap;
+
+    va_start(ap, format);
+    vsnprintf(value.text, sizeof value.text, format, ap);
+    va_end(ap);
+    task_output_line(doctor->out,
+                     json_pack("{s:s, s:s, s:o, s:o, s:o}", "level",
+                               level == DOCTOR_FAIL ? "fail" : "warn", "check", doctor->check,
+                               "value", json_text(value.text, strlen(value.text)),
+                               "breaks", json_text(breaks, strlen(breaks)),
+                               "mend", json_text(mend, strlen(mend))));
+}
+
+ssize_t doctor_read(const struct doctor *doctor, const char *path, char *text, size_t size)
+{
+    char full[PATH_MAX];
+
+    doctor_path(doctor, path, full);
+    return fd_read_file(full, text, size);
+}
+
+void doctor_path(const struct doctor *doctor, const char *path, char full[PATH_MAX])
+{
+    snprintf(full, PATH_MAX, "%s%s", doctor->root, path);
+}
+
+const char *doctor_word(const struct doctor *doctor, const char *key)
+{
+    return json_string_value(json_object_get(doctor->request, key));
+}
+
+long long doctor_number_in(const char *text, const char *name)
+{
+    size_t      size = strlen(name);
+    const char *at = text;
+
+    while (at != NULL && *at != '\0') {
+        if (strncmp(at, name, size) == 0 && (at[size] == ':' || at[size] == ' '))
+            return strtoll(at + size + 1, NULL, 10);
+        at = strchr(at, '\n');
+        at += at != NULL;
+    }
+    return -1;
+}

@@ -1,0 +1,115 @@
+/* python.c - the interpreter of the ranks: there, and what is installed for it
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "task/command.h"
+
+#define ASK_S    6.0
+#define IMPORT_S 40.0
+
+/* Without importing any of them, which takes seconds. */
+static const char ask[] =
+    "import sys, json\n"
+    "from importlib import metadata\n"
+    "v = {'python': '%d.%d.%d' % sys.version_info[:3]}\n"
+    "for n in ('torch', 'deepspeed', 'nvidia-nccl-cu11', 'nvidia-nccl-cu12', 'nvidia-nccl-cu13',\n"
+    "          'numpy', 'transformers', 'accelerate', 'flash-attn', 'triton', 'megatron-core'):\n"
+    "    try: v[n] = metadata.version(n)\n"
+    "    except Exception: pass\n"
+    "print(json.dumps({'exe': sys.executable, 'versions': v}))\n";
+
+/* With --full. */
+static const char import_torch[] =
+    "import torch\n"
+    "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
+
+static void take(const struct doctor *doctor, const char *text);
+static void shebangs_check(const struct doctor *doctor, const char *exe);
+static void torch_check(const struct doctor *doctor, const char *python);
+
+void python_check(const struct doctor *doctor)
+{
+    const char           *python = doctor_word(doctor, "python");
+    const char *const     argv[] = { python, "-c", ask, NULL };
+    struct command_result result;
+    char                  why[256];
+
+    if (python == NULL)
+        return;
+    if (command_run(argv, NULL, ASK_S, &result)) {
+        take(doctor, result.out);
+        if (doctor->is_full)
+            torch_check(doctor, python);
+    } else {
+        command_why(&result, ASK_S, why, sizeof why);
+        doctor_find(doctor, DOCTOR_FAIL, result.error == ENOENT
+                                             ? "no rank can start: exit status 127"
+                                             : "no rank can start",
+                    "mount the disk that has it, or name another one by --python", "%s: %s", python,
+                    why);
+    }
+    command_clear(&result);
+}
+
+static void take(const struct doctor *doctor, const char *text)
+{
+    json_t       *said = json_loads(text, 0, NULL), *value;
+    const char   *name, *exe = json_string_value(json_object_get(said, "exe"));
+    char          fact[128];
+
+    json_object_foreach(json_object_get(said, "versions"), name, value) {
+        snprintf(fact, sizeof fact, "version of %.64s", name);
+        doctor_fact(doctor, fact, json_incref(value));
+    }
+    if (exe != NULL)
+        shebangs_check(doctor, exe);
+    json_decref(said);
+}
+
+/* An environment that was moved: its scripts begin with a path that is no longer there. */
+static void shebangs_check(const struct doctor *doctor, const char *exe)
+{
+    static const char *const names[] = { "deepspeed", "torchrun", "accelerate", "pip" };
+    char                     path[PATH_MAX], text[512], mend[2 * PATH_MAX], *interpreter;
+    size_t                   i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(exe, '/') - exe), exe, names[i]);
+        if (fd_read_file(path, text, sizeof text) <= 0 || strncmp(text, "#!/", 3) != 0)
+            continue;
+        interpreter = text + strlen("#!");
+        interpreter[strcspn(interpreter, " \n")] = '\0';
+        if (access(interpreter, X_OK) == 0)
+            continue;
+        snprintf(mend, sizeof mend, "mount the disk where it was made, or: %s -m pip install "
+                 "--force-reinstall --no-deps %s", exe, names[i]);
+        doctor_find(doctor, DOCTOR_WARN, "\"bad interpreter: No such file or directory\"", mend,
+                    "%s begins with #!%s, which is not there", path, interpreter);
+    }
+}
+
+static void torch_check(const struct doctor *doctor, const char *python)
+{
+    const char *const     argv[] = { python, "-c", import_torch, NULL };
+    struct command_result result;
+    char                  why[512];
+
+    if (!command_run(argv, NULL, IMPORT_S, &result)) {
+        command_why(&result, IMPORT_S, why, sizeof why);
+        doctor_find(doctor, DOCTOR_FAIL, "ranks end or hang at import torch or at the first use of "
+                    "a GPU", "see it in full: muster exec -- python -c 'import torch'",
+                    "import torch: %s", why);
+    }
+    command_clear(&result);
+}
