@@ -72,13 +72,16 @@ static void cgroup_check(const struct doctor *doctor)
         return;
     group += strlen("0::");
     group[strcspn(group, "\n")] = '\0';
-    while ((slash = strrchr(group, '/')) != NULL) {
-        if ((limit = cgroup_limit(doctor, group, "memory.max")) >= 0 && (memory < 0 || limit < memory))
+    do { /* at last that of "", which has limits in a container */
+        slash = strrchr(group, '/');
+        if ((limit = cgroup_limit(doctor, group, "memory.max")) >= 0 &&
+            (memory < 0 || limit < memory))
             memory = limit;
         if ((limit = cgroup_limit(doctor, group, "pids.max")) >= 0 && (pids < 0 || limit < pids))
             pids = limit;
-        *slash = '\0';
-    }
+        if (slash != NULL)
+            *slash = '\0';
+    } while (slash != NULL);
     if (memory >= 0 && total_kb > 0 && memory / 1024 < total_kb / 2)
         doctor_find(doctor, DOCTOR_WARN, "ranks are killed without a word (signal 9)",
                     "systemctl set-property user-UID.slice MemoryMax=infinity",

@@ -19,7 +19,7 @@
 
 #define BETWEEN    "127.0.0.1"
 #define NAMES_MAX  1024
-#define LOOKUP_S   5.0
+#define LOOKUP_S   3.0
 #define ADDRESSES  8 /* of a name; the rest is left out */
 
 static void    look_up(const struct doctor *doctor, const char *own);

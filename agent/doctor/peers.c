@@ -76,7 +76,9 @@ struct round {
     struct call    call[PEERS_MAX * ADDRESSES_MAX];
     size_t         calls;
     struct caller  caller[CALLERS_MAX];
-    size_t         callers, heard; /* heard: from so many to the end */
+    size_t         callers;
+    uint32_t       heard[PEERS_MAX]; /* those that have called and got their answer */
+    size_t         heard_count;
 };
 
 static bool read_request(const struct doctor *doctor, struct round *round);
@@ -91,6 +93,7 @@ static void call_end(struct call *call);
 static void note_way(struct peer *peer, int fd);
 static void callers_accept(struct round *round);
 static void caller_take(struct round *round, struct caller *caller);
+static void note_heard(struct round *round, uint32_t node);
 static void tell(const struct doctor *doctor, const struct round *round);
 
 void peers_check(const struct doctor *doctor)
@@ -194,7 +197,7 @@ static bool is_over(const struct round *round)
     for (i = 0; i < round->callers; i++)
         if (round->caller[i].fd >= 0 && since_ns < (int64_t)(LISTEN_S * NS_PER_S))
             return false;
-    return round->heard >= round->peers || since_ns > (int64_t)((CALL_S + 0.2) * NS_PER_S);
+    return round->heard_count >= round->peers || since_ns > (int64_t)((CALL_S + 0.2) * NS_PER_S);
 }
 
 /* What can be done now; then wait for more. */
@@ -367,13 +370,25 @@ static void caller_take(struct round *round, struct caller *caller)
         memcmp(caller->greeting, round->greeting, TOKEN) == 0) {
         memcpy(answer, round->greeting, GREETING);
         caller->sent = send(caller->fd, answer, GREETING, MSG_NOSIGNAL) == GREETING;
-        round->heard += caller->sent;
+        note_heard(round, get_u32(caller->greeting + TOKEN));
         return;
     }
     if (got == 0 || (got < 0 && errno != EAGAIN) || caller->got > GREETING + LOAD) {
         close(caller->fd);
         caller->fd = -1;
     }
+}
+
+/* A peer may call on several addresses. */
+static void note_heard(struct round *round, uint32_t node)
+{
+    size_t i;
+
+    for (i = 0; i < round->heard_count; i++)
+        if (round->heard[i] == node)
+            return;
+    if (round->heard_count < PEERS_MAX)
+        round->heard[round->heard_count++] = node;
 }
 
 static void tell(const struct doctor *doctor, const struct round *round)
