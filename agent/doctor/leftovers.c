@@ -50,8 +50,8 @@ static void shm_check(const struct doctor *doctor)
         size += (double)json_integer_value(json_object_get(file, "size"));
     if (json_array_size(stale) > 0)
         doctor_find(doctor, DOCTOR_WARN, "NCCL and data loaders find no space: crash at init",
-                    CLEAN_MEND, "%zu stale files in /dev/shm (%.0f MiB)", json_array_size(stale),
-                    size / MIB);
+                    CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)",
+                    json_array_size(stale), json_array_size(stale) == 1 ? "" : "s", size / MIB);
     json_decref(stale);
 }
 

@@ -5,52 +5,72 @@
 
 #include "doctor/judge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "xalloc.h"
 
 static const struct rule {
-    const char *fact, *check, *words;
+    const char *fact, *check, *words; /* shown with the end of the value, which tells two apart */
+    size_t      shown;
     bool        is_fail;
     const char *breaks, *mend;
 } rules[] = {
-    { "hostname", "names", "the host name %.40s is also that of %s", true,
-      "NCCL and Gloo take these nodes for one machine: hangs, or P2P between machines",
+    { "hostname", "names", "they have one host name", 40, true,
+      "NCCL and Gloo take them for one machine: hangs, or P2P between machines",
       "sudo hostnamectl set-hostname NAME" },
-    { "machine id", "clones", "the same /etc/machine-id %.8s... as %s", false,
-      "DHCP may give both one address", "sudo rm /etc/machine-id; sudo systemd-machine-id-setup" },
-    { "host key", "clones", "the same ssh host key %.0sas %s", false,
+    { "machine id", "clones", "they have one /etc/machine-id", 8, false,
+      "DHCP may give them one address", "sudo rm /etc/machine-id; sudo systemd-machine-id-setup" },
+    { "host key", "clones", "they have one ssh host key", 8, false,
       "whoever has one of these machines can pose as the others",
-      "sudo rm /etc/ssh/ssh_host_*; sudo ssh-keygen -A; then update known_hosts" },
+      "sudo rm /etc/ssh/ssh_host_*; sudo ssh-keygen -A; then mend known_hosts" },
 };
 
 static bool is_same_machine(const struct subject *one, const struct subject *other);
-static void tell(const struct subjects *subjects, const struct rule *rule, size_t node,
-                 struct findings *findings);
+static bool has_twin(const struct subjects *subjects, size_t node, const char *fact);
+static void judge_machines(const struct subjects *subjects, struct findings *findings);
 
 void judge_unique(const struct subjects *subjects, struct findings *findings)
 {
-    size_t i, j, r;
-    char  *text;
+    const char *value;
+    char       *text;
+    size_t      i, r, size;
 
     if (subjects->is_one_machine)
         return;
-    for (i = 0; i < subjects->count; i++)
-        for (j = 0; j < i; j++) {
-            if (!is_same_machine(&subjects->node[i], &subjects->node[j]))
+    judge_machines(subjects, findings);
+    for (r = 0; r < sizeof rules / sizeof *rules; r++) {
+        for (i = 0; i < subjects->count; i++) {
+            if (!has_twin(subjects, i, rules[r].fact))
                 continue;
-            text = xasprintf("the same machine as %s", subjects->node[j].host);
-            findings_add(findings, (int)i, true, "hosts", text,
-                         "two ranks on each GPU: CUDA out of memory",
-                         "name it once in the hostfile");
+            value = judge_text(subjects->node[i].facts, rules[r].fact);
+            size = strlen(value);
+            text = xasprintf("%s: %s%s", rules[r].words, size > rules[r].shown ? "..." : "",
+                             value + (size > rules[r].shown ? size - rules[r].shown : 0));
+            findings_add(findings, (int)i, rules[r].is_fail, rules[r].check, text, rules[r].breaks,
+                         rules[r].mend);
             free(text);
-            break;
         }
-    for (r = 0; r < sizeof rules / sizeof *rules; r++)
-        for (i = 0; i < subjects->count; i++)
-            tell(subjects, &rules[r], i, findings);
+    }
+}
+
+/* One line for all the names of a machine. */
+static void judge_machines(const struct subjects *subjects, struct findings *findings)
+{
+    size_t i, j, names;
+    char  *text;
+
+    for (i = 0; i < subjects->count; i++) {
+        for (names = 0, j = 0; j < subjects->count; j++)
+            names += is_same_machine(&subjects->node[i], &subjects->node[j]);
+        if (names < 2)
+            continue;
+        text = xasprintf("they are one machine (boot id %.8s)",
+                         judge_text(subjects->node[i].hello, "boot_id"));
+        findings_add(findings, (int)i, true, "hosts", text,
+                     "two ranks on each GPU: CUDA out of memory", "name it once in the hostfile");
+        free(text);
+    }
 }
 
 static bool is_same_machine(const struct subject *one, const struct subject *other)
@@ -62,31 +82,16 @@ static bool is_same_machine(const struct subject *one, const struct subject *oth
                json_integer_value(json_object_get(other->hello, "netns"));
 }
 
-/* With each other node that has it, so that both are named. */
-static void tell(const struct subjects *subjects, const struct rule *rule, size_t node,
-                 struct findings *findings)
+/* Another machine says the same. */
+static bool has_twin(const struct subjects *subjects, size_t node, const char *fact)
 {
     const struct subject *subject = &subjects->node[node];
-    const char           *value = judge_text(subject->facts, rule->fact);
-    bool                 *has = xcalloc(subjects->count, sizeof *has), any = false;
-    char                 *hosts, *text;
+    const char           *value = judge_text(subject->facts, fact);
     size_t                i;
 
-    for (i = 0; i < subjects->count && value[0] != '\0'; i++) {
-        has[i] = i != node && !is_same_machine(subject, &subjects->node[i]) &&
-                 strcmp(judge_text(subjects->node[i].facts, rule->fact), value) == 0;
-        any |= has[i];
-    }
-    if (any) {
-        hosts = judge_hosts(subjects, has);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        text = xasprintf(rule->words, value, hosts);
-#pragma GCC diagnostic pop
-        findings_add(findings, (int)node, rule->is_fail, rule->check, text, rule->breaks,
-                     rule->mend);
-        free(text);
-        free(hosts);
-    }
-    free(has);
+    for (i = 0; i < subjects->count && value[0] != '\0'; i++)
+        if (i != node && !is_same_machine(subject, &subjects->node[i]) &&
+            strcmp(judge_text(subjects->node[i].facts, fact), value) == 0)
+            return true;
+    return false;
 }
