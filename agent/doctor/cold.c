@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,12 +31,12 @@ struct largest {
 };
 
 static void find_largest(const char *folder, int depth, dev_t disk, struct largest *largest);
-static void measure(const struct doctor *doctor, const struct largest *largest);
+static void measure(const struct checkup *checkup, const struct largest *largest);
 static int  by_size(const void *left, const void *right);
 
-void cold_check(const struct doctor *doctor)
+void cold_check(const struct checkup *checkup)
 {
-    const json_t *list = json_object_get(doctor->request, "data"), *item;
+    const json_t *list = json_object_get(checkup->request, "data"), *item;
     struct stat   about;
     size_t        i;
 
@@ -46,7 +46,7 @@ void cold_check(const struct doctor *doctor)
         if (json_is_string(item) && stat(json_string_value(item), &about) == 0)
             find_largest(json_string_value(item), 0, about.st_dev, &largest);
         if (largest.path[0] != '\0')
-            measure(doctor, &largest);
+            measure(checkup, &largest);
     }
 }
 
@@ -76,7 +76,7 @@ static void find_largest(const char *folder, int depth, dev_t disk, struct large
 }
 
 /* Around the page cache, at random. */
-static void measure(const struct doctor *doctor, const struct largest *largest)
+static void measure(const struct checkup *checkup, const struct largest *largest)
 {
     int      fd = open(largest->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
     double   ms[READS], begun_ns = (double)clock_now_ns();
@@ -104,10 +104,10 @@ static void measure(const struct doctor *doctor, const struct largest *largest)
     if (reads == 0)
         return;
     qsort(ms, (size_t)reads, sizeof *ms, by_size);
-    doctor_fact(doctor, "read latency", json_pack("{s:f, s:f, s:i}", "p50_ms", ms[reads / 2],
+    checkup_fact(checkup, "read latency", json_pack("{s:f, s:f, s:i}", "p50_ms", ms[reads / 2],
                                                   "p99_ms", ms[reads * 99 / 100], "reads", reads));
     if (ms[reads * 99 / 100] > SLOW_MS)
-        doctor_find(doctor, DOCTOR_WARN, "programs seem to hang while they load a model",
+        checkup_find(checkup, CHECKUP_WARN, "programs seem to hang while they load a model",
                     "read it once before the run (muster exec -- cat FILE...), or wait",
                     "%s is read slowly: p50 %.0f ms, p99 %.0f ms for 128 KiB", largest->path,
                     ms[reads / 2], ms[reads * 99 / 100]);

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <mntent.h>
 #include <stdio.h>
@@ -37,52 +37,52 @@ static const struct place {
     { NULL, "cwd", 1024, 64, false, "checkpoints cannot be written" },
 };
 
-static void mounts_check(const struct doctor *doctor);
-static bool is_mounted(const struct doctor *doctor, const char *path, char *type, size_t size);
-static void data_check(const struct doctor *doctor, const char *path);
-static void place_check(const struct doctor *doctor, const struct place *place, const char *path,
+static void mounts_check(const struct checkup *checkup);
+static bool is_mounted(const struct checkup *checkup, const char *path, char *type, size_t size);
+static void data_check(const struct checkup *checkup, const char *path);
+static void place_check(const struct checkup *checkup, const struct place *place, const char *path,
                         dev_t *seen, size_t *seen_count);
-static void cache_check(const struct doctor *doctor);
+static void cache_check(const struct checkup *checkup);
 
-void disks_check(const struct doctor *doctor)
+void disks_check(const struct checkup *checkup)
 {
     const struct place data = { NULL, NULL, 2048, 64, false, "checkpoints cannot be written" };
-    const json_t      *list = json_object_get(doctor->request, "data"), *item;
+    const json_t      *list = json_object_get(checkup->request, "data"), *item;
     const char        *path;
     dev_t              seen[PLACES_MAX];
     size_t             i, count = 0;
 
-    mounts_check(doctor);
+    mounts_check(checkup);
     json_array_foreach(list, i, item) {
         path = json_string_value(item);
         if (path == NULL)
             continue;
-        data_check(doctor, path);
-        place_check(doctor, &data, path, seen, &count);
+        data_check(checkup, path);
+        place_check(checkup, &data, path, seen, &count);
     }
     for (i = 0; i < sizeof places / sizeof *places; i++) {
-        path = places[i].path != NULL ? places[i].path : doctor_word(doctor, places[i].key);
+        path = places[i].path != NULL ? places[i].path : checkup_word(checkup, places[i].key);
         if (path != NULL)
-            place_check(doctor, &places[i], path, seen, &count);
+            place_check(checkup, &places[i], path, seen, &count);
     }
-    cache_check(doctor);
+    cache_check(checkup);
 }
 
 /* What fstab wants at boot, and is not there: a data disk with nofail, for example. */
-static void mounts_check(const struct doctor *doctor)
+static void mounts_check(const struct checkup *checkup)
 {
     char          path[PATH_MAX], mend[PATH_MAX], line[4096];
     FILE         *fstab;
     struct mntent entry;
 
-    doctor_path(doctor, "/etc/fstab", path);
+    checkup_path(checkup, "/etc/fstab", path);
     fstab = setmntent(path, "re");
     while (fstab != NULL && getmntent_r(fstab, &entry, line, sizeof line) != NULL) {
         if (entry.mnt_dir[0] != '/' || strcmp(entry.mnt_type, "swap") == 0 ||
-            hasmntopt(&entry, "noauto") != NULL || is_mounted(doctor, entry.mnt_dir, NULL, 0))
+            hasmntopt(&entry, "noauto") != NULL || is_mounted(checkup, entry.mnt_dir, NULL, 0))
             continue;
         snprintf(mend, sizeof mend, "sudo mount %s", entry.mnt_dir);
-        doctor_find(doctor, DOCTOR_FAIL,
+        checkup_find(checkup, CHECKUP_FAIL,
                     "programs find an empty folder, and checkpoints fill the system disk", mend,
                     "%s is in /etc/fstab, but not mounted", entry.mnt_dir);
     }
@@ -90,14 +90,14 @@ static void mounts_check(const struct doctor *doctor)
         endmntent(fstab);
 }
 
-static bool is_mounted(const struct doctor *doctor, const char *path, char *type, size_t size)
+static bool is_mounted(const struct checkup *checkup, const char *path, char *type, size_t size)
 {
     char          mounts[PATH_MAX], line[8192];
     struct mntent entry;
     bool          is_found = false;
     FILE         *file;
 
-    doctor_path(doctor, "/proc/self/mounts", mounts);
+    checkup_path(checkup, "/proc/self/mounts", mounts);
     file = setmntent(mounts, "re");
     while (file != NULL && getmntent_r(file, &entry, line, sizeof line) != NULL) {
         if (strcmp(entry.mnt_dir, path) != 0)
@@ -112,29 +112,29 @@ static bool is_mounted(const struct doctor *doctor, const char *path, char *type
 }
 
 /* What the launcher compares: all nodes have the same there, or none has. */
-static void data_check(const struct doctor *doctor, const char *path)
+static void data_check(const struct checkup *checkup, const char *path)
 {
     char        marker[PATH_MAX], text[MARKER_MAX], type[64] = "", name[PATH_MAX];
     struct stat about;
     ssize_t     size;
 
     snprintf(marker, sizeof marker, "%s/" MARKER, path);
-    size = doctor_read(doctor, marker, text, sizeof text);
-    doctor_path(doctor, path, name);
+    size = checkup_read(checkup, marker, text, sizeof text);
+    checkup_path(checkup, path, name);
     snprintf(marker, sizeof marker, "data %s", path);
     if (stat(name, &about) < 0)
-        doctor_fact(doctor, marker, json_string("nothing"));
-    else if (!is_mounted(doctor, path, type, sizeof type))
-        doctor_fact(doctor, marker, json_string("a folder of the system disk"));
+        checkup_fact(checkup, marker, json_string("nothing"));
+    else if (!is_mounted(checkup, path, type, sizeof type))
+        checkup_fact(checkup, marker, json_string("a folder of the system disk"));
     else if (size > 0)
-        doctor_fact(doctor, marker, json_sprintf("a mounted %s with the marker %016llx", type,
+        checkup_fact(checkup, marker, json_sprintf("a mounted %s with the marker %016llx", type,
                                                  (unsigned long long)hash_of(text, (size_t)size)));
     else
-        doctor_fact(doctor, marker, json_sprintf("a mounted %s", type));
+        checkup_fact(checkup, marker, json_sprintf("a mounted %s", type));
 }
 
 /* A file system is looked at once. */
-static void place_check(const struct doctor *doctor, const struct place *place, const char *path,
+static void place_check(const struct checkup *checkup, const struct place *place, const char *path,
                         dev_t *seen, size_t *seen_count)
 {
     struct statvfs about;
@@ -153,17 +153,17 @@ static void place_check(const struct doctor *doctor, const struct place *place, 
                MIB;
     snprintf(mend, sizeof mend, "find what fills it: sudo du -xh -d 2 %s | sort -h | tail", path);
     if (place->is_written && (about.f_flag & ST_RDONLY) != 0)
-        doctor_find(doctor, DOCTOR_FAIL, place->breaks, "look at dmesg for errors of the disk, "
+        checkup_find(checkup, CHECKUP_FAIL, place->breaks, "look at dmesg for errors of the disk, "
                     "then: sudo mount -o remount,rw", "%s is read-only", path);
     else if (free_mib < place->warn_mib)
-        doctor_find(doctor, free_mib < place->fail_mib ? DOCTOR_FAIL : DOCTOR_WARN, place->breaks,
+        checkup_find(checkup, free_mib < place->fail_mib ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks,
                     mend, "%s has only %.0f MiB left", path, free_mib);
     if (about.f_files > 0 && about.f_ffree < INODES_FEW)
-        doctor_find(doctor, about.f_ffree == 0 ? DOCTOR_FAIL : DOCTOR_WARN, place->breaks, mend,
+        checkup_find(checkup, about.f_ffree == 0 ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks, mend,
                     "%s has only %llu inodes left", path, (unsigned long long)about.f_ffree);
 }
 
-static void cache_check(const struct doctor *doctor)
+static void cache_check(const struct checkup *checkup)
 {
     const char    *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char           path[PATH_MAX];
@@ -174,7 +174,7 @@ static void cache_check(const struct doctor *doctor)
     if (statvfs(path, &about) < 0 && (home == NULL || statvfs(home, &about) < 0))
         return;
     if ((about.f_flag & (ST_NOEXEC | ST_RDONLY)) != 0)
-        doctor_find(doctor, DOCTOR_WARN, "muster has to keep its agent in another place, and "
+        checkup_find(checkup, CHECKUP_WARN, "muster has to keep its agent in another place, and "
                     "PyTorch and Triton cannot use what they compile",
                     "mount it with exec and rw, or set XDG_CACHE_HOME", "%s is mounted %s", path,
                     (about.f_flag & ST_NOEXEC) != 0 ? "noexec" : "read-only");

@@ -23,22 +23,22 @@
 
 static bool is_of_hardware(int xid);
 
-void driver_check(const struct doctor *doctor)
+void driver_check(const struct checkup *checkup)
 {
     struct driver driver;
 
-    driver_find(doctor, &driver);
+    driver_find(checkup, &driver);
     if (driver.module[0] == '\0')
         return;
-    doctor_fact(doctor, "driver module", json_string(driver.module));
+    checkup_fact(checkup, "driver module", json_string(driver.module));
     if (driver_differs(&driver))
-        doctor_find(doctor, DOCTOR_FAIL, "\"Failed to initialize NVML: Driver/library version "
+        checkup_find(checkup, CHECKUP_FAIL, "\"Failed to initialize NVML: Driver/library version "
                     "mismatch\", and no CUDA program starts",
                     "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
                     driver.library);
 }
 
-void driver_find(const struct doctor *doctor, struct driver *driver)
+void driver_find(const struct checkup *checkup, struct driver *driver)
 {
     static const char *const places[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
                                           "/usr/lib64", "/usr/lib" };
@@ -48,7 +48,7 @@ void driver_find(const struct doctor *doctor, struct driver *driver)
     size_t                   i;
 
     *driver = (struct driver){ 0 };
-    doctor_read(doctor, "/proc/driver/nvidia/version", text, sizeof text);
+    checkup_read(checkup, "/proc/driver/nvidia/version", text, sizeof text);
     at = strstr(text, "Module");
     /* The first word behind that, perhaps behind "for x86_64", that is a version. */
     for (; at != NULL && *at != '\0' && *at != '\n'; at++)
@@ -57,7 +57,7 @@ void driver_find(const struct doctor *doctor, struct driver *driver)
             break;
     for (i = 0; i < sizeof places / sizeof *places && driver->library[0] == '\0'; i++) {
         snprintf(path, sizeof path, "%s/libnvidia-ml.so.[0-9]*.*", places[i]);
-        doctor_path(doctor, path, pattern);
+        checkup_path(checkup, path, pattern);
         if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
             snprintf(driver->library, sizeof driver->library, "%.31s",
                      strstr(found.gl_pathv[0], ".so.") + strlen(".so."));
@@ -73,14 +73,14 @@ bool driver_differs(const struct driver *driver)
 }
 
 /* Of the last day. One line of findings for each number. */
-void xid_check(const struct doctor *doctor)
+void xid_check(const struct checkup *checkup)
 {
     char          path[PATH_MAX], part[8192];
     struct buffer log = { 0 };
     int           counts[XIDS_MAX], fd, xid;
     ssize_t       got;
 
-    doctor_path(doctor, "/dev/kmsg", path);
+    checkup_path(checkup, "/dev/kmsg", path);
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     while (fd >= 0 && log.size < LOG_MAX &&
            ((got = read(fd, part, sizeof part)) > 0 || (got < 0 && errno == EPIPE)))
@@ -92,7 +92,7 @@ void xid_check(const struct doctor *doctor)
     xid_count(log.bytes, (double)clock_now_ns() / NS_PER_S - DAY_S, counts, XIDS_MAX);
     for (xid = 0; xid < XIDS_MAX; xid++)
         if (counts[xid] > 0)
-            doctor_find(doctor, is_of_hardware(xid) ? DOCTOR_FAIL : DOCTOR_WARN,
+            checkup_find(checkup, is_of_hardware(xid) ? CHECKUP_FAIL : CHECKUP_WARN,
                         is_of_hardware(xid) ? "NCCL and CUDA errors at random, or a GPU is gone"
                                             : "a program was ended by the driver",
                         is_of_hardware(xid) ? "sudo reboot; if it comes again, ask for another "

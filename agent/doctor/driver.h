@@ -6,14 +6,14 @@
 
 #include <stdbool.h>
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 /* Versions, "535.129.03"; "": there is none, or not just one. */
 struct driver {
     char module[32], library[32];
 };
 
-void driver_find(const struct doctor *doctor, struct driver *driver);
+void driver_find(const struct checkup *checkup, struct driver *driver);
 bool driver_differs(const struct driver *driver);
 
 /* How often each number of an Xid is in the text of /dev/kmsg, since so many seconds after boot:

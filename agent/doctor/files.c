@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,32 +22,32 @@
 
 #define SCRIPT_MAX (16u << 20)
 
-static void script_check(const struct doctor *doctor, const char *script);
-static void port_check(const struct doctor *doctor);
+static void script_check(const struct checkup *checkup, const char *script);
+static void port_check(const struct checkup *checkup);
 
-void files_check(const struct doctor *doctor)
+void files_check(const struct checkup *checkup)
 {
-    const char   *cwd = doctor_word(doctor, "cwd"), *script = doctor_word(doctor, "script");
-    const json_t *paths = json_object_get(doctor->request, "paths"), *path;
+    const char   *cwd = checkup_word(checkup, "cwd"), *script = checkup_word(checkup, "script");
+    const json_t *paths = json_object_get(checkup->request, "paths"), *path;
     char          name[PATH_MAX + 32];
     struct stat   about;
     size_t        i;
 
     if (cwd != NULL && (stat(cwd, &about) < 0 || !S_ISDIR(about.st_mode)))
-        doctor_find(doctor, DOCTOR_FAIL, "no rank can start there", "mkdir -p it, or --cwd=DIR",
+        checkup_find(checkup, CHECKUP_FAIL, "no rank can start there", "mkdir -p it, or --cwd=DIR",
                     "the working directory %s is not there", cwd);
     if (script != NULL)
-        script_check(doctor, script);
+        script_check(checkup, script);
     json_array_foreach(paths, i, path) {
         snprintf(name, sizeof name, "path %s", json_string_value(path));
-        doctor_fact(doctor, name, json_string(stat(json_string_value(path), &about) < 0
+        checkup_fact(checkup, name, json_string(stat(json_string_value(path), &about) < 0
                                                   ? "not there" : S_ISDIR(about.st_mode)
                                                   ? "a folder" : "a file"));
     }
-    port_check(doctor);
+    port_check(checkup);
 }
 
-static void script_check(const struct doctor *doctor, const char *script)
+static void script_check(const struct checkup *checkup, const char *script)
 {
     struct error err;
     size_t       size;
@@ -56,21 +56,21 @@ static void script_check(const struct doctor *doctor, const char *script)
     snprintf(mend, sizeof mend, "muster bcast %s", script);
     snprintf(name, sizeof name, "content of %s", script);
     if (access(script, R_OK) < 0) {
-        doctor_find(doctor, DOCTOR_FAIL, "its ranks end at once, and the others wait for them",
+        checkup_find(checkup, CHECKUP_FAIL, "its ranks end at once, and the others wait for them",
                     mend, "%s: %s", script, strerror(errno));
         return;
     }
     bytes = file_read_at_once(script, SCRIPT_MAX, &size, &err);
     if (bytes != NULL)
-        doctor_fact(doctor, name, json_sprintf("%zu bytes, %016llx", size,
+        checkup_fact(checkup, name, json_sprintf("%zu bytes, %016llx", size,
                                                (unsigned long long)hash_of(bytes, size)));
     free(bytes);
 }
 
 /* Only if the user has fixed it: otherwise muster takes a free one. */
-static void port_check(const struct doctor *doctor)
+static void port_check(const struct checkup *checkup)
 {
-    int              port = (int)json_integer_value(json_object_get(doctor->request, "master_port"));
+    int              port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));
     struct held_port held;
     struct error     err;
     char             holder[256];
@@ -78,7 +78,7 @@ static void port_check(const struct doctor *doctor)
     if (port <= 0 || port > 65535)
         return;
     if (port_hold(&held, port, true, holder, sizeof holder, &err) < 0)
-        doctor_find(doctor, DOCTOR_FAIL, "\"Address already in use\" at init_process_group",
+        checkup_find(checkup, CHECKUP_FAIL, "\"Address already in use\" at init_process_group",
                     "end it, or leave --master_port out", "port %d: %s", port,
                     holder[0] != '\0' ? holder : err.text);
     else

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <net/if.h>
 #include <stdio.h>
@@ -15,20 +15,20 @@
 
 static bool names_one(const char *value);
 
-void interfaces_check(const struct doctor *doctor)
+void interfaces_check(const struct checkup *checkup)
 {
-    const json_t *wanted = json_object_get(doctor->request, "interfaces"), *value;
+    const json_t *wanted = json_object_get(checkup->request, "interfaces"), *value;
     const char   *name;
     struct error  err;
     int           port, fd = port_listen(&port, &err);
 
     if (fd >= 0) {
-        doctor_fact(doctor, "free port", json_integer(port));
+        checkup_fact(checkup, "free port", json_integer(port));
         close(fd);
     }
     json_object_foreach((json_t *)wanted, name, value)
         if (json_is_string(value) && !names_one(json_string_value(value)))
-            doctor_find(doctor, DOCTOR_FAIL, "NCCL or Gloo ends, or hangs at init_process_group",
+            checkup_find(checkup, CHECKUP_FAIL, "NCCL or Gloo ends, or hangs at init_process_group",
                         "unset it (muster sets the right one), or name one that ip link shows on "
                         "every node", "%s=%s: there is no such interface", name,
                         json_string_value(value));

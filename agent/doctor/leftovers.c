@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,11 +19,11 @@
 #define MIB   (1024.0 * 1024.0)
 #define CLEAN_MEND "muster clean --kill"
 
-static void  shm_check(const struct doctor *doctor);
+static void  shm_check(const struct checkup *checkup);
 static bool  may_share_network(pid_t pid);
 static ino_t network_of(pid_t pid);
 
-void leftovers_check(const struct doctor *doctor)
+void leftovers_check(const struct checkup *checkup)
 {
     struct orphans orphans = { .started_by = process_ticks_ago(OLD_S), .wants = may_share_network };
     size_t         i, left = 0;
@@ -34,13 +34,13 @@ void leftovers_check(const struct doctor *doctor)
                 network_of(orphans.item[i].process.pid) == network_of(getpid());
     orphans_clear(&orphans);
     if (left > 0)
-        doctor_find(doctor, DOCTOR_WARN, "they hold GPUs, ports and memory", CLEAN_MEND,
+        checkup_find(checkup, CHECKUP_WARN, "they hold GPUs, ports and memory", CLEAN_MEND,
                     "%zu process%s of earlier runs", left, left == 1 ? "" : "es");
-    shm_check(doctor);
+    shm_check(checkup);
 }
 
 /* Other users than root see only whether their own files are in use. */
-static void shm_check(const struct doctor *doctor)
+static void shm_check(const struct checkup *checkup)
 {
     json_t *stale = shm_stale(geteuid() != 0), *file;
     double  size = 0;
@@ -49,7 +49,7 @@ static void shm_check(const struct doctor *doctor)
     json_array_foreach(stale, i, file)
         size += (double)json_integer_value(json_object_get(file, "size"));
     if (json_array_size(stale) > 0)
-        doctor_find(doctor, DOCTOR_WARN, "NCCL and data loaders find no space: crash at init",
+        checkup_find(checkup, CHECKUP_WARN, "NCCL and data loaders find no space: crash at init",
                     CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)",
                     json_array_size(stale), json_array_size(stale) == 1 ? "" : "s", size / MIB);
     json_decref(stale);
@@ -72,20 +72,20 @@ static ino_t network_of(pid_t pid)
     return stat(path, &its) == 0 ? its.st_ino : 0;
 }
 
-void holders_check(const struct doctor *doctor)
+void holders_check(const struct checkup *checkup)
 {
     json_t   *holders = gpu_holders(NULL), *holder;
-    json_int_t slots = json_integer_value(json_object_get(doctor->request, "slots"));
+    json_int_t slots = json_integer_value(json_object_get(checkup->request, "slots"));
     int        gpus = gpu_count();
     size_t     i;
 
-    doctor_fact(doctor, "gpus", json_integer(gpus));
+    checkup_fact(checkup, "gpus", json_integer(gpus));
     if (gpus > 0 && slots > gpus)
-        doctor_find(doctor, DOCTOR_FAIL, "the last ranks fail with \"invalid device ordinal\"",
+        checkup_find(checkup, CHECKUP_FAIL, "the last ranks fail with \"invalid device ordinal\"",
                     "write that number into the hostfile", "slots=%lld, but %d GPUs",
                     (long long)slots, gpus);
     json_array_foreach(holders, i, holder)
-        doctor_find(doctor, DOCTOR_WARN, "CUDA out of memory at the start",
+        checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start",
                     "end it if it is yours: muster clean --kill, or kill",
                     "a GPU is in use by pid %lld of %s: %.100s",
                     (long long)json_integer_value(json_object_get(holder, "pid")),

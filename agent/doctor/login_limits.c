@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -18,38 +18,38 @@
 #define MEMLOCK_FEW (1ull << 30)
 #define LIMITS_MEND "a higher limit in /etc/security/limits.d/muster.conf, then log in again"
 
-static bool has_infiniband(const struct doctor *doctor);
-static void cgroup_check(const struct doctor *doctor);
-static long long cgroup_limit(const struct doctor *doctor, const char *group, const char *file);
+static bool has_infiniband(const struct checkup *checkup);
+static void cgroup_check(const struct checkup *checkup);
+static long long cgroup_limit(const struct checkup *checkup, const char *group, const char *file);
 
-void login_limits_check(const struct doctor *doctor)
+void login_limits_check(const struct checkup *checkup)
 {
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < NOFILE_FEW)
-        doctor_find(doctor, DOCTOR_WARN, "data loaders and NCCL fail with \"Too many open files\"",
+        checkup_find(checkup, CHECKUP_WARN, "data loaders and NCCL fail with \"Too many open files\"",
                     "nofile: " LIMITS_MEND, "%llu file descriptors a process",
                     (unsigned long long)limit.rlim_cur);
     if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < NPROC_FEW)
-        doctor_find(doctor, DOCTOR_WARN, "fork fails with EAGAIN, threads cannot be started",
+        checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
                     "nproc: " LIMITS_MEND, "%llu processes a user",
                     (unsigned long long)limit.rlim_cur);
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < MEMLOCK_FEW &&
-        has_infiniband(doctor))
-        doctor_find(doctor, DOCTOR_FAIL, "NCCL over InfiniBand fails in ibv_reg_mr",
+        has_infiniband(checkup))
+        checkup_find(checkup, CHECKUP_FAIL, "NCCL over InfiniBand fails in ibv_reg_mr",
                     "memlock unlimited: " LIMITS_MEND, "%llu KiB of locked memory",
                     (unsigned long long)limit.rlim_cur >> 10);
-    cgroup_check(doctor);
+    cgroup_check(checkup);
 }
 
-static bool has_infiniband(const struct doctor *doctor)
+static bool has_infiniband(const struct checkup *checkup)
 {
     char           path[PATH_MAX];
     struct dirent *entry;
     bool           is_there = false;
     DIR           *folder;
 
-    doctor_path(doctor, "/sys/class/infiniband", path);
+    checkup_path(checkup, "/sys/class/infiniband", path);
     folder = opendir(path);
     while (folder != NULL && (entry = readdir(folder)) != NULL)
         is_there |= entry->d_name[0] != '.';
@@ -59,14 +59,14 @@ static bool has_infiniband(const struct doctor *doctor)
 }
 
 /* Of the session's group and those above it. */
-static void cgroup_check(const struct doctor *doctor)
+static void cgroup_check(const struct checkup *checkup)
 {
     char       text[4096], meminfo[8192], *group, *slash;
     long long  memory = -1, pids = -1, total_kb, limit;
 
-    doctor_read(doctor, "/proc/self/cgroup", text, sizeof text);
-    doctor_read(doctor, "/proc/meminfo", meminfo, sizeof meminfo);
-    total_kb = doctor_number_in(meminfo, "MemTotal");
+    checkup_read(checkup, "/proc/self/cgroup", text, sizeof text);
+    checkup_read(checkup, "/proc/meminfo", meminfo, sizeof meminfo);
+    total_kb = checkup_number_in(meminfo, "MemTotal");
     group = strstr(text, "0::/");
     if (group == NULL)
         return;
@@ -74,32 +74,32 @@ static void cgroup_check(const struct doctor *doctor)
     group[strcspn(group, "\n")] = '\0';
     do { /* at last that of "", which has limits in a container */
         slash = strrchr(group, '/');
-        if ((limit = cgroup_limit(doctor, group, "memory.max")) >= 0 &&
+        if ((limit = cgroup_limit(checkup, group, "memory.max")) >= 0 &&
             (memory < 0 || limit < memory))
             memory = limit;
-        if ((limit = cgroup_limit(doctor, group, "pids.max")) >= 0 && (pids < 0 || limit < pids))
+        if ((limit = cgroup_limit(checkup, group, "pids.max")) >= 0 && (pids < 0 || limit < pids))
             pids = limit;
         if (slash != NULL)
             *slash = '\0';
     } while (slash != NULL);
     if (memory >= 0 && total_kb > 0 && memory / 1024 < total_kb / 2)
-        doctor_find(doctor, DOCTOR_WARN, "ranks are killed without a word (signal 9)",
+        checkup_find(checkup, CHECKUP_WARN, "ranks are killed without a word (signal 9)",
                     "systemctl set-property user-UID.slice MemoryMax=infinity",
                     "the login session may use %lld MiB of the %lld MiB of memory", memory >> 20,
                     total_kb >> 10);
     if (pids >= 0 && pids < PIDS_FEW)
-        doctor_find(doctor, DOCTOR_WARN, "fork fails with EAGAIN, threads cannot be started",
+        checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
                     "systemctl set-property user-UID.slice TasksMax=infinity",
                     "the login session may have %lld processes", pids);
 }
 
 /* -1: none. */
-static long long cgroup_limit(const struct doctor *doctor, const char *group, const char *file)
+static long long cgroup_limit(const struct checkup *checkup, const char *group, const char *file)
 {
     char path[PATH_MAX], text[64];
 
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", group, file);
-    if (doctor_read(doctor, path, text, sizeof text) <= 0 || text[0] < '0' || text[0] > '9')
+    if (checkup_read(checkup, path, text, sizeof text) <= 0 || text[0] < '0' || text[0] > '9')
         return -1;
     return strtoll(text, NULL, 10);
 }

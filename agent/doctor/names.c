@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 #include "strlist.h"
 #include "task/command.h"
 
@@ -22,35 +22,35 @@
 #define LOOKUP_S   3.0
 #define ADDRESSES  8 /* of a name; the rest is left out */
 
-static void    look_up(const struct doctor *doctor, const char *own);
+static void    look_up(const struct checkup *checkup, const char *own);
 static json_t *insert_sorted(json_t *list, const char *text);
-static void    judge_own(const struct doctor *doctor, const char *own, const json_t *found);
+static void    judge_own(const struct checkup *checkup, const char *own, const json_t *found);
 
-void names_check(const struct doctor *doctor)
+void names_check(const struct checkup *checkup)
 {
     char own[256], id[64], key[1024];
 
-    doctor_read(doctor, "/proc/sys/kernel/hostname", own, sizeof own);
+    checkup_read(checkup, "/proc/sys/kernel/hostname", own, sizeof own);
     own[strcspn(own, "\n")] = '\0';
-    doctor_fact(doctor, "hostname", json_string(own));
-    if (doctor_read(doctor, "/etc/machine-id", id, sizeof id) > 0)
-        doctor_fact(doctor, "machine id", json_stringn(id, strcspn(id, "\n")));
-    if (doctor_read(doctor, "/etc/ssh/ssh_host_ed25519_key.pub", key, sizeof key) > 0) {
+    checkup_fact(checkup, "hostname", json_string(own));
+    if (checkup_read(checkup, "/etc/machine-id", id, sizeof id) > 0)
+        checkup_fact(checkup, "machine id", json_stringn(id, strcspn(id, "\n")));
+    if (checkup_read(checkup, "/etc/ssh/ssh_host_ed25519_key.pub", key, sizeof key) > 0) {
         char *comment = strchr(key, ' '); /* behind the key's type */
 
         comment = comment != NULL ? strchr(comment + 1, ' ') : NULL;
         key[comment != NULL ? (size_t)(comment - key) : strcspn(key, "\n")] = '\0';
-        doctor_fact(doctor, "host key", json_string(key));
+        checkup_fact(checkup, "host key", json_string(key));
     }
     if (own[0] == '\0' || strcmp(own, "localhost") == 0)
-        doctor_find(doctor, DOCTOR_FAIL, "NCCL takes nodes of one name for one machine",
+        checkup_find(checkup, CHECKUP_FAIL, "NCCL takes nodes of one name for one machine",
                     "sudo hostnamectl set-hostname NAME", "the host name is '%s'", own);
-    look_up(doctor, own);
+    look_up(checkup, own);
 }
 
-static void look_up(const struct doctor *doctor, const char *own)
+static void look_up(const struct checkup *checkup, const char *own)
 {
-    const json_t         *hosts = json_object_get(doctor->request, "hosts"), *host;
+    const json_t         *hosts = json_object_get(checkup->request, "hosts"), *host;
     struct strlist        argv = { 0 }, names = { 0 };
     struct command_result result;
     json_t               *found;
@@ -68,12 +68,12 @@ static void look_up(const struct doctor *doctor, const char *own)
     }
     command_run((const char *const *)argv.item, NULL, LOOKUP_S, &result);
     if (result.timed_out)
-        doctor_find(doctor, DOCTOR_FAIL, "each connection by name waits for as long",
+        checkup_find(checkup, CHECKUP_FAIL, "each connection by name waits for as long",
                     "mend nameserver in /etc/resolv.conf, or write all nodes into /etc/hosts",
                     "names of nodes are not looked up within %g s", LOOKUP_S);
     found = names_read(result.out, &names);
-    judge_own(doctor, own, found);
-    doctor_fact(doctor, "addresses of names", found);
+    judge_own(checkup, own, found);
+    checkup_fact(checkup, "addresses of names", found);
     command_clear(&result);
     strlist_clear(&names);
     strlist_clear(&argv);
@@ -115,20 +115,20 @@ static json_t *insert_sorted(json_t *list, const char *text)
     return list;
 }
 
-static void judge_own(const struct doctor *doctor, const char *own, const json_t *found)
+static void judge_own(const struct checkup *checkup, const char *own, const json_t *found)
 {
     const json_t *list = json_object_get(found, own), *one;
     const char   *address;
     size_t        i;
 
-    if (json_array_size(json_object_get(doctor->request, "hosts")) < 2 ||
+    if (json_array_size(json_object_get(checkup->request, "hosts")) < 2 ||
         strcmp(own, "localhost") == 0)
         return;
     json_array_foreach(list, i, one) {
         address = json_string_value(one);
         if (strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0)
             continue;
-        doctor_find(doctor, DOCTOR_FAIL,
+        checkup_find(checkup, CHECKUP_FAIL,
                     "Gloo and PyTorch announce an address that no other node can reach: hangs at "
                     "init_process_group",
                     "in /etc/hosts, give the name its private address, and take it out of the "

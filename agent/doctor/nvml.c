@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -47,28 +47,28 @@ struct gpus {
     bool               is_mixed;
 };
 
-static int  load_and_ask(const struct doctor *doctor);
+static int  load_and_ask(const struct checkup *checkup);
 static bool load(struct nvml *nvml);
 static void look_at(const struct nvml *nvml, unsigned number, struct gpus *gpus);
-static void ask_smi(const struct doctor *doctor);
+static void ask_smi(const struct checkup *checkup);
 static void add_name(struct gpus *gpus, const char *name);
-static void tell(const struct doctor *doctor, const struct gpus *gpus);
-static void tell_failure(const struct doctor *doctor, const char *why);
+static void tell(const struct checkup *checkup, const struct gpus *gpus);
+static void tell_failure(const struct checkup *checkup, const char *why);
 
-void nvml_check(const struct doctor *doctor)
+void nvml_check(const struct checkup *checkup)
 {
     pid_t pid = fork();
     int   status = 0;
 
     if (pid == 0)
-        _exit(load_and_ask(doctor));
+        _exit(load_and_ask(checkup));
     if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
     if (gpu_count() > 0)
-        ask_smi(doctor);
+        ask_smi(checkup);
 }
 
-static int load_and_ask(const struct doctor *doctor)
+static int load_and_ask(const struct checkup *checkup)
 {
     struct nvml nvml;
     struct gpus gpus = { 0 };
@@ -81,16 +81,16 @@ static int load_and_ask(const struct doctor *doctor)
     if (error != 0) {
         struct driver driver;
 
-        driver_find(doctor, &driver);
+        driver_find(checkup, &driver);
         if (error != MISMATCH || !driver_differs(&driver)) /* else that was said */
-            tell_failure(doctor, nvml.error(error));
+            tell_failure(checkup, nvml.error(error));
         return 0;
     }
     if (nvml.count(&gpus.count) != 0)
         gpus.count = 0;
     for (i = 0; i < gpus.count && i < GPU_MAX; i++)
         look_at(&nvml, i, &gpus);
-    tell(doctor, &gpus);
+    tell(checkup, &gpus);
     return 0;
 }
 
@@ -139,7 +139,7 @@ static void look_at(const struct nvml *nvml, unsigned number, struct gpus *gpus)
         gpus->slowed++;
 }
 
-static void ask_smi(const struct doctor *doctor)
+static void ask_smi(const struct checkup *checkup)
 {
     const char *const argv[] = { "nvidia-smi", "--format=csv,noheader,nounits",
                                  "--query-gpu=name,ecc.errors.uncorrected.volatile.total,"
@@ -150,7 +150,7 @@ static void ask_smi(const struct doctor *doctor)
 
     if (!command_run(argv, NULL, SMI_S, &result)) {
         command_why(&result, SMI_S, why, sizeof why);
-        tell_failure(doctor, strstr(result.out, "mismatch") != NULL ? result.out : why);
+        tell_failure(checkup, strstr(result.out, "mismatch") != NULL ? result.out : why);
         command_clear(&result);
         return;
     }
@@ -162,7 +162,7 @@ static void ask_smi(const struct doctor *doctor)
         gpus.ecc += strtoull(ecc, NULL, 10); /* "[N/A]" is 0 */
         gpus.slowed += (strtoull(reasons, NULL, 16) & SLOWED) != 0;
     }
-    tell(doctor, &gpus);
+    tell(checkup, &gpus);
     command_clear(&result);
 }
 
@@ -173,31 +173,31 @@ static void add_name(struct gpus *gpus, const char *name)
     gpus->is_mixed |= strcmp(gpus->name, name) != 0;
 }
 
-static void tell(const struct doctor *doctor, const struct gpus *gpus)
+static void tell(const struct checkup *checkup, const struct gpus *gpus)
 {
     int files = gpu_count();
 
-    doctor_fact(doctor, "gpu model", json_sprintf("%u x %s%s", gpus->count, gpus->name,
+    checkup_fact(checkup, "gpu model", json_sprintf("%u x %s%s", gpus->count, gpus->name,
                                                   gpus->is_mixed ? " and others" : ""));
     if (gpus->lost > 0 || (int)gpus->count < files)
-        doctor_find(doctor, DOCTOR_FAIL, "its rank fails with \"invalid device ordinal\", or hangs",
+        checkup_find(checkup, CHECKUP_FAIL, "its rank fails with \"invalid device ordinal\", or hangs",
                     "sudo reboot; if it comes again, ask for another machine",
                     "the driver has lost %d of %d GPUs",
                     (int)gpus->lost + (files > (int)gpus->count ? files - (int)gpus->count : 0),
                     files > (int)gpus->count ? files : (int)gpus->count);
     if (gpus->ecc > 0)
-        doctor_find(doctor, DOCTOR_FAIL, "wrong numbers, or CUDA errors at random",
+        checkup_find(checkup, CHECKUP_FAIL, "wrong numbers, or CUDA errors at random",
                     "nvidia-smi -q -d ECC; sudo nvidia-smi -r, or ask for another machine",
                     "%llu uncorrected memory errors since the driver was loaded", gpus->ecc);
     if (gpus->slowed > 0)
-        doctor_find(doctor, DOCTOR_WARN, "this node is slower than the others, and all wait for it",
+        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
                     "nvidia-smi -q -d PERFORMANCE", "%u GPUs are slowed down by heat or power",
                     gpus->slowed);
 }
 
-static void tell_failure(const struct doctor *doctor, const char *why)
+static void tell_failure(const struct checkup *checkup, const char *why)
 {
-    doctor_find(doctor, DOCTOR_FAIL, "no CUDA program starts",
+    checkup_find(checkup, CHECKUP_FAIL, "no CUDA program starts",
                 "nvidia-smi; sudo dmesg | grep NVRM; sudo reboot", "NVML: %.*s",
                 (int)strcspn(why, "\n"), why);
 }

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -81,7 +81,7 @@ struct round {
     size_t         heard_count;
 };
 
-static bool read_request(const struct doctor *doctor, struct round *round);
+static bool read_request(const struct checkup *checkup, struct round *round);
 static void add_peer(struct round *round, const json_t *item);
 static int  listen_at(int port);
 static bool is_over(const struct round *round);
@@ -94,32 +94,32 @@ static void note_way(struct peer *peer, int fd);
 static void callers_accept(struct round *round);
 static void caller_take(struct round *round, struct caller *caller);
 static void note_heard(struct round *round, uint32_t node);
-static void tell(const struct doctor *doctor, const struct round *round);
+static void tell(const struct checkup *checkup, const struct round *round);
 
-void peers_check(const struct doctor *doctor)
+void peers_check(const struct checkup *checkup)
 {
     struct round *round = xcalloc(1, sizeof *round);
 
     round->begun_ns = clock_now_ns();
-    if (read_request(doctor, round))
+    if (read_request(checkup, round))
         while (!is_over(round) && advance(round))
             ;
-    tell(doctor, round);
+    tell(checkup, round);
     free(round);
 }
 
-static bool read_request(const struct doctor *doctor, struct round *round)
+static bool read_request(const struct checkup *checkup, struct round *round)
 {
-    const json_t *peers = json_object_get(doctor->request, "peers"), *item;
-    const char   *token = doctor_word(doctor, "token");
+    const json_t *peers = json_object_get(checkup->request, "peers"), *item;
+    const char   *token = checkup_word(checkup, "token");
     size_t        i;
 
     if (token == NULL || strlen(token) != TOKEN)
         return false;
     memcpy(round->greeting, token, TOKEN);
     put_u32(round->greeting + TOKEN,
-            (uint32_t)json_integer_value(json_object_get(doctor->request, "node")));
-    round->listener = listen_at((int)json_integer_value(json_object_get(doctor->request, "port")));
+            (uint32_t)json_integer_value(json_object_get(checkup->request, "node")));
+    round->listener = listen_at((int)json_integer_value(json_object_get(checkup->request, "port")));
     json_array_foreach(peers, i, item)
         if (round->peers < PEERS_MAX)
             add_peer(round, item);
@@ -391,7 +391,7 @@ static void note_heard(struct round *round, uint32_t node)
         round->heard[round->heard_count++] = node;
 }
 
-static void tell(const struct doctor *doctor, const struct round *round)
+static void tell(const struct checkup *checkup, const struct round *round)
 {
     json_t *reached = json_array(), *failed = json_array(), *item;
     size_t  i;
@@ -408,5 +408,5 @@ static void tell(const struct doctor *doctor, const struct round *round)
         }
         json_array_append_new(peer->is_reached ? reached : failed, item);
     }
-    doctor_fact(doctor, "peers", json_pack("{s:o, s:o}", "reached", reached, "failed", failed));
+    checkup_fact(checkup, "peers", json_pack("{s:o, s:o}", "reached", reached, "failed", failed));
 }

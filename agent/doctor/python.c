@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,13 +34,13 @@ static const char import_torch[] =
     "import torch\n"
     "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
 
-static void take(const struct doctor *doctor, const char *text);
-static void shebangs_check(const struct doctor *doctor, const char *exe);
-static void torch_check(const struct doctor *doctor, const char *python);
+static void take(const struct checkup *checkup, const char *text);
+static void shebangs_check(const struct checkup *checkup, const char *exe);
+static void torch_check(const struct checkup *checkup, const char *python);
 
-void python_check(const struct doctor *doctor)
+void python_check(const struct checkup *checkup)
 {
-    const char           *python = doctor_word(doctor, "python");
+    const char           *python = checkup_word(checkup, "python");
     const char *const     argv[] = { python, "-c", ask, NULL };
     struct command_result result;
     char                  why[256];
@@ -48,12 +48,12 @@ void python_check(const struct doctor *doctor)
     if (python == NULL)
         return;
     if (command_run(argv, NULL, ASK_S, &result)) {
-        take(doctor, result.out);
-        if (doctor->is_full)
-            torch_check(doctor, python);
+        take(checkup, result.out);
+        if (checkup->is_full)
+            torch_check(checkup, python);
     } else {
         command_why(&result, ASK_S, why, sizeof why);
-        doctor_find(doctor, DOCTOR_FAIL, result.error == ENOENT
+        checkup_find(checkup, CHECKUP_FAIL, result.error == ENOENT
                                              ? "no rank can start: exit status 127"
                                              : "no rank can start",
                     "mount the disk that has it, or name another one by --python", "%s: %s", python,
@@ -62,7 +62,7 @@ void python_check(const struct doctor *doctor)
     command_clear(&result);
 }
 
-static void take(const struct doctor *doctor, const char *text)
+static void take(const struct checkup *checkup, const char *text)
 {
     json_t       *said = json_loads(text, 0, NULL), *value;
     const char   *name, *exe = json_string_value(json_object_get(said, "exe"));
@@ -70,15 +70,15 @@ static void take(const struct doctor *doctor, const char *text)
 
     json_object_foreach(json_object_get(said, "versions"), name, value) {
         snprintf(fact, sizeof fact, "version of %.64s", name);
-        doctor_fact(doctor, fact, json_incref(value));
+        checkup_fact(checkup, fact, json_incref(value));
     }
     if (exe != NULL)
-        shebangs_check(doctor, exe);
+        shebangs_check(checkup, exe);
     json_decref(said);
 }
 
 /* An environment that was moved: its scripts begin with a path that is no longer there. */
-static void shebangs_check(const struct doctor *doctor, const char *exe)
+static void shebangs_check(const struct checkup *checkup, const char *exe)
 {
     static const char *const names[] = { "deepspeed", "torchrun", "accelerate", "pip" };
     char                     path[PATH_MAX], text[512], mend[2 * PATH_MAX], *interpreter;
@@ -94,12 +94,12 @@ static void shebangs_check(const struct doctor *doctor, const char *exe)
             continue;
         snprintf(mend, sizeof mend, "mount the disk where it was made, or: %s -m pip install "
                  "--force-reinstall --no-deps %s", exe, names[i]);
-        doctor_find(doctor, DOCTOR_WARN, "\"bad interpreter: No such file or directory\"", mend,
+        checkup_find(checkup, CHECKUP_WARN, "\"bad interpreter: No such file or directory\"", mend,
                     "%s begins with #!%s, which is not there", path, interpreter);
     }
 }
 
-static void torch_check(const struct doctor *doctor, const char *python)
+static void torch_check(const struct checkup *checkup, const char *python)
 {
     const char *const     argv[] = { python, "-c", import_torch, NULL };
     struct command_result result;
@@ -107,7 +107,7 @@ static void torch_check(const struct doctor *doctor, const char *python)
 
     if (!command_run(argv, NULL, IMPORT_S, &result)) {
         command_why(&result, IMPORT_S, why, sizeof why);
-        doctor_find(doctor, DOCTOR_FAIL, "ranks end or hang at import torch or at the first use of "
+        checkup_find(checkup, CHECKUP_FAIL, "ranks end or hang at import torch or at the first use of "
                     "a GPU", "see it in full: muster exec -- python -c 'import torch'",
                     "import torch: %s", why);
     }

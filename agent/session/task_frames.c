@@ -5,7 +5,7 @@
 
 #include "session/agent.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 #include "exit_code.h"
 
 static int  echo(const json_t *request, struct task_output *out);
@@ -13,7 +13,7 @@ static void line_cb(json_t *body, void *arg);
 static void end_cb(json_t *body, void *arg);
 
 static const struct task_row tasks[] = {
-    { "doctor", doctor_run },
+    { "doctor", checkup_run },
     { "echo", echo },
     { NULL, NULL },
 };

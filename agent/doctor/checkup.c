@@ -1,9 +1,9 @@
-/* doctor.c - see doctor.h
+/* checkup.c - see checkup.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "doctor/doctor.h"
+#include "doctor/checkup.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 /* Round 0 is about this node, round 1 about the ways to the others. */
 static const struct {
     const char   *name;
-    doctor_check *check;
+    checkup_check *check;
     int           round;
     bool          only_full;
     const char   *breaks; /* if it hangs or crashes */
@@ -50,48 +50,48 @@ static const struct {
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 
-static void run_apart(struct doctor *doctor, size_t which);
+static void run_apart(struct checkup *checkup, size_t which);
 static bool await(pid_t pid, double limit_s, int *status);
 
-int doctor_run(const json_t *request, struct task_output *out)
+int checkup_run(const json_t *request, struct task_output *out)
 {
     const char   *root = test_switch(TEST_SWITCH_ROOT);
-    struct doctor doctor = { .request = request, .out = out, .root = root != NULL ? root : "",
+    struct checkup checkup = { .request = request, .out = out, .root = root != NULL ? root : "",
                              .is_full = json_is_true(json_object_get(request, "full")) };
     int           round = (int)json_integer_value(json_object_get(request, "id"));
     size_t        i;
 
     for (i = 0; i < CHECKS; i++)
-        if (checks[i].round == round && (doctor.is_full || !checks[i].only_full))
-            run_apart(&doctor, i);
+        if (checks[i].round == round && (checkup.is_full || !checks[i].only_full))
+            run_apart(&checkup, i);
     return 0;
 }
 
-static void run_apart(struct doctor *doctor, size_t which)
+static void run_apart(struct checkup *checkup, size_t which)
 {
-    double limit_s = doctor->is_full ? DOCTOR_FULL_S : DOCTOR_CHECK_S;
+    double limit_s = checkup->is_full ? CHECKUP_FULL_S : CHECKUP_CHECK_S;
     pid_t  self = getpid(), pid = fork();
     int    status = 0;
 
-    doctor->check = checks[which].name;
+    checkup->check = checks[which].name;
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == self)
-            checks[which].check(doctor);
+            checks[which].check(checkup);
         _exit(0);
     }
     if (pid < 0)
-        doctor_find(doctor, DOCTOR_FAIL, "nothing can be started here", "end some processes",
+        checkup_find(checkup, CHECKUP_FAIL, "nothing can be started here", "end some processes",
                     "cannot fork a process");
     else if (!await(pid, limit_s, &status))
-        doctor_find(doctor, DOCTOR_FAIL, checks[which].breaks,
+        checkup_find(checkup, CHECKUP_FAIL, checks[which].breaks,
                     "look for a dead file server (mount) and at dmesg",
                     "this check was not finished after %g s", limit_s);
     else if (WIFSIGNALED(status))
-        doctor_find(doctor, DOCTOR_WARN, "this was not checked", "look at dmesg",
+        checkup_find(checkup, CHECKUP_WARN, "this was not checked", "look at dmesg",
                     "this check was ended by signal %d", WTERMSIG(status));
     else
-        task_output_line(doctor->out, json_pack("{s:s}", "checked", doctor->check));
+        task_output_line(checkup->out, json_pack("{s:s}", "checked", checkup->check));
 }
 
 /* False: not within that time; it is killed then, but may be stuck. */
@@ -112,12 +112,12 @@ static bool await(pid_t pid, double limit_s, int *status)
     return true;
 }
 
-void doctor_fact(const struct doctor *doctor, const char *name, json_t *value)
+void checkup_fact(const struct checkup *checkup, const char *name, json_t *value)
 {
-    task_output_line(doctor->out, json_pack("{s:s, s:o}", "fact", name, "value", value));
+    task_output_line(checkup->out, json_pack("{s:s, s:o}", "fact", name, "value", value));
 }
 
-void doctor_find(const struct doctor *doctor, enum doctor_level level, const char *breaks,
+void checkup_find(const struct checkup *checkup, enum checkup_level level, const char *breaks,
                  const char *mend, const char *format, ...)
 {
     struct error value;
@@ -126,33 +126,33 @@ void doctor_find(const struct doctor *doctor, enum doctor_level level, const cha
     va_start(ap, format);
     vsnprintf(value.text, sizeof value.text, format, ap);
     va_end(ap);
-    task_output_line(doctor->out,
+    task_output_line(checkup->out,
                      json_pack("{s:s, s:s, s:o, s:o, s:o}", "level",
-                               level == DOCTOR_FAIL ? "fail" : "warn", "check", doctor->check,
+                               level == CHECKUP_FAIL ? "fail" : "warn", "check", checkup->check,
                                "value", json_text(value.text, strlen(value.text)),
                                "breaks", json_text(breaks, strlen(breaks)),
                                "mend", json_text(mend, strlen(mend))));
 }
 
-ssize_t doctor_read(const struct doctor *doctor, const char *path, char *text, size_t size)
+ssize_t checkup_read(const struct checkup *checkup, const char *path, char *text, size_t size)
 {
     char full[PATH_MAX];
 
-    doctor_path(doctor, path, full);
+    checkup_path(checkup, path, full);
     return fd_read_file(full, text, size);
 }
 
-void doctor_path(const struct doctor *doctor, const char *path, char full[PATH_MAX])
+void checkup_path(const struct checkup *checkup, const char *path, char full[PATH_MAX])
 {
-    snprintf(full, PATH_MAX, "%s%s", doctor->root, path);
+    snprintf(full, PATH_MAX, "%s%s", checkup->root, path);
 }
 
-const char *doctor_word(const struct doctor *doctor, const char *key)
+const char *checkup_word(const struct checkup *checkup, const char *key)
 {
-    return json_string_value(json_object_get(doctor->request, key));
+    return json_string_value(json_object_get(checkup->request, key));
 }
 
-long long doctor_number_in(const char *text, const char *name)
+long long checkup_number_in(const char *text, const char *name)
 {
     size_t      size = strlen(name);
     const char *at = text;
