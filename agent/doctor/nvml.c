@@ -191,7 +191,7 @@ static void tell(const struct checkup *checkup, const struct gpus *gpus)
                     "%llu uncorrected memory errors since the driver was loaded", gpus->ecc);
     if (gpus->slowed > 0)
         checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "nvidia-smi -q -d PERFORMANCE", "%u GPUs are slowed down by heat or power",
+                    "nvidia-smi -q -d PERFORMANCE", "GPUs slowed down by heat or power: %u",
                     gpus->slowed);
 }
 
