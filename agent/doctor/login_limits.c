@@ -83,7 +83,7 @@ static void cgroup_check(const struct checkup *checkup)
             *slash = '\0';
     } while (slash != NULL);
     if (memory >= 0 && total_kb > 0 && memory / 1024 < total_kb / 2)
-        checkup_find(checkup, CHECKUP_WARN, "ranks are killed without a word (signal 9)",
+        checkup_find(checkup, CHECKUP_WARN, "ranks end by signal 9, and no log says why",
                     "systemctl set-property user-UID.slice MemoryMax=infinity",
                     "the login session may use %lld MiB of the %lld MiB of memory", memory >> 20,
                     total_kb >> 10);
