@@ -70,7 +70,7 @@ struct round {
     unsigned char  greeting[GREETING]; /* ours, and then what is only weight */
     unsigned char  load[LOAD];
     int64_t        begun_ns;
-    int            listener;
+    int            port, listener; /* -1: another program has taken the port since */
     struct peer    peer[PEERS_MAX];
     size_t         peers;
     struct call    call[PEERS_MAX * ADDRESSES_MAX];
@@ -87,7 +87,9 @@ static int  listen_at(int port);
 static bool is_over(const struct round *round);
 static bool advance(struct round *round);
 static void call_begin(struct round *round, struct call *call);
-static void call_take(struct round *round, struct call *call);
+static void call_take(struct round *round, struct call *call, short revents);
+static void call_exchange(struct round *round, struct call *call);
+static bool call_is_late(const struct round *round, const struct call *call);
 static void call_failed(struct round *round, struct call *call, int error);
 static void call_end(struct call *call);
 static void note_way(struct peer *peer, int fd);
@@ -119,7 +121,8 @@ static bool read_request(const struct checkup *checkup, struct round *round)
     memcpy(round->greeting, token, TOKEN);
     put_u32(round->greeting + TOKEN,
             (uint32_t)json_integer_value(json_object_get(checkup->request, "node")));
-    round->listener = listen_at((int)json_integer_value(json_object_get(checkup->request, "port")));
+    round->port = (int)json_integer_value(json_object_get(checkup->request, "port"));
+    round->listener = listen_at(round->port);
     json_array_foreach(peers, i, item)
         if (round->peers < PEERS_MAX)
             add_peer(round, item);
@@ -218,12 +221,14 @@ static bool advance(struct round *round)
         };
     for (i = 0; i < callers; i++)
         wait[1 + calls + i] = (struct pollfd){ .fd = round->caller[i].fd, .events = POLLIN };
+    if (round->listener < 0)
+        round->listener = listen_at(round->port);
     if (poll(wait, 1 + calls + callers, (int)(AGAIN_S * 1000)) < 0 && errno != EINTR)
         return false;
     if (wait[0].revents != 0)
         callers_accept(round);
     for (i = 0; i < calls; i++)
-        call_take(round, &round->call[i]);
+        call_take(round, &round->call[i], wait[1 + i].revents);
     for (i = 0; i < callers; i++)
         if (wait[1 + calls + i].revents != 0)
             caller_take(round, &round->caller[i]);
@@ -244,13 +249,11 @@ static void call_begin(struct round *round, struct call *call)
         call_failed(round, call, errno);
 }
 
-static void call_take(struct round *round, struct call *call)
+/* revents: what its socket can do. */
+static void call_take(struct round *round, struct call *call, short revents)
 {
-    const int64_t now_ns = clock_now_ns();
-    struct pollfd ready = { .fd = call->fd, .events = POLLIN | POLLOUT };
-    int           error = 0;
-    socklen_t     size = sizeof error;
-    ssize_t       done = 0;
+    int       error = 0;
+    socklen_t size = sizeof error;
 
     if (call->state == CALL_OVER || call->state == CALL_WAITS)
         return;
@@ -258,8 +261,7 @@ static void call_take(struct round *round, struct call *call)
         call_end(call);
         return;
     }
-    poll(&ready, 1, 0);
-    if (call->state == CALL_CONNECTS && ready.revents != 0) {
+    if (call->state == CALL_CONNECTS && revents != 0) {
         getsockopt(call->fd, SOL_SOCKET, SO_ERROR, &error, &size);
         if (error != 0) {
             call_failed(round, call, error);
@@ -267,31 +269,46 @@ static void call_take(struct round *round, struct call *call)
         }
         call->state = CALL_SENDS;
         if (!call->peer->is_connected)
-            call->peer->connected_ns = now_ns;
+            call->peer->connected_ns = clock_now_ns();
         call->peer->is_connected = true;
     }
-    while (call->state == CALL_SENDS && call->sent < GREETING + LOAD && done >= 0) {
+    if (call->state == CALL_SENDS && revents != 0)
+        call_exchange(round, call);
+    if (call_is_late(round, call))
+        call_end(call);
+}
+
+/* Send what is left, and take the answer. */
+static void call_exchange(struct round *round, struct call *call)
+{
+    ssize_t done = 0;
+
+    while (call->sent < GREETING + LOAD && done >= 0) {
         done = call->sent < GREETING
                    ? send(call->fd, round->greeting + call->sent, GREETING - call->sent, MSG_NOSIGNAL)
                    : send(call->fd, round->load, GREETING + LOAD - call->sent, MSG_NOSIGNAL);
         call->sent += done > 0 ? (size_t)done : 0;
     }
-    if (call->state == CALL_SENDS &&
-        (done = recv(call->fd, call->answer + call->got, GREETING - call->got, 0)) > 0)
-        call->got += (size_t)done;
+    done = recv(call->fd, call->answer + call->got, GREETING - call->got, 0);
+    call->got += done > 0 ? (size_t)done : 0;
     if (call->got == GREETING && memcmp(call->answer, round->greeting, TOKEN) == 0 &&
         get_u32(call->answer + TOKEN) == (uint32_t)call->peer->node) {
         call->peer->is_reached = true;
         note_way(call->peer, call->fd);
         call_end(call);
-    } else if (call->state == CALL_SENDS && (done == 0 || call->got == GREETING ||
-                                             (done < 0 && errno != EAGAIN))) {
+    } else if (done == 0 || call->got == GREETING || (done < 0 && errno != EAGAIN)) {
         call->peer->is_connected = false;
         call_failed(round, call, done < 0 ? errno : ECONNRESET);
-    } else if (now_ns - (call->state == CALL_SENDS ? call->peer->connected_ns : round->begun_ns) >
-               (int64_t)((call->state == CALL_SENDS ? LOAD_S : CALL_S) * NS_PER_S)) {
-        call_end(call);
     }
+}
+
+static bool call_is_late(const struct round *round, const struct call *call)
+{
+    int64_t since_ns = call->state == CALL_SENDS ? call->peer->connected_ns : round->begun_ns;
+    double  limit_s = call->state == CALL_SENDS ? LOAD_S : CALL_S;
+
+    return (call->state == CALL_SENDS || call->state == CALL_CONNECTS) &&
+           clock_now_ns() - since_ns > (int64_t)(limit_s * NS_PER_S);
 }
 
 /* Again soon, since the peer may only begin to listen. */
@@ -408,5 +425,6 @@ static void tell(const struct checkup *checkup, const struct round *round)
         }
         json_array_append_new(peer->is_reached ? reached : failed, item);
     }
-    checkup_fact(checkup, "peers", json_pack("{s:o, s:o}", "reached", reached, "failed", failed));
+    checkup_fact(checkup, "peers", json_pack("{s:o, s:o, s:b}", "reached", reached, "failed", failed,
+                                             "listens", round->listener >= 0));
 }

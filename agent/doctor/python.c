@@ -13,28 +13,32 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "frame.h"
 #include "task/command.h"
 
 #define ASK_S    6.0
 #define IMPORT_S 40.0
 
-/* Without importing any of them, which takes seconds. */
+/* Without importing any of them, which takes seconds: a line for each, by the names of folders. */
 static const char ask[] =
-    "import sys, json\n"
-    "from importlib import metadata\n"
-    "v = {'python': '%d.%d.%d' % sys.version_info[:3]}\n"
-    "for n in ('torch', 'deepspeed', 'nvidia-nccl-cu11', 'nvidia-nccl-cu12', 'nvidia-nccl-cu13',\n"
-    "          'numpy', 'transformers', 'accelerate', 'flash-attn', 'triton', 'megatron-core'):\n"
-    "    try: v[n] = metadata.version(n)\n"
-    "    except Exception: pass\n"
-    "print(json.dumps({'exe': sys.executable, 'versions': v}))\n";
+    "import sys, os\n"
+    "names = ('torch', 'deepspeed', 'nvidia-nccl-cu11', 'nvidia-nccl-cu12', 'nvidia-nccl-cu13',\n"
+    "         'numpy', 'transformers', 'accelerate', 'flash-attn', 'triton', 'megatron-core')\n"
+    "print(sys.executable)\n"
+    "print('python', '%d.%d.%d' % sys.version_info[:3])\n"
+    "for folder in sys.path[1:]:\n"
+    "    for entry in os.listdir(folder) if os.path.isdir(folder) else ():\n"
+    "        if entry.endswith(('.dist-info', '.egg-info')):\n"
+    "            name, _, version = entry[:-10].partition('-')\n"
+    "            name = name.lower().replace('_', '-')\n"
+    "            if name in names: print(name, version.partition('-py')[0])\n";
 
 /* With --full. */
 static const char import_torch[] =
     "import torch\n"
     "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
 
-static void take(const struct checkup *checkup, const char *text);
+static void take(const struct checkup *checkup, char *text);
 static void shebangs_check(const struct checkup *checkup, const char *exe);
 static void torch_check(const struct checkup *checkup, const char *python);
 
@@ -62,19 +66,22 @@ void python_check(const struct checkup *checkup)
     command_clear(&result);
 }
 
-static void take(const struct checkup *checkup, const char *text)
+/* Of two of one name the first is imported. */
+static void take(const struct checkup *checkup, char *text)
 {
-    json_t       *said = json_loads(text, 0, NULL), *value;
-    const char   *name, *exe = json_string_value(json_object_get(said, "exe"));
-    char          fact[128];
+    char   *rest, *exe = strtok_r(text, "\n", &rest), *line, name[64], version[64], fact[128];
+    json_t *seen = json_object();
 
-    json_object_foreach(json_object_get(said, "versions"), name, value) {
-        snprintf(fact, sizeof fact, "version of %.64s", name);
-        checkup_fact(checkup, fact, json_incref(value));
+    while (exe != NULL && (line = strtok_r(NULL, "\n", &rest)) != NULL) {
+        if (sscanf(line, "%63s %63s", name, version) != 2 || json_object_get(seen, name) != NULL)
+            continue;
+        json_object_set_new(seen, name, json_true());
+        snprintf(fact, sizeof fact, "version of %s", name);
+        checkup_fact(checkup, fact, json_text(version, strlen(version)));
     }
-    if (exe != NULL)
+    json_decref(seen);
+    if (exe != NULL && exe[0] == '/')
         shebangs_check(checkup, exe);
-    json_decref(said);
 }
 
 /* An environment that was moved: its scripts begin with a path that is no longer there. */

@@ -26,6 +26,7 @@ struct ways {
 
 static void read_ways(const struct subjects *subjects, struct ways *ways);
 static bool read_way(const struct subjects *subjects, const json_t *item, size_t *to);
+static bool listens(const struct subject *subject);
 static void judge_stalled(const struct subjects *subjects, const struct ways *ways,
                           struct findings *findings);
 static void judge_failed(const struct subjects *subjects, const struct ways *ways,
@@ -62,13 +63,19 @@ static void read_ways(const struct subjects *subjects, struct ways *ways)
             if (read_way(subjects, item, &to))
                 ways->way[from * ways->count + to] = WAY_GOOD;
         json_array_foreach(json_object_get(peers, "failed"), i, item) {
-            if (!read_way(subjects, item, &to))
+            if (!read_way(subjects, item, &to) || !listens(&subjects->node[to]))
                 continue;
             ways->way[from * ways->count + to] =
                 json_is_true(json_object_get(item, "connected")) ? WAY_STALLED : WAY_FAILED;
             ways->why[from * ways->count + to] = judge_text(item, "why");
         }
     }
+}
+
+/* False: its port was taken by another program, so that nobody could reach it. */
+static bool listens(const struct subject *subject)
+{
+    return !json_is_false(json_object_get(json_object_get(subject->facts, "peers"), "listens"));
 }
 
 static bool read_way(const struct subjects *subjects, const json_t *item, size_t *to)

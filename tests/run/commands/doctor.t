@@ -30,8 +30,7 @@ printf 'home = %s\n' "$(dirname "$python")" >venv/pyvenv.cfg
 printf '#!%s\n' "$PWD/venv/bin/python" >venv/bin/torchrun
 # version_of NAME VERSION: installed in that environment.
 version_of() {
-    mkdir "$1.dist-info"
-    printf 'Metadata-Version: 2.1\nName: %s\nVersion: %s\n' "${1##*/}" "$2" >"$1.dist-info/METADATA"
+    mkdir "$1-$2.dist-info"
 }
 version_of "venv/$site/torch" 2.4.0
 echo 'print(1)' >train.py
@@ -95,7 +94,7 @@ over node3 /etc/machine-id <node2.id
 echo '3,1,99999999999,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.' |
     over node3 /dev/kmsg
 cp -r venv/$site site
-rm -r site/torch.dist-info
+rmdir site/torch-2.4.0.dist-info
 version_of site/torch 2.3.0
 on node3 mount --bind "$PWD/site" "$PWD/venv/$site"
 echo '#!/nowhere/bin/python' | over node3 "$PWD/venv/bin/torchrun"

@@ -203,6 +203,9 @@ static void ways(void **state)
     unreached(1, "2", false);
     unreached(3, "2", false);
     expect("fail [\"te3\"] no other node reaches its high TCP ports\n");
+    fact(2, "peers", "{\"listens\":false}"); /* its port was taken: that is no firewall */
+    expect("");
+    fact(2, "peers", "{\"listens\":true}");
     fact(3, "peers", "{\"reached\":[{\"node\":2, \"if\":\"eth0\", \"mtu\":1500}], \"failed\":[]}");
     expect("fail [\"te1\",\"te2\"] it does not reach high TCP ports of te3: timed out\n");
     unreached(0, "123", false);
