@@ -331,7 +331,9 @@ static void complain(struct reader *reader, const char *format, ...)
  * directly after it, as by DeepSpeed's argparse. A command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
-    bool         has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+    bool         has_script = options->command == COMMAND_RUN ||
+                              options->command == COMMAND_EXEC ||
+                              options->command == COMMAND_DOCTOR;
     enum command other;
 
     if (options->command == COMMAND_HELP)

@@ -22,7 +22,8 @@
 
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
-    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_ATTACH] = "attach",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_DOCTOR] = "doctor",
+      [COMMAND_ATTACH] = "attach",
     [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_HELP] = "help",
 };
 

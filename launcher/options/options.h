@@ -22,6 +22,7 @@ enum command {
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
     COMMAND_CLEAN, /* muster clean [options]: what earlier runs left on the nodes */
     COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
+    COMMAND_DOCTOR, /* muster doctor [options] [script [args]]: what is wrong with the nodes */
     /* These look up a run in this machine's history; they start nothing. */
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
@@ -46,7 +47,7 @@ enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXE
 /* Works on the nodes without starting ranks? See run/node_job.h. */
 static inline bool command_is_node_job(enum command command)
 {
-    return command == COMMAND_CLEAN || command == COMMAND_BCAST;
+    return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_DOCTOR;
 }
 
 #define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
@@ -88,7 +89,7 @@ struct options {
     char *script;         /* first positional word; check: NULL */
     struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths */
 
-    bool  check_quick, check_full; /* these four are for muster-train check */
+    bool  check_quick, check_full; /* check, doctor; these four are for muster-train check */
     char *check_html, *check_json;
 
     /* ranks, devices, cores */

@@ -44,6 +44,8 @@ static const struct {
     [COMMAND_CLEAN] = { "clean [OPTIONS]",
                         "list or remove what earlier runs left on the nodes" },
     [COMMAND_BCAST] = { "bcast [OPTIONS] PATH...", "copy files and directories to all nodes" },
+    [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",
+                         "look for what is wrong with the nodes" },
     [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
     [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
     [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },

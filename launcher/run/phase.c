@@ -197,6 +197,8 @@ static void node_over(struct node *node, void *arg)
         one_more_over(run);
     if (was_handshake)
         handshake_ended(run);
+    if (run->job != NULL && run->job->over != NULL)
+        run->job->over(run, node);
     if (run->phase.over == run->plan->nodes)
         return;
     if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
