@@ -5,6 +5,7 @@
 
 #include "session/agent.h"
 
+#include "bootstrap/bootstrap.h"
 #include "exit_code.h"
 
 static int  echo(const json_t *request, struct task_output *out);
@@ -13,6 +14,7 @@ static void end_cb(json_t *body, void *arg);
 
 static const struct task_row tasks[] = {
     { "echo", echo },
+    { "bootstrap", bootstrap_task },
     { NULL, NULL },
 };
 
