@@ -7,11 +7,11 @@
  *
  * The request:
  *
- *     {"op":"plan"|"apply"|"undo"|"record", "name":"te1", "steps":["hosts", ...],
+ *     {"op":"look"|"plan"|"apply"|"undo"|"record", "name":"te1", "steps":["hosts", ...],
  *      "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root", "home":"/root",
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
+ * look: only see whether this user is root, or may be. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
  * step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
