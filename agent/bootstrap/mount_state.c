@@ -128,6 +128,10 @@ int mount_state_read(const char *path, struct state *state, struct error *err)
 
     (void)err;
     state->exists = mount_find(all, path, &mounted);
+    if (state->exists) {
+        state->bytes = xasprintf("%s\n%s\n%s", mounted.source, mounted.type, mounted.options);
+        state->size = strlen(state->bytes);
+    }
     free(all);
     return 0;
 }

@@ -1,0 +1,144 @@
+#!/bin/sh
+# Fresh nodes with their own /etc and a "snapshot" disk: plan, apply, again, undo; and one of them
+# has a step that cannot be done
+# SPDX-License-Identifier: Apache-2.0
+
+. "$(dirname "$0")/../lib.sh"
+
+own_namespaces
+
+disks=
+free_disks() {
+    nodes_stop
+    for disk in $disks; do
+        losetup -d "$disk"
+    done
+}
+trap 'status=$?; free_disks; (exit $status); test_cleanup' EXIT
+
+# make_disk NODE MIB: an ext4 of 24 MiB on a disk that is larger. Clones of one snapshot: the same
+# label and UUID.
+make_disk() {
+    cp "$tmp/snapshot" "$nodes_dir/$1/image"
+    truncate -s "$2M" "$nodes_dir/$1/image"
+    disk=$(losetup -f --show "$nodes_dir/$1/image") || skip_all "no loop device"
+    disks="$disks $disk"
+    echo "$disk" >"$nodes_dir/$1/disk"
+}
+
+# What a node's /etc is, in full.
+etc_of() {
+    tar -C "$nodes_dir/$1/etc" --sort=name --mtime=@0 -cf "$2" .
+}
+
+mkdir "$tmp/content"
+echo '{"id": "llm-1"}' >"$tmp/content/.marker"
+truncate -s 24M "$tmp/snapshot"
+mkfs.ext4 -q -L data -d "$tmp/content" "$tmp/snapshot" || skip_all "no mkfs.ext4"
+
+nodes_prepare
+script_file "$tmp/node_sshd" <<END
+#!/bin/sh
+exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
+END
+sshd_program=$tmp/node_sshd
+nodes_bridge
+for node in 1 2; do
+    name=node$node
+    node_files "$name"
+    node_wire "$name" "$node"
+    mkdir -p "$nodes_dir/$name/varlib"
+    cp -a /etc "$nodes_dir/$name/etc"
+    printf '127.0.0.1 localhost\n127.0.1.1 %s.example %s\n' "$name" "$name" \
+        >"$nodes_dir/$name/etc/hosts"
+    echo ubuntu >"$nodes_dir/$name/etc/hostname"
+    make_disk "$name" $((24 + 24 * node))
+    chmod 700 "$nodes_dir/$name/home"
+    cp /dev/null "$nodes_dir/$name/home/.bashrc"
+    etc_of "$name" "$tmp/$name.before"
+done
+for node in 1 2; do
+    node_start_in_namespace "node$node" "$(node_address "$node")"
+done
+use_nodes
+
+# CAP_SYS_RESOURCE is bit 24.
+grow=no
+[ $((0x$(sed -n 's/^CapEff:.//p' /proc/self/status) >> 24 & 1)) = 0 ] || grow=yes
+cat >conf <<END
+[data]
+grow = $grow
+mount = /var/lib/data
+label = data
+marker = .marker
+marker_text = llm-1
+
+[shell]
+path = /var/lib/data/bin
+
+[limits]
+nofile = 65536
+shm = 24M
+
+[environment]
+python = /usr/bin/python3
+import = json
+END
+mkdir -p "$HOME/.ssh"
+cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
+
+run muster bootstrap conf
+is "a plan is no error" "$rc" 0
+ok "it says what would change on which nodes" grep -q \
+    '^node\[1-2\]  hosts: /etc/hosts: change it (every node' out
+ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop.*label .data.' out
+etc_of node1 "$tmp/node1.planned"
+ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
+
+# A block without an end is somebody's mistake, on one node only.
+echo '# BEGIN muster' >>"$nodes_dir/node2/etc/hosts"
+run muster bootstrap --apply --json=result.json conf
+is "a step that fails on one node is exit status 1" "$rc" 1
+ok "node, step and cause are named" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
+ok "and what to do" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
+ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
+ok "the JSON says the same" json_says result.json \
+    '[[s["state"] for s in n["steps"] if s["step"] == "hosts"] for n in d["nodes"]] == [["changed"], ["failed"]]'
+sed -i '$d' "$nodes_dir/node2/etc/hosts"
+
+run muster bootstrap --apply conf
+is "once that is mended the next apply completes it" "$rc" 0
+ok "and only that" grep -q '^node1: nothing is to be changed' out
+
+etc_of node1 "$tmp/node1.applied"
+run muster bootstrap --apply conf
+is "a third apply succeeds" "$rc" 0
+ok "and says that nothing is to be changed" grep -q '^node\[1-2\]: nothing is to be changed' out
+etc_of node1 "$tmp/node1.again"
+ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
+
+run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; getent hosts node1
+    df --output=size -k /var/lib/data /dev/shm | sed 1d'
+ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
+ok "names are those of the hostfile" grep -q '^node2: node2$' out
+ok "the same address everywhere" [ "$(grep -c '10.99.0.2 *node1' out)" = 2 ]
+if [ "$grow" = yes ]; then
+    ok "the file system fills its disk" grep -q '^node2: *6[0-9]...$' out
+else
+    skip "the file system fills its disk" "no CAP_SYS_RESOURCE, which growing needs"
+fi
+ok "/dev/shm is larger" grep -q '^node1: *24576$' out
+ok "PATH has the folder" grep -q '^node1: /var/lib/data/bin:' out
+
+run muster bootstrap --undo
+is "undo succeeds" "$rc" 0
+for name in node1 node2; do
+    etc_of "$name" "$tmp/$name.after"
+    ok "/etc of $name is byte for byte what it was" cmp "$tmp/$name.before" "$tmp/$name.after"
+done
+run muster exec --label=host sh -c 'hostname; ls /var/lib; df --output=size -k /dev/shm | sed 1d'
+ok "the disk is unmounted and the folder gone" not grep -q ' data$' out
+ok "/dev/shm is as it was" [ "$(grep -c ' 16384$' out)" = 2 ]
+ok "nothing is left" no_leftovers
+
+finish
