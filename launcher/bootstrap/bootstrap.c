@@ -17,6 +17,7 @@
 #include "hostrange.h"
 #include "log.h"
 #include "run/run.h"
+#include "transport/login.h"
 #include "xalloc.h"
 
 #define CONF_DEFAULT SYSCONFDIR "/muster/bootstrap.conf"
@@ -31,6 +32,7 @@ static const char *const step_names[] = { "key",    "name",        "hosts", "pac
 #define STEPS (sizeof step_names / sizeof *step_names)
 
 static int     prepare(const struct run *run, void **data);
+static int     allow_login(const struct options *options, struct error *err);
 static int     read_conf(struct bootstrap *bootstrap, const struct options *options,
                          struct error *err);
 static int     choose_steps(struct bootstrap *bootstrap, const struct options *options,
@@ -72,13 +74,23 @@ static int prepare(const struct run *run, void **data)
                     : options->record ? "record"
                                       : "plan";
     bootstrap->task = node_task_new(run, &ops);
-    if (read_conf(bootstrap, options, &err) == 0) {
+    if (allow_login(options, &err) == 0 && read_conf(bootstrap, options, &err) == 0) {
         status = EXIT_USAGE;
         if (choose_steps(bootstrap, options, &err) == 0 && read_names(bootstrap, run, &err) == 0)
             return 0;
     }
     log_error("%s", err.text);
     return status;
+}
+
+static int allow_login(const struct options *options, struct error *err)
+{
+    if (options->trust_first)
+        login_allow_unknown();
+    if (options->password_fd >= 0)
+        return login_read_password(options->password_fd, err);
+    login_allow_asking();
+    return 0;
 }
 
 static int read_conf(struct bootstrap *bootstrap, const struct options *options,
@@ -158,6 +170,7 @@ static void forget(const struct run *run, void *data)
     struct bootstrap *bootstrap = data;
 
     (void)run;
+    login_clear();
     if (bootstrap == NULL)
         return;
     node_task_free(bootstrap->task);

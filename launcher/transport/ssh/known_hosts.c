@@ -17,6 +17,8 @@
 #include "exit_code.h"
 #include "file.h"
 #include "log.h"
+#include "transport/login.h"
+#include "transport/ssh/known_hosts_record.h"
 #include "transport/ssh/ssh_pattern.h"
 #include "xalloc.h"
 
@@ -41,6 +43,8 @@ static void        add_algorithm(struct buffer *list, const char *more);
 static int         check_key(const struct known_hosts *known, ssh_key shown,
                              struct conn_failure *why);
 static bool        is_same(ssh_key one, ssh_key other);
+static int         record(const struct known_hosts *known, ssh_key shown, const char *got,
+                          struct conn_failure *why);
 static int         refuse_revoked(const struct known_host *entry, const char *got,
                                   struct conn_failure *why);
 static int         refuse_changed(const struct known_hosts *known,
@@ -333,6 +337,8 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
         rc = refuse_revoked(revoked, got, why);
     else if (other != NULL && same == NULL)
         rc = refuse_changed(known, other, got, why);
+    else if (same == NULL && login_records_unknown())
+        rc = record(known, shown, got, why);
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);
     else if (same == NULL)
@@ -345,6 +351,17 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
 static bool is_same(ssh_key one, ssh_key other)
 {
     return ssh_key_cmp(one, other, SSH_KEY_CMP_PUBLIC) == 0;
+}
+
+static int record(const struct known_hosts *known, ssh_key shown, const char *got,
+                  struct conn_failure *why)
+{
+    struct error err;
+
+    if (known_hosts_record(main_file(known), known->name, shown, &err) < 0)
+        return conn_failure_set(why, EXIT_CREATE, "%s", err.text);
+    log_warn("%s: host key recorded in %s: %s", known->name, main_file(known), got);
+    return 0;
 }
 
 static int refuse_revoked(const struct known_host *entry, const char *got,
@@ -390,6 +407,9 @@ static int refuse_unknown(const struct known_hosts *known, const char *got,
     conn_failure_set(why, EXIT_REFUSED, "the host key is not known: the server shows %s; no "
                      "such key for %s in %s", got, known->name, main_file(known));
     hint_scan(known, why);
+    if (login_takes_password())
+        conn_failure_hint(why, "if the cloud's console shows the same fingerprint: add "
+                               "--trust-first, which records it");
     return -1;
 }
 

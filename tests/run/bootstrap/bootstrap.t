@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fresh nodes with their own /etc and a "snapshot" disk: plan, apply, again, undo; and one of them
-# has a step that cannot be done
+# Fresh nodes with their own /etc, a "snapshot" disk, a password and no keys: plan, apply, again,
+# undo; and one of them has a step that cannot be done
 # SPDX-License-Identifier: Apache-2.0
 
 . "$(dirname "$0")/../lib.sh"
@@ -43,6 +43,7 @@ exec "$here/bootstrap/node_sshd" "$sshd_program" "\$@"
 END
 sshd_program=$tmp/node_sshd
 nodes_bridge
+hash=$(openssl passwd -6 'its pass, word')
 for node in 1 2; do
     name=node$node
     node_files "$name"
@@ -52,11 +53,16 @@ for node in 1 2; do
     printf '127.0.0.1 localhost\n127.0.1.1 %s.example %s\n' "$name" "$name" \
         >"$nodes_dir/$name/etc/hosts"
     echo ubuntu >"$nodes_dir/$name/etc/hostname"
+    sed -i "s|^root:[^:]*:|root:$hash:|" "$nodes_dir/$name/etc/shadow"
+    # Keys in the node's own home; a password by one method each.
+    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" >"$nodes_dir/$name/sshd_extra"
     make_disk "$name" $((24 + 24 * node))
     chmod 700 "$nodes_dir/$name/home"
     cp /dev/null "$nodes_dir/$name/home/.bashrc"
     etc_of "$name" "$tmp/$name.before"
 done
+echo "PasswordAuthentication yes" >>"$nodes_dir/node1/sshd_extra"
+printf 'UsePAM yes\nKbdInteractiveAuthentication yes\n' >>"$nodes_dir/node2/sshd_extra"
 for node in 1 2; do
     node_start_in_namespace "node$node" "$(node_address "$node")"
 done
@@ -87,9 +93,28 @@ END
 mkdir -p "$HOME/.ssh"
 cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
 
-run muster bootstrap conf
-is "a plan is no error" "$rc" 0
-ok "it says what would change on which nodes" grep -q \
+: >"$nodes_dir/known_hosts"
+run setsid -w muster bootstrap conf
+is "an unknown host key is refused" "$rc" 77
+ok "with the option that accepts it" grep -q 'add --trust-first, which records it' err
+run setsid -w muster bootstrap --trust-first conf
+is "without a key, a password and a terminal nothing can be done" "$rc" 77
+ok "and it says how to give one" grep -q 'no terminal to ask for a password; --password-fd' err
+ok "the host keys were recorded" lines "$nodes_dir/known_hosts" 2
+ok "and their fingerprints shown" grep -q "host key recorded in .*: ssh-ed25519 SHA256:" err
+
+echo "not the password" >wrong
+run muster bootstrap --password-fd 7 conf 7<wrong
+is "a wrong password is refused" "$rc" 77
+ok "by both methods" sh -c 'grep -q "refused for user .* (tried password)" err &&
+    grep -q "(tried keyboard-interactive)" err'
+is "after one attempt" "$(grep -c 'Failed password' "$nodes_dir/node1/sshd.log")" 1
+
+run python3 "$here/bootstrap/type_password.py" "its pass, word" muster bootstrap conf
+is "one that is typed opens all nodes" "$rc" 0
+is "it is asked once" "$(grep -c 'password (asked once' out)" 1
+ok "and not shown" not grep -q 'its pass' out
+ok "a plan says what would change on which nodes" grep -q \
     '^node\[1-2\]  hosts: /etc/hosts: change it (every node' out
 ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop.*label .data.' out
 etc_of node1 "$tmp/node1.planned"
@@ -97,7 +122,8 @@ ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
 
 # A block without an end is somebody's mistake, on one node only.
 echo '# BEGIN muster' >>"$nodes_dir/node2/etc/hosts"
-run muster bootstrap --apply --json=result.json conf
+echo "its pass, word" >right
+run muster bootstrap --apply --password-fd 7 --json=result.json conf 7<right
 is "a step that fails on one node is exit status 1" "$rc" 1
 ok "node, step and cause are named" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
 ok "and what to do" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
@@ -136,9 +162,17 @@ for name in node1 node2; do
     etc_of "$name" "$tmp/$name.after"
     ok "/etc of $name is byte for byte what it was" cmp "$tmp/$name.before" "$tmp/$name.after"
 done
-run muster exec --label=host sh -c 'hostname; ls /var/lib; df --output=size -k /dev/shm | sed 1d'
-ok "the disk is unmounted and the folder gone" not grep -q ' data$' out
-ok "/dev/shm is as it was" [ "$(grep -c ' 16384$' out)" = 2 ]
+for name in node1 node2; do # the key is gone, too
+    nsenter -t "$(cat "$nodes_dir/$name/pid")" -m sh -c 'ls /var/lib; df --output=size -k /dev/shm'
+done >there
+ok "the disk is unmounted and the folder gone" not grep -q '^data$' there
+ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
 ok "nothing is left" no_leftovers
+
+sed -i "s|^10.99.0.2 .*|10.99.0.2 $(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
+run muster bootstrap --trust-first --password-fd 7 conf 7<right
+is "a host key that has changed is refused even then" "$rc" 77
+ok "with the command that replaces it" grep -q "node1.*host key has changed" err
+ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
 
 finish
