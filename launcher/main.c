@@ -18,7 +18,7 @@
 
 #include <openssl/crypto.h>
 
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
 #include "commands/gpu_slots.h"

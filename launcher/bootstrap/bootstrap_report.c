@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/bootstrap_job.h"
 
 #include <stdlib.h>
 #include <string.h>

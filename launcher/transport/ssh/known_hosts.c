@@ -6,19 +6,23 @@
 #include "transport/ssh/known_hosts.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
 #include "buffer.h"
 #include "exit_code.h"
+#include "fd.h"
 #include "file.h"
 #include "log.h"
 #include "transport/login.h"
-#include "transport/ssh/known_hosts_record.h"
 #include "transport/ssh/ssh_pattern.h"
 #include "xalloc.h"
 
@@ -45,6 +49,8 @@ static int         check_key(const struct known_hosts *known, ssh_key shown,
 static bool        is_same(ssh_key one, ssh_key other);
 static int         record(const struct known_hosts *known, ssh_key shown, const char *got,
                           struct conn_failure *why);
+static int         add_line(const char *file, const char *name, ssh_key key, struct error *err);
+static int         append(const char *file, const char *line, struct error *err);
 static int         refuse_revoked(const struct known_host *entry, const char *got,
                                   struct conn_failure *why);
 static int         refuse_changed(const struct known_hosts *known,
@@ -358,10 +364,58 @@ static int record(const struct known_hosts *known, ssh_key shown, const char *go
 {
     struct error err;
 
-    if (known_hosts_record(main_file(known), known->name, shown, &err) < 0)
+    if (add_line(main_file(known), known->name, shown, &err) < 0)
         return conn_failure_set(why, EXIT_CREATE, "%s", err.text);
     log_warn("%s: host key recorded in %s: %s", known->name, main_file(known), got);
     return 0;
+}
+
+/* "NAME TYPE KEY". The file is made if it is not there. */
+static int add_line(const char *file, const char *name, ssh_key key, struct error *err)
+{
+    const char *home = getenv("HOME");
+    char       *whole = strncmp(file, "~/", 2) == 0 && home != NULL
+                            ? xasprintf("%s%s", home, file + 1) : xstrdup(file);
+    char       *base64 = NULL, *line;
+    int         rc;
+
+    if (ssh_pki_export_pubkey_base64(key, &base64) != SSH_OK) {
+        free(whole);
+        return err_set(err, "%s: the host key cannot be written", file);
+    }
+    line = xasprintf("%s %s %s\n", name, ssh_key_type(key) == SSH_KEYTYPE_RSA
+                                             ? "ssh-rsa" : ssh_key_type_to_char(ssh_key_type(key)),
+                     base64);
+    rc = append(whole, line, err);
+    free(line);
+    ssh_string_free_char(base64);
+    free(whole);
+    return rc;
+}
+
+/* The last line of the file may have no end. */
+static int append(const char *file, const char *line, struct error *err)
+{
+    const char *slash = strrchr(file, '/');
+    char       *dir = slash != NULL && slash != file ? xstrndup(file, (size_t)(slash - file)) : NULL;
+    char        last = '\n';
+    int         fd, rc = 0;
+    off_t       size;
+
+    if (dir != NULL)
+        mkdir(dir, 0700);
+    free(dir);
+    fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return err_set(err, "%s: %s", file, strerror(errno));
+    size = lseek(fd, 0, SEEK_END);
+    if (size > 0 && pread(fd, &last, 1, size - 1) != 1)
+        last = '\n';
+    if ((last != '\n' && fd_write_all(fd, "\n", 1) != 1) ||
+        fd_write_all(fd, line, strlen(line)) != strlen(line) || fsync(fd) < 0)
+        rc = err_set(err, "%s: %s", file, strerror(errno));
+    close(fd);
+    return rc;
 }
 
 static int refuse_revoked(const struct known_host *entry, const char *got,

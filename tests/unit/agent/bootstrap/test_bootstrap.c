@@ -26,8 +26,8 @@
 
 #include <cmocka.h>
 
-#include "bootstrap/block.h"
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/journal.h"
 #include "buffer.h"
 #include "xalloc.h"
 
@@ -521,76 +521,6 @@ static void a_power_cut_in_undo_is_completed(void **state)
     free(before);
 }
 
-/* --- texts ------------------------------------------------------------------ */
-
-static void blocks(void **state)
-{
-    static const struct {
-        const char *text, *lines, *result; /* NULL: refused */
-    } rows[] = {
-        { "", "x\n", "# BEGIN muster: B\nx\n# END muster\n" },
-        { "a", "x\n", "a\n# BEGIN muster: B\nx\n# END muster\n" },
-        { "a\n# BEGIN muster\nold\n# END muster\nb\n", "x\n",
-          "a\n# BEGIN muster: B\nx\n# END muster\nb\n" },
-        { "# BEGIN muster\n1\n# END muster\na\n# BEGIN muster\n2\n# END muster", "x\n",
-          "# BEGIN muster: B\nx\n# END muster\na\n" },
-        { "a\n# BEGIN muster\nold\n# END muster\nb", NULL, "a\nb" },
-        { "# BEGIN musters\n", NULL, "# BEGIN musters\n" },
-        { "a\n# BEGIN muster\nold\n", "x\n", NULL },
-        { "# BEGIN muster", "x\n", NULL },
-    };
-    static const char whole[] = "# BEGIN muster: written by muster bootstrap, which replaces these "
-                                "lines\n";
-    struct error err;
-    size_t       i;
-
-    (void)state;
-    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *text = block_put(rows[i].text, rows[i].lines, &err), *at, *wanted;
-        const char *mark = rows[i].result != NULL ? strstr(rows[i].result, "# BEGIN muster: B\n")
-                                                  : NULL;
-
-        if (rows[i].result == NULL) {
-            assert_null(text);
-            continue;
-        }
-        wanted = mark == NULL ? xstrdup(rows[i].result)
-                              : xasprintf("%.*s%s%s", (int)(mark - rows[i].result), rows[i].result,
-                                          whole, mark + strlen("# BEGIN muster: B\n"));
-        assert_string_equal(text, wanted);
-        at = block_put(text, rows[i].lines, &err);
-        assert_string_equal(at, text); /* again is the same */
-        free(at);
-        free(wanted);
-        free(text);
-    }
-}
-
-static void journal_entries_that_are_none(void **state)
-{
-    static const char *const rows[] = {
-        "", "\n", "{}\n", "x", "{\"step\":\"a\"}\n",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\"}\n",
-        "{\"step\":\"a\",\"kind\":\"pipe\",\"path\":\"/a\",\"before\":{\"exists\":false},"
-        "\"after\":{\"exists\":false}}\n",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,\"size\":9},"
-        "\"after\":{\"exists\":false}}\n12345678",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,\"size\":1},"
-        "\"after\":{\"exists\":true,\"size\":1}}\n123",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,\"size\":-1},"
-        "\"after\":{\"exists\":true,\"size\":1}}\n",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,"
-        "\"mode\":9999},\"after\":{\"exists\":true}}\n",
-    };
-    struct journal_entry entry;
-    struct error         err;
-    size_t               i;
-
-    (void)state;
-    for (i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_int_equal(journal_parse(rows[i], strlen(rows[i]), &entry, &err), -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,8 +536,6 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_power_cut_anywhere_is_completed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_power_cut_in_undo_is_completed, setup, teardown),
-        cmocka_unit_test(blocks),
-        cmocka_unit_test(journal_entries_that_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

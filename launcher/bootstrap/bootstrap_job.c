@@ -1,9 +1,9 @@
-/* bootstrap.c - see bootstrap.h
+/* bootstrap_job.c - see bootstrap_job.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/bootstrap_job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
-/* bootstrap.h - `muster bootstrap`: fresh machines become nodes
+/* bootstrap_job.h - `muster bootstrap`: fresh machines become nodes
  *
  * A node job of two rounds. First each node says whether it can be changed (root, or sudo without
  * a password). Then every node that can gets the steps, with the names and addresses of all.
  * What the agents do is agent/bootstrap.
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef MUSTER_BOOTSTRAP_H
-#define MUSTER_BOOTSTRAP_H
+#ifndef MUSTER_BOOTSTRAP_JOB_H
+#define MUSTER_BOOTSTRAP_JOB_H
 
 #include <jansson.h>
 
