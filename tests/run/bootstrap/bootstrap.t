@@ -156,6 +156,12 @@ fi
 ok "/dev/shm is larger" grep -q '^node1: *24576$' out
 ok "PATH has the folder" grep -q '^node1: /var/lib/data/bin:' out
 
+sed -i 's/"python": "/&0/' "$nodes_dir/node2/varlib/muster/receipt.json"
+run muster --label=none /bin/true
+is "nodes whose receipts differ can run" "$rc" 0
+ok "but it is said" grep -q 'the nodes differ in python: 3.* on node1, 03.* on node2' err
+sed -i 's/"python": "0/"python": "/' "$nodes_dir/node2/varlib/muster/receipt.json"
+
 run muster bootstrap --undo
 is "undo succeeds" "$rc" 0
 for name in node1 node2; do
