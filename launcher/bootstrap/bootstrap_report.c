@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "bootstrap/bootstrap_job.h"
+#include "bootstrap/new_hostfile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,9 +40,10 @@ static const char *text_of(const json_t *line, const char *key);
 
 int bootstrap_report(const struct run *run, int status, FILE *out, FILE *err)
 {
-    struct told told = { .has_failed = false };
-    const char *json = run->options->json;
-    size_t      n;
+    struct told  told = { .has_failed = false };
+    struct error why;
+    const char  *json = run->options->json;
+    size_t       n;
 
     for (n = 0; n < run->plan->nodes; n++)
         if (run->outcome.node[n] == NULL)
@@ -51,6 +53,11 @@ int bootstrap_report(const struct run *run, int status, FILE *out, FILE *err)
         fflush(out);
         print(&told.failures, run, "  ", err);
         print(&told.ends, run, ": ", out);
+    }
+    if (status == 0 && !told.has_failed && run->options->names != NULL && run->options->apply &&
+        new_hostfile_write(run, json == NULL ? out : err, &why) < 0) {
+        fprintf(err, "muster: %s\n", why.text);
+        status = EXIT_CREATE;
     }
     groups_clear(&told.rows);
     groups_clear(&told.failures);
@@ -120,15 +127,16 @@ static void tell_end(const struct bootstrap *bootstrap, int node, struct told *t
                  later == 1 ? "" : "s");
     if (strcmp(op, "undo") == 0)
         add(&told->ends, node, changes == 0 ? xstrdup("there is nothing to undo")
-                                            : xasprintf("%d changes were taken back", changes));
+                                            : xasprintf("%d change%s taken back", changes,
+                                                        changes == 1 ? " was" : "s were"));
     else if (changes == 0)
         add(&told->ends, node, xstrdup(has_failed ? "nothing else is to be changed"
                                                   : "nothing is to be changed"));
     else if (strcmp(op, "plan") == 0)
-        add(&told->ends, node, xasprintf("%d changes; muster bootstrap --apply makes them%s",
+        add(&told->ends, node, xasprintf("changes: %d; muster bootstrap --apply makes them%s",
                                          changes, also));
     else
-        add(&told->ends, node, xasprintf("%d changes; muster bootstrap --undo takes them back",
+        add(&told->ends, node, xasprintf("changes: %d; muster bootstrap --undo takes them back",
                                          changes));
 }
 

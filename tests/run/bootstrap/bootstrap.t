@@ -33,6 +33,7 @@ etc_of() {
 
 mkdir "$tmp/content"
 echo '{"id": "llm-1"}' >"$tmp/content/.marker"
+head -c 3145728 /dev/urandom >"$tmp/content/model"
 truncate -s 24M "$tmp/snapshot"
 mkfs.ext4 -q -L data -d "$tmp/content" "$tmp/snapshot" || skip_all "no mkfs.ext4"
 
@@ -89,6 +90,9 @@ shm = 24M
 [environment]
 python = /usr/bin/python3
 import = json
+
+[warm]
+paths = /var/lib/data
 END
 mkdir -p "$HOME/.ssh"
 cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
@@ -143,7 +147,7 @@ ok "and says that nothing is to be changed" grep -q '^node\[1-2\]: nothing is to
 etc_of node1 "$tmp/node1.again"
 ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
 
-run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; getent hosts node1
+run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
 ok "names are those of the hostfile" grep -q '^node2: node2$' out
@@ -162,7 +166,26 @@ is "nodes whose receipts differ can run" "$rc" 0
 ok "but it is said" grep -q 'the nodes differ in python: 3.* on node1, 03.* on node2' err
 sed -i 's/"python": "0/"python": "/' "$nodes_dir/node2/varlib/muster/receipt.json"
 
-run muster bootstrap --undo
+cat >>"$nodes_dir/ssh_config" <<END
+Host 10.99.0.*
+    IdentityFile $nodes_dir/id
+    UserKnownHostsFile $nodes_dir/known_hosts
+END
+run muster bootstrap -H '10.99.0.[2-3]' --record conf
+is "what is in memory is recorded" "$rc" 0
+ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in 2 ranges' out
+unset MUSTER_HOSTFILE
+run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --apply conf
+is "the same nodes by their addresses" "$rc" 0
+ok "what was recorded is read" grep -q 'warm: note: read 3 MiB in .* MiB/s' out
+ok "nothing else is to be changed" [ "$(grep -c 'is to be changed' out)" = 1 ]
+ok "a hostfile is written" cmp hostfile - <<END
+# written by muster bootstrap
+node1 addr=10.99.0.2 slots=1
+node2 addr=10.99.0.3 slots=1
+END
+
+run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
 for name in node1 node2; do
     etc_of "$name" "$tmp/$name.after"
@@ -176,9 +199,13 @@ ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
 ok "nothing is left" no_leftovers
 
 sed -i "s|^10.99.0.2 .*|10.99.0.2 $(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
-run muster bootstrap --trust-first --password-fd 7 conf 7<right
+run muster bootstrap --hostfile="$nodes_dir/hostfile" --trust-first --password-fd 7 conf 7<right
 is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
 ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
+
+run muster bootstrap --apply conf
+is "without hosts nothing is done to this machine" "$rc" 2
+ok "and it says why" grep -q "name the hosts by --hostfile or -H" err
 
 finish
