@@ -23,6 +23,7 @@ static enum manager find_manager(void);
 static bool         runs(const char *program, const char *argument);
 static bool         is_installed(enum manager manager, const char *name);
 static void         add_repair(enum manager manager, struct finding *finding);
+static void         add_update(enum manager manager, struct finding *finding);
 static void         add_install(enum manager manager, struct finding *finding,
                                 const struct strlist *missing);
 
@@ -52,9 +53,10 @@ int step_packages(struct bootstrap *b, struct finding *finding, struct error *er
     }
     if (missing.count > 0) {
         add_repair(manager, finding);
+        add_update(manager, finding);
         add_install(manager, finding, &missing);
-        finding_fix(finding, "look at the names in [packages]; apt-get update, or a mirror that "
-                    "this node can reach, may be needed");
+        finding_fix(finding, "look at the names in [packages], and whether this node reaches its "
+                    "mirror");
     }
     strlist_clear(&missing);
     return 0;
@@ -107,6 +109,21 @@ static void add_repair(enum manager manager, struct finding *finding)
         strlist_clear(&argv);
     }
     command_clear(&result);
+}
+
+/* A fresh machine has old lists, or none; dnf looks by itself. */
+static void add_update(enum manager manager, struct finding *finding)
+{
+    struct strlist argv = { 0 };
+
+    if (manager != APT)
+        return;
+    strlist_add(&argv, "apt-get");
+    strlist_add(&argv, "--quiet");
+    strlist_add(&argv, "update");
+    changes_add_command(&finding->changes, "apt-get", &argv, NULL, "apt-get: fetch its lists",
+                        "packages are missing");
+    strlist_clear(&argv);
 }
 
 static void add_install(enum manager manager, struct finding *finding,

@@ -37,6 +37,20 @@ head -c 3145728 /dev/urandom >"$tmp/content/model"
 truncate -s 24M "$tmp/snapshot"
 mkfs.ext4 -q -L data -d "$tmp/content" "$tmp/snapshot" || skip_all "no mkfs.ext4"
 
+# A repository with one package, in which nothing is but one folder below /var/lib.
+packages=
+if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
+    packages=muster-test-package
+    mkdir -p "$tmp/deb/DEBIAN" "$tmp/deb/var/lib/$packages" "$tmp/repo"
+    printf '%s\n' "Package: $packages" "Version: 1" "Architecture: all" \
+        "Maintainer: nobody <nobody@localhost>" "Description: test" >"$tmp/deb/DEBIAN/control"
+    dpkg-deb -b "$tmp/deb" "$tmp/repo/p.deb" >/dev/null
+    { cat "$tmp/deb/DEBIAN/control"; printf 'Filename: ./p.deb\nSize: %s\nSHA256: %s\n' \
+        "$(stat -c %s "$tmp/repo/p.deb")" "$(sha256sum "$tmp/repo/p.deb" | cut -d' ' -f1)"; } \
+        >"$tmp/repo/Packages"
+    chmod 755 "$tmp" # apt fetches as another user
+fi
+
 nodes_prepare
 script_file "$tmp/node_sshd" <<END
 #!/bin/sh
@@ -54,6 +68,10 @@ for node in 1 2; do
     printf '127.0.0.1 localhost\n127.0.1.1 %s.example %s\n' "$name" "$name" \
         >"$nodes_dir/$name/etc/hosts"
     echo ubuntu >"$nodes_dir/$name/etc/hostname"
+    mkdir -p "$nodes_dir/$name/varlib/dpkg/updates" "$nodes_dir/$name/varlib/dpkg/info"
+    : >"$nodes_dir/$name/varlib/dpkg/status"
+    rm -rf "$nodes_dir/$name/etc/apt/sources.list.d"
+    echo "deb [trusted=yes] file:$tmp/repo ./" >"$nodes_dir/$name/etc/apt/sources.list"
     sed -i "s|^root:[^:]*:|root:$hash:|" "$nodes_dir/$name/etc/shadow"
     # Keys in the node's own home; a password by one method each.
     echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" >"$nodes_dir/$name/sshd_extra"
@@ -93,6 +111,9 @@ import = json
 
 [warm]
 paths = /var/lib/data
+
+[packages]
+install = $packages
 END
 mkdir -p "$HOME/.ssh"
 cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
@@ -149,6 +170,7 @@ ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
 
 run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
+[ -z "$packages" ] || ok "the package is installed" [ -d "$nodes_dir/node1/varlib/$packages" ]
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
 ok "names are those of the hostfile" grep -q '^node2: node2$' out
 ok "the same address everywhere" [ "$(grep -c '10.99.0.2 *node1' out)" = 2 ]
@@ -194,6 +216,7 @@ done
 for name in node1 node2; do # the key is gone, too
     nsenter -t "$(cat "$nodes_dir/$name/pid")" -m sh -c 'ls /var/lib; df --output=size -k /dev/shm'
 done >there
+ok "the package is removed" not grep -q "^muster-test-package" there
 ok "the disk is unmounted and the folder gone" not grep -q '^data$' there
 ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
 ok "nothing is left" no_leftovers
