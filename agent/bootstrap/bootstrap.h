@@ -11,7 +11,7 @@
  *      "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root", "home":"/root",
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * look: only see whether this user is root, or may be. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
+ * A host without "addr" did not answer. look: only see whether this user is root, or may be. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
  * step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",

@@ -33,7 +33,8 @@
 
 static int   add_block_to(struct bootstrap *b, struct finding *finding, const char *path,
                           struct error *err);
-static char *block_lines(const struct bootstrap *b);
+static char *block_lines(const struct bootstrap *b, const char *old);
+static void  add_old_line(struct buffer *lines, const char *old, const char *name);
 static char *without_loopback(const char *text, const json_t *hosts);
 static bool  is_loopback_line(const char *line, size_t length);
 static void  add_other_names(struct buffer *out, const char *line, size_t length,
@@ -63,7 +64,7 @@ static int add_block_to(struct bootstrap *b, struct finding *finding, const char
 
     if (state_read(b->root, STATE_FILE, path, &now, err) < 0)
         return -1;
-    lines = block_lines(b);
+    lines = block_lines(b, now.exists ? now.bytes : "");
     plain = without_loopback(now.exists ? now.bytes : "127.0.0.1 localhost\n", b->hosts);
     text = block_put(plain, lines, err);
     if (text == NULL) {
@@ -80,7 +81,7 @@ static int add_block_to(struct bootstrap *b, struct finding *finding, const char
     return rc;
 }
 
-static char *block_lines(const struct bootstrap *b)
+static char *block_lines(const struct bootstrap *b, const char *old)
 {
     struct buffer lines = { 0 };
     const json_t *host;
@@ -90,8 +91,12 @@ static char *block_lines(const struct bootstrap *b)
         const char *name = json_string_value(json_object_get(host, "name"));
         const char *addr = json_string_value(json_object_get(host, "addr"));
 
-        if (name == NULL || addr == NULL)
+        if (name == NULL)
             continue;
+        if (addr == NULL) {
+            add_old_line(&lines, old, name);
+            continue;
+        }
         buffer_add_text(&lines, addr);
         buffer_add_text(&lines, " ");
         buffer_add_text(&lines, name);
@@ -99,6 +104,22 @@ static char *block_lines(const struct bootstrap *b)
     }
     buffer_add(&lines, "", 1);
     return lines.bytes;
+}
+
+/* Of the block that is there: a node that does not answer now has not lost its address. */
+static void add_old_line(struct buffer *lines, const char *old, const char *name)
+{
+    const char *line = strstr(old, BLOCK_BEGIN), *at;
+    size_t      length;
+
+    for (; line != NULL && *line != '\0' &&
+           strncmp(line, BLOCK_END, strlen(BLOCK_END)) != 0; line += length + (line[length] == '\n')) {
+        length = strcspn(line, "\n");
+        at = memchr(line, ' ', length);
+        if (line[0] != '#' && at != NULL && (size_t)(line + length - at - 1) == strlen(name) &&
+            strncmp(at + 1, name, strlen(name)) == 0)
+            buffer_add(lines, line, length + 1);
+    }
 }
 
 /* --- loopback --------------------------------------------------------------- */

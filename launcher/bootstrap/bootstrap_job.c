@@ -229,7 +229,8 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
     return body;
 }
 
-/* Of the nodes that have answered, and of others whose address is in the hostfile. */
+/* The address is that of a node which has answered, or is in the hostfile; else there is none, and
+ * nodes keep the one that they know. */
 static void gather_hosts(struct bootstrap *bootstrap, const struct run *run)
 {
     const char *network = json_string_value(
@@ -247,9 +248,9 @@ static void gather_hosts(struct bootstrap *bootstrap, const struct run *run)
                                           network);
         if (address == NULL && node_address_is_numeric(known))
             address = known;
-        if (address != NULL && !node_address_is_numeric(name) && strcmp(name, "localhost") != 0)
+        if (!node_address_is_numeric(name) && strcmp(name, "localhost") != 0)
             json_array_append_new(bootstrap->hosts,
-                                  json_pack("{s:s, s:s}", "name", name, "addr", address));
+                                  json_pack("{s:s, s:s*}", "name", name, "addr", address));
     }
 }
 

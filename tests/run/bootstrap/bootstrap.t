@@ -145,19 +145,43 @@ ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop
 etc_of node1 "$tmp/node1.planned"
 ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
 
-# A block without an end is somebody's mistake, on one node only.
-echo '# BEGIN muster' >>"$nodes_dir/node2/etc/hosts"
+# On one node every step that writes meets something that is in its way.
+cp -a "$nodes_dir/node2/etc" "$tmp/etc"
+cd "$nodes_dir/node2" || exit 1
+echo '# BEGIN muster' >>etc/hosts # a block without an end is somebody's mistake
+rm etc/hostname && mkdir etc/hostname
+echo '# BEGIN muster' >>etc/fstab
+rm home/.bashrc && ln -s nowhere home/.bashrc
+rm -rf etc/security/limits.d && : >etc/security/limits.d
+: >home/.ssh
+echo 'deb file:/nowhere ./' >etc/apt/sources.list
+mkdir -p varlib/muster/receipt.json
+cd "$tmp/work" || exit 1
 echo "its pass, word" >right
 run muster bootstrap --apply --password-fd 7 --json=result.json conf 7<right
 is "a step that fails on one node is exit status 1" "$rc" 1
-ok "node, step and cause are named" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
-ok "and what to do" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
+broken="hosts name data shell limits key receipt"
+[ -z "$packages" ] || broken="$broken packages"
+for step in $broken; do
+    ok "node, step and cause are named: $step" grep -q "^node2  $step: failed: ." err
+done
+is "and no other step or node failed" "$(grep -c failed: err)" "$(echo $broken | wc -w)"
+ok "the cause is the one" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
+ok "and what to do is said" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
 ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
 ok "the JSON says the same" json_says result.json \
     '[[s["state"] for s in n["steps"] if s["step"] == "hosts"] for n in d["nodes"]] == [["changed"], ["failed"]]'
-sed -i '$d' "$nodes_dir/node2/etc/hosts"
 
-run muster bootstrap --apply conf
+cd "$nodes_dir/node2" || exit 1
+cp -a "$tmp/etc/hosts" "$tmp/etc/fstab" "$tmp/etc/apt" etc
+rmdir etc/hostname varlib/muster/receipt.json
+cp -a "$tmp/etc/hostname" etc
+rm etc/security/limits.d home/.bashrc home/.ssh
+cp -a "$tmp/etc/security/limits.d" etc/security
+: >home/.bashrc
+cd "$tmp/work" || exit 1
+
+run muster bootstrap --apply --password-fd 7 conf 7<right
 is "once that is mended the next apply completes it" "$rc" 0
 ok "and only that" grep -q '^node1: nothing is to be changed' out
 

@@ -368,6 +368,26 @@ static void only_the_chosen_steps(void **state)
     json_decref(lines);
 }
 
+/* It keeps the address that is known here. */
+static void a_node_that_does_not_answer(void **state)
+{
+    struct tree *tree = *state;
+    json_t      *request = request_of("apply"), *lines;
+    int          status;
+
+    json_decref(run_op(tree, "apply", &status));
+    json_object_del(json_array_get(json_object_get(request, "hosts"), 1), "addr");
+    lines = run_request(tree, request, &status);
+    expect_state(lines, "hosts", "ok");
+    expect(tree, "/etc/hosts", hosts_after);
+    json_decref(lines);
+    json_decref(run_op(tree, "undo", &status));
+    request = request_of("apply");
+    json_object_del(json_array_get(json_object_get(request, "hosts"), 1), "addr");
+    json_decref(run_request(tree, request, &status));
+    assert_int_equal(status, 0);
+}
+
 /* A link could lead anywhere: root must not write through it. */
 static void a_symbolic_link_is_refused(void **state)
 {
@@ -531,6 +551,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_step_that_fails_does_not_stop_the_others, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(only_the_chosen_steps, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(a_symbolic_link_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_one_at_the_same_time_is_refused, setup,
                                         teardown),
