@@ -5,6 +5,7 @@
 
 #include "session/agent.h"
 
+#include "bootstrap/bootstrap.h"
 #include "doctor/checkup.h"
 #include "exit_code.h"
 
@@ -15,6 +16,7 @@ static void end_cb(json_t *body, void *arg);
 static const struct task_row tasks[] = {
     { "doctor", checkup_run },
     { "echo", echo },
+    { "bootstrap", bootstrap_task },
     { NULL, NULL },
 };
 

@@ -44,6 +44,8 @@ static const struct {
     [COMMAND_CLEAN] = { "clean [OPTIONS]",
                         "list or remove what earlier runs left on the nodes" },
     [COMMAND_BCAST] = { "bcast [OPTIONS] PATH...", "copy files and directories to all nodes" },
+    [COMMAND_BOOTSTRAP] = { "bootstrap [OPTIONS] [CONF]",
+                            "make nodes of fresh machines; see muster-bootstrap(1)" },
     [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",
                          "look for what is wrong with the nodes" },
     [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
@@ -84,7 +86,7 @@ static void print_overview(FILE *out)
 
     fputs(overview_head, out);
     for (command = 0; command < COMMANDS; command++)
-        fprintf(out, "  %-8s %s\n", command_names[command], subcommands[command].summary);
+        fprintf(out, "  %-9s %s\n", command_names[command], subcommands[command].summary);
     fputs("\nUsual options of a run ('muster run --help' lists all)\n", out);
     print_rows(out, FOR_RUN, false);
     fputs(overview_tail, out);

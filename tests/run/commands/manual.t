@@ -20,7 +20,7 @@ is "muster.1 has every option" "$missing" ""
 section() {
     sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
 }
-subcommands="run exec check clean bcast doctor attach status stop"
+subcommands="run exec check clean bcast bootstrap doctor attach status stop"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
