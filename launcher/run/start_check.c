@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "hostrange.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
 #include "run/receipts.h"
 #include "run/run.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "run/body.h"
+#include "node/body.h"
 #include "run/run.h"
 #include "xalloc.h"
 
