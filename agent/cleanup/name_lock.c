@@ -5,7 +5,7 @@
 
 #include "cleanup/name_lock.h"
 
-#include <inttypes.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,133 +14,224 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "fd.h"
-#include "link/reconnect_socket.h"
-#include "node/process.h"
-#include "runid.h"
 #include "xalloc.h"
 #include "xevent.h"
 
-#define PREFIX "muster-name-"
+#define LOCK    "muster-name-"
+#define REPLACE "muster-replace-"
 
-static void connection_cb(evutil_socket_t fd, short what, void *arg);
-static bool run_of(const char *plate, char run[RUNID_MAX + 1]);
-static bool is_of_this_user(const char *plate);
-static char *describe(const char *run, pid_t agent);
-static void  client_of(pid_t agent, char *address, size_t size);
+#define ANSWER_MS 300 /* an agent that does not answer is stopped, or an older one */
 
-struct event *name_lock_take(struct event_base *base, const char *run_id)
+struct name_lock {
+    struct event *event;
+    const char   *run_id, *launcher;
+    name_lock_f  *replaced;
+    void         *arg;
+};
+
+static int       plain_socket(void);
+static int       bound_socket(const char *prefix, const char *run_id);
+static socklen_t address_of(const char *name, struct sockaddr_un *address);
+static void      connection_cb(evutil_socket_t fd, short what, void *arg);
+static void      answer(struct name_lock *lock, int caller, const struct sockaddr_un *from,
+                        socklen_t size);
+static bool      read_line(char *line, struct namesake *other);
+static int       call(const struct namesake *other, int fd);
+static bool      run_of(const char *name, const char *prefix, char run[RUNID_MAX + 1]);
+static bool      is_ours(int fd);
+
+struct name_lock *name_lock_take(struct event_base *base, const char *run_id,
+                                 const char *launcher, name_lock_f *replaced, void *arg)
 {
-    struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the name begins with NUL */
-    struct event      *name_lock;
-    int                fd, length;
+    struct name_lock *lock;
+    int               fd;
 
-    if (!runid_is(run_id) || run_id[RUNID_BARE] == '\0')
+    if (!runid_is(run_id) || run_id[RUNID_BARE] == '\0' || (fd = bound_socket(LOCK, run_id)) < 0)
         return NULL;
-    length = snprintf(address.sun_path + 1, sizeof address.sun_path - 1, PREFIX "%s-%d", run_id,
-                      (int)getpid());
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return NULL;
-    if (bind(fd, (struct sockaddr *)&address,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) + (socklen_t)length) < 0 ||
-        listen(fd, 16) < 0) {
+    if (listen(fd, 16) < 0) {
         close(fd);
         return NULL;
     }
-    name_lock = xevent_new(base, fd, connection_cb, NULL);
-    xevent_watch(name_lock, EV_READ);
-    return name_lock;
+    lock = xcalloc(1, sizeof *lock);
+    *lock = (struct name_lock){ xevent_new(base, fd, connection_cb, lock), run_id, launcher,
+                                replaced, arg };
+    xevent_watch(lock->event, EV_READ);
+    return lock;
 }
 
-void name_lock_release(struct event *name_lock)
+void name_lock_release(struct name_lock *lock)
 {
     int fd;
 
-    if (name_lock == NULL)
+    if (lock == NULL)
         return;
-    fd = event_get_fd(name_lock);
-    event_free(name_lock);
+    fd = event_get_fd(lock->event);
+    event_free(lock->event);
     close(fd);
+    free(lock);
 }
 
-/* Connections that nobody accepts would fill the queue, and the next caller would take this
- * for a dead socket. */
-static void connection_cb(evutil_socket_t fd, short what, void *arg)
-{
-    int caller;
-
-    (void)what, (void)arg;
-    while ((caller = accept4(fd, NULL, NULL, SOCK_CLOEXEC)) >= 0)
-        close(caller);
-}
-
-char *name_lock_holder(const char *run_id)
+bool name_lock_holder(const char *run_id, struct namesake *other)
 {
     FILE *sockets = fopen("/proc/net/unix", "re");
-    char  line[512], run[RUNID_MAX + 1], *found = NULL, *plate;
+    char  line[512];
+    bool  found = false;
+    int   fd;
 
-    while (sockets != NULL && found == NULL && fgets(line, sizeof line, sockets) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        plate = strstr(line, "@" PREFIX);
-        if (plate != NULL && run_of(++plate, run) && runid_is_namesake(run_id, run) &&
-            is_of_this_user(plate))
-            found = describe(run, (pid_t)strtol(strrchr(plate, '-') + 1, NULL, 10));
+    while (sockets != NULL && !found && fgets(line, sizeof line, sockets) != NULL) {
+        if (!read_line(line, other) || !runid_is_namesake(run_id, other->run))
+            continue;
+        fd = call(other, plain_socket());
+        found = fd >= 0;
+        if (found)
+            close(fd);
     }
     if (sockets != NULL)
         fclose(sockets);
     return found;
 }
 
-/* The part between the prefix and the pid. */
-static bool run_of(const char *plate, char run[RUNID_MAX + 1])
+bool name_lock_is_held(const struct namesake *other)
 {
-    const char *id = plate + strlen(PREFIX), *pid = strrchr(id, '-');
+    FILE           *sockets = fopen("/proc/net/unix", "re");
+    struct namesake its;
+    char            line[512];
+    bool            found = sockets == NULL; /* not known: then it is */
 
-    if (pid == NULL || pid - id > RUNID_MAX)
+    while (!found && fgets(line, sizeof line, sockets) != NULL)
+        found = read_line(line, &its) && strcmp(its.socket, other->socket) == 0;
+    if (sockets != NULL)
+        fclose(sockets);
+    return found;
+}
+
+void name_lock_ask(const struct namesake *other, char words[NAME_LOCK_WORDS_MAX])
+{
+    int           fd = call(other, plain_socket());
+    struct pollfd answer = { .fd = fd, .events = POLLIN };
+    ssize_t       size = -1;
+
+    if (fd >= 0 && poll(&answer, 1, ANSWER_MS) > 0)
+        size = recv(fd, words, NAME_LOCK_WORDS_MAX - 1, MSG_DONTWAIT);
+    words[size > 0 ? size : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+void name_lock_replace(const struct namesake *other, const char *run_id)
+{
+    int fd = call(other, bound_socket(REPLACE, run_id));
+
+    if (fd >= 0)
+        close(fd);
+}
+
+static int plain_socket(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+static int bound_socket(const char *prefix, const char *run_id)
+{
+    struct sockaddr_un address;
+    char               name[NAME_LOCK_SOCKET_MAX];
+    socklen_t          size;
+    int                fd = plain_socket();
+
+    snprintf(name, sizeof name, "%s%s-%d", prefix, run_id, (int)getpid());
+    size = address_of(name, &address);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, size) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* Its name begins with NUL: it is not a file. */
+static socklen_t address_of(const char *name, struct sockaddr_un *address)
+{
+    size_t length = strlen(name);
+
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(address->sun_path + 1, name, length);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+/* ---- of the holder ---- */
+
+/* Connections that nobody accepts would fill the queue, and the next caller would take this
+ * for a dead socket. */
+static void connection_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct sockaddr_un from;
+    socklen_t          size = sizeof from;
+    int                caller;
+
+    (void)what;
+    while ((caller = accept4(fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC)) >= 0) {
+        if (is_ours(caller))
+            answer(arg, caller, &from, size);
+        close(caller);
+        size = sizeof from;
+    }
+}
+
+static void answer(struct name_lock *lock, int caller, const struct sockaddr_un *from,
+                   socklen_t size)
+{
+    const size_t head = offsetof(struct sockaddr_un, sun_path) + 1;
+    char         name[sizeof from->sun_path], run[RUNID_MAX + 1];
+
+    if (lock->launcher != NULL)
+        (void)!send(caller, lock->launcher, strnlen(lock->launcher, NAME_LOCK_WORDS_MAX - 1),
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (size <= head)
+        return; /* the caller has no name: it only looks */
+    snprintf(name, sizeof name, "%.*s", (int)(size - head), from->sun_path + 1);
+    if (run_of(name, REPLACE, run) && runid_is_namesake(run, lock->run_id))
+        lock->replaced(run, lock->arg);
+}
+
+/* ---- of who wants the name ---- */
+
+/* A line of /proc/net/unix. False: it is no lock. */
+static bool read_line(char *line, struct namesake *other)
+{
+    const char *name = strstr(line, "@" LOCK);
+
+    line[strcspn(line, "\n")] = '\0';
+    if (name == NULL || strlen(++name) >= sizeof other->socket)
+        return false;
+    strcpy(other->socket, name);
+    return run_of(name, LOCK, other->run);
+}
+
+/* Connect fd to it, if it is of our user. -1: fd is closed. */
+static int call(const struct namesake *other, int fd)
+{
+    struct sockaddr_un address;
+    socklen_t          size = address_of(other->socket, &address);
+
+    if (fd < 0 || (connect(fd, (struct sockaddr *)&address, size) == 0 && is_ours(fd)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The part between the prefix and the pid. */
+static bool run_of(const char *name, const char *prefix, char run[RUNID_MAX + 1])
+{
+    const char *id = name + strlen(prefix), *pid = strrchr(name, '-');
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || pid < id || pid - id > RUNID_MAX)
         return false;
     snprintf(run, RUNID_MAX + 1, "%.*s", (int)(pid - id), id);
     return true;
 }
 
-static bool is_of_this_user(const char *plate)
+static bool is_ours(int fd)
 {
-    struct error err;
-    int          fd = reconnect_socket_connect(plate, &err);
+    struct ucred who;
+    socklen_t    size = sizeof who;
 
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
-static char *describe(const char *run, pid_t agent)
-{
-    struct process process;
-    json_t        *about = process_read(agent, &process) ? process_about(&process) : NULL;
-    char           address[64], *text;
-
-    if (about == NULL)
-        return xstrdup(run);
-    client_of(agent, address, sizeof address);
-    text = xasprintf("%s (agent %d, for %" PRId64 " s, started %s%s)", run, (int)agent,
-                     (int64_t)json_integer_value(json_object_get(about, "age_s")),
-                     address[0] != '\0' ? "from " : "on that node", address);
-    json_decref(about);
-    return text;
-}
-
-/* The machine with muster, as sshd knows it; "" without SSH. */
-static void client_of(pid_t agent, char *address, size_t size)
-{
-    static const char name[] = "SSH_CONNECTION=";
-    char              path[64], environment[16384], *at, *end;
-    ssize_t           length;
-
-    snprintf(path, sizeof path, "/proc/%d/environ", (int)agent);
-    length = fd_read_file(path, environment, sizeof environment);
-    end = environment + (length > 0 ? length : 0);
-    for (at = environment; at < end && strncmp(at, name, strlen(name)) != 0; at += strlen(at) + 1)
-        ;
-    at += at < end ? strlen(name) : 0;
-    snprintf(address, size, "%.*s", at < end ? (int)strcspn(at, " ") : 0, at);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
 }

@@ -1,25 +1,57 @@
 /* name_lock.h - keep a second run of the same --name off this machine
  *
- * A listening abstract Unix socket that closes every connection at once:
+ * A listening abstract Unix socket that tells each caller who launched the run, and closes:
  *
  *     @muster-name-RUN-PID
  *
- * It exists exactly as long as its agent. Any user can make such a socket: only those of
- * our own user count.
+ * It exists exactly as long as its agent. A caller whose own socket is called
+ *
+ *     @muster-replace-RUN-PID
+ *
+ * asks the agent to end, because that RUN takes its place (--replace). Any user can make such
+ * sockets: only those of our own user count.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_NAME_LOCK_H
 #define MUSTER_AGENT_NAME_LOCK_H
 
+#include <stdbool.h>
+
 #include <event2/event.h>
 
-/* Take the lock, if the run has a name. NULL: the run has none, or it failed;
- * name_lock_release(NULL) is fine. */
-struct event *name_lock_take(struct event_base *base, const char *run_id);
-void          name_lock_release(struct event *name_lock);
+#include "runid.h"
 
-/* Another run of this user with that name, whose id the caller frees; NULL: none. Take the
- * lock first, then ask: of two runs that start at once, at least one then sees the other. */
-char *name_lock_holder(const char *run_id);
+#define NAME_LOCK_WORDS_MAX  256 /* bytes, with the NUL, of who launched a run */
+#define NAME_LOCK_SOCKET_MAX 96
+
+struct name_lock;
+
+/* The run, of our own user, takes the place of this one. */
+typedef void name_lock_f(const char *run_id, void *arg);
+
+/* Take the lock, if the run has a name. launcher: who launched it, in words, borrowed; NULL:
+ * unknown. NULL: the run has no name, or it failed; name_lock_release(NULL) is fine. */
+struct name_lock *name_lock_take(struct event_base *base, const char *run_id,
+                                 const char *launcher, name_lock_f *replaced, void *arg);
+void              name_lock_release(struct name_lock *lock);
+
+/* Another run with that name: its id, and its socket without the '@'. */
+struct namesake {
+    char run[RUNID_MAX + 1];
+    char socket[NAME_LOCK_SOCKET_MAX];
+};
+
+/* Look for one of this user. False: there is none. Take the lock first, then look: of two runs that
+ * start at once, at least one then sees the other. */
+bool name_lock_holder(const char *run_id, struct namesake *other);
+
+/* Does it still have its lock? Asks nobody, so it may be asked often. */
+bool name_lock_is_held(const struct namesake *other);
+
+/* Who launched it, as its agent says: "" if that does not say so within 0.3 s. */
+void name_lock_ask(const struct namesake *other, char words[NAME_LOCK_WORDS_MAX]);
+
+/* Ask it to end for run_id. */
+void name_lock_replace(const struct namesake *other, const char *run_id);
 
 #endif

@@ -30,6 +30,7 @@
  * launcher sends. */
 #define ANSWER_MS 5000
 
+static void  freeze(const struct process *process);
 static void  below_same(struct processes *all, const struct process *root);
 static bool  layer_allowed(const char *name);
 static pid_t fork_pidns(bool userns);
@@ -100,7 +101,8 @@ void containment_kill(const struct containment *contain, pid_t root)
 }
 
 /* Freeze first, until no new process appears, since a process that forks faster than it is
- * found would escape. A frozen process cannot reap, so its children's pids are not reused. */
+ * found would escape. A frozen process cannot reap, so its children's pids are not reused. A signal
+ * to a process group catches those that are being forked, too. */
 void containment_kill_below(const struct process *root)
 {
     struct processes all = { 0 };
@@ -114,13 +116,23 @@ void containment_kill_below(const struct process *root)
         for (i = 0; i < all.count; i++) {
             if (all.item[i].state == 'T' || all.item[i].state == 'D')
                 continue;
-            process_signal(&all.item[i], SIGSTOP);
+            freeze(&all.item[i]);
             running++;
         }
     }
     for (i = 0; i < all.count; i++)
         process_signal(&all.item[i], SIGKILL);
     processes_clear(&all);
+}
+
+/* The number of a group that has ended comes again only after all other numbers, which is long
+ * after this moment. */
+static void freeze(const struct process *process)
+{
+    if (process->whole)
+        kill(-process->group, SIGSTOP);
+    else
+        process_signal(process, SIGSTOP);
 }
 
 int containment_count(const struct containment *contain, pid_t root)

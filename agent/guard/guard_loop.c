@@ -33,6 +33,8 @@
 
 /* The longest time between two checks whether the agent is silent. */
 #define TURN_MS 1000
+/* Children that are reaped in one turn: what forks without end must not keep us from ending it. */
+#define REAP_MOST 1000
 /* An agent that reads nothing for this long counts as gone. */
 #define UNREAD_S 10
 
@@ -57,6 +59,7 @@ struct guard_process {
     struct child       *child; /* all that were ever started here */
     int                 children;
     int                 running;
+    bool                has_more; /* to reap, at once */
     int                 outlived; /* processes there when the last rank had ended */
     struct pollfd      *poll;
 };
@@ -103,6 +106,8 @@ void guard_loop(int fd, struct containment *contain, const char *run_id)
         if (g.stop.begun && empty)
             finish(&g, 0);
         timeout_ms = stop_step(&g.stop);
+        if (g.has_more && (timeout_ms != STOP_STUCK || containment_count(contain, getpid()) == 0))
+            timeout_ms = 0; /* all that is left is dead */
         if (timeout_ms == STOP_STUCK)
             finish(&g, stop_left(&g.stop));
     }
@@ -329,17 +334,17 @@ static pid_t fork_blocked(void)
     return pid;
 }
 
-/* Reap every child that has ended. True if there is no child at all: with a subreaper, or as
+/* Reap the children that have ended. True if there is no child at all: with a subreaper, or as
  * process 1, no descendant is left then. */
 static bool nothing_left(struct guard_process *g)
 {
     struct signalfd_siginfo signalled;
     siginfo_t               info;
-    int                     rc;
+    int                     rc = 0, reaped;
 
     while (read(g->signal_fd, &signalled, sizeof signalled) > 0)
         ;
-    for (;;) {
+    for (reaped = 0; reaped < REAP_MOST; reaped++) {
         info.si_pid = 0;
         rc = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
         if (rc < 0 || info.si_pid == 0)
@@ -349,6 +354,7 @@ static bool nothing_left(struct guard_process *g)
         else
             child_ended(g, info.si_pid);
     }
+    g->has_more = reaped == REAP_MOST;
     return rc < 0 && errno == ECHILD && cgroup_is_empty(&g->contain->cgroup);
 }
 

@@ -21,7 +21,9 @@
 /* Limit of steps up to an ancestor: parents are read one by one, and change in between. */
 #define DEPTH_MAX 1000
 
-static int compare(const void *pid, const void *process);
+static void find_whole_groups(struct processes *all);
+static int  compare_pids(const void *pid, const void *other);
+static int  compare(const void *pid, const void *process);
 
 void processes_below(struct processes *found, pid_t root)
 {
@@ -41,11 +43,37 @@ void processes_below(struct processes *found, pid_t root)
             grown = grown || all.item[i].below;
         }
     }
+    find_whole_groups(&all);
     for (i = 0; i < all.count; i++)
         if (all.item[i].below && all.item[i].state != 'Z')
             all.item[kept++] = all.item[i];
     all.count = kept;
     *found = all;
+}
+
+/* One whose parent has ended before it could be listed is nobody's: it does not count. */
+static void find_whole_groups(struct processes *all)
+{
+    pid_t *others = xcalloc(all->count + 1, sizeof *others);
+    size_t i, count = 0;
+
+    for (i = 0; i < all->count; i++)
+        if (!all->item[i].below &&
+            (all->item[i].parent == 0 || processes_find(all, all->item[i].parent) != NULL))
+            others[count++] = all->item[i].group;
+    qsort(others, count, sizeof *others, compare_pids);
+    for (i = 0; i < all->count; i++)
+        all->item[i].whole = all->item[i].below &&
+                             bsearch(&all->item[i].group, others, count, sizeof *others,
+                                     compare_pids) == NULL;
+    free(others);
+}
+
+static int compare_pids(const void *pid, const void *other)
+{
+    pid_t one = *(const pid_t *)pid, two = *(const pid_t *)other;
+
+    return (one > two) - (one < two);
 }
 
 const struct process *processes_find(const struct processes *all, pid_t pid)
@@ -56,9 +84,7 @@ const struct process *processes_find(const struct processes *all, pid_t pid)
 
 static int compare(const void *pid, const void *process)
 {
-    pid_t one = *(const pid_t *)pid, other = ((const struct process *)process)->pid;
-
-    return (one > other) - (one < other);
+    return compare_pids(pid, &((const struct process *)process)->pid);
 }
 
 bool process_is_below(pid_t pid, pid_t root)
@@ -150,19 +176,21 @@ void processes_all(struct processes *all)
 bool process_read(pid_t pid, struct process *process)
 {
     char               path[64], text[1024], *at;
-    int                parent;
+    int                parent, group;
     unsigned long long start, own[2], reaped[2];
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     fd_read_file(path, text, sizeof text);
     at = strrchr(text, ')');
     *process = (struct process){ .pid = pid };
-    if (at == NULL || sscanf(at, ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
+    if (at == NULL || sscanf(at, ") %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
                                  " %*s %*s %*s %*s %llu",
-                             &process->state, &parent, &own[0], &own[1], &reaped[0], &reaped[1],
-                             &start) != 7)
+                             &process->state, &parent, &group, &own[0], &own[1], &reaped[0],
+                             &reaped[1],
+                             &start) != 8)
         return false;
     process->parent = parent;
+    process->group = group;
     process->start = start;
     process->cpu = own[0] + own[1] + reaped[0] + reaped[1];
     return true;

@@ -15,11 +15,12 @@
 #include <jansson.h>
 
 struct process {
-    pid_t    pid, parent;
+    pid_t    pid, parent, group;
     uint64_t start; /* ticks since boot: with pid, unique until reboot */
     uint64_t cpu;   /* ticks of CPU time, with those of reaped children */
     char     state; /* 'R', 'S', 'D', 'T', 'Z' ... */
     bool     below; /* descends from the given root */
+    bool     whole; /* ... and so does all of its process group */
 };
 
 struct processes {

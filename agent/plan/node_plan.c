@@ -64,6 +64,7 @@ void node_plan_clear(struct node_plan *plan)
     strlist_clear(&plan->env);
     strlist_clear(&plan->env_default);
     free(plan->run_id);
+    free(plan->launcher);
     free(plan->cwd);
     free(plan->script);
     free(plan->kvsname);
@@ -96,10 +97,15 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
         get_seconds(in, "heartbeat_s", &plan->heartbeat_s) < 0 ||
         get_seconds(in, "lease_s", &plan->lease_s) < 0 ||
         (json_object_get(in->body, "hang_s") != NULL &&
-         get_seconds(in, "hang_s", &plan->hang_s) < 0))
+         get_seconds(in, "hang_s", &plan->hang_s) < 0) ||
+        (json_object_get(in->body, "replace_s") != NULL &&
+         get_seconds(in, "replace_s", &plan->replace_s) < 0) ||
+        (json_object_get(in->body, "launcher") != NULL &&
+         get_text(in, "launcher", &plan->launcher) < 0))
         return -1;
     plan->credit = (uint32_t)credit;
     plan->no_pidns = json_is_true(json_object_get(in->body, "no_pidns"));
+    plan->allow_open_mpi = json_is_true(json_object_get(in->body, "allow_open_mpi"));
     plan->is_local = json_is_true(json_object_get(in->body, "local"));
     plan->omp_default = json_is_true(json_object_get(in->body, "omp_default"));
     if (plan->heartbeat_s <= 0 || plan->lease_s <= plan->heartbeat_s)

@@ -28,12 +28,15 @@ struct node_plan_rank {
 
 struct node_plan {
     char          *run_id;
+    char          *launcher; /* "by pid 4711 of te0, 2026-11-20 07:30:00"; NULL: no --name */
     bool           is_exec;  /* one command per node instead of a job */
     bool           no_pidns; /* the ranks see all processes, as with is_exec */
+    bool           allow_open_mpi; /* each rank may be a world of its own */
     bool           is_local; /* muster is on this machine, and sleeps when it sleeps */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
-    double         hang_s; /* 0: no --hang-timeout */
+    double         hang_s;    /* 0: no --hang-timeout */
+    double         replace_s; /* for another run of this name to end; 0: it is not asked to */
     uint32_t       credit;
     char          *cwd;    /* NULL: do not change it */
     char          *script; /* a file that Python must be able to read; NULL: none */

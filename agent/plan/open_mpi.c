@@ -30,7 +30,7 @@ bool open_mpi_has(const char *library)
 
 bool open_mpi_matters(const struct node_plan *plan)
 {
-    return plan->world_size > 1 && !plan->is_exec;
+    return plan->world_size > 1 && !plan->is_exec && !plan->allow_open_mpi;
 }
 
 int open_mpi_refuse(const struct node_plan *plan, const char *program, struct failure *failure)
@@ -43,9 +43,7 @@ int open_mpi_refuse(const struct node_plan *plan, const char *program, struct fa
         return 0;
     for (i = 0; i < needed.count && rc == 0; i++)
         if (open_mpi_has(needed.item[i]))
-            rc = failure_set(failure, EXIT_CANNOT_EXECUTE,
-                             "build it with MPICH, or start it with Open MPI's mpirun; if each "
-                             "rank is to run alone, write: sh -c 'exec ...'",
+            rc = failure_set(failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
                              "%s is linked with Open MPI (%s): its ranks would not find each other "
                              "under muster", program, needed.item[i]);
     strlist_clear(&needed);

@@ -12,6 +12,10 @@
 #include "plan/node_plan.h"
 #include "plan/prepare.h"
 
+#define OPEN_MPI_HINT \
+    "build it with MPICH, or start it with Open MPI's mpirun; if each rank is to run alone, give " \
+    "--allow-open-mpi"
+
 /* Is such a library Open MPI's, by its file name ("libmpi.so.40")? */
 bool open_mpi_has(const char *library);
 

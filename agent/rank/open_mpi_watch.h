@@ -8,6 +8,7 @@
 #ifndef MUSTER_AGENT_OPEN_MPI_WATCH_H
 #define MUSTER_AGENT_OPEN_MPI_WATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -21,5 +22,8 @@ void open_mpi_watch_free(struct open_mpi_watch *watch);
 
 /* The library by which it was recognized, borrowed, or NULL. */
 const char *open_mpi_watch_library(const struct open_mpi_watch *watch);
+
+/* ... and has certainly called MPI_Init(): what that loads was seen. */
+bool open_mpi_watch_is_begun(const struct open_mpi_watch *watch);
 
 #endif

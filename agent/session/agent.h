@@ -4,7 +4,8 @@
  * may read it. What several files do to a part, they do by the verbs below.
  *
  *     state      means                                 who enters it, and when
- *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT)  the start
+ *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT,  the start
+ *                TASK)
  *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
  *                ranks are forked and wait for GO
  *     READY      READY was sent, for GO                startup.c, all is prepared
@@ -21,6 +22,8 @@
  *     agent_stop            STOP, agent_fail,     ENDING; the guard gets a STOP with the
  *                           the link is lost      grace, waiting ranks are cancelled;
  *                                                 again: the earlier KILL counts
+ *     startup_has_name      namesake.c            nothing of another run is in the way:
+ *                                                 the rest is checked
  *     startup_continue      venv, logs, the guard forks some more ranks; READY, if all stand
  *     startup_rank_fell     the guard             a rank that was to stand does not: agent_fail
  *     ranks_cancel          agent_stop            ranks that were not forked end by TERM,
@@ -53,6 +56,7 @@
 #include <jansson.h>
 
 #include "cleanup/clean.h"
+#include "cleanup/name_lock.h"
 #include "copy/bcast_receive.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
@@ -68,6 +72,7 @@
 #include "session/launcher_clock.h"
 #include "session/stacks.h"
 #include "strlist.h"
+#include "task/task.h"
 
 enum agent_state {
     AGENT_WAITING,
@@ -82,9 +87,16 @@ enum agent_state {
 struct startup {
     struct strlist environment; /* that of this process, then the venv's */
     struct venv   *venv;
-    struct event  *name_lock; /* name_lock.h; NULL: none */
     json_t        *report; /* the body of READY, made before ranks could be taken for others' */
     bool           pid_file_made;
+};
+
+/* Another run with the name of ours. */
+struct namesake_watch {
+    struct name_lock *lock;  /* NULL: our run has no name */
+    struct event     *again; /* while we wait for the other one to end; else NULL */
+    struct namesake   other; /* which we have asked to end; run "": none */
+    int64_t           until_ns;
 };
 
 struct heartbeat {
@@ -150,6 +162,7 @@ struct agent {
     struct blobs          blobs;           /* plan/blob.c */
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
     struct startup        startup;         /* startup.c */
+    struct namesake_watch namesake;        /* namesake.c */
     struct link           link;            /* link/link.c */
     struct heartbeat      heartbeat;       /* heartbeat.c */
     struct reconnect      reconnect;       /* reconnect.c */
@@ -163,6 +176,7 @@ struct agent {
     struct ending         ending;          /* ending.c */
     struct requests       requests;        /* requests.c */
     struct bcast_receive *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
 
 /* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
@@ -181,9 +195,15 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
+void    startup_has_name(struct agent *agent); /* no other run here has its name */
 void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
 frame_f startup_take_plan;
+
+/* namesake.c: refuse a second run of a name, or let the first one end (--replace). Then
+ * startup_has_name(), or agent_fail(). */
+void namesake_check(struct agent *agent);
+void namesake_close(struct agent *agent);
 
 /* requests.c */
 void    requests_open(struct agent *agent);
@@ -241,6 +261,10 @@ void ending_close(struct agent *agent);
 void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
     bcast_frames_take_data;
+
+/* task_frames.c: one at a time */
+void    task_frames_end(struct agent *agent); /* kill what it does */
+frame_f task_frames_take;
 
 /* output_pump.c */
 void output_pump_credit(struct agent *agent, uint64_t bytes);

@@ -12,7 +12,9 @@
 #include "session/agent.h"
 
 #include "clock.h"
+#include "exit_code.h"
 #include "lease.h"
+#include "plan/open_mpi.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -26,6 +28,7 @@ static void   beat_cb(evutil_socket_t fd, short what, void *arg);
 static void   lease_cb(evutil_socket_t fd, short what, void *arg);
 static void   begin_lease(struct heartbeat *heartbeat, int64_t since_ns);
 static void   check_lease(struct agent *agent);
+static void   notice_open_mpi(struct agent *agent);
 static void   notice_sleep(struct agent *agent);
 
 void heartbeat_open(struct agent *agent)
@@ -111,7 +114,23 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     notice_sleep(agent);
     check_lease(agent);
+    notice_open_mpi(agent);
     heartbeat_send(agent);
+}
+
+/* A script has started it. Each rank computes everything alone, and may write what the others
+ * write: the sooner it ends the better. One node that says so is enough. */
+static void notice_open_mpi(struct agent *agent)
+{
+    struct failure failure;
+
+    if (agent->state != AGENT_RUNNING || agent->plan.node_rank != 0 ||
+        !ranks_open_mpi_is_begun(&agent->ranks))
+        return;
+    failure_set(&failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
+                "the ranks use Open MPI (%s) and do not find each other under muster: each is a "
+                "world of its own", ranks_open_mpi(&agent->ranks));
+    agent_fail(agent, "run", &failure);
 }
 
 static void lease_cb(evutil_socket_t fd, short what, void *arg)

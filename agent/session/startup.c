@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cleanup/name_lock.h"
 #include "exit_code.h"
 #include "guard/pid_range.h"
 #include "plan/limits.h"
@@ -17,7 +16,6 @@
 
 static int  begin_guard(struct agent *agent, struct failure *failure);
 static int  guard_failed(int error, const char *text, struct failure *failure);
-static int  check_name(struct agent *agent, struct failure *failure);
 static void venv_cb(const struct strlist *env, const struct failure *failure, void *arg);
 static void prepare(struct agent *agent);
 static int  prepare_all(struct agent *agent, struct failure *failure);
@@ -42,7 +40,7 @@ void startup_close(struct agent *agent)
         unlink(agent->plan.pid_file);
     venv_free(agent->startup.venv);
     strlist_clear(&agent->startup.environment);
-    name_lock_release(agent->startup.name_lock);
+    namesake_close(agent);
 }
 
 int startup_take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
@@ -63,8 +61,18 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
     agent_enter(agent, AGENT_PREPARING);
     if (agent->plan.socket != NULL)
         reconnect_open(agent);
-    if (begin_guard(agent, &failure) < 0 || check_name(agent, &failure) < 0 ||
-        prepare_cwd(&agent->plan, &failure) < 0)
+    if (begin_guard(agent, &failure) < 0)
+        agent_fail(agent, "plan", &failure);
+    else
+        namesake_check(agent);
+    return 0;
+}
+
+void startup_has_name(struct agent *agent)
+{
+    struct failure failure;
+
+    if (prepare_cwd(&agent->plan, &failure) < 0)
         agent_fail(agent, "plan", &failure);
     else if (agent->plan.venv_script != NULL)
         agent->startup.venv = venv_start(agent->base, &agent->guard, agent->plan.venv_script,
@@ -72,7 +80,6 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
                                          agent);
     else
         prepare(agent);
-    return 0;
 }
 
 static int begin_guard(struct agent *agent, struct failure *failure)
@@ -92,22 +99,6 @@ static int guard_failed(int error, const char *text, struct failure *failure)
     limits_failure(failure, error, "%s", text);
     if (failure->hint[0] == '\0')
         failure->code = EXIT_INTERNAL;
-    return -1;
-}
-
-/* The same job twice on the same GPUs is usually a mistake. */
-static int check_name(struct agent *agent, struct failure *failure)
-{
-    char *other;
-
-    agent->startup.name_lock = name_lock_take(agent->base, agent->plan.run_id);
-    if (agent->startup.name_lock == NULL ||
-        (other = name_lock_holder(agent->plan.run_id)) == NULL)
-        return 0;
-    failure_set(failure, EXIT_CREATE,
-                "end it with muster stop where it was launched, or choose another --name",
-                "a run with the same name is running there: %s", other);
-    free(other);
     return -1;
 }
 

@@ -6,6 +6,7 @@
 #include "commands/commands.h"
 
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "clock.h"
@@ -14,11 +15,14 @@
 #include "history/run_dir.h"
 #include "log.h"
 #include "run/launch.h"
+#include "runid.h"
 
 #define LOOK_MS 50
 #define SURE_S  10.0 /* beyond what the launcher may take */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
+static int              stop_one(const struct past_run *run);
+static int              not_over(const struct past_run *run);
 static double           end_s(const struct past_run *run);
 static bool             is_over_in(const struct past_run *run, double seconds);
 
@@ -38,13 +42,9 @@ int command_stop(const struct options *options)
     status = EXIT_INTERNAL;
     if (past_run_signal(run, SIGTERM, &err) < 0)
         goto failed;
-    status = EXIT_WAITED;
-    if (is_over_in(run, end_s(run))) {
+    status = is_over_in(run, end_s(run)) ? 0 : not_over(run);
+    if (status == 0)
         printf("%s has ended\n", run->id);
-        status = 0;
-    } else {
-        log_error("%s is still running; to kill it: muster stop %s", run->id, run->id);
-    }
     history_clear(&list);
     return status;
 failed:
@@ -81,6 +81,41 @@ static struct past_run *choose(const struct history *list, const char *word, str
             list->count > 0 ? "these runs are" : "there are none", list->dir,
             list->count > 0 ? ":" : "");
     return NULL;
+}
+
+int stop_namesakes(const char *name)
+{
+    struct history list;
+    struct error   err;
+    size_t         i;
+    int            status = 0;
+
+    if (history_read(&list, &err) < 0)
+        log_warn("--replace: %s", err.text); /* the agents will find it */
+    for (i = 0; i < list.count && status == 0; i++)
+        if (list.run[i].state == PAST_RUN_ACTIVE && list.run[i].id[RUNID_BARE] != '\0' &&
+            strcmp(list.run[i].id + RUNID_BARE + 1, name) == 0)
+            status = stop_one(&list.run[i]);
+    history_clear(&list);
+    return status;
+}
+
+static int stop_one(const struct past_run *run)
+{
+    struct error err;
+
+    log_warn("--replace: ending %s, launched by pid %d", run->id, (int)run->launcher);
+    if (past_run_signal(run, SIGTERM, &err) < 0)
+        log_warn("--replace: %s", err.text); /* the same */
+    else if (!is_over_in(run, end_s(run)))
+        return not_over(run);
+    return 0;
+}
+
+static int not_over(const struct past_run *run)
+{
+    log_error("%s is still running; to kill it: muster stop %s", run->id, run->id);
+    return EXIT_WAITED;
 }
 
 /* How long its launcher may take. */

@@ -11,12 +11,12 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "outcome/ssh_advice.h"
 #include "strlist.h"
 #include "xalloc.h"
 
-#define LIST_COMMAND "ssh-keyscan " /* takes any number of hosts */
-#define LIST_BYTES   2000           /* of their names */
 #define NAME_CHARS   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+#define USER_BEFORE  "for user "
 #define FINGERPRINT  "SHA256:"
 #define FINGER_CHARS NAME_CHARS "+/="
 
@@ -24,6 +24,8 @@ static bool   is_same(const struct group *group, const struct outcome *outcome,
                       alike_text_of *text_of);
 static char  *key_of(const char *text, const struct plan_node *node, struct strlist *gaps);
 static size_t variable_at(const char *text, const char *at, const struct plan_node *node);
+static size_t user_at(const char *text, const char *at);
+static size_t own_name_at(const char *at, const struct plan_node *node);
 static size_t name_at(const char *at, const char *name);
 static size_t address_at(const char *at);
 static size_t line_number_at(const char *text, const char *at);
@@ -94,13 +96,34 @@ static size_t variable_at(const char *text, const char *at, const struct plan_no
 {
     size_t size;
 
+    if ((size = ssh_advice_args(text, at)) > 0 || (size = user_at(text, at)) > 0)
+        return size;
     if (at > text && isdigit((unsigned char)*at) && at[-1] == ':')
         return line_number_at(text, at);
     if (at > text && strchr(NAME_CHARS, at[-1]) != NULL)
         return 0;
     if (strncmp(at, FINGERPRINT, strlen(FINGERPRINT)) == 0)
         return strlen(FINGERPRINT) + strspn(at + strlen(FINGERPRINT), FINGER_CHARS);
-    size = name_at(at, node->host);
+    if (at[0] == '[' && (size = own_name_at(at + 1, node)) > 0 && at[1 + size] == ']' &&
+        at[1 + size + 1] == ':')
+        return 1 + size + 2 + strspn(at + 1 + size + 2, "0123456789");
+    return own_name_at(at, node);
+}
+
+/* The ann of "refused for user ann". */
+static size_t user_at(const char *text, const char *at)
+{
+    const size_t length = strlen(USER_BEFORE);
+
+    return (size_t)(at - text) >= length && strncmp(at - length, USER_BEFORE, length) == 0
+               ? strcspn(at, " ,;)") : 0;
+}
+
+/* Of the node, or an address. */
+static size_t own_name_at(const char *at, const struct plan_node *node)
+{
+    size_t size = name_at(at, node->host);
+
     if (size == 0 && node->addr != NULL)
         size = name_at(at, node->addr);
     return size > 0 ? size : address_at(at);
@@ -146,30 +169,20 @@ static size_t line_number_at(const char *text, const char *at)
     return *word == '/' || *word == '~' ? strspn(at, "0123456789") : 0;
 }
 
-/* The first node's command with the names of all in place of its own, or NULL. */
+/* One piece of advice for all, or NULL. */
 static char *list_of(const struct group *group, const struct outcome *outcome,
                      alike_text_of *text_of)
 {
-    struct strlist gaps = { 0 };
-    struct buffer  names = { 0 };
-    const char    *gap = strstr(group->key, ALIKE_GAP);
-    char          *text = NULL;
-    bool           is_list = gap != NULL && strstr(group->key, LIST_COMMAND) != NULL;
-    size_t         i;
+    struct strlist *gaps = xcalloc(group->count, sizeof *gaps);
+    char           *text;
+    size_t          i;
 
-    for (i = 0; i < group->count && is_list; i++) {
-        strlist_clear(&gaps);
+    for (i = 0; i < group->count; i++)
         free(key_of(text_of(outcome, group->member[i]), &outcome->plan->node[group->member[i]],
-                    &gaps));
-        is_list = gaps.count == 1 && names.size < LIST_BYTES;
-        buffer_add_text(&names, i > 0 ? " " : "");
-        buffer_add_text(&names, is_list ? gaps.item[0] : "");
-    }
-    buffer_add(&names, "", 1);
-    if (is_list)
-        text = xasprintf("%.*s%s%s", (int)(gap - group->key), group->key, names.bytes,
-                         gap + strlen(ALIKE_GAP));
-    strlist_clear(&gaps);
-    buffer_clear(&names);
+                    &gaps[i]));
+    text = ssh_advice_fold(group->key, ALIKE_GAP, gaps, group->count);
+    for (i = 0; i < group->count; i++)
+        strlist_clear(&gaps[i]);
+    free(gaps);
     return text;
 }

@@ -1,7 +1,8 @@
 /* alike.h - what nodes have said, without what must differ from node to node
  *
  * "no such key for te1 in ..." and "no such key for te2 in ..." are one cause. The names and
- * addresses of a node, fingerprints of keys and line numbers in files do not count.
+ * addresses of a node, the user and port of its login, fingerprints of keys and line numbers in
+ * files do not count.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ALIKE_H
@@ -22,7 +23,7 @@ typedef const char *alike_text_of(const struct outcome *outcome, int node);
 char *alike_cause(const struct group *group, const char *key, const struct outcome *outcome,
                   alike_text_of *text_of);
 
-/* The same for what to do: a command that takes a list gets what differs as its list, else the
+/* The same for what to do: commands of OpenSSH get what differs as a list (ssh_advice.h), else the
  * first node's is the example. */
 char *alike_hint(const struct group *group, const struct outcome *outcome,
                  alike_text_of *text_of);

@@ -69,6 +69,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->cleaned);
     free(outcome->pace);
     free(outcome->cause_text);
+    free(outcome->apart_text);
     json_decref(outcome->unreached);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
@@ -101,6 +102,19 @@ void outcome_begun(struct outcome *outcome)
 void outcome_ended(struct outcome *outcome)
 {
     outcome->end_ns = clock_now_ns();
+    if (outcome->apart_text != NULL && outcome_status(outcome) == 0)
+        outcome_cause(outcome, EXIT_CANNOT_EXECUTE, "%s", outcome->apart_text);
+}
+
+void outcome_apart(struct outcome *outcome, const char *format, ...)
+{
+    va_list ap;
+
+    free(outcome->apart_text);
+    va_start(ap, format);
+    if (vasprintf(&outcome->apart_text, format, ap) < 0)
+        xalloc_die();
+    va_end(ap);
 }
 
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns)

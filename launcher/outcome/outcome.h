@@ -75,6 +75,7 @@ struct outcome {
                   EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
     int64_t  cause_ns;
     char    *cause_text;
+    char    *apart_text; /* why the ranks were no world; NULL: nobody has said so */
     bool     is_reader_gone; /* the user has closed the pipe, and knows what is lost */
     uint64_t lost_bytes;
     char     output_why[256]; /* where output could first not be written, and why; "": it could.
@@ -97,6 +98,9 @@ void outcome_restart(struct outcome *outcome);
  * launcher's clock. outcome_cause() notes the first cause only, and its time is now. */
 void outcome_begun(struct outcome *outcome); /* GO is sent */
 void outcome_ended(struct outcome *outcome); /* every node is over */
+/* The ranks did not find each other, as the text says: a failure even if all of them ended well. */
+void outcome_apart(struct outcome *outcome, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void outcome_rank_started(struct outcome *outcome, int rank, int pid, int64_t at_ns);
 void outcome_rank_ended(struct outcome *outcome, int rank, const struct rank_end *end);
 void outcome_node_failed(struct outcome *outcome, size_t node, const struct conn_failure *why,

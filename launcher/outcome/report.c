@@ -77,6 +77,10 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         if (outcome->is_reader_gone && outcome->cause == EXIT_OUTPUT)
             return;
     }
+    if (first != FIRST_CAUSE && outcome->apart_text != NULL) {
+        fputs("muster: ", out);
+        print_safe(outcome->apart_text, out);
+    }
     if (first == FIRST_NODE || outcome->is_exec)
         report_nodes(outcome, out);
     if (outcome->is_exec) {

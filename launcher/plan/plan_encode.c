@@ -5,6 +5,7 @@
 
 #include "plan/plan_encode.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static void    set_log(struct encoder *encoder, json_t *body, const struct plan 
                        const struct options *options);
 static void    set_pid_file(struct encoder *encoder, json_t *body);
 static json_t *pmi_of(const struct plan *plan);
+static json_t *launcher_words(const struct plan *plan);
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node);
 static json_t *add_argv(struct encoder *encoder, const struct strlist *argv);
 static json_t *add_list(struct encoder *encoder, const struct strlist *list);
@@ -55,6 +57,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns || terms->is_shared)
         json_object_set_new(body, "no_pidns", json_true());
+    if (options->allow_open_mpi)
+        json_object_set_new(body, "allow_open_mpi", json_true());
     if (terms->is_local)
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
@@ -63,6 +67,10 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "reconnect",
                             json_pack("{s:s, s:s, s:f}", "socket", terms->socket, "token",
                                       terms->token, "window_s", terms->window_s));
+    if (options->name != NULL)
+        json_object_set_new(body, "launcher", launcher_words(plan));
+    if (terms->replace_s > 0)
+        json_object_set_new(body, "replace_s", json_real(terms->replace_s));
     json_object_set_new(body, "ranks", add_ranks(&encoder, plan, node));
     free(encoder.last_argv);
     if (encoder.total > PLAN_BLOBS_MAX) {
@@ -132,6 +140,19 @@ static json_t *pmi_of(const struct plan *plan)
 
     free(mapping);
     return pmi;
+}
+
+/* For whoever finds the name taken. The id of a run begins with its time. */
+static json_t *launcher_words(const struct plan *plan)
+{
+    const char *at = plan->run_id;
+    char        host[HOST_NAME_MAX + 1] = "", text[HOST_NAME_MAX + 100];
+    int         size;
+
+    (void)gethostname(host, sizeof host - 1);
+    size = snprintf(text, sizeof text, "by pid %ld of %s, %.4s-%.2s-%.2s %.2s:%.2s:%.2s",
+                    (long)getpid(), host, at, at + 4, at + 6, at + 9, at + 11, at + 13);
+    return json_text(text, (size_t)size);
 }
 
 static json_t *add_ranks(struct encoder *encoder, const struct plan *plan, size_t node)

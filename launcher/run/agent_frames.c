@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/kvs.h"
@@ -53,7 +53,8 @@ static void        take_losses(struct run *run, const struct node *node,
                                const json_t *body);
 static void        tell_stuck(const struct node *node, const json_t *list);
 static bool        tell_unsure(const struct node *node, const json_t *list);
-static void        tell_open_mpi(const struct node *node, const char *library);
+static void        take_open_mpi(struct run *run, const struct node *node,
+                                 const char *library);
 static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
 static void        bad_frame(struct node *node, const struct frame *frame,
@@ -277,7 +278,7 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
         leave_s = LEAVE_HUNG_S;
     }
     rendezvous_take_holder(run, node, body_text(body, "port_taken"));
-    tell_open_mpi(node, body_text(body, "open_mpi"));
+    take_open_mpi(run, node, body_text(body, "open_mpi"));
     if (ranks_left > 0 && node->state == NODE_RUNNING && node->failure == NULL) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "DONE before the end of %d ranks",
                   ranks_left);
@@ -293,7 +294,7 @@ static void take_losses(struct run *run, const struct node *node, const json_t *
     int64_t     unread = body_int(body, "unread_bytes", 0);
     const char *why = body_text(body, "log_error");
 
-    if (skipped > 0)
+    if (skipped > 0 && !run->is_stdout_lost) /* else the user knows */
         log_warn("%s: %" PRId64 " bytes were not shown here, but are in the log files there",
                  node->plan->host, skipped);
     if (lost > 0)
@@ -336,12 +337,13 @@ static bool tell_unsure(const struct node *node, const json_t *list)
 }
 
 /* It is the same on all nodes; the first one will do. */
-static void tell_open_mpi(const struct node *node, const char *library)
+static void take_open_mpi(struct run *run, const struct node *node, const char *library)
 {
-    if (library[0] != '\0' && node->index == 0)
-        log_warn("%s: the ranks used Open MPI (%s) and did not find each other: each was a world "
-                 "of its own; build the program with MPICH, or start it with Open MPI's mpirun",
-                 node->plan->host, library);
+    if (library[0] != '\0' && node->index == 0 && node->failure == NULL)
+        outcome_apart(&run->outcome,
+                      "the ranks used Open MPI (%s) and did not find each other: each was a world "
+                      "of its own; build the program with MPICH, or start it with Open MPI's "
+                      "mpirun; if that is as it should be, give --allow-open-mpi", library);
 }
 
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,

@@ -23,6 +23,7 @@
 #include "xalloc.h"
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
+#define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a connection that is made again */
 
 /* --reconnect=auto, by the time that the node's login took: the next one may take longer. A
@@ -49,6 +50,7 @@ static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
 static void         prepare(struct run *run, struct node *node);
 static double       window_s(const struct run *run, const struct node *node);
+static double       replace_s(const struct run *run);
 static double       between(double least_s, double s, double most_s);
 static bool         is_forked(const struct run *run, const struct node *node);
 static void         enter_running(struct run *run);
@@ -195,6 +197,8 @@ static void node_over(struct node *node, void *arg)
         one_more_over(run);
     if (was_handshake)
         handshake_ended(run);
+    if (run->job != NULL && run->job->over != NULL)
+        run->job->over(run, node);
     if (run->phase.over == run->plan->nodes)
         return;
     if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
@@ -255,7 +259,7 @@ static void show_progress(struct run *run)
         return;
     slow = &run->node[phase->first_slow];
     snprintf(text, sizeof text, "muster: connecting %zu/%zu (%s: %s)",
-             phase->next - phase->awaited, run->plan->nodes, slow->plan->host, slow->stage);
+             phase->next - phase->awaited, run->plan->nodes, plan_label(slow->plan), slow->stage);
     output_progress(run->output, text);
 }
 
@@ -348,6 +352,7 @@ static void prepare(struct run *run, struct node *node)
                                           .socket = key->socket,
                                           .token = key->token,
                                           .window_s = window_s(run, node),
+                                          .replace_s = replace_s(run),
                                           .is_local = is_forked(run, node) };
     struct error                err;
 
@@ -358,7 +363,7 @@ static void prepare(struct run *run, struct node *node)
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
         node_send_plan(node, frames);
-        node_enter(node, NODE_PREPARING, PREPARE_S);
+        node_enter(node, NODE_PREPARING, PREPARE_S + terms.replace_s);
     }
     evbuffer_free(frames);
 }
@@ -369,6 +374,12 @@ static double window_s(const struct run *run, const struct node *node)
     if (run->options->reconnect_s >= 0) /* not OPTION_AUTO */
         return run->options->reconnect_s;
     return between(WINDOW_MIN_S, LOGINS_WAITED * node->login_s, WINDOW_MAX_S);
+}
+
+/* As long as muster stop would wait, if that run has the same --grace. */
+static double replace_s(const struct run *run)
+{
+    return run->options->replace ? run->options->grace_s + LAUNCH_STOP_S + REPLACE_SURE_S : 0;
 }
 
 /* s, but least_s at least, and never more than most_s. */

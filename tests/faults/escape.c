@@ -3,6 +3,8 @@
  *     escape child TAG FILE     leaves a child in its own process group behind
  *     escape daemon TAG FILE    a daemon: two forks, a session of its own, cwd /
  *     escape hidden TAG FILE    the same with an empty environment and another name
+ *     escape storm TAG FILE     chains of processes: each forks the next one and ends, so that
+ *                               none is there when it has been found
  *
  * What stays behind ignores every signal that can be ignored, makes FILE once
  * it is what it wants to be, and sleeps. TAG is in its arguments, so that the
@@ -19,20 +21,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#define CHAINS     6
 #define OTHER_NAME "kworker/0:9" /* hides it from whoever kills by name */
 
 static int  leave_behind(const char *kind, const char *tag, const char *file);
+static int  storm(const char *file);
 static int  stay(const char *file);
 static int  await(const char *file);
 
 int main(int argc, char **argv)
 {
     if (argc != 4) {
-        fprintf(stderr, "usage: escape child|daemon|hidden TAG FILE\n");
+        fprintf(stderr, "usage: escape child|daemon|hidden|storm TAG FILE\n");
         return 2;
     }
     if (strcmp(argv[1], "stay") == 0)
         return stay(argv[3]);
+    if (strcmp(argv[1], "storm") == 0)
+        return storm(argv[3]);
     return leave_behind(argv[1], argv[2], argv[3]);
 }
 
@@ -58,6 +64,23 @@ static int leave_behind(const char *kind, const char *tag, const char *file)
     execle("/proc/self/exe", is_hidden ? OTHER_NAME : "escape", "stay", tag, file, (char *)NULL,
            is_hidden ? nothing : environ);
     _exit(127);
+}
+
+static int storm(const char *file)
+{
+    int i;
+
+    for (i = 1; i < NSIG; i++)
+        signal(i, SIG_IGN);
+    for (i = 0; i < CHAINS; i++) {
+        if (fork() != 0)
+            continue;
+        setsid();
+        for (;;) /* one that cannot fork tries again */
+            if (fork() > 0)
+                _exit(0);
+    }
+    return stay(file);
 }
 
 static int stay(const char *file)

@@ -95,6 +95,12 @@ struct comm_ops {
      * issued there before it. NULL with err; NULL itself where there is no GPU. */
     void *(*compute_stream)(struct comm *comm, struct error *err);
 
+    /* Each operation from now on begins after this event, a cudaEvent_t. NULL itself where there is
+     * no GPU. */
+    int (*after)(struct comm *comm, void *event, struct error *err);
+    /* What this mark stands for as such an event, until a few marks later. */
+    void *(*event)(struct comm *comm, uint64_t mark);
+
     /* all_reduce, in place, of a few numbers of the host's, at most COMM_NUMBERS_MAX. NULL:
      * all_reduce does it. See comm_reduce_numbers. */
     int (*reduce_numbers)(struct comm *comm, double *numbers, size_t count, enum redop op,

@@ -492,7 +492,7 @@ const comm_ops *gloo_ops()
         "gloo",    all_reduce, reduce_scatter, all_gather, all_to_all, broadcast,
         send,      recv,       barrier,        group_start, group_end, mark,
         wait,      alloc,      release,        copy,       close_comm, abort_comm,
-        nullptr,   nullptr,
+        nullptr,   nullptr,    nullptr,        nullptr,
     };
 
     return &ops;

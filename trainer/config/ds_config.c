@@ -5,6 +5,7 @@
 
 #include "config/ds_config.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ static int  check_precision(const struct ds_config *config, struct error *err);
 static int  check_zero(struct ds_config *config, struct error *err);
 static int  check_offload(const struct ds_config *config, const char *section,
                           const struct ds_offload *offload, int64_t stage, struct error *err);
+static int  check_most(const struct ds_config *config, const char *path, int64_t value,
+                       int64_t most, struct error *err);
 static int  check_scheduler(struct ds_config *config, struct error *err);
 static int  check_elasticity(const struct ds_config *config, struct error *err);
 static int  resolve_elastic(struct ds_config *config, int64_t world, struct error *err);
@@ -110,7 +113,10 @@ static int check_zero(struct ds_config *config, struct error *err)
         return complain(config, "gradient_predivide_factor", err, "it is 0");
     if (check_offload(config, "zero_optimization.offload_optimizer", &zero->optimizer, 1, err) < 0)
         return -1;
-    return check_offload(config, "zero_optimization.offload_param", &zero->param, 3, err);
+    if (check_offload(config, "zero_optimization.offload_param", &zero->param, 3, err) < 0 ||
+        check_most(config, "aio.queue_depth", config->aio.queue_depth, DS_QUEUE_DEPTH_MAX, err) < 0)
+        return -1;
+    return check_most(config, "aio.block_size", config->aio.block_size, DS_BLOCK_SIZE_MAX, err);
 }
 
 static int check_offload(const struct ds_config *config, const char *section,
@@ -125,7 +131,19 @@ static int check_offload(const struct ds_config *config, const char *section,
                                    : "the optimizer is offloaded in stages 1 to 3 only");
     if (offload->device == DS_DEVICE_NVME && offload->nvme_path == NULL)
         return complain(config, path, err, "nvme_path is missing");
-    return 0;
+    snprintf(path, sizeof path, "%s.buffer_count", section);
+    return check_most(config, path, offload->buffer_count, DS_BUFFERS_MAX, err);
+}
+
+static int check_most(const struct ds_config *config, const char *path, int64_t value,
+                      int64_t most, struct error *err)
+{
+    char text[40];
+
+    if (value <= most)
+        return 0;
+    snprintf(text, sizeof text, "%" PRId64 " is the most", most);
+    return complain(config, path, err, text);
 }
 
 static int check_scheduler(struct ds_config *config, struct error *err)

@@ -20,6 +20,9 @@
 #include "strlist.h"
 
 #define DS_CONFIG_SIZE_MAX (1 << 20)
+#define DS_BUFFERS_MAX     32
+#define DS_QUEUE_DEPTH_MAX 64
+#define DS_BLOCK_SIZE_MAX  (1 << 30)
 
 /* Numbers that were not given: DS_UNSET, or NAN where they are not whole. */
 #define DS_UNSET (-1)
@@ -52,9 +55,14 @@ struct ds_bf16 {
 
 struct ds_offload {
     int         device; /* enum ds_device */
-    const char *nvme_path;
-    int64_t     buffer_count, buffer_size, max_in_cpu;
-    bool        pin_memory;
+    const char *nvme_path; /* a directory */
+    int64_t     buffer_count;
+    bool        pin_memory; /* of the optimizer */
+};
+
+struct ds_aio {
+    int64_t block_size; /* bytes */
+    int64_t queue_depth;
 };
 
 struct ds_zero {
@@ -99,6 +107,7 @@ struct ds_config {
     struct ds_fp16       fp16;
     struct ds_bf16       bf16;
     struct ds_zero       zero;
+    struct ds_aio        aio;
     struct ds_monitor    tensorboard, csv_monitor;
     struct ds_elasticity elasticity;
 

@@ -16,7 +16,7 @@ extern "C" {
 /* A way to the host, or from it: a stream, and what is on it has an event. */
 struct way {
     cudaStream_t stream;
-    cudaEvent_t  done[ZERO_LANES];
+    cudaEvent_t  done[ZERO_FETCH_LANES];
 };
 
 struct zero_cuda {
@@ -24,7 +24,7 @@ struct zero_cuda {
     struct stream      stream;
     struct zero_loops  loops;
     struct way         to_host, from_host;
-    cudaEvent_t        computed;
+    cudaEvent_t        computed, ahead;
 };
 
 static struct zero_cuda *of(struct zero_device *device)
@@ -124,6 +124,24 @@ static void fetch(struct zero_device *device, int lane, void *host, const void *
         move(&cuda->stream, &cuda->to_host, lane, host, memory, bytes, cudaMemcpyDeviceToHost);
 }
 
+static void fetch_behind(struct zero_device *device, int lane, void *host, const void *memory,
+                         size_t bytes, void *event)
+{
+    struct zero_cuda *cuda = of(device);
+    struct stream    *stream = &cuda->stream;
+
+    if (stream->failed)
+        return;
+    if (event == NULL) {
+        event = cuda->computed;
+        if (!stream_keep(stream, "offload", cudaEventRecord(cuda->computed, stream->cuda)))
+            return;
+    }
+    if (stream_keep(stream, "offload",
+                    cudaStreamWaitEvent(cuda->to_host.stream, (cudaEvent_t)event, 0)))
+        fetch(device, lane, host, memory, bytes);
+}
+
 static void fetched(struct zero_device *device, int lane)
 {
     struct zero_cuda *cuda = of(device);
@@ -158,12 +176,30 @@ static void stored(struct zero_device *device, int lane)
         stream_keep(&cuda->stream, "offload", cudaEventSynchronize(cuda->from_host.done[lane]));
 }
 
+/* Nobody computes behind it: the event is the only one to tell. */
+static void *store_ahead(struct zero_device *device, void *memory, const void *host, size_t bytes)
+{
+    struct zero_cuda *cuda = of(device);
+    struct stream    *stream = &cuda->stream;
+
+    if (stream->failed || bytes == 0 ||
+        !stream_keep(stream, "offload", cudaEventRecord(cuda->computed, stream->cuda)) ||
+        !stream_keep(stream, "offload",
+                     cudaStreamWaitEvent(cuda->from_host.stream, cuda->computed, 0)) ||
+        !stream_keep(stream, "offload",
+                     cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice,
+                                     cuda->from_host.stream)) ||
+        !stream_keep(stream, "offload", cudaEventRecord(cuda->ahead, cuda->from_host.stream)))
+        return NULL;
+    return cuda->ahead;
+}
+
 static void way_open(struct stream *stream, struct way *way)
 {
     int i;
 
     stream_keep(stream, "stream", cudaStreamCreateWithFlags(&way->stream, cudaStreamNonBlocking));
-    for (i = 0; i < ZERO_LANES && !stream->failed; i++)
+    for (i = 0; i < ZERO_FETCH_LANES && !stream->failed; i++)
         stream_keep(stream, "event",
                     cudaEventCreateWithFlags(&way->done[i], cudaEventDisableTiming));
 }
@@ -172,7 +208,7 @@ static void way_close(struct way *way)
 {
     int i;
 
-    for (i = 0; i < ZERO_LANES; i++)
+    for (i = 0; i < ZERO_FETCH_LANES; i++)
         if (way->done[i] != NULL)
             cudaEventDestroy(way->done[i]);
     if (way->stream != NULL)
@@ -201,6 +237,8 @@ static void close_all(struct zero_device *device)
     way_close(&cuda->from_host);
     if (cuda->computed != NULL)
         cudaEventDestroy(cuda->computed);
+    if (cuda->ahead != NULL)
+        cudaEventDestroy(cuda->ahead);
     free(cuda);
 }
 
@@ -215,6 +253,8 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     way_open(&cuda->stream, &cuda->from_host);
     stream_keep(&cuda->stream, "event",
                 cudaEventCreateWithFlags(&cuda->computed, cudaEventDisableTiming));
+    stream_keep(&cuda->stream, "event",
+                cudaEventCreateWithFlags(&cuda->ahead, cudaEventDisableTiming));
     device->zero = zero;
     device->copy = copy;
     device->read = read_from;
@@ -227,9 +267,11 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     device->pinned = pinned;
     device->unpin = unpin;
     device->fetch = fetch;
+    device->fetch_behind = fetch_behind;
     device->fetched = fetched;
     device->store = store_to;
     device->stored = stored;
+    device->store_ahead = store_ahead;
     device->check = check;
     device->free = close_all;
     if (check(device, err) == 0)

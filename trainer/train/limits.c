@@ -8,18 +8,14 @@
 static void note(FILE *notes, bool is_asked, const char *text);
 static bool is_other(int asked, enum ds_dtype type);
 
-int limits_check(const struct ds_config *config, bool on_gpu, FILE *notes, struct error *err)
+void limits_tell(const struct ds_config *config, bool on_gpu, FILE *notes)
 {
     const struct ds_zero *zero = &config->zero;
     const enum ds_dtype   type = ds_config_dtype(config);
 
-    if (zero->optimizer.device == DS_DEVICE_NVME || zero->param.device == DS_DEVICE_NVME)
-        return err_set(err, "offload to nvme: all is in memory here");
     note(notes, !on_gpu && (zero->optimizer.device == DS_DEVICE_CPU ||
                             zero->param.device == DS_DEVICE_CPU),
          "offload to cpu: that is where all of it is");
-    note(notes, on_gpu && zero->param.device == DS_DEVICE_CPU,
-         "offload_param: parameters stay on the GPU");
     note(notes, is_other(config->communication_data_type, type),
          "communication_data_type: gradients travel in the model's type");
     note(notes, is_other(config->grad_accum_dtype, type),
@@ -28,12 +24,11 @@ int limits_check(const struct ds_config *config, bool on_gpu, FILE *notes, struc
          "check_grad_overflow: a step whose gradient is not finite is skipped anyway");
     note(notes, config->wall_clock_breakdown, "wall_clock_breakdown: none is printed");
     note(notes, config->memory_breakdown, "memory_breakdown: only a rank's share is printed");
-    return 0;
 }
 
 static void note(FILE *notes, bool is_asked, const char *text)
 {
-    if (is_asked && notes != NULL)
+    if (is_asked)
         fprintf(notes, "muster-train: %s\n", text);
 }
 

@@ -8,8 +8,7 @@
 
 #include "config/ds_config.h"
 
-/* -1 with what a training cannot do without. What changes nothing about the weights, or
- * little, is told to notes, a line each; NULL: to nobody. */
-int limits_check(const struct ds_config *config, bool on_gpu, FILE *notes, struct error *err);
+/* A line for each. They change nothing about the weights, or little. */
+void limits_tell(const struct ds_config *config, bool on_gpu, FILE *notes);
 
 #endif

@@ -55,6 +55,7 @@ static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct model_config *shape, const struct train_options *options,
                      struct error *err);
 static int  make_zero(struct train *train, struct error *err);
+static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
 static int  fill_masters(struct train *train, const struct zero_piece *pieces, int count,
                          struct error *err);
@@ -133,21 +134,20 @@ static void catch_signals(void)
 
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGUSR1, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error of its write */
 }
 
 static int read_config(struct train *train, struct error *err)
 {
-    struct error why;
-    size_t       i;
+    size_t i;
 
     train->config = ds_config_read(train->options.config, err);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
         return -1;
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
-    if (limits_check(train->config, train->world.on_gpu,
-                     train->world.rank == 0 ? stderr : NULL, &why) < 0)
-        return err_set(err, "%s: %s", train->options.config, why.text);
+    if (train->world.rank == 0)
+        limits_tell(train->config, train->world.on_gpu, stderr);
     return 0;
 }
 
@@ -214,7 +214,10 @@ static int make_zero(struct train *train, struct error *err)
         .type = model->type,
         .bucket_max = (size_t)config->zero.reduce_bucket_size,
         .clip = config->gradient_clipping,
-        .offload = config->zero.optimizer.device == DS_DEVICE_CPU,
+        .params = offload_of(&config->zero.param),
+        .states = offload_of(&config->zero.optimizer),
+        .io_block = (size_t)config->aio.block_size,
+        .io_depth = (int)config->aio.queue_depth,
     };
     size_t *counts;
     int     i;
@@ -228,6 +231,17 @@ static int make_zero(struct train *train, struct error *err)
     train->zero = zero_open(train->world.comm, &options, counts, model->layers, err);
     free(counts);
     return train->zero != NULL ? 0 : -1;
+}
+
+static struct zero_offload offload_of(const struct ds_offload *offload)
+{
+    static const enum zero_place places[] = { [DS_DEVICE_NONE] = ZERO_THERE,
+                                              [DS_DEVICE_CPU] = ZERO_HOST,
+                                              [DS_DEVICE_NVME] = ZERO_FILE };
+
+    return (struct zero_offload){ .place = places[offload->device], .dir = offload->nvme_path,
+                                  .buffers = (int)offload->buffer_count,
+                                  .is_paged = !offload->pin_memory };
 }
 
 static int start_or_go_on(struct train *train, struct error *err)
@@ -306,9 +320,6 @@ static int open_samples(struct train *train, struct error *err)
 
 static void tell_plan(const struct train *train)
 {
-    const struct zero_memory memory = zero_memory(train->zero);
-    const double             mib = 1 << 20;
-
     printf("%zu parameters in %s on %s, ZeRO stage %d, %d %s, batch %lld = %lld x %lld x %d\n",
            train->model->count, dtype_name(train->model->type), train->ops->name,
            (int)train->config->zero.stage,
@@ -316,11 +327,8 @@ static void tell_plan(const struct train *train)
            (long long)train->config->train_batch_size,
            (long long)train->config->micro_batch_size,
            (long long)train->config->accumulation_steps, train->world.size);
-    printf("a rank holds %.1f MiB of parameters, %.1f of gradients, %.1f of optimizer state, "
-           "%.1f of buffers, %.1f of activations\n",
-           (double)memory.params / mib, (double)memory.grads / mib,
-           (double)memory.states / mib, (double)memory.rooms / mib,
-           (double)train->activations / mib);
+    zero_memory_print(train->zero, stdout);
+    printf("%.2f MiB of activations in a pass\n", (double)train->activations / (1 << 20));
     fflush(stdout);
 }
 

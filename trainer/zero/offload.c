@@ -1,11 +1,16 @@
-/* offload.c - see zero.h; here, a step whose masters and averages are the host's
+/* offload.c - see zero.h; here, a step whose masters and averages are not on the GPU
  *
- *     GPU to host   gradient 0   gradient 1   gradient 2   ...
+ *     file to host  state 0      state 1      state 2      ...
  *     CPU                        Adam 0       Adam 1       Adam 2 ...
  *     host to GPU                             params 0     params 1 ...
+ *     host to file                            state 0      state 1 ...
+ *
+ * Gradients have come to the host during the backward pass; below stage 2 they do now, one bucket
+ * ahead of Adam.
  *
  * All that crosses has the type of the model: 16 bits, if it has. Two buckets have room on each
- * way, in pinned memory.
+ * way to and from a GPU, in pinned memory; for files it can be more. On a CPU there is only the
+ * file's way.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,73 +20,185 @@
 #include "zero/zero.h"
 #include "zero/zero_state.h"
 
-static void begin(struct zero *zero, int bucket);
-static void compute(struct zero *zero, const struct adam *adam, double factor, int bucket);
-static void send_back(struct zero *zero, int bucket);
+static void fetch_grads(struct zero *zero, int bucket);
+static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error *err);
+static int  adam_here(struct zero *zero, const struct adam *adam, double factor, int bucket,
+                      struct adam_arrays *arrays, struct error *err);
+static int  adam_there(struct zero *zero, const struct adam *adam, double factor, int bucket,
+                       struct adam_arrays *arrays, struct error *err);
 
 int zero_update_offloaded(struct zero *zero, const struct adam *adam, double factor,
                           struct error *err)
 {
-    const int buckets = zero->partition.buckets;
-    int       bucket;
+    const int          buckets = zero->partition.buckets;
+    const bool         is_file = zero->plan.options.states.place == ZERO_FILE;
+    struct adam_arrays arrays;
+    int                bucket;
 
-    begin(zero, 0);
+    fetch_grads(zero, 0);
     for (bucket = 0; bucket < buckets; bucket++) {
+        arrays = arrays_of(zero, bucket, err);
+        if (arrays.param == NULL)
+            return -1;
         if (bucket + 1 < buckets)
-            begin(zero, bucket + 1);
-        zero->device->fetched(zero->device, bucket % ZERO_LANES);
-        zero->device->stored(zero->device, bucket % ZERO_LANES);
-        compute(zero, adam, factor, bucket);
-        send_back(zero, bucket);
+            fetch_grads(zero, bucket + 1);
+        if (zero->plan.on_gpu && !zero->plan.grads_away)
+            zero->device->fetched(zero->device, bucket % ZERO_LANES);
+        if (adam_here(zero, adam, factor, bucket, &arrays, err) < 0)
+            return -1;
+        if (is_file)
+            swap_ring_give(&zero->states_ring, bucket, true);
         if (zero->device->check(zero->device, err) < 0 || zero_spread(zero, bucket, err) < 0)
             return -1;
     }
-    bucket_forget(&zero->gathered);
     return 0;
 }
 
 /* Its lane's room is free: Adam has read what was there. */
-static void begin(struct zero *zero, int bucket)
+static void fetch_grads(struct zero *zero, int bucket)
 {
     const int lane = bucket % ZERO_LANES;
 
-    zero->device->fetch(zero->device, lane, zero->ring[lane], zero_own_grads(zero, bucket),
-                        zero_own_piece(zero, bucket).count * zero->element);
+    if (zero->plan.on_gpu && !zero->plan.grads_away)
+        zero->device->fetch(zero->device, lane, zero->ring[lane], zero_own_grads(zero, bucket),
+                            zero_own_piece(zero, bucket).count * zero->element);
 }
 
-static void compute(struct zero *zero, const struct adam *adam, double factor, int bucket)
+/* param is NULL after a failure. */
+static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error *err)
+{
+    struct adam_arrays arrays = zero_adam_arrays(zero, bucket);
+    struct zero_piece  piece;
+    void              *record;
+
+    if (zero->plan.on_gpu && !zero->plan.grads_away)
+        arrays.grad = zero->ring[bucket % ZERO_LANES];
+    if (zero->plan.options.states.place != ZERO_FILE)
+        return arrays;
+    record = swap_ring_take(&zero->states_ring, bucket, err);
+    if (record == NULL)
+        return arrays;
+    zero_read_ahead(zero, bucket + 1);
+    piece = zero_record(zero, bucket, record);
+    arrays.param = piece.param;
+    arrays.mean = piece.mean;
+    arrays.square = piece.square;
+    return arrays;
+}
+
+/* As many lanes are for what is being written. */
+void zero_read_ahead(struct zero *zero, int bucket)
+{
+    const int lanes = zero->states_ring.lanes;
+    int       i;
+
+    for (i = 0; i < (lanes + 1) / 2 && i < lanes; i++)
+        swap_ring_ahead(&zero->states_ring, bucket + i);
+}
+
+static int adam_here(struct zero *zero, const struct adam *adam, double factor, int bucket,
+                     struct adam_arrays *arrays, struct error *err)
+{
+    void *params = zero_params_room(zero, bucket, err);
+
+    if (params == NULL)
+        return -1;
+    if (zero->type != DTYPE_FLOAT)
+        arrays->copy = params;
+    adam_step(adam, zero->steps, factor, arrays);
+    if (zero->type == DTYPE_FLOAT && params != arrays->param)
+        memcpy(params, arrays->param, arrays->count * sizeof(float));
+    zero_params_sent(zero, bucket);
+    return 0;
+}
+
+/* A bucket at a time: where parameters have no room, neither have masters, and this is rare. */
+int zero_update_away(struct zero *zero, const struct adam *adam, double factor, int bucket,
+                     struct error *err)
 {
     struct adam_arrays arrays = zero_adam_arrays(zero, bucket);
 
-    arrays.grad = zero->ring[bucket % ZERO_LANES];
-    if (zero->options.type != DTYPE_FLOAT)
-        arrays.copy = zero->ring[ZERO_LANES + bucket % ZERO_LANES];
-    adam_step(adam, zero->steps, factor, &arrays);
-    if (zero->options.type == DTYPE_FLOAT)
-        memcpy(zero->ring[ZERO_LANES + bucket % ZERO_LANES], arrays.param,
-               arrays.count * sizeof(float));
+    return zero->plan.on_gpu ? adam_there(zero, adam, factor, bucket, &arrays, err)
+                             : adam_here(zero, adam, factor, bucket, &arrays, err);
 }
 
-static void send_back(struct zero *zero, int bucket)
+/* No layer needs the rooms between two passes. */
+static int adam_there(struct zero *zero, const struct adam *adam, double factor, int bucket,
+                      struct adam_arrays *arrays, struct error *err)
+{
+    struct bucket_room *room = bucket_take(&zero->gathered, bucket);
+    void               *params = zero_params_room(zero, bucket, err);
+
+    if (params == NULL)
+        return -1;
+    arrays->copy = zero->type == DTYPE_FLOAT ? NULL : room->memory;
+    zero->device->adam(zero->device, adam, zero->steps, factor, arrays);
+    zero->device->read(zero->device, params,
+                       arrays->copy != NULL ? arrays->copy : (void *)arrays->param,
+                       arrays->count * zero->element);
+    room->holds = -1;
+    zero_params_sent(zero, bucket);
+    return 0;
+}
+
+/* ---- the way of gradients to the host ---- */
+
+static void fetch_room(struct zero *zero, struct bucket_room *room, void *host, void *event)
+{
+    const size_t bytes = zero->partition.bucket[room->holds].piece * zero->element;
+    char        *sum = (char *)room->memory + (size_t)zero->piece * bytes;
+
+    room->lane = (int)(zero->fetches++ % ZERO_FETCH_LANES);
+    zero->device->fetch_behind(zero->device, room->lane, host, sum, bytes, event);
+}
+
+/* At once, if it is the first of the step; others wait until there is something to add to. */
+void zero_send_grads(struct zero *zero, struct bucket_room *room)
+{
+    struct comm *comm = zero->comm;
+    void        *event = comm->size > 1 ? comm->ops->event(comm, room->mark) : NULL;
+
+    room->lane = -1;
+    if (!zero->bucket[room->holds].has_own_grads)
+        fetch_room(zero, room, zero_own_grads(zero, room->holds), event);
+}
+
+/* The communicator has done its part. */
+void zero_add_grads(struct zero *zero, struct bucket_room *room)
+{
+    const bool is_added = room->lane < 0;
+    void      *more = zero->ring[0];
+
+    if (is_added)
+        fetch_room(zero, room, more, NULL);
+    zero->device->fetched(zero->device, room->lane);
+    if (is_added)
+        zero_device_cpu.add(&zero_device_cpu, zero->type, zero_own_grads(zero, room->holds), more,
+                            zero->partition.bucket[room->holds].piece);
+}
+
+/* ---- the way of parameters from the host ---- */
+
+void *zero_params_room(struct zero *zero, int bucket, struct error *err)
 {
     const int lane = bucket % ZERO_LANES;
 
-    zero->device->store(zero->device, lane, zero_own_params(zero, bucket),
-                        zero->ring[ZERO_LANES + lane],
-                        zero_own_piece(zero, bucket).count * zero->element);
+    if (zero->plan.options.params.place == ZERO_FILE)
+        return swap_ring_take_blank(&zero->params_ring, bucket, err);
+    if (zero->plan.options.params.place == ZERO_HOST || !zero->plan.on_gpu)
+        return zero_own_params(zero, bucket);
+    zero->device->stored(zero->device, lane);
+    return zero->ring[ZERO_LANES + lane];
 }
 
-void zero_copy_offloaded(struct zero *zero, int bucket)
+void zero_params_sent(struct zero *zero, int bucket)
 {
-    const struct zero_piece piece = zero_own_piece(zero, bucket);
-    const int               lane = bucket % ZERO_LANES;
-    void                   *room = zero->ring[ZERO_LANES + lane];
+    const int lane = bucket % ZERO_LANES;
 
-    zero->device->stored(zero->device, lane);
-    if (zero->options.type == DTYPE_FLOAT)
-        memcpy(room, piece.param, piece.count * sizeof(float));
-    else
-        zero_device_cpu.narrow(&zero_device_cpu, zero->options.type, room, piece.param,
-                               piece.count);
-    send_back(zero, bucket);
+    if (zero->plan.options.params.place == ZERO_FILE)
+        swap_ring_give(&zero->params_ring, bucket, true);
+    else if (zero->plan.options.params.place == ZERO_THERE && zero->plan.on_gpu)
+        zero->device->store(zero->device, lane, zero_own_params(zero, bucket),
+                            zero->ring[ZERO_LANES + lane],
+                            zero_own_piece(zero, bucket).count * zero->element);
 }

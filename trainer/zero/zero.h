@@ -19,9 +19,14 @@
  *
  * A step may have several passes, each with zero_begin (accumulation). All ranks make
  * the same calls in the same order. All lies in the memory of the communicator: the
- * host's, or a GPU's, where the masters and averages can be offloaded to the host: then
- * a step sends each bucket's gradient there in 16 bits, Adam is the CPU's, and the new
- * parameters go back, while the next bucket's gradient is on its way.
+ * host's, or a GPU's.
+ *
+ * Two things can be elsewhere, in the host's memory or in a file: masters and averages, and in
+ * stage 3 the parameters. Masters and averages of a bucket come to the host when it is their turn
+ * in a step: Adam is the CPU's then. From stage 2 on each bucket's gradient goes there as soon
+ * as it is reduced; below, when it is needed. New parameters go back. All of it crosses in 16 bits,
+ * while others are computed. Parameters of a layer come when it,
+ * or the one before, is entered: two layers of a size are there at a time. offload.c has both.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ZERO_H
@@ -30,11 +35,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "comm/comm.h"
 #include "zero/adam.h"
 #include "zero/partition.h"
 #include "zero/zero_device.h"
+
+enum zero_place {
+    ZERO_THERE, /* the communicator's memory */
+    ZERO_HOST,  /* the same on a CPU */
+    ZERO_FILE,
+};
+
+struct zero_offload {
+    enum zero_place place;
+    bool            is_paged; /* on the host: not in pinned memory, which is never swapped */
+    const char     *dir;      /* a file: where */
+    int             buffers;  /* a file: how many buckets have room in memory; 0 is 1 */
+};
 
 struct zero_options {
     int        stage;      /* 0 to 3; alone, a rank has all and every stage is 0 */
@@ -44,19 +63,26 @@ struct zero_options {
 
     /* What computes where comm->memory is, borrowed; NULL: the CPU. */
     struct zero_device *device;
-    bool                offload; /* masters and averages to the host, from a GPU */
+
+    struct zero_offload params; /* stage 3 only, and then also alone */
+    struct zero_offload states; /* masters and averages */
+    size_t              io_block; /* for files: see swap_file.h */
+    int                 io_depth;
 };
 
 /* Bytes on this rank. */
 struct zero_memory {
     size_t params;
     size_t grads;
-    size_t states; /* masters and averages, also those that are offloaded */
+    size_t states; /* masters and averages */
     size_t rooms;  /* where whole buckets come together, stages 2 and 3 */
+    size_t rings;  /* on the host, for what is on its way to what is elsewhere */
+    enum zero_place params_place, grads_place, states_place; /* rooms are there */
 };
 
 /* Elements that this rank holds the masters of: places in the flat array of parameters,
- * and where they are, in the host's memory: a copy, if they lie on a GPU. */
+ * and where they are, in the host's memory: a copy, if they lie on a GPU; a file that the kernel
+ * pages in and out, if they lie there. */
 struct zero_piece {
     size_t start, count;
     float *param, *mean, *square;
@@ -105,7 +131,7 @@ int64_t zero_steps(const struct zero *zero);
 void    zero_set_steps(struct zero *zero, int64_t steps);
 
 /* All pieces of this rank, in rising order, with nothing under way any more; the caller
- * frees them. NULL with err. exclusive: no element is another rank's as well, also in
+ * frees them. They hold until zero_publish or zero_step. NULL with err. exclusive: no element is another rank's as well, also in
  * stage 0. */
 struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
                                struct error *err);
@@ -117,5 +143,8 @@ int zero_publish(struct zero *zero, struct error *err);
 struct zero_memory zero_memory(const struct zero *zero);
 struct zero_memory zero_memory_needed(const struct zero_options *options,
                                       const size_t *layer_counts, int layers, int ranks);
+
+/* One line: what is allocated, where, and what ZeRO's formula has, in MiB. */
+void zero_memory_print(const struct zero *zero, FILE *out);
 
 #endif

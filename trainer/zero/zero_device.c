@@ -5,9 +5,12 @@
 
 #include "zero/zero_device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "zero/measure.h"
+
+#define PAGE 4096
 
 static void zero(struct zero_device *device, void *memory, size_t bytes)
 {
@@ -61,6 +64,29 @@ static void adam(struct zero_device *device, const struct adam *how, int64_t ste
     adam_step(how, step, factor, arrays);
 }
 
+static void *pinned(struct zero_device *device, size_t bytes, struct error *err)
+{
+    void *memory;
+
+    (void)device;
+    if (posix_memalign(&memory, PAGE, bytes > 0 ? bytes : 1) == 0)
+        return memory;
+    err_set(err, "out of memory: %zu bytes", bytes);
+    return NULL;
+}
+
+static void unpin(struct zero_device *device, void *memory)
+{
+    (void)device;
+    free(memory);
+}
+
+static void *store_ahead(struct zero_device *device, void *memory, const void *from, size_t bytes)
+{
+    copy(device, memory, from, bytes);
+    return NULL;
+}
+
 static int check(struct zero_device *device, struct error *err)
 {
     (void)device;
@@ -78,5 +104,8 @@ struct zero_device zero_device_cpu = {
     .squares = squares,
     .first_bad = first_bad,
     .adam = adam,
+    .pinned = pinned,
+    .unpin = unpin,
+    .store_ahead = store_ahead,
     .check = check,
 };

@@ -34,7 +34,8 @@ struct zero_device {
     void   (*adam)(struct zero_device *device, const struct adam *adam, int64_t step,
                    double factor, const struct adam_arrays *arrays);
 
-    /* The host's memory from where, and to where, the GPU copies by itself. NULL with err. */
+    /* The host's memory from where, and to where, the GPU copies by itself; it begins at a page if
+     * bytes are whole pages. NULL with err. */
     void *(*pinned)(struct zero_device *device, size_t bytes, struct error *err);
     void  (*unpin)(struct zero_device *device, void *memory);
     /* Copies to and from such memory, which go on while the CPU computes: one on each lane and
@@ -46,12 +47,21 @@ struct zero_device {
     void (*store)(struct zero_device *device, int lane, void *memory, const void *pinned,
                   size_t bytes);
     void (*stored)(struct zero_device *device, int lane);
+    /* As fetch, of what is computed up to now; or, if event (a cudaEvent_t) is not NULL, of what it
+     * stands for. Nobody has to have waited for it. */
+    void (*fetch_behind)(struct zero_device *device, int lane, void *pinned, const void *memory,
+                         size_t bytes, void *event);
+    /* As store, without making what is computed wait: only what waits for the event that it gives,
+     * a cudaEvent_t until the next call, finds it done. NULL: it is done. */
+    void *(*store_ahead)(struct zero_device *device, void *memory, const void *pinned,
+                         size_t bytes);
 
     int  (*check)(struct zero_device *device, struct error *err);
     void (*free)(struct zero_device *device);
 };
 
-#define ZERO_LANES 2
+#define ZERO_LANES       2
+#define ZERO_FETCH_LANES 8 /* to the host */
 
 /* Arrays in the host's memory; nothing to free, and nothing can fail. */
 extern struct zero_device zero_device_cpu;

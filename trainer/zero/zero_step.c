@@ -6,7 +6,7 @@
 #include "zero/zero.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "zero/zero_state.h"
 
@@ -16,7 +16,7 @@ static int  find_bad(struct zero *zero, int64_t *bad, struct error *err);
 static int  over_ranks(struct zero *zero, double *value, enum redop op, struct error *err);
 static int  update(struct zero *zero, const struct adam *adam, double factor,
                    struct error *err);
-static void copy_masters(struct zero *zero, int bucket);
+static int  copy_masters(struct zero *zero, int bucket, struct error *err);
 
 int zero_step(struct zero *zero, const struct adam *adam, double scale,
               struct zero_result *result, struct error *err)
@@ -24,6 +24,9 @@ int zero_step(struct zero *zero, const struct adam *adam, double scale,
     double squares, factor = 1 / scale;
 
     *result = (struct zero_result){ .bad = -1 };
+    if (zero_rest(zero, err) < 0)
+        return -1;
+    zero_read_ahead(zero, 0);
     if (finish_gradients(zero, err) < 0 || measure(zero, &squares, err) < 0)
         return -1;
     result->norm = sqrt(squares) / scale;
@@ -31,8 +34,8 @@ int zero_step(struct zero *zero, const struct adam *adam, double scale,
         result->is_skipped = true;
         return find_bad(zero, &result->bad, err);
     }
-    if (zero->options.clip > 0)
-        factor /= fmax(1, (result->norm + 1e-6) / zero->options.clip);
+    if (zero->plan.options.clip > 0)
+        factor /= fmax(1, (result->norm + 1e-6) / zero->plan.options.clip);
     zero->steps++;
     return update(zero, adam, factor, err);
 }
@@ -53,15 +56,20 @@ static int finish_gradients(struct zero *zero, struct error *err)
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
 
+static struct zero_device *where_grads_are(const struct zero *zero)
+{
+    return zero->plan.grads_away ? &zero_device_cpu : zero->device;
+}
+
 static int measure(struct zero *zero, double *squares, struct error *err)
 {
-    int bucket;
+    struct zero_device *device = where_grads_are(zero);
+    int                 bucket;
 
     *squares = 0;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++)
-        *squares += zero->device->squares(zero->device, zero->options.type,
-                                          zero_own_grads(zero, bucket),
-                                          zero_own_piece(zero, bucket).count);
+        *squares += device->squares(device, zero->type, zero_own_grads(zero, bucket),
+                                    zero_own_piece(zero, bucket).count);
     return zero->partition.ranks > 1 ? over_ranks(zero, squares, REDOP_SUM, err) : 0;
 }
 
@@ -77,15 +85,15 @@ static int over_ranks(struct zero *zero, double *value, enum redop op, struct er
 /* The first of all ranks, so that all name the same. */
 static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 {
-    struct zero_piece piece;
-    double            first = 0x1p52; /* more than there can be elements */
-    size_t            at;
-    int               bucket;
+    struct zero_device *device = where_grads_are(zero);
+    struct zero_piece   piece;
+    double              first = 0x1p52; /* more than there can be elements */
+    size_t              at;
+    int                 bucket;
 
     for (bucket = 0; bucket < zero->partition.buckets && first == 0x1p52; bucket++) {
         piece = zero_own_piece(zero, bucket);
-        at = zero->device->first_bad(zero->device, zero->options.type,
-                                     zero_own_grads(zero, bucket), piece.count);
+        at = device->first_bad(device, zero->type, zero_own_grads(zero, bucket), piece.count);
         if (at < piece.count)
             first = (double)(piece.start + at);
     }
@@ -101,21 +109,27 @@ static int update(struct zero *zero, const struct adam *adam, double factor, str
     struct adam_arrays arrays;
     int                bucket;
 
-    if (zero->options.offload)
+    if (zero_forget(zero, err) < 0)
+        return -1;
+    if (zero->plan.options.states.place != ZERO_THERE)
         return zero_update_offloaded(zero, adam, factor, err);
     for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
+        if (zero->plan.options.params.place != ZERO_THERE) {
+            if (zero_update_away(zero, adam, factor, bucket, err) < 0)
+                return -1;
+            continue;
+        }
         arrays = zero_adam_arrays(zero, bucket);
+        arrays.copy = zero->type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket);
         zero->device->adam(zero->device, adam, zero->steps, factor, &arrays);
         if (zero_spread(zero, bucket, err) < 0)
             return -1;
     }
-    bucket_forget(&zero->gathered);
     return zero->device->check(zero->device, err);
 }
 
 struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket)
 {
-    const enum dtype        type = zero->options.type;
     const struct zero_piece piece = zero_own_piece(zero, bucket);
 
     return (struct adam_arrays){
@@ -124,27 +138,9 @@ struct adam_arrays zero_adam_arrays(const struct zero *zero, int bucket)
         .mean = piece.mean,
         .square = piece.square,
         .grad = zero_own_grads(zero, bucket),
-        .grad_type = type,
-        .copy = type == DTYPE_FLOAT ? NULL : zero_own_params(zero, bucket),
-        .copy_type = type,
+        .grad_type = zero->type,
+        .copy_type = zero->type,
     };
-}
-
-/* In stage 3 layers gather when they are entered. */
-int zero_spread(struct zero *zero, int bucket, struct error *err)
-{
-    const struct partition_bucket *b = &zero->partition.bucket[bucket];
-    struct comm                   *comm = zero->comm;
-    char                          *whole;
-
-    if (zero->partition.ranks == 1 || zero->options.stage == 3)
-        return 0;
-    whole = (char *)zero->params + b->padded_start * zero->element;
-    if (comm->ops->all_gather(comm, zero_own_params(zero, bucket), whole, b->piece,
-                              zero->options.type, err) < 0)
-        return -1;
-    zero->bucket[bucket].params_mark = comm->ops->mark(comm);
-    return 0;
 }
 
 int zero_publish(struct zero *zero, struct error *err)
@@ -152,37 +148,46 @@ int zero_publish(struct zero *zero, struct error *err)
     struct comm *comm = zero->comm;
     int          bucket;
 
-    if (comm->ops->wait(comm, comm->ops->mark(comm), err) < 0)
+    if (comm->ops->wait(comm, comm->ops->mark(comm), err) < 0 || zero_forget(zero, err) < 0)
         return -1;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
-        copy_masters(zero, bucket);
-        if (zero_spread(zero, bucket, err) < 0)
+        if (copy_masters(zero, bucket, err) < 0 || zero_spread(zero, bucket, err) < 0)
             return -1;
     }
-    bucket_forget(&zero->gathered);
+    if (zero_rest(zero, err) < 0)
+        return -1;
     return zero->device->check(zero->device, err);
 }
 
-/* Also those that the mirror has new values for. */
-static void copy_masters(struct zero *zero, int bucket)
+/* To where they belong on a GPU, and to the parameters. */
+static int copy_masters(struct zero *zero, int bucket, struct error *err)
 {
-    struct zero_device     *device = zero->device;
-    const struct zero_piece piece = zero_own_piece(zero, bucket);
-    const struct zero_piece host = zero_host_piece(zero, bucket);
-    const size_t            bytes = piece.count * sizeof(float);
+    struct zero_device        *device = zero->device;
+    const struct zero_options *o = &zero->plan.options;
+    const struct zero_piece    piece = zero_own_piece(zero, bucket);
+    const struct zero_piece    host = zero_host_piece(zero, bucket);
+    const size_t               bytes = piece.count * sizeof(float);
+    void                      *params;
 
-    if (zero->options.offload) {
-        zero_copy_offloaded(zero, bucket);
-        return;
-    }
-    if (zero->on_gpu) {
+    if (zero->plan.on_gpu && o->states.place == ZERO_THERE) {
         device->write(device, piece.param, host.param, bytes);
         device->write(device, piece.mean, host.mean, bytes);
         device->write(device, piece.square, host.square, bytes);
+        if (o->params.place == ZERO_THERE && zero->type != DTYPE_FLOAT)
+            device->narrow(device, zero->type, zero_own_params(zero, bucket), piece.param,
+                           piece.count);
+        if (o->params.place == ZERO_THERE)
+            return 0;
     }
-    if (zero->options.type != DTYPE_FLOAT)
-        device->narrow(device, zero->options.type, zero_own_params(zero, bucket), piece.param,
-                       piece.count);
+    params = zero_params_room(zero, bucket, err);
+    if (params == NULL)
+        return -1;
+    if (zero->type != DTYPE_FLOAT)
+        zero_device_cpu.narrow(&zero_device_cpu, zero->type, params, host.param, piece.count);
+    else if (params != host.param)
+        memcpy(params, host.param, bytes);
+    zero_params_sent(zero, bucket);
+    return 0;
 }
 
 int64_t zero_steps(const struct zero *zero)

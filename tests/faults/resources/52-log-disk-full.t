@@ -56,12 +56,14 @@ faulty_start 2 --heartbeat 0.2 -H node1:1,node2:1 ./rank
 all_have_said() {
     ! grep -q '"said_ns":0}' state/muster/runs/*/status.json 2>/dev/null
 }
-ok "status.json is written" wait_for 10 sh -c 'test -e state/muster/runs/*/status.json'
+shows_running() {
+    muster status "$(ls state/muster/runs)" >status && grep -q '^1 .* running ' status
+}
+ok "status.json is written" wait_for 10 shows_running
 head -c 2000000 /dev/zero >state/full 2>/dev/null
 : >speak
 wait_for 10 lines out 2
-muster status "$(ls state/muster/runs)" >status
-ok "muster status shows what it can" grep -q '^1 .* running ' status
+ok "muster status shows what it can" shows_running
 ok "a full disk: it has not heard of the ranks' output" not all_have_said
 rm state/full
 ok "... until there is room again, though nothing more happens" wait_for 10 all_have_said

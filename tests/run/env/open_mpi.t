@@ -1,6 +1,6 @@
 #!/bin/sh
 # Programs of Open MPI would run as many worlds of one rank each, and end with 0: refused if they
-# are executables, named at the end if a script has started them.
+# are executables; ended, or failed at the end, if only a script or an interpreter loads it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
@@ -49,6 +49,9 @@ is "an executable of Open MPI: 126" "$rc" 126
 ok "... is named once, with the library" grep -Eq \
     'node\[1-2\] +prepare +./program is linked with Open MPI \(libmpi.so.40\)' err
 ok "... with what to do" grep -q 'hint: node\[1-2\]: build it with MPICH' err
+ok "... and how to start it nevertheless" grep -q 'each rank is to run alone, give --allow-open-mpi' err
+run muster $two --allow-open-mpi ./program
+is "--allow-open-mpi: 0" "$rc" 0
 run muster -H node1:1 ./program
 is "one rank is a world: 0" "$rc" 0
 run muster exec -H node1:1,node2:1 "$PWD/program"
@@ -64,13 +67,26 @@ until_seen() {
     run muster $two "$@"
 }
 until_seen sh -c 'exec ./program'
-is "started by a script: 0" "$rc" 0
-ok "... but a warning" grep -q 'warning: node1: the ranks used Open MPI (libmpi.so.40)' err
-is "... and just one" "$(wc -l <err)" 1
-until_seen sh -c './program4 old/mca_ess_singleton.so; exit'
-ok "a script's child that begins MPI: a warning" grep -q 'the ranks used Open MPI' err
+is "started by a script, all ranks end well: 126" "$rc" 126
+ok "... which says why, and what to do" grep -q \
+    '^muster: the ranks used Open MPI (libmpi.so.40) and did not .*build the program with MPICH' err
+is "... in one line" "$(wc -l <err)" 1
+until_seen sh -c './program; exit 3'
+is "a rank that fails: its status" "$rc" 3
+ok "... and the reason is told" grep -q '^muster: the ranks used Open MPI' err
+until_seen --allow-open-mpi sh -c 'exec ./program'
+is "--allow-open-mpi, and a script: 0" "$rc" 0
+is "... and not a word" "$(cat err)" ""
 until_seen sh -c 'exec ./program4'
-is "linked with it, but does not begin MPI: not a word" "$(cat err)" ""
+is "linked with it, but does not begin MPI: 0" "$rc" 0
+is "... and not a word" "$(cat err)" ""
+until_seen sh -c 'PMIX_NAMESPACE=4711@1 ./program4 old/mca_ess_singleton.so; exit'
+is "ranks that start Open MPI's own mpirun: 0" "$rc" 0
+rm -f seen
+run muster --heartbeat 0.2 $two sh -c './program4 old/mca_ess_singleton.so; exit'
+is "a script's child that begins MPI ends the run: 126" "$rc" 126
+ok "... on the first node" grep -Eq 'node1 +running +the ranks use Open MPI \(libmpi.so.40\)' err
+ok "... with what to do" grep -q 'hint: node1: build it with MPICH' err
 }
 ok "nothing is left" no_leftovers
 finish

@@ -32,8 +32,10 @@ END
 ok "whoever connects to its socket is turned away" python3 knock.py
 run muster --name llama-7b.x -H node2:1,node3:1 ./rank
 is "a second one of that name: 73" "$rc" 73
-ok "... says which one there is" grep -Eq "prepare +a run with the same name is running there: $id \(agent [0-9]+, for [0-9]+ s, started " err
+ok "... says which one there is" grep -Eq "prepare +a run with the same name is running there: $id, launched by pid [0-9]+ of $(uname -n), 20" err
 ok "... and starts nothing" not test -e begun
+
+is "... in the same words for every node" "$(grep -c 'same name' err)" 1
 
 run muster --name llama-7b $two true
 is "another name" "$rc" 0
@@ -74,6 +76,50 @@ wait "$one" && one=0 || one=$?
 wait "$other" && other=0 || other=$?
 ok "... and that is all that happens" expr "$one $other" : '\(0 73\|73 0\|73 73\)$'
 ok "... never do both run" test "$(sort -u begun 2>/dev/null | wc -l)" -le 1
+
+
+# --replace: the launcher ends what its machine has launched; what another one has launched is ended
+# by its agents. With its own history a launcher is as one of another machine.
+# began ID: that run, and it has written so.
+began() {
+    grep -qx "$1" begun
+}
+rm -f go begun
+run muster --detach --name llama $two sh -c 'trap "echo term >>ended; exit 0" TERM; echo "$MUSTER_RUN_ID" >>begun; while :; do sleep 0.05; done'
+first=$(cat out)
+run muster --detach --replace --name llama $two ./rank
+second=$(cat out)
+is "--replace starts" "$rc" 0
+ok "... and says what it ends" grep -q "ending $first, launched by pid [0-9]" err
+is "... with TERM" "$(sort -u ended)" term
+run muster status "$first"
+ok "... as muster stop does" grep -q "^$first: ended 143" out
+export XDG_STATE_HOME="$tmp/other"
+rm -f begun
+ok "the second one runs" test "$second" != "$first"
+run muster --detach --replace --name llama -H node2:1,node3:1 sh -c 'touch third; exec ./rank'
+is "from another machine: 0" "$rc" 0
+third=$(cat out)
+unset XDG_STATE_HOME
+ended_with_143() {
+    run muster status "$second"
+    grep -q "^$second: ended 143" out
+}
+ok "... the agents have ended the second one" wait_for 20 ended_with_143
+run muster attach "$second"
+ok "... which says why" grep -q "$third takes the place of this run (--replace)" err
+
+# Two at once
+start muster --replace --name llama $two ./rank
+one=$pid
+muster --replace --name llama $two ./rank 2>err.2 &
+other=$!
+touch go
+wait "$one" && one=0 || one=$?
+wait "$other" && other=0 || other=$?
+ok "of two that replace each other one is left" expr "$one $other" : '\(0 143\|143 0\|0 0\)$'
+run muster --replace $two true
+is "--replace without --name: usage" "$rc" 2
 
 for name in '' -x _x .x 'a b' a/b "$(printf 'a\303\251')" abcdefghijklmnopqrstuvwxyz12345; do
     run muster --name "$name" $two true

@@ -1,6 +1,7 @@
 #!/bin/sh
-# muster-train: every stage at one and four ranks gives one loss curve, which goes on as if never
-# stopped at another number of ranks; signals save; a lost rank ends the others, named.
+# muster-train: every stage at one and four ranks gives one loss curve, wherever parameters and
+# optimizer are kept, which goes on as if never stopped at another number of ranks; signals save; a
+# lost rank ends the others, named.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
@@ -11,15 +12,19 @@ seq 1 3000 | awk '{ printf "line %d of the text says %d, and the next one says m
 
 # A sum in another order differs in its last bit, and Adam lets that grow: slowly at this rate
 # and this seed, past 1e-5 before step 50 at three times the rate.
-# config STAGE EXTRA: stage N's ds_config.
+# config STAGE EXTRA ZERO: stage N's ds_config, with that at the top and in zero_optimization.
 config() {
     cat >"ds$1.json" <<END
 { "train_batch_size": 12, "steps_per_print": 1, "gradient_clipping": 1.0, $2
   "optimizer": { "type": "AdamW", "params": { "lr": 1e-3, "weight_decay": 0.01 } },
   "scheduler": { "type": "WarmupLR", "params": { "warmup_num_steps": 10 } },
-  "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 } }
+  "zero_optimization": { "stage": $1, "reduce_bucket_size": 9000 $3 } }
 END
 }
+offload_cpu=', "offload_optimizer": { "device": "cpu" }'
+offload_nvme=", \"offload_optimizer\": { \"device\": \"nvme\", \"nvme_path\": \"$PWD/nvme\" }"
+offload_all="$offload_nvme, \"offload_param\": { \"device\": \"nvme\", \"nvme_path\": \"$PWD/nvme\" }"
+mkdir nvme
 for stage in 0 1 2 3; do
     config $stage
 done
@@ -62,10 +67,24 @@ is "one rank by hand: 0" "$rc" 0
 curve >curve.1.0
 ok "the loss falls by a quarter" awk '
     NR == 1 { first = $2 } { last = $2 } END { exit !(NR == 50 && last < 0.75 * first) }' curve.1.0
+# Alone, the stages are alike, but what is elsewhere is.
+config 1 '' "$offload_cpu"
+config 2 '' "$offload_nvme"
+config 3 '' "$offload_all"
 for stage in 1 2 3; do
     train 1 $stage --steps 50
     curve >curve.1.$stage
-    ok "one rank, stage $stage: the same curve" alike curve.1.0 curve.1.$stage 50
+    ok "one rank, stage $stage, offloaded: the same curve" alike curve.1.0 curve.1.$stage 50
+    [ $stage != 1 ] || is "to the CPU, it is said once" \
+        "$(grep -c 'offload to cpu: that is where all of it is' err)" 1
+done
+# What a rank holds is what the formula says, but for what makes pieces and records whole.
+ok "it is told what is where" grep -Eq "^a rank holds.* parameters in a file in $PWD/nvme, .* optimizer state in a file in $PWD/nvme," out
+ok "... as much as the formula says" sh -c 'grep "^a rank holds" out | grep -o "[0-9.]* ([0-9.]*) of" |
+    tr "()" "  " | awk "\$1 < \$2 || \$1 > 1.1 * \$2 + 0.02 { bad = 1 } END { exit bad || NR != 3 }"'
+is "nothing is left of the files" "$(ls -A nvme)" ""
+for stage in 1 2 3; do
+    config $stage
 done
 for stage in 0 1 2 3; do
     train 4 $stage --steps 50
@@ -85,7 +104,9 @@ train 4 1 --steps 20 --checkpoint_dir "$PWD/save"
 curve >curve.resumed
 ok "it is told where it saves" grep -Eq '^saved .*/save/global_step20 in [0-9.]+ s' out
 is "latest names it" "$(cat save/latest)" global_step20
+config 3 '' "$offload_all"
 train 2 3 --steps 35 --checkpoint_dir "$PWD/save" --save_interval 10 --async-checkpoint
+config 3
 ok "it is told where it continues" grep -q '^continuing from .*/save/global_step20, of 4 ranks' out
 curve >>curve.resumed
 is "it saves every 10 steps, and last" "$(cd save && echo global_step*)" \
@@ -98,9 +119,11 @@ ok "4, 2, then 3 ranks: the curve goes on as if never stopped" alike curve.1.0 c
 # At the same number of ranks, to the bit.
 train 2 2 --steps 12 --checkpoint_dir "$PWD/whole"
 train 2 2 --steps 5 --checkpoint_dir "$PWD/parts"
+config 2 '' "$offload_nvme"
 train 2 2 --steps 12 --checkpoint_dir "$PWD/parts"
+config 2
 for shard in shard-00000 shard-00001; do
-    ok "stopped and gone on: the same $shard" \
+    ok "stopped and gone on, offloaded: the same $shard" \
         cmp whole/global_step12/$shard parts/global_step12/$shard
 done
 printf x >>parts/global_step12/shard-00001
@@ -158,10 +181,11 @@ ok "... its loss falls" sh -c 'curve=$(sed -n "s/^step.* loss \([0-9.]*\) .*/\1/
     [ $# = 50 ] && awk -v first="$1" -v last="${50}" "BEGIN { exit !(last < 0.8 * first) }"'
 
 # What it cannot do, it says.
-sed 's/"stage": 3/& , "offload_optimizer": { "device": "nvme", "nvme_path": "." }/' ds3.json >ds4.json
-train 2 4 --steps 2
-is "offload to nvme: 1" "$rc" 1
-ok "... is refused by name" grep -q 'ds4.json: offload to nvme: all is in memory here' err
+rmdir nvme
+config 3 '' "$offload_all"
+train 2 3 --steps 2
+is "offload to where nothing is: 1" "$rc" 1
+ok "... is said" grep -q "offload_param: a file in $PWD/nvme: No such file or directory" err
 config 2
 
 # Signals, to one of two ranks.

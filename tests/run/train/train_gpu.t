@@ -1,6 +1,7 @@
 #!/bin/sh
 # muster-train on GPUs, with tests/cuda_on_cpu in their place: the CPU's curve, in every stage, with
-# the optimizer offloaded and without; checkpoints go from GPUs to CPUs and back.
+# optimizer and parameters on the GPU, on the host and in files; checkpoints go from GPUs to CPUs and
+# back.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
@@ -37,6 +38,8 @@ alike() {
         END { exit bad || NR != 4 }'
 }
 offload=', "offload_optimizer": { "device": "cpu" }'
+offload_param=', "offload_param": { "device": "cpu" }'
+nvme="\"device\": \"nvme\", \"nvme_path\": \"$PWD\", \"buffer_count\": 2"
 
 train cpu 1 0 '' ''
 curve >cpu
@@ -47,26 +50,29 @@ is "one GPU: 0" "$rc" 0
 ok "... it is told" grep -q ' in float on cuda, ' out
 curve >cuda
 ok "... the CPU's curve" alike cpu cuda 2e-5
-train cuda 1 1 "$offload" ''
+train cuda 1 3 ", \"offload_optimizer\": { $nvme }, \"offload_param\": { $nvme }" ''
 curve >cuda
-ok "... and with offload" alike cpu cuda 2e-5
+ok "... and with offload to files" alike cpu cuda 2e-5
+ok "... as it says" grep -Eq "of parameters in a file in $PWD, .* state in a file in $PWD" out
 for stage in 0 1 2 3; do
     train cuda 2 $stage '' ''
     curve >cuda
     ok "two GPUs, stage $stage: the CPU's curve" alike cpu cuda 2e-5
 done
 for stage in 2 3; do
-    train cuda 2 $stage "$offload" '"bf16": { "enabled": true },'
+    extra=
+    [ $stage = 2 ] || extra=$offload_param
+    train cuda 2 $stage "$offload$extra" '"bf16": { "enabled": true },'
     curve >cuda
     ok "bfloat16 and offload, stage $stage: the CPU's curve" alike cpu.bf16 cuda 5e-3
 done
 
 # From two GPUs to a CPU, and back to one.
-train cuda 2 2 "$offload" '' --steps 2 --checkpoint_dir "$PWD/save"
+train cuda 2 3 "$offload_param" '' --steps 2 --checkpoint_dir "$PWD/save"
 curve >moved
 train cpu 1 2 '' '' --steps 3 --checkpoint_dir "$PWD/save"
 curve >>moved
-train cuda 1 0 '' '' --checkpoint_dir "$PWD/save" --export "$PWD/exported"
+train cuda 1 2 ", \"offload_optimizer\": { $nvme }" '' --checkpoint_dir "$PWD/save" --export "$PWD/exported"
 curve >>moved
 ok "a checkpoint goes from GPUs to a CPU and back" alike cpu moved 2e-5
 train cpu 1 0 '' '' --model "$PWD/exported" --steps 1

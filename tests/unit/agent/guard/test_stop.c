@@ -76,10 +76,11 @@ static void leave_daemon(void)
     signal(SIGTERM, handler);
 }
 
-/* Never the same process for long. */
+/* Never the same process for long. In a process group of its own, as every rank. */
 static void hop(void)
 {
     signal(SIGTERM, SIG_IGN);
+    setpgid(0, 0);
     if (fork() == 0)
         for (;;)
             if (fork() > 0)
@@ -244,6 +245,21 @@ static void test_what_forks_for_ever_is_ended(void **state)
     assert_int_equal(containment_count(&none, getpid()), 0);
 }
 
+/* Found one by one, the processes are always gone; their group is not. */
+static void test_one_blow_ends_what_forks_for_ever(void **state)
+{
+    int64_t        begin_ns = clock_now_ns();
+    struct process root;
+
+    (void)state;
+    child_start(SIG_IGN, hop);
+    assert_true(process_read(getpid(), &root));
+    containment_kill_below(&root);
+    while (waitpid(-1, NULL, WNOHANG) >= 0)
+        assert_true(seconds_since(begin_ns) < PATIENCE_S);
+    assert_int_equal(errno, ECHILD);
+}
+
 /* KILL comes again, but not in a busy loop. */
 static void test_pauses_grow(void **state)
 {
@@ -314,6 +330,7 @@ int main(void)
         TEST(test_grace_only_gets_shorter),
         TEST(test_daemons_are_ended),
         TEST(test_what_forks_for_ever_is_ended),
+        TEST(test_one_blow_ends_what_forks_for_ever),
         TEST(test_pauses_grow),
         TEST(test_what_survives_is_reported),
         TEST(test_one_is_left_at_least),

@@ -354,8 +354,8 @@ static void test_nodes_alike_by_address(void **state)
 {
     struct fixture *f = *state;
 
-    fail_node(f, 0, 0.1, "connect", EXIT_REFUSED, "10.0.0.1 port 22: refused", "ssh-copy-id bob@te1");
-    fail_node(f, 1, 0.1, "connect", EXIT_REFUSED, "fe80::2 port 22: refused", "ssh-copy-id bob@te2");
+    fail_node(f, 0, 0.1, "connect", EXIT_REFUSED, "10.0.0.1 port 22: refused", "ssh-copy-id b@te1");
+    fail_node(f, 1, 0.1, "connect", EXIT_REFUSED, "fe80::2 port 22: refused", "ssh-copy-id b@te2");
     fail_node(f, 2, 0.1, "connect", EXIT_REFUSED, "fe80::3 port 23: refused", "");
     fail_node(f, 3, 0.1, "host key", EXIT_REFUSED, "/h/known_hosts:4 has te4", "");
     expect_report(f, "muster: 4 of 4 nodes failed; nothing was started:\n"
@@ -363,7 +363,7 @@ static void test_nodes_alike_by_address(void **state)
                      "  te[1-2]  connect   ... port 22: refused\n"
                      "  te3      connect   fe80::3 port 23: refused\n"
                      "  te4      host key  /h/known_hosts:4 has te4\n"
-                     "  hint: te[1-2]: for each, here te1: ssh-copy-id bob@te1\n");
+                     "  hint: te[1-2]: for h in b@te1 b@te2; do ssh-copy-id \"$h\"; done\n");
 }
 
 static void test_node_lost(void **state)

@@ -1,7 +1,8 @@
 /* test_zero.c - all stages, worlds and types of element train to the same bits
  *
  * The gradients are small whole numbers that depend on the parameters, so every sum is
- * exact, in any order: a parameter that came late, or from the wrong rank, shows.
+ * exact, in any order: a parameter that came late, or from the wrong rank, shows. So it does
+ * wherever parameters and states are kept.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,6 +24,7 @@
 #include "comm/background.h"
 #include "unit/trainer/comm/thread_comm.h"
 #include "xalloc.h"
+#include "zero/swap_file.h"
 #include "zero/zero.h"
 
 #define LAYERS  7
@@ -29,6 +32,8 @@
 #define TOTAL   4102
 #define SAMPLES 24 /* of a step, over all ranks and passes */
 #define STEPS   6
+
+static char dir[] = "/tmp/test_zero.XXXXXX"; /* for files */
 
 static const size_t layers[LAYERS] = { 1000, 37, 1000, 1000, 1, 1000, 64 };
 
@@ -41,6 +46,9 @@ struct training {
     bool       in_background;
     int64_t    compute_ns;    /* a layer takes so long, either way */
     int        overflow_step; /* a gradient of this step is infinite; -1: none */
+
+    enum zero_place params, states;
+    int             buffers;
 
     /* What came out. */
     float              param[TOTAL], mean[TOTAL], square[TOTAL];
@@ -223,7 +231,10 @@ static const char *rank_main(struct comm *comm, void *arg)
 {
     struct training    *t = arg;
     struct zero_options options = { .stage = t->stage, .type = t->type,
-                                    .bucket_max = t->bucket_max, .clip = t->clip };
+                                    .bucket_max = t->bucket_max, .clip = t->clip,
+                                    .params = { t->params, false, dir, t->buffers },
+                                    .states = { t->states, false, dir, t->buffers },
+                                    .io_block = SWAP_ALIGN, .io_depth = 3 };
     struct error        err;
     struct zero        *zero;
 
@@ -306,8 +317,8 @@ static void check(struct training t, int ranks)
     if (memcmp(divided->param, plain->param, sizeof t.param) != 0 ||
         memcmp(divided->mean, plain->mean, sizeof t.mean) != 0 ||
         memcmp(divided->square, plain->square, sizeof t.square) != 0)
-        fail_msg("stage %d, %d ranks, %d passes, %s: other parameters", t.stage, ranks,
-                 t.passes, dtype_name(t.type));
+        fail_msg("stage %d, %d ranks, %d passes, %s, places %d and %d: other parameters", t.stage,
+                 ranks, t.passes, dtype_name(t.type), t.params, t.states);
     assert_memory_equal(&divided->memory, &divided->needed, sizeof t.memory);
     free(plain);
     free(divided);
@@ -329,6 +340,54 @@ static void test_stages(void **state)
                                              .overflow_step = -1,
                                              .in_background = world % 2 == 1 },
                           worlds[world]);
+}
+
+/* States in a file, in each stage; in stage 3 also parameters on the host and in a file, with fewer
+ * and more buffers than there are layers. */
+static void test_places(void **state)
+{
+    static const int        worlds[] = { 1, 2, 3 }, buffers[] = { 1, 2, 4, 30 };
+    static const enum dtype types[] = { DTYPE_FLOAT, DTYPE_BFLOAT16 };
+    struct training         t = { .passes = 2, .bucket_max = 1100, .overflow_step = 3 };
+    int                     i;
+
+    (void)state;
+    for (i = 0; i < 24; i++) {
+        t.type = types[i % 2];
+        t.buffers = buffers[i / 2 % 4];
+        t.in_background = i % 4 < 2;
+        t.states = ZERO_FILE;
+        t.params = ZERO_THERE;
+        for (t.stage = 0; t.stage <= 3; t.stage++)
+            check(t, worlds[i / 8]);
+        t.stage = 3;
+        t.params = i % 8 < 4 ? ZERO_HOST : ZERO_FILE;
+        check(t, worlds[i / 8]);
+        t.params = ZERO_FILE;
+        t.states = i % 8 < 4 ? ZERO_THERE : ZERO_HOST;
+        check(t, worlds[i / 8]);
+    }
+    t.params = ZERO_HOST;
+    t.states = ZERO_THERE;
+    for (i = 0; i < 6; i++) {
+        t.type = types[i % 2];
+        check(t, worlds[i / 2]);
+    }
+}
+
+/* Where parameters are elsewhere, two layers of a size are in memory, and no more, also of one
+ * rank. */
+static void test_rooms(void **state)
+{
+    const size_t            rooms = (2 * 1024 + 64 + 32 + 64) * sizeof(float);
+    const struct zero_options options = { .stage = 3, .type = DTYPE_FLOAT,
+                                          .params = { ZERO_FILE, false, dir, 2 } };
+    const struct zero_memory  memory = zero_memory_needed(&options, layers, LAYERS, 1);
+
+    (void)state;
+    assert_int_equal(memory.rooms, rooms);
+    assert_int_equal(memory.rings, 2 * SWAP_ALIGN);
+    assert_int_equal(memory.params, LAYERS * SWAP_ALIGN);
 }
 
 static void test_clip_and_overflow(void **state)
@@ -432,13 +491,20 @@ static void test_failure(void **state)
 
 int main(void)
 {
+    int rc;
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stages),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_rooms),
         cmocka_unit_test(test_clip_and_overflow),
         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_failure),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    return rmdir(dir) < 0 || rc != 0; /* it is empty */
 }
