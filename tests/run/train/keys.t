@@ -72,6 +72,13 @@ config "$monitors"' "fp16": { "enabled": true, "initial_scale_power": 8 },'
 train 1
 is "with fp16 there is a loss scale" "$(column 2 loss_scale)" 256
 rm -r logs
+mkdir -p "logs/csv/a job"
+ln -s /dev/full "${csv}_lr.csv"
+config "$monitors"
+train 3
+is "a full disk does not end the training" "$rc" 0
+is "... it is named, once" "$(grep -c 'csv_monitor: logs/csv/a job: No space left on device' err)" 1
+rm -r logs
 touch logs
 train 1
 is "a directory that cannot be made: 1" "$rc" 1
