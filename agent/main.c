@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bootstrap/as_root.h"
 #include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
@@ -48,6 +49,7 @@ static int read_arguments(int argc, char **argv, const char **nonce)
     static const struct option options[] = {
         { "nonce", required_argument, NULL, 'n' },
         { "version", no_argument, NULL, 'v' },
+        { AS_ROOT_OPTION, no_argument, NULL, 'b' }, /* muster bootstrap, by sudo */
         { NULL, 0, NULL, 0 },
     };
     int letter;
@@ -58,6 +60,8 @@ static int read_arguments(int argc, char **argv, const char **nonce)
             printf("muster-agent %s, protocol %d\n", PACKAGE_VERSION, FRAME_PROTOCOL);
             return 0;
         }
+        if (letter == 'b')
+            return as_root_main();
         if (letter != 'n')
             return EXIT_USAGE;
         *nonce = strcmp(optarg, "-") == 0 ? read_nonce() : optarg;

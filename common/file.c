@@ -113,3 +113,21 @@ static int read_all(int fd, const char *path, size_t max, char **text, size_t *s
     (*text)[*size] = '\0';
     return 0;
 }
+
+int file_pread(int fd, void *bytes, size_t size, uint64_t from, struct error *err)
+{
+    size_t  done = 0;
+    ssize_t n;
+
+    while (done < size) {
+        n = pread(fd, (char *)bytes + done, size - done, (off_t)(from + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, "%s", strerror(errno));
+        if (n == 0)
+            return err_set(err, "it has become shorter");
+        done += (size_t)n;
+    }
+    return 0;
+}

@@ -5,6 +5,7 @@
 #define MUSTER_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "err.h"
 
@@ -17,5 +18,8 @@ char *file_read(const char *path, size_t max, size_t *size, struct error *err);
 /* The same for files that the user did not name, or that are read often: it never waits, and a
  * pipe is an error. */
 char *file_read_at_once(const char *path, size_t max, size_t *size, struct error *err);
+
+/* All size bytes from there on. -1 with why, without a name. */
+int file_pread(int fd, void *bytes, size_t size, uint64_t from, struct error *err);
 
 #endif

@@ -25,6 +25,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_DUMPING] = "DUMPING",
     [FRAME_TREE] = "TREE",     [FRAME_ENTRIES] = "ENTRIES", [FRAME_WANTED] = "WANTED",
     [FRAME_FILE] = "FILE",     [FRAME_DATA] = "DATA",       [FRAME_FAILED] = "FAILED",
+    [FRAME_TASK] = "TASK",     [FRAME_TASK_LINE] = "TASK_LINE", [FRAME_TASK_END] = "TASK_END",
 };
 
 const char *frame_name(enum frame_type type)

@@ -18,13 +18,16 @@
 
 #include "err.h"
 
-#define FRAME_PROTOCOL     1 /* to increase when an older peer would misread it */
+#define FRAME_PROTOCOL     2 /* to increase when an older peer would misread it */
 #define FRAME_HEADER_BYTES 16
 #define FRAME_BODY_MAX     (1u << 20)
 #define FRAME_NONCE_CHARS  32          /* lower-case hex */
 #define FRAME_RANKS_MAX    1024        /* on one node */
 #define FRAME_WORLD_MAX    (1 << 20)   /* ranks of a run */
 #define FRAME_SOCKET_MAX   96          /* name of a reconnect socket: sun_path holds 108 */
+#define FRAME_TASK_LINE_MAX  (64u << 10) /* bytes of one line of a task */
+#define FRAME_TASK_LINES_MAX 4096        /* of one task */
+#define FRAME_TASK_BYTES_MAX (2u << 20)  /* all of them */
 #define FRAME_NOISE_MAX    (256 * 1024) /* bytes of noise from the login shell before the nonce */
 
 enum frame_type {
@@ -64,6 +67,9 @@ enum frame_type {
     FRAME_FILE,      /* L>A raw: u32 number, then its entry: its contents follow */
     FRAME_DATA,      /* L>A raw: some of them; empty body: the rest is not sent */
     FRAME_FAILED,    /* A>L json: this entry could not be written here */
+    FRAME_TASK,      /* L>A json: do this in a child (muster doctor, muster bootstrap) */
+    FRAME_TASK_LINE, /* A>L json: what it says */
+    FRAME_TASK_END,  /* A>L json: how it ended */
     FRAME_TYPE_COUNT
 };
 

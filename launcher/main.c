@@ -18,9 +18,11 @@
 
 #include <openssl/crypto.h>
 
+#include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
 #include "commands/gpu_slots.h"
+#include "doctor/doctor.h"
 #include "history/history.h"
 #include "log.h"
 #include "options/options.h"
@@ -213,9 +215,11 @@ out:
 
 static const struct node_job *job_of(enum command command)
 {
-    return command == COMMAND_CLEAN   ? &clean_job
-           : command == COMMAND_BCAST ? &bcast_job
-                                      : NULL;
+    return command == COMMAND_CLEAN       ? &clean_job
+           : command == COMMAND_BCAST     ? &bcast_job
+           : command == COMMAND_BOOTSTRAP ? &bootstrap_job
+           : command == COMMAND_DOCTOR    ? &doctor_job
+                                          : NULL;
 }
 
 /* --dry-run: the plan for people, and as JSON if --json says so. */

@@ -125,8 +125,8 @@ void containment_kill_below(const struct process *root)
     processes_clear(&all);
 }
 
-/* The number of a group that has ended comes again only after all other numbers, which is long after
- * this moment. */
+/* The number of a group that has ended comes again only after all other numbers, which is long
+ * after this moment. */
 static void freeze(const struct process *process)
 {
     if (process->whole)

@@ -23,6 +23,7 @@
 #include "frame.h"
 #include "node/gpu.h"
 #include "node/process.h"
+#include "node/receipt_file.h"
 #include "node/shm.h"
 #include "node/test_switch.h"
 
@@ -54,12 +55,13 @@ json_t *facts_hello(void)
     struct utsname system;
     struct process self = { 0 };
     char           boot_id[64];
+    json_t        *hello, *receipt = receipt_read(NULL);
     const char    *user = getenv("USER") != NULL ? getenv("USER") : getenv("LOGNAME");
 
     uname(&system);
     process_read(getpid(), &self);
     read_boot_id(boot_id, sizeof boot_id);
-    return json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I,"
+    hello = json_pack("{s:i, s:s, s:i, s:I, s:o, s:s, s:s, s:s, s:I, s:o, s:o, s:i, s:i, s:I, s:I,"
                      " s:I, s:I, s:I, s:I, s:I, s:o}",
                      "protocol", FRAME_PROTOCOL, "version", PACKAGE_VERSION,
                      "pid", (int)getpid(), "start", (json_int_t)self.start,
@@ -74,6 +76,9 @@ json_t *facts_hello(void)
                      "mntns", (json_int_t)namespace_of("mnt"),
                      "pidns", (json_int_t)namespace_of("pid"),
                      "addresses", addresses());
+    if (receipt != NULL)
+        json_object_set_new(hello, "receipt", receipt);
+    return hello;
 }
 
 void facts_interface_of(const char *address, char *name, size_t size)

@@ -185,7 +185,8 @@ bool process_read(pid_t pid, struct process *process)
     *process = (struct process){ .pid = pid };
     if (at == NULL || sscanf(at, ") %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
                                  " %*s %*s %*s %*s %llu",
-                             &process->state, &parent, &group, &own[0], &own[1], &reaped[0], &reaped[1],
+                             &process->state, &parent, &group, &own[0], &own[1], &reaped[0],
+                             &reaped[1],
                              &start) != 8)
         return false;
     process->parent = parent;

@@ -15,7 +15,9 @@
 
 #include "clock.h"
 #include "fd.h"
+#include "plan/elf.h"
 #include "plan/open_mpi.h"
+#include "strlist.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -35,6 +37,7 @@ struct open_mpi_watch {
 static void  *look_now_and_then(void *arg);
 static size_t family_of(pid_t pid, pid_t *family);
 static bool   look_at(pid_t pid, char *library, size_t size, bool *is_begun);
+static bool   is_version_5(const char *file);
 static bool   has_launcher(pid_t pid);
 static void   let_go(struct open_mpi_watch *watch);
 
@@ -129,7 +132,7 @@ static bool look_at(pid_t pid, char *library, size_t size, bool *is_begun)
     static const char *const loaded[] = { "mca_ess_", "mca_pml_", "mca_btl_" };
     char                     path[64], *line = NULL, *name;
     size_t                   room = 0, i;
-    bool                     is_old = false;
+    char                     file[4200] = "";
     FILE                    *maps;
 
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
@@ -144,14 +147,28 @@ static bool look_at(pid_t pid, char *library, size_t size, bool *is_begun)
         name++;
         for (i = 0; i < sizeof loaded / sizeof *loaded; i++)
             *is_begun = *is_begun || strncmp(name, loaded[i], strlen(loaded[i])) == 0;
-        is_old = is_old || strncmp(name, "libopen-rte.so", strlen("libopen-rte.so")) == 0;
-        if (strncmp(name, "libmpi.so.", strlen("libmpi.so.")) == 0 && open_mpi_has(name))
+        if (strncmp(name, "libmpi.so.", strlen("libmpi.so.")) == 0 && open_mpi_has(name)) {
             snprintf(library, size, "%s", name);
+            snprintf(file, sizeof file, "/proc/%d/root%s", (int)pid, strchr(line, '/'));
+        }
     }
     free(line);
     if (maps != NULL)
         fclose(maps);
-    return library[0] != '\0' && (*is_begun || !is_old) && !has_launcher(pid);
+    return library[0] != '\0' && (*is_begun || is_version_5(file)) && !has_launcher(pid);
+}
+
+/* Asked of the file: what it needs may not be mapped yet. */
+static bool is_version_5(const char *file)
+{
+    struct strlist needed = { 0 };
+    bool           is_read = elf_needed(file, &needed), is_old = false;
+    size_t         i;
+
+    for (i = 0; i < needed.count; i++)
+        is_old = is_old || strncmp(needed.item[i], "libopen-rte.so", strlen("libopen-rte.so")) == 0;
+    strlist_clear(&needed);
+    return is_read && !is_old;
 }
 
 /* Did Open MPI's own mpirun start it, which a rank is free to use? */

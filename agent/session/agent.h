@@ -4,7 +4,8 @@
  * may read it. What several files do to a part, they do by the verbs below.
  *
  *     state      means                                 who enters it, and when
- *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT)  the start
+ *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT,  the start
+ *                TASK)
  *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
  *                ranks are forked and wait for GO
  *     READY      READY was sent, for GO                startup.c, all is prepared
@@ -71,6 +72,7 @@
 #include "session/launcher_clock.h"
 #include "session/stacks.h"
 #include "strlist.h"
+#include "task/task.h"
 
 enum agent_state {
     AGENT_WAITING,
@@ -174,6 +176,7 @@ struct agent {
     struct ending         ending;          /* ending.c */
     struct requests       requests;        /* requests.c */
     struct bcast_receive *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
 
 /* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
@@ -258,6 +261,10 @@ void ending_close(struct agent *agent);
 void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
     bcast_frames_take_data;
+
+/* task_frames.c: one at a time */
+void    task_frames_end(struct agent *agent); /* kill what it does */
+frame_f task_frames_take;
 
 /* output_pump.c */
 void output_pump_credit(struct agent *agent, uint64_t bytes);

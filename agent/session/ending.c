@@ -46,6 +46,7 @@ void agent_stop(struct agent *agent, double grace_s)
         stop_guard(agent, grace_s);
     cancel_waiting(agent);
     requests_end_probe(agent);
+    task_frames_end(agent);
     if (agent->guard.fd < 0)
         ending_empty(agent, 0, 0); /* nothing was ever started */
 }

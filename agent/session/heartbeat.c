@@ -118,8 +118,8 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     heartbeat_send(agent);
 }
 
-/* A script has started it. Each rank computes everything alone, and may write what the others write:
- * the sooner it ends the better. One node that says so is enough. */
+/* A script has started it. Each rank computes everything alone, and may write what the others
+ * write: the sooner it ends the better. One node that says so is enough. */
 static void notice_open_mpi(struct agent *agent)
 {
     struct failure failure;
@@ -128,8 +128,8 @@ static void notice_open_mpi(struct agent *agent)
         !ranks_open_mpi_is_begun(&agent->ranks))
         return;
     failure_set(&failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
-                "the ranks use Open MPI (%s) and do not find each other under muster: each is a world "
-                "of its own", ranks_open_mpi(&agent->ranks));
+                "the ranks use Open MPI (%s) and do not find each other under muster: each is a "
+                "world of its own", ranks_open_mpi(&agent->ranks));
     agent_fail(agent, "run", &failure);
 }
 

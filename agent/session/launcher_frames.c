@@ -39,6 +39,7 @@ static const struct {
     [FRAME_ENTRIES] = { bcast_frames_take_entries, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_FILE] = { bcast_frames_take_file, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_DATA] = { bcast_frames_take_data, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_TASK] = { task_frames_take, true, AGENT_WAITING, AGENT_WAITING },
 };
 
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err)

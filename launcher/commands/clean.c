@@ -172,7 +172,7 @@ static void print_clean(const struct run *run, FILE *out)
         for (items = 0, kind = 0; kind < KINDS; kind++)
             items += json_array_size(json_object_get(found_on(run, n), kinds[kind]));
         if (found_on(run, n) != NULL && items == 0 && !is_true(found_on(run, n), "more"))
-            strlist_add(&hosts, run->plan->node[n].host);
+            strlist_add(&hosts, plan_label(&run->plan->node[n]));
     }
     if (hosts.count > 0) {
         names = hostrange_fold(&hosts);

@@ -19,8 +19,8 @@ int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
 
-/* --replace: what muster stop does, with all runs of that name that this machine has launched. Those
- * of other machines are left to the agents. Returns 0 or an exit status. stop.c. */
+/* --replace: what muster stop does, with all runs of that name that this machine has launched.
+ * Those of other machines are left to the agents. Returns 0 or an exit status. stop.c. */
 int stop_namesakes(const char *name);
 
 /* Open the manual page if standard output is a terminal and the page is installed; else print

@@ -122,8 +122,7 @@ static int stay(const struct plan *plan, pid_t launcher, int fd)
     if (end == FOLLOW_OVER)
         return status_of(launcher);
     if (log_wants(LOG_WARN))
-        fprintf(stderr, "muster: %s is running: muster status, attach or stop %s\n", plan->run_id,
-                plan->run_id);
+        fprintf(stderr, "muster: running; see muster status, attach or stop %s\n", plan->run_id);
     return end == FOLLOW_STARTED ? 0 : EXIT_OUTPUT;
 }
 

@@ -32,6 +32,7 @@ static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
+static char   *short_command(const json_t *run);
 static json_t *json_of_run(const struct past_run *run);
 static char   *state_words(const struct past_run *run);
 static json_t *command_of(const struct past_run *run);
@@ -153,11 +154,26 @@ void status_print_runs(const struct history *list, FILE *out)
         row[2] = text_of(run, "state");
         row[3] = text_of(run, "nodes");
         row[4] = text_of(run, "world_size");
-        row[5] = text_of(run, "command");
+        row[5] = short_command(run);
         json_decref(run);
     }
     table_print(&table, out);
     table_clear(&table);
+}
+
+/* What tells runs from each other, since the column is narrow: a Python script without its Python,
+ * a program without its directory. */
+static char *short_command(const json_t *run)
+{
+    const char *words = json_string_value(json_object_get(run, "command"));
+    size_t      program = words != NULL && words[0] == '/' ? strcspn(words, " ") : 0;
+
+    while (program > 0 && words[program - 1] != '/')
+        program--;
+    if (words != NULL && strncmp(words + program, "python", 6) == 0 &&
+        strstr(words, " -u ") != NULL)
+        program = (size_t)(strstr(words, " -u ") - words) + strlen(" -u ");
+    return table_text(words != NULL ? words + program : "-");
 }
 
 static json_t *json_of_run(const struct past_run *run)
@@ -232,8 +248,10 @@ static void print_run(const json_t *run, FILE *out)
     char *ranks = text_of(run, "world_size"), *command = text_of(run, "command");
 
     fprintf(out, "%s: %s, since %s\n", id, state, since);
-    fprintf(out, "nodes: %s, ranks: %s, launcher: pid %s on %s\ncommand: %s\n\n", nodes, ranks,
-            pid, host, command);
+    fprintf(out, "nodes: %s, ranks: %s, launched on %s", nodes, ranks, host);
+    if (json_is_integer(json_object_get(run, "pid")))
+        fprintf(out, " by pid %s", pid);
+    fprintf(out, "\ncommand: %s\n\n", command);
     print_ranks(json_object_get(run, "ranks"), out);
     free(id);
     free(state);

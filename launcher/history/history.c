@@ -37,7 +37,8 @@ int history_read(struct history *list, struct error *err)
 
     *list = (struct history){ .dir = runs };
     if (runs == NULL)
-        return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of them");
+        return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of "
+                            "them");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     count = runs_fd >= 0 ? scandir(runs, &entry, run_dir_is_run, alphasort) : -1;
     if (count < 0 && errno != ENOENT)

@@ -72,7 +72,7 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
         const char *word = *reader.words;
 
         if (word[0] != '-' || word[1] == '\0') {
-            if (options->command != COMMAND_BCAST)
+            if (options->command != COMMAND_BCAST && options->command != COMMAND_BOOTSTRAP)
                 break;
             strlist_add(&options->args, word); /* options may follow paths, as with cp */
             continue;
@@ -331,7 +331,9 @@ static void complain(struct reader *reader, const char *format, ...)
  * directly after it, as by DeepSpeed's argparse. A command of exec keeps its own. */
 static int words_take(struct options *options, char **words, bool was_eaten, struct error *err)
 {
-    bool         has_script = options->command == COMMAND_RUN || options->command == COMMAND_EXEC;
+    bool         has_script = options->command == COMMAND_RUN ||
+                              options->command == COMMAND_EXEC ||
+                              options->command == COMMAND_DOCTOR;
     enum command other;
 
     if (options->command == COMMAND_HELP)

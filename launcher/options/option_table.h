@@ -28,12 +28,15 @@ enum option_commands {
     FOR_CHECK = 1 << COMMAND_CHECK,
     FOR_CLEAN = 1 << COMMAND_CLEAN,
     FOR_BCAST = 1 << COMMAND_BCAST,
+    FOR_BOOTSTRAP = 1 << COMMAND_BOOTSTRAP,
+    FOR_DOCTOR = 1 << COMMAND_DOCTOR,
     FOR_ATTACH = 1 << COMMAND_ATTACH,
     FOR_STATUS = 1 << COMMAND_STATUS,
     FOR_STOP = 1 << COMMAND_STOP,
     FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
     FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
-    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST, /* whatever connects to nodes */
+    /* Whatever connects to nodes. */
+    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_BOOTSTRAP | FOR_DOCTOR,
     FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP,
 };
 

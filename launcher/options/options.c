@@ -22,7 +22,8 @@
 
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
-    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_ATTACH] = "attach",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_BOOTSTRAP] = "bootstrap",
+    [COMMAND_DOCTOR] = "doctor", [COMMAND_ATTACH] = "attach",
     [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_HELP] = "help",
 };
 
@@ -102,6 +103,9 @@ void options_clear(struct options *options)
     free(options->check_html);
     free(options->check_json);
     free(options->name);
+    free(options->only);
+    free(options->skip);
+    free(options->names);
     free(options->run);
     free(options->to);
     *options = (struct options){ 0 };
@@ -304,7 +308,7 @@ static int options_check(struct options *options, struct error *err)
     if (options->command == COMMAND_RUN && options->script == NULL)
         return err_set(err, "no script to run: muster [OPTIONS] SCRIPT [ARGS...]; %s",
                        options->topic == COMMAND_RUN ? "a script called run is ./run"
-                                                     : "muster --help lists the options");
+                                                     : "see muster --help");
     if (options->command == COMMAND_EXEC && options->script == NULL)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
@@ -314,6 +318,11 @@ static int options_check(struct options *options, struct error *err)
                        command_names[options->command], options->args.item[0]);
     if (options->command == COMMAND_BCAST && options->args.count == 0)
         return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
+    if (options->command == COMMAND_BOOTSTRAP && options->args.count > 1)
+        return err_set(err, "muster bootstrap takes one file, not also '%.100s'",
+                       options->args.item[1]);
+    if (options->plan_only + options->apply + options->undo + options->record > 1)
+        return err_set(err, "--plan, --apply, --undo and --record exclude each other");
     if (options->command == COMMAND_CHECK && !options->dry_run) {
         options->check_json = options->json; /* the check's result, not the run's */
         options->json = NULL;

@@ -22,6 +22,8 @@ enum command {
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
     COMMAND_CLEAN, /* muster clean [options]: what earlier runs left on the nodes */
     COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
+    COMMAND_BOOTSTRAP, /* muster bootstrap [options] [conf]: fresh machines become nodes */
+    COMMAND_DOCTOR, /* muster doctor [options] [script [args]]: what is wrong with the nodes */
     /* These look up a run in this machine's history; they start nothing. */
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
@@ -46,7 +48,8 @@ enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXE
 /* Works on the nodes without starting ranks? See run/node_job.h. */
 static inline bool command_is_node_job(enum command command)
 {
-    return command == COMMAND_CLEAN || command == COMMAND_BCAST;
+    return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_BOOTSTRAP ||
+           command == COMMAND_DOCTOR;
 }
 
 #define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
@@ -86,9 +89,10 @@ struct options {
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths */
+    struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths;
+                              bootstrap: conf */
 
-    bool  check_quick, check_full; /* these four are for muster-train check */
+    bool  check_quick, check_full; /* check, doctor; these four are for muster-train check */
     char *check_html, *check_json;
 
     /* ranks, devices, cores */
@@ -127,6 +131,13 @@ struct options {
 
     /* bcast */
     char *to; /* NULL: where they are here */
+
+    /* bootstrap */
+    bool  plan_only, apply, undo, record; /* none: plan */
+    char *only, *skip; /* steps, separated by commas; NULL: not given */
+    char *names;       /* te[1-4]; NULL: those of the hostfile */
+    bool  trust_first;
+    int   password_fd; /* -1: a password is asked on the terminal */
 
     enum log_level log_level;
     bool           quiet;

@@ -44,6 +44,10 @@ static const struct {
     [COMMAND_CLEAN] = { "clean [OPTIONS]",
                         "list or remove what earlier runs left on the nodes" },
     [COMMAND_BCAST] = { "bcast [OPTIONS] PATH...", "copy files and directories to all nodes" },
+    [COMMAND_BOOTSTRAP] = { "bootstrap [OPTIONS] [CONF]",
+                            "make nodes of fresh machines; see muster-bootstrap(1)" },
+    [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",
+                         "look for what is wrong with the nodes" },
     [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
     [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
     [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
@@ -82,7 +86,7 @@ static void print_overview(FILE *out)
 
     fputs(overview_head, out);
     for (command = 0; command < COMMANDS; command++)
-        fprintf(out, "  %-8s %s\n", command_names[command], subcommands[command].summary);
+        fprintf(out, "  %-9s %s\n", command_names[command], subcommands[command].summary);
     fputs("\nUsual options of a run ('muster run --help' lists all)\n", out);
     print_rows(out, FOR_RUN, false);
     fputs(overview_tail, out);
@@ -183,7 +187,7 @@ static void print_rare_names(FILE *out, unsigned command)
 void options_version(FILE *out)
 {
     fprintf(out, "muster %s\n", PACKAGE_VERSION);
-    fprintf(out, "  libssh %s, libevent %s, %s,\n  jansson %s, inih %s\n", ssh_version(0),
+    fprintf(out, "  libssh %s, libevent %s,\n  %s, jansson %s, inih %s\n", ssh_version(0),
             event_get_version(), OpenSSL_version(OPENSSL_VERSION), JANSSON_VERSION, INIH_VERSION);
     fprintf(out, "  agent: %s; muster-train: Gloo %s, NCCL plugin %s\n", BUILT_AGENT, BUILT_GLOO,
             BUILT_NCCL);

@@ -1,8 +1,8 @@
 /* alike.h - what nodes have said, without what must differ from node to node
  *
  * "no such key for te1 in ..." and "no such key for te2 in ..." are one cause. The names and
- * addresses of a node, the user and port of its login, fingerprints of keys and line numbers in files
- * do not count.
+ * addresses of a node, the user and port of its login, fingerprints of keys and line numbers in
+ * files do not count.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_ALIKE_H

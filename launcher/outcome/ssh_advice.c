@@ -100,6 +100,8 @@ char *ssh_advice_fold(const char *key, const char *gap, const struct strlist *ga
     }
     buffer_add_text(&out, at);
     buffer_add(&out, "", 1);
+    if (out.size > ADVICE_BYTES)
+        buffer_clear(&out); /* and its bytes are NULL */
     return out.bytes;
 }
 

@@ -13,8 +13,8 @@
 
 #include "strlist.h"
 
-/* How many bytes at this place of text are what such a command is to work on, which differs from node
- * to node: "-p 22 me@te1", or "-R '[te1]:2222'". 0: this is no such place. */
+/* How many bytes at this place of text are what such a command is to work on, which differs from
+ * node to node: "-p 22 me@te1", or "-R '[te1]:2222'". 0: this is no such place. */
 size_t ssh_advice_args(const char *text, const char *at);
 
 /* key: the advice with gap in the place of all that differs; gaps[i]: what node i has there, in

@@ -6,13 +6,17 @@
 #include "output/display.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output/linebuf.h"
 #include "sanitize.h"
+#include "xalloc.h"
 
 #define ERASE_LINE "\r\033[K"
 #define ELLIPSIS   "\u2026"
+
+#define MARKS_FIRST 64
 
 struct prefix {
     const char *label, *clock;
@@ -28,6 +32,7 @@ static void          show_lines(struct display *display, struct source *source,
 static void          show_transient(struct display *display, const struct prefix *prefix,
                                     const char *text, size_t size, struct buffer *out);
 static void          erase(struct display *display, struct buffer *out);
+static void          add_mark(struct display *display, const struct buffer *out, size_t bytes);
 static void          empty_if_full(struct display *display, struct buffer *out);
 static struct prefix prefix_of(struct display *display, const struct source *source,
                                const struct timespec *when, char *clock, size_t room);
@@ -38,6 +43,27 @@ static void          add_ellipsis(struct buffer *out, struct source *source,
 void display_init(struct display *display, bool is_terminal)
 {
     *display = (struct display){ .is_terminal = is_terminal, .columns = DISPLAY_COLUMNS };
+}
+
+void display_clear(struct display *display)
+{
+    free(display->mark);
+    display->mark = NULL;
+    display->marks = display->room = 0;
+}
+
+uint64_t display_emptied(struct display *display, struct buffer *out, size_t written)
+{
+    uint64_t lost = 0;
+    size_t   i, left;
+
+    for (i = display->marks; i > 0 && display->mark[i - 1].end > written; i--) {
+        left = display->mark[i - 1].end - written;
+        lost += left < display->mark[i - 1].bytes ? left : display->mark[i - 1].bytes;
+    }
+    display->marks = 0;
+    out->size = 0;
+    return lost;
 }
 
 void display_run(struct display *display, struct source *source,
@@ -57,6 +83,7 @@ void display_run(struct display *display, struct source *source,
         copy_lines(display, source, &prefix, bytes, size, out);
     } else {
         buffer_add(out, bytes, size);
+        add_mark(display, out, size);
         display->open = bytes[size - 1] != '\n' ? source : NULL;
     }
 }
@@ -85,6 +112,8 @@ static void copy_lines(struct display *display, struct source *source,
         add_ellipsis(out, source, &segment);
         buffer_add(out, segment.text, segment.size);
         buffer_add(out, ends[segment.end].text, ends[segment.end].size);
+        add_mark(display, out,
+                 segment.size + (segment.end == SEGMENT_NONE ? 0 : ends[segment.end].size));
         empty_if_full(display, out);
     }
     display->open = segment.end == SEGMENT_CR ? source : NULL;
@@ -135,6 +164,7 @@ static void show_lines(struct display *display, struct source *source,
         add_ellipsis(out, source, &segment);
         sanitize_add(out, segment.text, segment.size, SANITIZE_ALL);
         buffer_add(out, "\n", 1);
+        add_mark(display, out, segment.size + 1);
         empty_if_full(display, out);
     }
     if (segment.end == SEGMENT_CR)
@@ -180,6 +210,15 @@ static void erase(struct display *display, struct buffer *out)
     if (display->is_transient)
         buffer_add_text(out, ERASE_LINE);
     display->is_transient = false;
+}
+
+static void add_mark(struct display *display, const struct buffer *out, size_t bytes)
+{
+    if (display->marks == display->room) {
+        display->room = display->room > 0 ? 2 * display->room : MARKS_FIRST;
+        display->mark = xreallocarray(display->mark, display->room, sizeof *display->mark);
+    }
+    display->mark[display->marks++] = (struct mark){ out->size, bytes };
 }
 
 static void empty_if_full(struct display *display, struct buffer *out)

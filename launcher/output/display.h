@@ -20,6 +20,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "buffer.h"
@@ -38,6 +39,11 @@ struct source {
     struct run *open;      /* the writer's: its last run in the queue */
 };
 
+/* A segment in out: where it ends there, and how many of its bytes are a rank's. */
+struct mark {
+    size_t end, bytes;
+};
+
 struct display {
     bool   is_terminal;
     size_t columns;
@@ -49,9 +55,17 @@ struct display {
      * not grow; NULL: never. */
     void (*full)(struct buffer *out, void *arg);
     void  *arg;
+    /* The segments that are in out now. */
+    struct mark *mark;
+    size_t       marks, room;
 };
 
 void display_init(struct display *display, bool is_terminal);
+void display_clear(struct display *display);
+
+/* The first `written` bytes of out have been written, the rest is to be dropped: how many bytes of
+ * ranks are lost. Then out is empty. */
+uint64_t display_emptied(struct display *display, struct buffer *out, size_t written);
 
 /* Whole segments of a stream, received at that time. */
 void display_run(struct display *display, struct source *source,

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 
 #define BATCH_BYTES  ((size_t)64 * 1024) /* taken from the queue at a time */
 #define RUN_JOIN_MAX ((size_t)16 * 1024) /* lines join a run up to this size */
+#define INTERRUPT_S  0.01
 #define WRITE_MAX    ((size_t)64 * 1024) /* so that a slow reader is not taken for a stalled one */
 
 /* Waiting lines of one source, or its text without a line end. */
@@ -66,6 +68,7 @@ struct writer {
     bool            out_is_stderr, out_is_own;
     bool            has_written[2], has_failed[2];
     uint64_t        lost;
+    atomic_bool     is_given_up; /* the reader: what it has not taken is dropped */
     atomic_llong    moved_ns;  /* time of the last write, or when the thread began to wait */
     bool            is_joined;
 };
@@ -79,6 +82,8 @@ static void            queue_run(struct writer *writer, struct source *source,
 static void            wake(struct writer *writer);
 static void           *write_all(void *arg);
 static bool            has_work(const struct writer *writer);
+static void            heed_interruption(void);
+static void            interrupted(int number);
 static void            end_writing(struct writer *writer);
 static void            take_batch(struct writer *writer);
 static void            take_own(struct writer *writer);
@@ -88,7 +93,7 @@ static void            flush(struct writer *writer);
 static ssize_t         write_some(int fd, const char *bytes, size_t size);
 static void            check_close(struct writer *writer, bool is_stderr);
 static struct timespec monotonic_in(double seconds);
-static void            drop_rest(struct writer *writer);
+static void            give_up(struct writer *writer);
 static uint64_t        bytes_of(const struct run *run);
 static void            release_batch(struct writer *writer);
 static void            free_runs(struct run *run, const struct writer *writer,
@@ -268,7 +273,7 @@ static void *write_all(void *arg)
 {
     struct writer *writer = arg;
 
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    heed_interruption();
     pthread_mutex_lock(&writer->lock);
     for (;;) {
         while (!has_work(writer) && !writer->is_ending) {
@@ -290,18 +295,37 @@ static void *write_all(void *arg)
     return NULL;
 }
 
+/* give_up() sends SIGRTMIN to this thread, to end its write(). */
+static void heed_interruption(void)
+{
+    const struct sigaction action = { .sa_handler = interrupted }; /* without SA_RESTART */
+    sigset_t               ours;
+
+    sigaction(SIGRTMIN, &action, NULL);
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGRTMIN);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
+static void interrupted(int number)
+{
+    (void)number;
+}
+
 static void end_writing(struct writer *writer)
 {
     writer->out_is_own = true;
     display_end(&writer->display, &writer->out);
     flush(writer);
-    check_close(writer, false);
-    check_close(writer, true);
+    if (!atomic_load(&writer->is_given_up)) {
+        check_close(writer, false);
+        check_close(writer, true);
+    }
     pthread_mutex_lock(&writer->lock);
     writer->is_over = true;
     pthread_cond_signal(&writer->over);
     pthread_mutex_unlock(&writer->lock);
-    if (writer->ops->over != NULL)
+    if (writer->ops->over != NULL && !atomic_load(&writer->is_given_up))
         writer->ops->over(writer->arg);
 }
 
@@ -388,8 +412,9 @@ static void flush_full(struct buffer *out, void *arg)
 /* A failure counts only for bytes of ranks, not for muster's own lines. */
 static void flush(struct writer *writer)
 {
-    bool   is_stderr = writer->out_is_stderr, is_own = writer->out_is_own;
-    size_t size = writer->out.size;
+    bool     is_stderr = writer->out_is_stderr, is_own = writer->out_is_own;
+    size_t   size = writer->out.size;
+    uint64_t lost;
 
     while (writer->out_done < size && !writer->has_failed[is_stderr]) {
         ssize_t n = write_some(writer->fd[is_stderr], writer->out.bytes + writer->out_done,
@@ -399,34 +424,30 @@ static void flush(struct writer *writer)
             writer->out_done += (size_t)n;
             writer->moved_ns = clock_now_ns();
             writer->has_written[is_stderr] |= !is_own;
-        } else if (errno != EINTR && is_own) {
+        } else if (errno == EINTR && !atomic_load(&writer->is_given_up)) {
+            continue;
+        } else if (is_own) {
             break;
-        } else if (errno != EINTR) {
+        } else {
             writer->has_failed[is_stderr] = true;
-            writer->ops->failed(is_stderr, errno, writer->arg);
+            writer->ops->failed(is_stderr, errno == EINTR ? ETIMEDOUT : errno, writer->arg);
         }
     }
-    if (!is_own)
-        writer->lost += size - writer->out_done;
-    writer->out.size = writer->out_done = 0;
+    lost = display_emptied(&writer->display, &writer->out, writer->out_done);
+    writer->lost += is_own ? 0 : lost;
+    writer->out_done = 0;
 }
 
-/* One write, or a wait for room: the two places where the thread can be cancelled. */
+/* One write, or a wait for room. If a signal comes it returns what was written until then. */
 static ssize_t write_some(int fd, const char *bytes, size_t size)
 {
     struct pollfd room = { .fd = fd, .events = POLLOUT };
-    ssize_t       n;
-    int           error;
+    ssize_t       n = write(fd, bytes, size < WRITE_MAX ? size : WRITE_MAX);
 
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-    n = write(fd, bytes, size < WRITE_MAX ? size : WRITE_MAX);
-    error = errno;
-    if (n < 0 && error == EAGAIN) {
+    if (n < 0 && errno == EAGAIN) {
         poll(&room, 1, -1); /* the user's descriptor is non-blocking */
-        error = EINTR;
+        errno = EINTR;
     }
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    errno = error;
     return n;
 }
 
@@ -481,12 +502,25 @@ uint64_t writer_finish(struct writer *writer, double patience_s)
         rc = 0;
     } while (!writer->is_over && writer->moved_ns != moved_ns);
     if (!writer->is_over)
-        pthread_cancel(writer->thread);
+        give_up(writer);
     pthread_mutex_unlock(&writer->lock);
     pthread_join(writer->thread, NULL);
     writer->is_joined = writer->is_closed = true;
-    drop_rest(writer);
     return writer->lost;
+}
+
+/* The thread drops and counts what waits, once its write has returned. A signal that comes before
+ * that write begins is lost, so it is sent again. */
+static void give_up(struct writer *writer)
+{
+    struct timespec until;
+
+    atomic_store(&writer->is_given_up, true);
+    while (!writer->is_over) {
+        pthread_kill(writer->thread, SIGRTMIN);
+        until = monotonic_in(INTERRUPT_S);
+        pthread_cond_timedwait(&writer->over, &writer->lock, &until);
+    }
 }
 
 static struct timespec monotonic_in(double seconds)
@@ -494,21 +528,6 @@ static struct timespec monotonic_in(double seconds)
     int64_t at_ns = clock_now_ns() + (int64_t)(seconds * 1e9);
 
     return (struct timespec){ .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S };
-}
-
-/* The thread has ended: what it has not written is lost. */
-static void drop_rest(struct writer *writer)
-{
-    uint64_t rest = bytes_of(writer->unformed) + bytes_of(writer->head);
-
-    if (!writer->out_is_own)
-        rest += writer->out.size - writer->out_done;
-    if (rest > 0)
-        writer->ops->failed(writer->out_is_stderr, ETIMEDOUT, writer->arg);
-    writer->lost += rest;
-    free_runs(writer->head, writer, &writer->waiting);
-    writer->head = writer->last = writer->unformed = NULL;
-    release_batch(writer);
 }
 
 static uint64_t bytes_of(const struct run *run)
@@ -550,6 +569,7 @@ void writer_free(struct writer *writer)
     writer_finish(writer, 0);
     buffer_clear(&writer->own);
     buffer_clear(&writer->out);
+    display_clear(&writer->display);
     free(writer->progress);
     pthread_cond_destroy(&writer->over);
     pthread_cond_destroy(&writer->work);

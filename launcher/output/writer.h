@@ -32,8 +32,7 @@ struct writer_ops {
     /* This many bytes of a node have left memory, written or dropped. */
     void (*done)(size_t node, size_t bytes, void *arg);
     /* Writing failed, for the first time on this descriptor: from here on its bytes are dropped
-     * and counted. ETIMEDOUT: writer_finish() gave up the reader; it calls this from its own
-     * thread. */
+     * and counted. ETIMEDOUT: writer_finish() gave up the reader. */
     void (*failed)(bool is_stderr, int error, void *arg);
     /* After writer_close(): all was written, and writer_finish() will not wait. NULL is fine. */
     void (*over)(void *arg);

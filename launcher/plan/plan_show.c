@@ -152,8 +152,8 @@ static void print_where(const struct plan *plan, size_t first, size_t count, FIL
     size_t                  i;
 
     for (i = first; i < first + count; i++)
-        strlist_add(&names, plan->node[i].host);
-    folded = count > 1 ? hostrange_fold(&names) : xstrdup(node->host);
+        strlist_add(&names, log_wants(LOG_INFO) ? plan->node[i].host : plan_label(&plan->node[i]));
+    folded = count > 1 ? hostrange_fold(&names) : xstrdup(names.item[0]);
     strlist_clear(&names);
     fputs(folded, out);
     free(folded);

@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
 #include "run/deadline.h"
 #include "run/hang.h"
 #include "run/kvs.h"

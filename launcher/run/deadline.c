@@ -11,7 +11,7 @@
 
 #include "clock.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
 #include "run/rank_output.h"
 #include "run/run.h"
 #include "xalloc.h"

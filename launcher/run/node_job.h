@@ -1,6 +1,6 @@
 /* node_job.h - work on nodes that starts no ranks: muster clean, muster bcast
  *
- * Nodes do not wait for each other. Each is asked once it has answered, says what there is to
+ * Nodes do not wait for each other, unless task/node_task.h makes them. Each is asked once it has answered, says what there is to
  * say, enters NODE_PROBED and is told to STOP.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,6 +25,8 @@ struct node_job {
     /* A frame has come; body as in node_ops. False: the job does not expect it. */
     bool (*frame)(struct run *run, struct node *node, const struct frame *frame,
                   const json_t *body);
+    /* The node has ended or failed; it is given no frame any more. NULL: the job need not know. */
+    void (*over)(struct run *run, struct node *node);
     /* Print what came of it, on stdout and stderr, and give the exit status; status is that of
      * the nodes. */
     int (*report)(const struct run *run, int status, FILE *out, FILE *err);

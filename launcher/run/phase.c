@@ -197,6 +197,8 @@ static void node_over(struct node *node, void *arg)
         one_more_over(run);
     if (was_handshake)
         handshake_ended(run);
+    if (run->job != NULL && run->job->over != NULL)
+        run->job->over(run, node);
     if (run->phase.over == run->plan->nodes)
         return;
     if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
@@ -257,7 +259,7 @@ static void show_progress(struct run *run)
         return;
     slow = &run->node[phase->first_slow];
     snprintf(text, sizeof text, "muster: connecting %zu/%zu (%s: %s)",
-             phase->next - phase->awaited, run->plan->nodes, slow->plan->host, slow->stage);
+             phase->next - phase->awaited, run->plan->nodes, plan_label(slow->plan), slow->stage);
     output_progress(run->output, text);
 }
 

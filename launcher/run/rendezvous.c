@@ -10,7 +10,7 @@
 
 #include "frame.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
 #include "run/master.h"
 #include "run/run.h"
 #include "transport/nonce.h"

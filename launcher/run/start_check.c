@@ -12,7 +12,8 @@
 #include "clock.h"
 #include "hostrange.h"
 #include "log.h"
-#include "run/body.h"
+#include "node/body.h"
+#include "run/receipts.h"
 #include "run/run.h"
 
 #define MIB            (1024.0 * 1024.0)
@@ -57,6 +58,7 @@ void start_check_nodes(struct run *run)
 
     for (i = 0; i < run->plan->nodes; i++)
         check_twice(run, &run->node[i]);
+    receipts_compare(run);
 }
 
 /* The hostfile has a machine under two names. Two logins with homes of their own are somebody's

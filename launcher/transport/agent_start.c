@@ -28,10 +28,10 @@
  * own: is this file or directory ours? Another user could have put it there, so nothing is made
  * in it before that is known. gone: remove what we have made; t is empty if that is nothing. The
  * line of text that is executed before each push shows whether a file can be made and programs may
- * be executed there (noexec). If the disk is full, the first cat ends and the second one reads the remaining
- * bytes. If a copy is too short for another reason, the sender is gone. Without any sha256 tool
- * the size is compared. Two older agents are kept. If no directory will do, Python holds the
- * agent in memory. */
+ * be executed there (noexec). If the disk is full, the first cat ends and the second one reads the
+ * remaining bytes. If a copy is too short for another reason, the sender is gone. Without any
+ * sha256 tool the size is compared. Two older agents are kept. If no directory will do, Python
+ * holds the agent in memory. */
 const char agent_start_script[] =
     "exec sh -c '"
     "read n h s r; "

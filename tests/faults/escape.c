@@ -3,8 +3,8 @@
  *     escape child TAG FILE     leaves a child in its own process group behind
  *     escape daemon TAG FILE    a daemon: two forks, a session of its own, cwd /
  *     escape hidden TAG FILE    the same with an empty environment and another name
- *     escape storm TAG FILE     chains of processes: each forks the next one and ends, so that none is
- *                               there when it has been found
+ *     escape storm TAG FILE     chains of processes: each forks the next one and ends, so that
+ *                               none is there when it has been found
  *
  * What stays behind ignores every signal that can be ignored, makes FILE once
  * it is what it wants to be, and sleeps. TAG is in its arguments, so that the

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "check/nodes/iface.h"
+#include "comm/iface.h"
 #include "check/nodes/reach_call.h"
 #include "check/roster.h"
 #include "comm/pmi_client.h"

@@ -193,7 +193,8 @@ static void entry_write(const struct roster_rank *rank, char entry[ENTRY_MAX])
     const struct comm_device *device = &rank->device;
 
     snprintf(entry, ENTRY_MAX, "%s\n%s\n%s\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%d\n%s\n%s\n%s",
-             rank->version, rank->host, rank->boot_id, rank->node_rank, rank->local_rank, rank->local_size,
+             rank->version, rank->host, rank->boot_id, rank->node_rank, rank->local_rank,
+             rank->local_size,
              rank->env_rank, rank->env_size, device->usable, device->index,
              device->library_version, device->uuid, device->name, device->why_not);
 }

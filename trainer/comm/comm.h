@@ -98,6 +98,8 @@ struct comm_ops {
     /* Each operation from now on begins after this event, a cudaEvent_t. NULL itself where there is
      * no GPU. */
     int (*after)(struct comm *comm, void *event, struct error *err);
+    /* What this mark stands for as such an event, until a few marks later. */
+    void *(*event)(struct comm *comm, uint64_t mark);
 
     /* all_reduce, in place, of a few numbers of the host's, at most COMM_NUMBERS_MAX. NULL:
      * all_reduce does it. See comm_reduce_numbers. */

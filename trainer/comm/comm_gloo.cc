@@ -12,11 +12,7 @@
 #include "config.h"
 
 #include "comm/comm.h"
-
-#include <net/if.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "comm/iface.h"
 
 #include <chrono>
 #include <climits>
@@ -80,79 +76,18 @@ struct PmiFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/* The address of ours that packets to host leave from. */
-std::string source_towards(const char *host)
-{
-    struct addrinfo         hints = {}, *found, *at;
-    struct sockaddr_storage own = {};
-    char                    text[NI_MAXHOST] = "";
-    int                     rc;
-
-    hints.ai_socktype = SOCK_DGRAM; /* connecting it sends nothing */
-    if ((rc = getaddrinfo(host, "9", &hints, &found)) != 0)
-        throw std::runtime_error(std::string("MASTER_ADDR ") + host + ": " + gai_strerror(rc));
-    for (at = found; at != nullptr && *text == '\0'; at = at->ai_next) {
-        int       fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, 0);
-        socklen_t size = sizeof own;
-
-        if (fd >= 0 && ::connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
-            getsockname(fd, reinterpret_cast<struct sockaddr *>(&own), &size) == 0)
-            getnameinfo(reinterpret_cast<struct sockaddr *>(&own), size, text, sizeof text,
-                        nullptr, 0, NI_NUMERICHOST);
-        if (fd >= 0)
-            close(fd);
-    }
-    freeaddrinfo(found);
-    if (*text == '\0')
-        throw std::runtime_error(std::string("MASTER_ADDR ") + host + ": no route to it");
-    return text;
-}
-
-bool is_loopback(const std::string &address)
-{
-    return address.compare(0, 4, "127.") == 0 || address == "::1";
-}
-
-/* What the host's own name stands for. That may be nothing or, as Debian sets it up, an
- * address that no other host reaches: then the one that leads to the world (192.0.2.1 is
- * nobody's), and on a machine without any the loopback. */
-std::string own_address()
-{
-    char name[HOST_NAME_MAX + 1] = "";
-
-    gethostname(name, sizeof name - 1);
-    for (const char *towards : { static_cast<const char *>(name), "192.0.2.1" }) {
-        try {
-            std::string address = source_towards(towards);
-
-            if (!is_loopback(address))
-                return address;
-        } catch (const std::exception &) {
-            continue; /* another one will do */
-        }
-    }
-    return "127.0.0.1";
-}
-
-/* The interface that is asked for, else the one that leads to MASTER_ADDR, else the host's
- * own address. One rank alone needs none of them. */
+/* One rank alone needs no network. */
 std::shared_ptr<gloo::transport::Device> open_device(int size)
 {
     gloo::transport::tcp::attr attr;
-    const char                *iface = getenv("GLOO_SOCKET_IFNAME");
-    const char                *master = getenv("MASTER_ADDR");
+    struct iface               chosen;
+    struct error               err;
 
-    if (iface != nullptr && *iface != '\0') {
-        attr.iface = std::string(iface, strcspn(iface, ","));
-        if (if_nametoindex(attr.iface.c_str()) == 0)
-            throw std::runtime_error("GLOO_SOCKET_IFNAME=" + attr.iface +
-                                     ": no such interface here");
-    } else if (size == 1) {
-        attr.hostname = "127.0.0.1";
-    } else if (master != nullptr && *master != '\0') {
-        attr.hostname = source_towards(master);
-    } else {
-        attr.hostname = own_address();
+    attr.hostname = "127.0.0.1";
+    if (size > 1) {
+        if (iface_choose("gloo", &chosen, &err) < 0)
+            throw std::runtime_error(err.text);
+        attr.hostname = chosen.address;
     }
     return gloo::transport::tcp::CreateDevice(attr);
 }
@@ -557,7 +492,7 @@ const comm_ops *gloo_ops()
         "gloo",    all_reduce, reduce_scatter, all_gather, all_to_all, broadcast,
         send,      recv,       barrier,        group_start, group_end, mark,
         wait,      alloc,      release,        copy,       close_comm, abort_comm,
-        nullptr,   nullptr,    nullptr,
+        nullptr,   nullptr,    nullptr,        nullptr,
     };
 
     return &ops;

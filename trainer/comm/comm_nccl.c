@@ -347,6 +347,11 @@ static int after(struct comm *comm, void *event, struct error *err)
     return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
 }
 
+static void *event_of(struct comm *comm, uint64_t mark)
+{
+    return of(comm)->event[mark % MARKS];
+}
+
 /* dtype.h and NCCL have the same numbers; nccl.h hides bfloat16 from some
  * compilers, so there is no table of names. */
 static ncclDataType_t type_of(enum dtype type)
@@ -536,6 +541,7 @@ static const struct comm_ops nccl_ops = {
     .barrier = barrier,
     .compute_stream = compute_stream,
     .after = after,
+    .event = event_of,
     .reduce_numbers = reduce_numbers,
     .group_start = group_start,
     .group_end = group_end,

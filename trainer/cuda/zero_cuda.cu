@@ -16,7 +16,7 @@ extern "C" {
 /* A way to the host, or from it: a stream, and what is on it has an event. */
 struct way {
     cudaStream_t stream;
-    cudaEvent_t  done[ZERO_LANES];
+    cudaEvent_t  done[ZERO_FETCH_LANES];
 };
 
 struct zero_cuda {
@@ -124,6 +124,24 @@ static void fetch(struct zero_device *device, int lane, void *host, const void *
         move(&cuda->stream, &cuda->to_host, lane, host, memory, bytes, cudaMemcpyDeviceToHost);
 }
 
+static void fetch_behind(struct zero_device *device, int lane, void *host, const void *memory,
+                         size_t bytes, void *event)
+{
+    struct zero_cuda *cuda = of(device);
+    struct stream    *stream = &cuda->stream;
+
+    if (stream->failed)
+        return;
+    if (event == NULL) {
+        event = cuda->computed;
+        if (!stream_keep(stream, "offload", cudaEventRecord(cuda->computed, stream->cuda)))
+            return;
+    }
+    if (stream_keep(stream, "offload",
+                    cudaStreamWaitEvent(cuda->to_host.stream, (cudaEvent_t)event, 0)))
+        fetch(device, lane, host, memory, bytes);
+}
+
 static void fetched(struct zero_device *device, int lane)
 {
     struct zero_cuda *cuda = of(device);
@@ -181,7 +199,7 @@ static void way_open(struct stream *stream, struct way *way)
     int i;
 
     stream_keep(stream, "stream", cudaStreamCreateWithFlags(&way->stream, cudaStreamNonBlocking));
-    for (i = 0; i < ZERO_LANES && !stream->failed; i++)
+    for (i = 0; i < ZERO_FETCH_LANES && !stream->failed; i++)
         stream_keep(stream, "event",
                     cudaEventCreateWithFlags(&way->done[i], cudaEventDisableTiming));
 }
@@ -190,7 +208,7 @@ static void way_close(struct way *way)
 {
     int i;
 
-    for (i = 0; i < ZERO_LANES; i++)
+    for (i = 0; i < ZERO_FETCH_LANES; i++)
         if (way->done[i] != NULL)
             cudaEventDestroy(way->done[i]);
     if (way->stream != NULL)
@@ -249,6 +267,7 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     device->pinned = pinned;
     device->unpin = unpin;
     device->fetch = fetch;
+    device->fetch_behind = fetch_behind;
     device->fetched = fetched;
     device->store = store_to;
     device->stored = stored;

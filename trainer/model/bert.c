@@ -23,8 +23,7 @@ static void add(struct model *model, const char *name, int rows, int columns,
                 enum model_init init, bool together);
 static void add_pair(struct model *model, int block, const char *name, int out, int in);
 static void add_norm(struct model *model, int block, const char *name);
-static const void      *first_position(struct model *model, const void *positions);
-static struct linear    linear_of(int layer, int weight, int bias, int in, int out);
+static const void *first_position(struct model *model, const void *positions);
 
 static void list_embeddings(struct model *model)
 {
@@ -152,110 +151,91 @@ static const void *first_position(struct model *model, const void *positions)
     return (const char *)positions + (model->config.kind == MODEL_ROBERTA ? 2 * row : 0);
 }
 
+static const struct block_places places = {
+    .weights = { QUERY, PROJECT, UP, DOWN },
+    .biases = { QUERY_BIAS, PROJECT_BIAS, UP_BIAS, DOWN_BIAS },
+    .turned = true,
+};
+
 static void block(struct model *model, int layer, struct block_run *b, void *out)
 {
-    struct ops            *ops = model->ops;
-    struct model_run      *run = model->run;
-    const int              rows = run->rows, width = model->config.width;
-    const int              inner = model->config.inner;
-    const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model, layer);
-    const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
-    const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
-    const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
-    const struct linear    down = linear_of(layer, DOWN, DOWN_BIAS, inner, width);
+    const struct block_parts p = block_parts(model, layer, &places);
+    struct ops              *ops = model->ops;
+    struct model_run        *run = model->run;
 
-    linear_forward(model, &qkv, b->qkv, b->in, rows);
-    ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
-    linear_forward(model, &project, run->row, b->mixed, rows);
+    linear_forward(model, &p.qkv, b->qkv, b->in, p.rows);
+    ops->attention(ops, &p.heads, b->mixed, b->weights, b->qkv);
+    linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
-    ops->layernorm(ops, &norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
+    ops->layernorm(ops, &p.norm, b->sum1, b->normed1, b->stats1, b->in, run->row,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
-    linear_forward(model, &up, b->inner, b->normed1, rows);
-    ops->gelu(ops, GELU_ERF, b->active, b->inner, (size_t)rows * (size_t)inner);
-    linear_forward(model, &down, run->row, b->active, rows);
+    linear_forward(model, &p.up, b->inner, b->normed1, p.rows);
+    ops->gelu(ops, GELU_ERF, b->active, b->inner, p.inner);
+    linear_forward(model, &p.down, run->row, b->active, p.rows);
     drop_rows(model, layer, DROP_DOWN, run->row, run->row);
-    ops->layernorm(ops, &norm, b->sum2, out, b->stats2, b->normed1, run->row,
+    ops->layernorm(ops, &p.norm, b->sum2, out, b->stats2, b->normed1, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
 }
 
 /* The same from below upwards. */
 static void block_backward(struct model *model, int layer, struct block_run *b)
 {
-    struct ops            *ops = model->ops;
-    struct model_run      *run = model->run;
-    const int              rows = run->rows, width = model->config.width;
-    const int              inner = model->config.inner;
-    const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model, layer);
-    const struct linear    qkv = linear_of(layer, QUERY, QUERY_BIAS, width, 3 * width);
-    const struct linear    project = linear_of(layer, PROJECT, PROJECT_BIAS, width, width);
-    const struct linear    up = linear_of(layer, UP, UP_BIAS, width, inner);
-    const struct linear    down = linear_of(layer, DOWN, DOWN_BIAS, inner, width);
+    const struct block_parts p = block_parts(model, layer, &places);
+    struct ops              *ops = model->ops;
+    struct model_run        *run = model->run;
 
-    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
+    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->d, b->sum2,
                             layer_param(model, layer, NORM2), b->stats2, NULL);
-    linear_backward(model, &down, run->dinner, false,
-                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, rows);
-    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner,
-                       (size_t)rows * (size_t)inner);
-    linear_backward(model, &up, run->d, true, run->dinner, b->normed1, rows);
-    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
+    linear_backward(model, &p.down, run->dinner, false,
+                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
+    ops->gelu_backward(ops, GELU_ERF, run->dinner, run->dinner, b->inner, p.inner);
+    linear_backward(model, &p.up, run->d, true, run->dinner, b->normed1, p.rows);
+    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->d, b->sum1,
                             layer_param(model, layer, NORM1), b->stats1, NULL);
-    linear_backward(model, &project, run->row, false,
-                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, rows);
-    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+    linear_backward(model, &p.project, run->row, false,
+                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
+    ops->attention_backward(ops, &p.heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
                             b->weights);
-    linear_backward(model, &qkv, run->d, true, run->dqkv, b->in, rows);
+    linear_backward(model, &p.qkv, run->d, true, run->dqkv, b->in, p.rows);
 }
 
-static struct linear linear_of(int layer, int weight, int bias, int in, int out)
+static struct linear dense_of(const struct model *model, int layer)
 {
-    return (struct linear){ .layer = layer, .weight = weight, .bias = bias, .in = in, .out = out,
+    return (struct linear){ .layer = layer, .weight = DENSE, .bias = DENSE_BIAS,
+                            .in = model->config.width, .out = model->config.width,
                             .turned = true };
 }
 
 static void head(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
-    const int           width = model->config.width, words = model->config.vocabulary;
     const struct norm   norm = model_norm(model, h->count);
-    const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
-    const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
-                                    .lda = width, .ldb = width, .ldc = words,
-                                    .batch = { 1, 1 } };
+    const struct linear dense = dense_of(model, layer);
 
     linear_forward(model, &dense, h->dense, h->picked, h->count);
-    ops->gelu(ops, GELU_ERF, h->active, h->dense, (size_t)h->count * (size_t)width);
+    ops->gelu(ops, GELU_ERF, h->active, h->dense, (size_t)h->count * (size_t)norm.width);
     ops->layernorm(ops, &norm, NULL, h->normed, h->stats, h->active, NULL,
                    layer_param(model, layer, HEAD_NORM),
                    layer_param(model, layer, HEAD_NORM_BIAS));
-    ops->matmul(ops, &product, h->normed, layer_param(model, 0, WORDS),
-                layer_param(model, layer, WORDS_BIAS), h->logits);
+    words_forward(model, h, layer_param(model, layer, WORDS_BIAS));
 }
 
 static void head_backward(struct model *model, int layer, struct head_run *h)
 {
     struct ops         *ops = model->ops;
-    const int           width = model->config.width, words = model->config.vocabulary;
     const struct norm   norm = model_norm(model, h->count);
-    const struct linear dense = linear_of(layer, DENSE, DENSE_BIAS, width, width);
-    const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
-                                     .add = true, .lda = words, .ldb = width, .ldc = width,
-                                     .batch = { 1, 1 } };
-    const struct matmul to_normed = { .m = h->count, .n = width, .k = words, .lda = words,
-                                      .ldb = width, .ldc = width, .batch = { 1, 1 } };
+    const struct linear dense = dense_of(model, layer);
 
-    ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count, words);
-    ops->matmul(ops, &to_words, h->logits, h->normed, NULL, layer_grad(model, 0, WORDS));
-    ops->matmul(ops, &to_normed, h->logits, layer_param(model, 0, WORDS), NULL, h->dnormed);
+    ops->bias_backward(ops, layer_grad(model, layer, WORDS_BIAS), h->logits, h->count,
+                       model->config.vocabulary);
+    words_backward(model, h);
     ops->layernorm_backward(ops, &norm, h->dnormed, layer_grad(model, layer, HEAD_NORM),
                             layer_grad(model, layer, HEAD_NORM_BIAS), h->dnormed, h->active,
                             layer_param(model, layer, HEAD_NORM), h->stats, NULL);
     ops->gelu_backward(ops, GELU_ERF, h->dnormed, h->dnormed, h->dense,
-                       (size_t)h->count * (size_t)width);
+                       (size_t)h->count * (size_t)norm.width);
     linear_backward(model, &dense, h->dpicked, false, h->dnormed, h->picked, h->count);
 }
 

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "model/scramble.h"
 #include "xalloc.h"
 
@@ -39,7 +40,6 @@ static uint64_t shuffled(uint64_t i, uint64_t count, uint64_t seed, uint64_t epo
 static const struct data_file *file_of(const struct data *data, uint64_t sample);
 static int      read_tokens(const struct data_file *file, uint64_t first, int count,
                             int32_t *tokens, struct error *err);
-static int      read_fully(int fd, void *bytes, size_t size, uint64_t from, struct error *err);
 
 struct data *data_open(const char *path, int length, bool with_next, uint64_t seed,
                        struct error *err)
@@ -155,7 +155,7 @@ static int look_at_bin(struct data_file *file, uint64_t size, struct error *err)
 
     if (size < BIN_HEADER)
         return err_set(err, "this is no token shard: it is shorter than a header");
-    if (read_fully(file->fd, header, sizeof header, 0, err) < 0)
+    if (file_pread(file->fd, header, sizeof header, 0, err) < 0)
         return -1;
     if (header[0] != BIN_MAGIC)
         return err_set(err, "this is no token shard: it begins with %" PRIu32 ", not %d",
@@ -252,29 +252,11 @@ static int read_tokens(const struct data_file *file, uint64_t first, int count, 
 
     for (; count > 0; count -= n, first += (uint64_t)n, tokens += n) {
         n = count < room ? count : room;
-        if (read_fully(file->fd, bytes, (size_t)(n * size),
+        if (file_pread(file->fd, bytes, (size_t)(n * size),
                        (file->text ? 0 : BIN_HEADER) + first * (uint64_t)size, err) < 0)
             return -1;
         for (i = 0; i < n; i++)
             tokens[i] = file->text ? bytes[i] : bytes[2 * i] | bytes[2 * i + 1] << 8;
-    }
-    return 0;
-}
-
-static int read_fully(int fd, void *bytes, size_t size, uint64_t from, struct error *err)
-{
-    size_t  done = 0;
-    ssize_t n;
-
-    while (done < size) {
-        n = pread(fd, (char *)bytes + done, size - done, (off_t)(from + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, "%s", strerror(errno));
-        if (n == 0)
-            return err_set(err, "it has become shorter");
-        done += (size_t)n;
     }
     return 0;
 }

@@ -20,7 +20,6 @@ enum { NORM, NORM_BIAS };
 
 static void add_block_param(struct model *model, int block, const char *name, int rows,
                             int columns, enum model_init init, double deviation);
-static struct linear    linear_of(int layer, int weight, int in, int out);
 
 static void list_embeddings(struct model *model)
 {
@@ -92,103 +91,73 @@ static void embed_backward(struct model *model, const struct model_batch *batch)
                                model->config.width);
 }
 
+static const struct block_places places = {
+    .weights = { QKV, PROJECT, UP, DOWN },
+    .biases = { QKV_BIAS, PROJECT_BIAS, UP_BIAS, DOWN_BIAS },
+};
+
 static void block(struct model *model, int layer, struct block_run *b, void *out)
 {
-    struct ops            *ops = model->ops;
-    struct model_run      *run = model->run;
-    const int              rows = run->rows, width = model->config.width;
-    const int              inner = model->config.inner;
-    const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model, layer);
-    const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
-    const struct linear    project = linear_of(layer, PROJECT, width, width);
-    const struct linear    up = linear_of(layer, UP, width, inner);
-    const struct linear    down = linear_of(layer, DOWN, inner, width);
+    const struct block_parts p = block_parts(model, layer, &places);
+    struct ops              *ops = model->ops;
+    struct model_run        *run = model->run;
 
-    ops->layernorm(ops, &norm, NULL, b->normed1, b->stats1, b->in, NULL,
+    ops->layernorm(ops, &p.norm, NULL, b->normed1, b->stats1, b->in, NULL,
                    layer_param(model, layer, NORM1), layer_param(model, layer, NORM1_BIAS));
-    linear_forward(model, &qkv, b->qkv, b->normed1, rows);
-    ops->attention(ops, &heads, b->mixed, b->weights, b->qkv);
-    linear_forward(model, &project, run->row, b->mixed, rows);
+    linear_forward(model, &p.qkv, b->qkv, b->normed1, p.rows);
+    ops->attention(ops, &p.heads, b->mixed, b->weights, b->qkv);
+    linear_forward(model, &p.project, run->row, b->mixed, p.rows);
     drop_rows(model, layer, DROP_MIXED, run->row, run->row);
-    ops->layernorm(ops, &norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
+    ops->layernorm(ops, &p.norm, b->sum1, b->normed2, b->stats2, b->in, run->row,
                    layer_param(model, layer, NORM2), layer_param(model, layer, NORM2_BIAS));
-    linear_forward(model, &up, b->inner, b->normed2, rows);
-    ops->gelu(ops, GELU_TANH, b->active, b->inner, (size_t)rows * (size_t)inner);
-    linear_forward(model, &down, run->row, b->active, rows);
+    linear_forward(model, &p.up, b->inner, b->normed2, p.rows);
+    ops->gelu(ops, GELU_TANH, b->active, b->inner, p.inner);
+    linear_forward(model, &p.down, run->row, b->active, p.rows);
     drop_rows(model, layer, DROP_DOWN, run->row, run->row);
-    ops->add(ops, out, b->sum1, run->row, (size_t)rows * (size_t)width);
+    ops->add(ops, out, b->sum1, run->row, (size_t)p.rows * (size_t)p.width);
 }
 
 /* The same from below upwards. What reached x past a sublayer is in d all the time. */
 static void block_backward(struct model *model, int layer, struct block_run *b)
 {
-    struct ops            *ops = model->ops;
-    struct model_run      *run = model->run;
-    const int              rows = run->rows, width = model->config.width;
-    const int              inner = model->config.inner;
-    const struct norm      norm = model_norm(model, rows);
-    const struct attention heads = model_attention(model, layer);
-    const struct linear    qkv = linear_of(layer, QKV, width, 3 * width);
-    const struct linear    project = linear_of(layer, PROJECT, width, width);
-    const struct linear    up = linear_of(layer, UP, width, inner);
-    const struct linear    down = linear_of(layer, DOWN, inner, width);
+    const struct block_parts p = block_parts(model, layer, &places);
+    struct ops              *ops = model->ops;
+    struct model_run        *run = model->run;
 
-    linear_backward(model, &down, run->dinner, false,
-                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, rows);
-    ops->gelu_backward(ops, GELU_TANH, run->dinner, run->dinner, b->inner,
-                       (size_t)rows * (size_t)inner);
-    linear_backward(model, &up, run->row, false, run->dinner, b->normed2, rows);
-    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM2),
+    linear_backward(model, &p.down, run->dinner, false,
+                    drop_rows(model, layer, DROP_DOWN, run->row, run->d), b->active, p.rows);
+    ops->gelu_backward(ops, GELU_TANH, run->dinner, run->dinner, b->inner, p.inner);
+    linear_backward(model, &p.up, run->row, false, run->dinner, b->normed2, p.rows);
+    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM2),
                             layer_grad(model, layer, NORM2_BIAS), run->row, b->sum1,
                             layer_param(model, layer, NORM2), b->stats2, run->d);
-    linear_backward(model, &project, run->row, false,
-                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, rows);
-    ops->attention_backward(ops, &heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
+    linear_backward(model, &p.project, run->row, false,
+                    drop_rows(model, layer, DROP_MIXED, run->dqkv, run->d), b->mixed, p.rows);
+    ops->attention_backward(ops, &p.heads, run->dqkv, run->dweights, run->row, b->mixed, b->qkv,
                             b->weights);
-    linear_backward(model, &qkv, run->row, false, run->dqkv, b->normed1, rows);
-    ops->layernorm_backward(ops, &norm, run->d, layer_grad(model, layer, NORM1),
+    linear_backward(model, &p.qkv, run->row, false, run->dqkv, b->normed1, p.rows);
+    ops->layernorm_backward(ops, &p.norm, run->d, layer_grad(model, layer, NORM1),
                             layer_grad(model, layer, NORM1_BIAS), run->row, b->in,
                             layer_param(model, layer, NORM1), b->stats1, run->d);
 }
 
-static struct linear linear_of(int layer, int weight, int in, int out)
-{
-    return (struct linear){ .layer = layer, .weight = weight, .bias = weight + 1, .in = in,
-                            .out = out };
-}
-
-/* The token embeddings, once more: a product with each of them. */
 static void head(struct model *model, int layer, struct head_run *h)
 {
-    struct ops         *ops = model->ops;
-    const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = model_norm(model, h->count);
-    const struct matmul product = { .m = h->count, .n = words, .k = width, .bt = true,
-                                    .lda = width, .ldb = width, .ldc = words,
-                                    .batch = { 1, 1 } };
+    const struct norm norm = model_norm(model, h->count);
 
-    ops->layernorm(ops, &norm, NULL, h->normed, h->stats, h->picked, NULL,
-                   layer_param(model, layer, NORM), layer_param(model, layer, NORM_BIAS));
-    ops->matmul(ops, &product, h->normed, layer_param(model, 0, WTE), NULL, h->logits);
+    model->ops->layernorm(model->ops, &norm, NULL, h->normed, h->stats, h->picked, NULL,
+                          layer_param(model, layer, NORM), layer_param(model, layer, NORM_BIAS));
+    words_forward(model, h, NULL);
 }
 
 static void head_backward(struct model *model, int layer, struct head_run *h)
 {
-    struct ops         *ops = model->ops;
-    const int           width = model->config.width, words = model->config.vocabulary;
-    const struct norm   norm = model_norm(model, h->count);
-    const struct matmul to_words = { .m = words, .n = width, .k = h->count, .at = true,
-                                     .add = true, .lda = words, .ldb = width, .ldc = width,
-                                     .batch = { 1, 1 } };
-    const struct matmul to_normed = { .m = h->count, .n = width, .k = words, .lda = words,
-                                      .ldb = width, .ldc = width, .batch = { 1, 1 } };
+    const struct norm norm = model_norm(model, h->count);
 
-    ops->matmul(ops, &to_words, h->logits, h->normed, NULL, layer_grad(model, 0, WTE));
-    ops->matmul(ops, &to_normed, h->logits, layer_param(model, 0, WTE), NULL, h->dnormed);
-    ops->layernorm_backward(ops, &norm, h->dpicked, layer_grad(model, layer, NORM),
-                            layer_grad(model, layer, NORM_BIAS), h->dnormed, h->picked,
-                            layer_param(model, layer, NORM), h->stats, NULL);
+    words_backward(model, h);
+    model->ops->layernorm_backward(model->ops, &norm, h->dpicked, layer_grad(model, layer, NORM),
+                                   layer_grad(model, layer, NORM_BIAS), h->dnormed, h->picked,
+                                   layer_param(model, layer, NORM), h->stats, NULL);
 }
 
 const struct model_family gpt2_family = {

@@ -7,6 +7,26 @@
 
 static size_t place(const struct model *model, int layer, int number);
 
+struct block_parts block_parts(const struct model *model, int layer,
+                               const struct block_places *places)
+{
+    const int          width = model->config.width, inner = model->config.inner;
+    const int          in[] = { width, width, width, inner };
+    const int          out[] = { 3 * width, width, inner, width };
+    struct block_parts parts = { .rows = model->run->rows, .width = width };
+    struct linear     *all[] = { &parts.qkv, &parts.project, &parts.up, &parts.down };
+    int                i;
+
+    for (i = 0; i < 4; i++)
+        *all[i] = (struct linear){ .layer = layer, .weight = places->weights[i],
+                                   .bias = places->biases[i], .in = in[i], .out = out[i],
+                                   .turned = places->turned };
+    parts.inner = (size_t)parts.rows * (size_t)inner;
+    parts.norm = model_norm(model, parts.rows);
+    parts.heads = model_attention(model, layer);
+    return parts;
+}
+
 void linear_forward(struct model *model, const struct linear *l, void *out, const void *x,
                     int rows)
 {
@@ -39,6 +59,31 @@ void linear_backward(struct model *model, const struct linear *l, void *dx, bool
     else
         ops->matmul(ops, &to_weight, x, dout, NULL, dweight);
     ops->matmul(ops, &to_x, dout, layer_param(model, l->layer, l->weight), NULL, dx);
+}
+
+void words_forward(struct model *model, struct head_run *head, const void *bias)
+{
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct matmul product = { .m = head->count, .n = words, .k = width, .bt = true,
+                                    .lda = width, .ldb = width, .ldc = words,
+                                    .batch = { 1, 1 } };
+
+    model->ops->matmul(model->ops, &product, head->normed, layer_param(model, 0, 0), bias,
+                       head->logits);
+}
+
+void words_backward(struct model *model, struct head_run *head)
+{
+    const int           width = model->config.width, words = model->config.vocabulary;
+    const struct matmul to_words = { .m = words, .n = width, .k = head->count, .at = true,
+                                     .add = true, .lda = words, .ldb = width, .ldc = width,
+                                     .batch = { 1, 1 } };
+    const struct matmul to_normed = { .m = head->count, .n = width, .k = words, .lda = words,
+                                      .ldb = width, .ldc = width, .batch = { 1, 1 } };
+    struct ops         *ops = model->ops;
+
+    ops->matmul(ops, &to_words, head->logits, head->normed, NULL, layer_grad(model, 0, 0));
+    ops->matmul(ops, &to_normed, head->logits, layer_param(model, 0, 0), NULL, head->dnormed);
 }
 
 const void *layer_param(const struct model *model, int layer, int number)

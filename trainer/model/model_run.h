@@ -99,11 +99,32 @@ struct linear {
     int  in, out;
     bool turned; /* stored as [out][in], PyTorch's Linear; otherwise [in][out] */
 };
+/* Of a block: how large what is in it is, and its four layers of weights. */
+struct block_parts {
+    int              rows, width;
+    size_t           inner; /* elements of all rows */
+    struct norm      norm;
+    struct attention heads;
+    struct linear    qkv, project, up, down;
+};
+/* weights: the parameters of the four, by their numbers; biases likewise. */
+struct block_places {
+    int  weights[4], biases[4];
+    bool turned;
+};
+struct block_parts block_parts(const struct model *model, int layer,
+                               const struct block_places *places);
+
 void linear_forward(struct model *model, const struct linear *linear, void *out, const void *x,
                     int rows);
 /* add: dx += instead of dx =. */
 void linear_backward(struct model *model, const struct linear *linear, void *dx, bool add,
                      const void *dout, const void *x, int rows);
+
+/* Logits: a product with each token's embedding, the first parameter of layer 0. bias may be
+ * NULL. Backward: the gradient of normed is in dnormed. */
+void words_forward(struct model *model, struct head_run *head, const void *bias);
+void words_backward(struct model *model, struct head_run *head);
 
 /* Room for a batch of this size, kept until one of another comes. */
 int  model_run_fit(struct model *model, int sequences, int length, struct error *err);

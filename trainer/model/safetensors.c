@@ -40,7 +40,6 @@ static int  check_places(const struct safetensors *st, size_t first, uint64_t be
 static int  check_names(const struct safetensors *st, struct error *err);
 static int  by_name(const void *a, const void *b);
 static int  by_place(const void *a, const void *b);
-static int  read_fully(int fd, void *bytes, size_t size, uint64_t from, struct error *err);
 
 struct safetensors *safetensors_open(const char *path, struct error *err)
 {
@@ -181,7 +180,7 @@ static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error
         err_set(err, "this is no safetensors file");
         return NULL;
     }
-    if (read_fully(fd, length, 8, 0, err) < 0)
+    if (file_pread(fd, length, 8, 0, err) < 0)
         return NULL;
     for (i = 7; i >= 0; i--)
         bytes = bytes << 8 | length[i];
@@ -192,7 +191,7 @@ static json_t *read_header(int fd, uint64_t *begin, uint64_t *size, struct error
     }
     text = xmalloc(bytes + 1);
     header = NULL;
-    if (read_fully(fd, text, bytes, 8, err) == 0) {
+    if (file_pread(fd, text, bytes, 8, err) == 0) {
         header = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
         if (header == NULL)
             err_set(err, "header: %s", why.text);
@@ -350,28 +349,10 @@ int safetensors_load(const struct safetensors *st, const struct safetensor *tens
                        tensor->count);
     for (; count > 0; count -= n, first += n, values += n) {
         n = count < sizeof bytes / size ? count : sizeof bytes / size;
-        if (read_fully(st->file[tensor->file].fd, bytes, n * size, tensor->begin + first * size,
+        if (file_pread(st->file[tensor->file].fd, bytes, n * size, tensor->begin + first * size,
                        &why) < 0)
             return err_set(err, "%s: %s: %s", path, tensor->name, why.text);
         safetensors_type_to_float(tensor->type, bytes, n, values);
-    }
-    return 0;
-}
-
-static int read_fully(int fd, void *bytes, size_t size, uint64_t from, struct error *err)
-{
-    size_t  done = 0;
-    ssize_t n;
-
-    while (done < size) {
-        n = pread(fd, (char *)bytes + done, size - done, (off_t)(from + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, "%s", strerror(errno));
-        if (n == 0)
-            return err_set(err, "the file ends too soon");
-        done += (size_t)n;
     }
     return 0;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "train/crc32c.h"
 #include "xalloc.h"
 
@@ -397,20 +398,9 @@ static int read_block(struct shard *shard, uint64_t number, struct error *err)
 static int pread_all(const struct shard *shard, void *bytes, size_t size, uint64_t at,
                      struct error *err)
 {
-    char   *to = bytes;
-    ssize_t n;
+    struct error why;
 
-    while (size > 0) {
-        n = pread(shard->fd, to, size, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, "%s: %s", shard->path, strerror(errno));
-        if (n == 0)
-            return err_set(err, "%s: ends early", shard->path);
-        to += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
-    }
+    if (file_pread(shard->fd, bytes, size, at, &why) < 0)
+        return err_set(err, "%s: %s", shard->path, why.text);
     return 0;
 }

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "config/ds_config.h"
-#include "file.h"
 #include "model/model.h"
 #include "model/ops.h"
 #include "train/gpu.h"
@@ -178,20 +177,10 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
                     struct error *err)
 {
     struct stat status;
-    char       *path, *text;
-    size_t      size;
-    int         rc;
+    const bool  is_dir = stat(options->model, &status) == 0 && S_ISDIR(status.st_mode);
 
-    if (stat(options->model, &status) == 0 && S_ISDIR(status.st_mode)) {
-        path = xasprintf("%s/config.json", options->model);
-        text = file_read(path, MODEL_CONFIG_MAX, &size, err);
-        rc = text != NULL ? model_config_parse(shape, path, text, size, err) : -1;
-        free(text);
-        free(path);
-    } else {
-        rc = model_config_named(shape, options->model, err);
-    }
-    if (rc < 0)
+    if ((is_dir ? weights_shape(options->model, shape, err)
+                : model_config_named(shape, options->model, err)) < 0)
         return -1;
     if (options->vocabulary > 0)
         shape->vocabulary = (int)options->vocabulary;

@@ -20,6 +20,7 @@ struct bucket_room {
     int      users;
     bool     is_moving; /* a user of its own: the communicator, until mark */
     uint64_t mark;
+    int      lane;   /* a copy to the host is under way there, as well; -1: none is */
     uint64_t used;   /* the larger, the later */
 };
 

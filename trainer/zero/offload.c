@@ -1,10 +1,12 @@
 /* offload.c - see zero.h; here, a step whose masters and averages are not on the GPU
  *
  *     file to host  state 0      state 1      state 2      ...
- *     GPU to host   gradient 0   gradient 1   gradient 2   ...
  *     CPU                        Adam 0       Adam 1       Adam 2 ...
  *     host to GPU                             params 0     params 1 ...
  *     host to file                            state 0      state 1 ...
+ *
+ * Gradients have come to the host during the backward pass; below stage 2 they do now, one bucket
+ * ahead of Adam.
  *
  * All that crosses has the type of the model: 16 bits, if it has. Two buckets have room on each
  * way to and from a GPU, in pinned memory; for files it can be more. On a CPU there is only the
@@ -40,7 +42,7 @@ int zero_update_offloaded(struct zero *zero, const struct adam *adam, double fac
             return -1;
         if (bucket + 1 < buckets)
             fetch_grads(zero, bucket + 1);
-        if (zero->plan.on_gpu)
+        if (zero->plan.on_gpu && !zero->plan.grads_away)
             zero->device->fetched(zero->device, bucket % ZERO_LANES);
         if (adam_here(zero, adam, factor, bucket, &arrays, err) < 0)
             return -1;
@@ -57,7 +59,7 @@ static void fetch_grads(struct zero *zero, int bucket)
 {
     const int lane = bucket % ZERO_LANES;
 
-    if (zero->plan.on_gpu)
+    if (zero->plan.on_gpu && !zero->plan.grads_away)
         zero->device->fetch(zero->device, lane, zero->ring[lane], zero_own_grads(zero, bucket),
                             zero_own_piece(zero, bucket).count * zero->element);
 }
@@ -69,7 +71,7 @@ static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error 
     struct zero_piece  piece;
     void              *record;
 
-    if (zero->plan.on_gpu)
+    if (zero->plan.on_gpu && !zero->plan.grads_away)
         arrays.grad = zero->ring[bucket % ZERO_LANES];
     if (zero->plan.options.states.place != ZERO_FILE)
         return arrays;
@@ -137,6 +139,42 @@ static int adam_there(struct zero *zero, const struct adam *adam, double factor,
     room->holds = -1;
     zero_params_sent(zero, bucket);
     return 0;
+}
+
+/* ---- the way of gradients to the host ---- */
+
+static void fetch_room(struct zero *zero, struct bucket_room *room, void *host, void *event)
+{
+    const size_t bytes = zero->partition.bucket[room->holds].piece * zero->element;
+    char        *sum = (char *)room->memory + (size_t)zero->piece * bytes;
+
+    room->lane = (int)(zero->fetches++ % ZERO_FETCH_LANES);
+    zero->device->fetch_behind(zero->device, room->lane, host, sum, bytes, event);
+}
+
+/* At once, if it is the first of the step; others wait until there is something to add to. */
+void zero_send_grads(struct zero *zero, struct bucket_room *room)
+{
+    struct comm *comm = zero->comm;
+    void        *event = comm->size > 1 ? comm->ops->event(comm, room->mark) : NULL;
+
+    room->lane = -1;
+    if (!zero->bucket[room->holds].has_own_grads)
+        fetch_room(zero, room, zero_own_grads(zero, room->holds), event);
+}
+
+/* The communicator has done its part. */
+void zero_add_grads(struct zero *zero, struct bucket_room *room)
+{
+    const bool is_added = room->lane < 0;
+    void      *more = zero->ring[0];
+
+    if (is_added)
+        fetch_room(zero, room, more, NULL);
+    zero->device->fetched(zero->device, room->lane);
+    if (is_added)
+        zero_device_cpu.add(&zero_device_cpu, zero->type, zero_own_grads(zero, room->holds), more,
+                            zero->partition.bucket[room->holds].piece);
 }
 
 /* ---- the way of parameters from the host ---- */

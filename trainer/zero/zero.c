@@ -300,10 +300,10 @@ static int reduce(struct zero *zero, int bucket, struct error *err)
     struct bucket_room            *room = NULL;
     char                          *whole, *own;
 
-    if (comm->size == 1 || (!zero->plan.grads_go && !zero->is_last))
+    if (!zero->plan.grads_go && (comm->size == 1 || !zero->is_last))
         return 0;
     whole = (char *)zero->grads + b->padded_start * zero->element;
-    if (zero->partition.ranks == 1)
+    if (!zero->plan.grads_go && zero->partition.ranks == 1)
         return comm->ops->all_reduce(comm, whole, whole, b->piece, zero->type,
                                      REDOP_SUM, err);
     if (zero->plan.grads_go) {
@@ -311,13 +311,15 @@ static int reduce(struct zero *zero, int bucket, struct error *err)
         whole = room->memory;
     }
     own = whole + (size_t)zero->piece * b->piece * zero->element;
-    if (comm->ops->reduce_scatter(comm, whole, own, b->piece, zero->type, REDOP_SUM,
-                                  err) < 0)
+    if (comm->size > 1 &&
+        comm->ops->reduce_scatter(comm, whole, own, b->piece, zero->type, REDOP_SUM, err) < 0)
         return -1;
-    if (room != NULL) {
-        room->mark = comm->ops->mark(comm);
-        room->is_moving = true;
-    }
+    if (room == NULL)
+        return 0;
+    room->mark = comm->ops->mark(comm);
+    room->is_moving = true;
+    if (zero->plan.grads_away)
+        zero_send_grads(zero, room);
     return 0;
 }
 
@@ -331,7 +333,9 @@ int zero_collect(struct zero *zero, struct bucket_room *room, struct error *err)
 
     if (zero->comm->ops->wait(zero->comm, room->mark, err) < 0)
         return -1;
-    if (state->has_own_grads)
+    if (zero->plan.grads_away)
+        zero_add_grads(zero, room);
+    else if (state->has_own_grads)
         zero->device->add(zero->device, zero->type, own, sum, b->piece);
     else
         zero->device->copy(zero->device, own, sum, bytes);

@@ -23,8 +23,9 @@
  *
  * Two things can be elsewhere, in the host's memory or in a file: masters and averages, and in
  * stage 3 the parameters. Masters and averages of a bucket come to the host when it is their turn
- * in a step: then the bucket's gradient goes there in 16 bits, Adam is the CPU's, and the new
- * parameters go back, while the next bucket's is on its way. Parameters of a layer come when it,
+ * in a step: Adam is the CPU's then. From stage 2 on each bucket's gradient goes there as soon
+ * as it is reduced; below, when it is needed. New parameters go back. All of it crosses in 16 bits,
+ * while others are computed. Parameters of a layer come when it,
  * or the one before, is entered: two layers of a size are there at a time. offload.c has both.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,7 +77,7 @@ struct zero_memory {
     size_t states; /* masters and averages */
     size_t rooms;  /* where whole buckets come together, stages 2 and 3 */
     size_t rings;  /* on the host, for what is on its way to what is elsewhere */
-    enum zero_place params_place, states_place; /* the rest is there */
+    enum zero_place params_place, grads_place, states_place; /* rooms are there */
 };
 
 /* Elements that this rank holds the masters of: places in the flat array of parameters,

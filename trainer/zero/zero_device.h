@@ -47,6 +47,10 @@ struct zero_device {
     void (*store)(struct zero_device *device, int lane, void *memory, const void *pinned,
                   size_t bytes);
     void (*stored)(struct zero_device *device, int lane);
+    /* As fetch, of what is computed up to now; or, if event (a cudaEvent_t) is not NULL, of what it
+     * stands for. Nobody has to have waited for it. */
+    void (*fetch_behind)(struct zero_device *device, int lane, void *pinned, const void *memory,
+                         size_t bytes, void *event);
     /* As store, without making what is computed wait: only what waits for the event that it gives,
      * a cudaEvent_t until the next call, finds it done. NULL: it is done. */
     void *(*store_ahead)(struct zero_device *device, void *memory, const void *pinned,
@@ -56,7 +60,8 @@ struct zero_device {
     void (*free)(struct zero_device *device);
 };
 
-#define ZERO_LANES 2
+#define ZERO_LANES       2
+#define ZERO_FETCH_LANES 8 /* to the host */
 
 /* Arrays in the host's memory; nothing to free, and nothing can fail. */
 extern struct zero_device zero_device_cpu;

@@ -38,10 +38,11 @@ struct zero_plan zero_plan(const struct zero_options *options, int ranks)
         o->states.place = ZERO_THERE;
     if (o->stage < 3)
         o->params.place = ZERO_THERE;
+    plan.grads_away = plan.on_gpu && o->states.place != ZERO_THERE && o->stage >= 2;
     if (ranks == 1 && o->params.place == ZERO_THERE)
-        o->stage = 0;
+        o->stage = plan.grads_away ? 2 : 0;
     plan.params_come = o->stage == 3;
-    plan.grads_go = o->stage >= 2 && ranks > 1;
+    plan.grads_go = o->stage >= 2 && (ranks > 1 || plan.grads_away);
     is_together = o->params.place != ZERO_FILE &&
                   (o->params.place == o->states.place ||
                    (!plan.on_gpu && o->states.place == ZERO_THERE));
@@ -79,8 +80,12 @@ int zero_allocate(struct zero *zero, struct error *err)
     take_states(zero, err);
     if (plan->on_gpu && plan->options.states.place != ZERO_THERE)
         take_ways(zero, err);
-    zero->grads = take_memory(zero, plan->grads_go ? p->share : p->padded, zero->element,
-                              &memory->grads, err);
+    memory->grads_place = plan->grads_away ? ZERO_HOST : ZERO_THERE;
+    if (plan->grads_away)
+        zero->grads = take_host(zero, zero->device, p->share * zero->element, &memory->grads, err);
+    else
+        zero->grads = take_memory(zero, plan->grads_go ? p->share : p->padded, zero->element,
+                                  &memory->grads, err);
     if (zero->has_no_memory)
         return -1;
     if (plan->params_come &&
@@ -199,7 +204,10 @@ void zero_release(struct zero *zero)
         zero->device->unpin(zero->device, zero->params);
     else
         release(zero->params);
-    release(zero->grads);
+    if (zero->plan.grads_away)
+        zero->device->unpin(zero->device, zero->grads);
+    else
+        release(zero->grads);
     if (o->states.place == ZERO_HOST) {
         device->unpin(device, zero->masters);
         device->unpin(device, zero->means);
@@ -237,7 +245,7 @@ static size_t largest_piece(const struct partition *p)
     return largest;
 }
 
-/* Gradients go to the host; parameters come from there, unless they stay. */
+/* Gradients come to the host, or what is added to them; parameters come from there, unless they stay. */
 static size_t ways_of(const struct zero_plan *plan)
 {
     return plan->options.params.place == ZERO_THERE ? 2 * ZERO_LANES : ZERO_LANES;
@@ -274,6 +282,7 @@ struct zero_memory zero_memory_needed(const struct zero_options *options,
     const struct zero_options *o = &plan.options;
     const size_t               element = dtype_size(o->type);
     struct zero_memory         memory = { .params_place = o->params.place,
+                                          .grads_place = plan.grads_away ? ZERO_HOST : ZERO_THERE,
                                           .states_place = o->states.place };
     struct partition           p;
     size_t                     share, *sizes;
@@ -304,13 +313,13 @@ struct zero_memory zero_memory_needed(const struct zero_options *options,
 }
 
 static void print_part(FILE *out, const char *name, size_t bytes, double formula,
-                       const struct zero_offload *offload)
+                       enum zero_place place, const char *dir)
 {
     fprintf(out, "%.2f (%.2f) of %s", (double)bytes / (1 << 20), formula / (1 << 20), name);
-    if (offload != NULL && offload->place == ZERO_HOST)
+    if (place == ZERO_HOST)
         fputs(" on the host", out);
-    if (offload != NULL && offload->place == ZERO_FILE)
-        fprintf(out, " in a file in %s", offload->dir);
+    if (place == ZERO_FILE)
+        fprintf(out, " in a file in %s", dir);
     fputs(", ", out);
 }
 
@@ -326,10 +335,12 @@ void zero_memory_print(const struct zero *zero, FILE *out)
 
     fputs("a rank holds, in MiB (and by ZeRO's formula): ", out);
     print_part(out, "parameters", memory.params,
-               !plan->has_params ? 0 : element * (plan->params_come ? share : all), &o->params);
-    print_part(out, "gradients", memory.grads, element * (plan->grads_go ? share : all), NULL);
+               !plan->has_params ? 0 : element * (plan->params_come ? share : all),
+               memory.params_place, o->params.dir);
+    print_part(out, "gradients", memory.grads, element * (plan->grads_go ? share : all),
+               memory.grads_place, NULL);
     print_part(out, "optimizer state", memory.states, share * (plan->has_masters ? 12 : 8),
-               &o->states);
+               memory.states_place, o->states.dir);
     fprintf(out, "%.2f of buffers", (double)memory.rooms / (1 << 20));
     if (memory.rings > 0)
         fprintf(out, ", %.2f of buffers on the host", (double)memory.rings / (1 << 20));

@@ -21,6 +21,7 @@ struct zero_plan {
     bool                on_gpu;
     bool                params_come; /* layers' parameters come into rooms: stage 3 */
     bool                grads_go;    /* gradients leave rooms for the share: stages 2 and 3 */
+    bool                grads_away;  /* which is on the host */
     bool                has_params;  /* else masters are the parameters */
     bool                has_masters; /* else parameters are the masters */
 };
@@ -37,7 +38,7 @@ struct zero {
 
     /* Whole below stage 3, else the share; NULL where masters are the parameters, or in a file. */
     void  *params;
-    void  *grads;    /* whole below stage 2, else the share */
+    void  *grads;    /* whole below stage 2, else the share, maybe pinned */
     float *masters;  /* the share; NULL: params are the masters, or all states are in a file */
     float *means, *squares;
     float *mirror; /* on the host, of masters, means and squares on a GPU, for zero_pieces */
@@ -49,6 +50,7 @@ struct zero {
 
     bool               is_first, is_last; /* pass of the step */
     bool               has_no_memory;
+    unsigned           fetches;
     int64_t            steps;
     struct zero_memory memory;
 };
@@ -92,6 +94,11 @@ int  zero_update_away(struct zero *zero, const struct adam *adam, double factor,
                       struct error *err);
 /* Read what such a step begins with. */
 void zero_read_ahead(struct zero *zero, int bucket);
+
+/* This rank's part of a reduced gradient, from the room to the host; and when it is there, or has
+ * not been sent, into its sum. */
+void zero_send_grads(struct zero *zero, struct bucket_room *room);
+void zero_add_grads(struct zero *zero, struct bucket_room *room);
 
 /* Where on the host parameters of a bucket can be written in the model's type, by whoever has
  * them there; NULL with err. Then they go where they belong. */

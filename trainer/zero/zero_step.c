@@ -56,15 +56,20 @@ static int finish_gradients(struct zero *zero, struct error *err)
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
 
+static struct zero_device *where_grads_are(const struct zero *zero)
+{
+    return zero->plan.grads_away ? &zero_device_cpu : zero->device;
+}
+
 static int measure(struct zero *zero, double *squares, struct error *err)
 {
-    int bucket;
+    struct zero_device *device = where_grads_are(zero);
+    int                 bucket;
 
     *squares = 0;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++)
-        *squares += zero->device->squares(zero->device, zero->type,
-                                          zero_own_grads(zero, bucket),
-                                          zero_own_piece(zero, bucket).count);
+        *squares += device->squares(device, zero->type, zero_own_grads(zero, bucket),
+                                    zero_own_piece(zero, bucket).count);
     return zero->partition.ranks > 1 ? over_ranks(zero, squares, REDOP_SUM, err) : 0;
 }
 
@@ -80,15 +85,15 @@ static int over_ranks(struct zero *zero, double *value, enum redop op, struct er
 /* The first of all ranks, so that all name the same. */
 static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 {
-    struct zero_piece piece;
-    double            first = 0x1p52; /* more than there can be elements */
-    size_t            at;
-    int               bucket;
+    struct zero_device *device = where_grads_are(zero);
+    struct zero_piece   piece;
+    double              first = 0x1p52; /* more than there can be elements */
+    size_t              at;
+    int                 bucket;
 
     for (bucket = 0; bucket < zero->partition.buckets && first == 0x1p52; bucket++) {
         piece = zero_own_piece(zero, bucket);
-        at = zero->device->first_bad(zero->device, zero->type,
-                                     zero_own_grads(zero, bucket), piece.count);
+        at = device->first_bad(device, zero->type, zero_own_grads(zero, bucket), piece.count);
         if (at < piece.count)
             first = (double)(piece.start + at);
     }

@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "log.h"
+#include "transport/login.h"
 #include "transport/ssh/known_hosts.h"
 #include "transport/ssh/proxy_turn.h"
 #include "transport/ssh/retry.h"
@@ -58,6 +59,7 @@ struct handshake {
     struct event *late;  /* the stage's deadline; in a pause between retries, its end */
     int           retries;
     bool          is_waiting_to_retry;
+    bool          is_waiting_for_password;
 
     struct proxy_turn *turn; /* NULL: it is not needed now */
     struct route       route;
@@ -78,6 +80,8 @@ static int   retry(struct handshake *h, int times, double longest_s);
 static void  drop_session(struct handshake *h);
 static int   step_host_key(struct handshake *h);
 static int   step_auth(struct handshake *h);
+static int   await_password(struct handshake *h);
+static void  password_cb(void *arg);
 static int   step_agent(struct handshake *h);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
 static void  kex_late(struct handshake *h);
@@ -88,6 +92,7 @@ static void  enter(struct handshake *h, enum stage next);
 static void  set_deadline(struct handshake *h, double seconds);
 static void  fail(struct handshake *h);
 static void  stop_waiting(struct handshake *h);
+static void  stop_watching(struct handshake *h);
 static void  wait_ready(struct handshake *h);
 static void  ready_cb(evutil_socket_t fd, short what, void *arg);
 static bool  wants_write(const struct handshake *h);
@@ -266,9 +271,9 @@ static int retry(struct handshake *h, int times, double longest_s)
 /* Keep only config and addresses. */
 static void drop_session(struct handshake *h)
 {
-    if (h->ready != NULL)
-        event_free(h->ready);
-    h->ready = NULL;
+    stop_watching(h);
+    login_forget(h);
+    h->is_waiting_for_password = false;
     ssh_auth_free(h->auth);
     h->auth = NULL;
     remote_clear(&h->remote);
@@ -291,12 +296,42 @@ static int step_auth(struct handshake *h)
 
     if (h->auth == NULL)
         h->auth = ssh_auth_new(h->session, &h->host->config);
+    if (ssh_auth_wants_password(h->auth) && (rc = await_password(h)) <= 0)
+        return rc;
     rc = ssh_auth_step(h->auth, &h->why);
+    if (rc == 0 && ssh_auth_wants_password(h->auth) && (rc = await_password(h)) > 0)
+        rc = ssh_auth_step(h->auth, &h->why);
     if (rc > 0) {
         ssh_auth_free(h->auth);
         h->auth = NULL;
     }
     return rc;
+}
+
+/* Meanwhile no deadline but that of who types it. 1: it is there. */
+static int await_password(struct handshake *h)
+{
+    struct error err;
+
+    switch (login_await(h->base, password_cb, h, &err)) {
+    case LOGIN_HAVE:
+        return 1;
+    case LOGIN_WAIT:
+        h->is_waiting_for_password = true;
+        evtimer_del(h->late);
+        return 0;
+    default:
+        return conn_failure_set(&h->why, EXIT_REFUSED, "no key is accepted, and %s", err.text);
+    }
+}
+
+static void password_cb(void *arg)
+{
+    struct handshake *h = arg;
+
+    h->is_waiting_for_password = false;
+    set_deadline(h, h->timeout_s);
+    advance(h);
 }
 
 static int step_agent(struct handshake *h)
@@ -396,6 +431,8 @@ static void advance(struct handshake *h)
     } else if (h->stage == STAGE_DONE) {
         stop_waiting(h);
         h->ops->done(&h->remote, h->arg);
+    } else if (h->is_waiting_for_password) {
+        stop_watching(h);
     } else if (h->session != NULL) {
         wait_ready(h);
     }
@@ -427,6 +464,11 @@ static void fail(struct handshake *h)
 static void stop_waiting(struct handshake *h)
 {
     evtimer_del(h->late);
+    stop_watching(h);
+}
+
+static void stop_watching(struct handshake *h)
+{
     if (h->ready != NULL)
         event_free(h->ready);
     h->ready = NULL;

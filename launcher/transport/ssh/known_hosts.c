@@ -6,17 +6,23 @@
 #include "transport/ssh/known_hosts.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
 #include "buffer.h"
 #include "exit_code.h"
+#include "fd.h"
 #include "file.h"
 #include "log.h"
+#include "transport/login.h"
 #include "transport/ssh/ssh_pattern.h"
 #include "xalloc.h"
 
@@ -41,6 +47,10 @@ static void        add_algorithm(struct buffer *list, const char *more);
 static int         check_key(const struct known_hosts *known, ssh_key shown,
                              struct conn_failure *why);
 static bool        is_same(ssh_key one, ssh_key other);
+static int         record(const struct known_hosts *known, ssh_key shown, const char *got,
+                          struct conn_failure *why);
+static int         add_line(const char *file, const char *name, ssh_key key, struct error *err);
+static int         append(const char *file, const char *line, struct error *err);
 static int         refuse_revoked(const struct known_host *entry, const char *got,
                                   struct conn_failure *why);
 static int         refuse_changed(const struct known_hosts *known,
@@ -333,6 +343,8 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
         rc = refuse_revoked(revoked, got, why);
     else if (other != NULL && same == NULL)
         rc = refuse_changed(known, other, got, why);
+    else if (same == NULL && login_records_unknown())
+        rc = record(known, shown, got, why);
     else if (same == NULL && !known->config->accept_unknown)
         rc = refuse_unknown(known, got, why);
     else if (same == NULL)
@@ -345,6 +357,65 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
 static bool is_same(ssh_key one, ssh_key other)
 {
     return ssh_key_cmp(one, other, SSH_KEY_CMP_PUBLIC) == 0;
+}
+
+static int record(const struct known_hosts *known, ssh_key shown, const char *got,
+                  struct conn_failure *why)
+{
+    struct error err;
+
+    if (add_line(main_file(known), known->name, shown, &err) < 0)
+        return conn_failure_set(why, EXIT_CREATE, "%s", err.text);
+    log_warn("%s: host key recorded in %s: %s", known->name, main_file(known), got);
+    return 0;
+}
+
+/* "NAME TYPE KEY". The file is made if it is not there. */
+static int add_line(const char *file, const char *name, ssh_key key, struct error *err)
+{
+    const char *home = getenv("HOME");
+    char       *whole = strncmp(file, "~/", 2) == 0 && home != NULL
+                            ? xasprintf("%s%s", home, file + 1) : xstrdup(file);
+    char       *base64 = NULL, *line;
+    int         rc;
+
+    if (ssh_pki_export_pubkey_base64(key, &base64) != SSH_OK) {
+        free(whole);
+        return err_set(err, "%s: the host key cannot be written", file);
+    }
+    line = xasprintf("%s %s %s\n", name, ssh_key_type(key) == SSH_KEYTYPE_RSA
+                                             ? "ssh-rsa" : ssh_key_type_to_char(ssh_key_type(key)),
+                     base64);
+    rc = append(whole, line, err);
+    free(line);
+    ssh_string_free_char(base64);
+    free(whole);
+    return rc;
+}
+
+/* The last line of the file may have no end. */
+static int append(const char *file, const char *line, struct error *err)
+{
+    const char *slash = strrchr(file, '/');
+    char       *dir = slash != NULL && slash != file ? xstrndup(file, (size_t)(slash - file)) : NULL;
+    char        last = '\n';
+    int         fd, rc = 0;
+    off_t       size;
+
+    if (dir != NULL)
+        mkdir(dir, 0700);
+    free(dir);
+    fd = open(file, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return err_set(err, "%s: %s", file, strerror(errno));
+    size = lseek(fd, 0, SEEK_END);
+    if (size > 0 && pread(fd, &last, 1, size - 1) != 1)
+        last = '\n';
+    if ((last != '\n' && fd_write_all(fd, "\n", 1) != 1) ||
+        fd_write_all(fd, line, strlen(line)) != strlen(line) || fsync(fd) < 0)
+        rc = err_set(err, "%s: %s", file, strerror(errno));
+    close(fd);
+    return rc;
 }
 
 static int refuse_revoked(const struct known_host *entry, const char *got,
@@ -390,6 +461,9 @@ static int refuse_unknown(const struct known_hosts *known, const char *got,
     conn_failure_set(why, EXIT_REFUSED, "the host key is not known: the server shows %s; no "
                      "such key for %s in %s", got, known->name, main_file(known));
     hint_scan(known, why);
+    if (login_takes_password())
+        conn_failure_hint(why, "if the cloud's console shows the same fingerprint: add "
+                               "--trust-first, which records it");
     return -1;
 }
 

@@ -6,7 +6,7 @@
  * "[host]:port"; without an alias, a name with a port for which no key is known may be known
  * without it. A key that differs from a known one of its type is always refused; an
  * unknown host is refused unless ssh config says StrictHostKeyChecking no. Nothing is ever
- * written or asked.
+ * asked, and written only if login.h says so.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_KNOWN_HOSTS_H

@@ -18,8 +18,10 @@
 
 #include "buffer.h"
 #include "exit_code.h"
+#include "transport/login.h"
 #include "transport/ssh/ssh_agent.h"
 #include "transport/ssh/ssh_keys.h"
+#include "transport/ssh/ssh_password.h"
 #include "xalloc.h"
 
 struct candidate {
@@ -38,6 +40,8 @@ struct ssh_auth {
     struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
     struct buffer            skipped;  /* "~/.ssh/id_ecdsa does not exist" */
     char                    *encrypted; /* path of a key that only an agent could use */
+    bool                     wants_password;
+    struct ssh_password      password;
 };
 
 static void        add_files(struct ssh_auth *auth);
@@ -99,6 +103,8 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
             return refuse(auth, why);
         auth->is_asked = true;
     }
+    if (auth->wants_password)
+        return ssh_password_step(&auth->password, auth->session, auth->config->user, why);
     for (; auth->at < auth->count; auth->at++) {
         rc = offer(auth);
         if (rc == SSH_AUTH_SUCCESS)
@@ -112,7 +118,15 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
         if (rc == SSH_AUTH_PARTIAL)
             break;
     }
-    return give_up(auth, why);
+    if (!login_takes_password())
+        return give_up(auth, why);
+    auth->wants_password = true;
+    return 0;
+}
+
+bool ssh_auth_wants_password(const struct ssh_auth *auth)
+{
+    return auth->wants_password;
 }
 
 /* ---- candidates ---- */

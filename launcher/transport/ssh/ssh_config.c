@@ -130,7 +130,8 @@ static int finish(struct ssh_settings *s, int rc, struct ssh_config *config, cha
 /* ssh converts names to lower case at some point between two uses of them. */
 static bool is_plain_host(const char *host)
 {
-    return host[0] != '-' && host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789_-.:[]")] == '\0';
+    return host[0] != '-' &&
+           host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789_-.:[]")] == '\0';
 }
 
 void ssh_config_clear(struct ssh_config *config)

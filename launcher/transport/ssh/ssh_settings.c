@@ -205,7 +205,8 @@ void ssh_settings_take_answer(struct ssh_settings *s, char *text)
         if (row == KEYWORDS || *value == '\0' || keywords[row].key <= KEY_INCLUDE)
             continue;
         /* Lists of files are on one line; everything else is one value, blanks included. */
-        if (keywords[row].key == KEY_USER_KNOWN_HOSTS || keywords[row].key == KEY_GLOBAL_KNOWN_HOSTS)
+        if (keywords[row].key == KEY_USER_KNOWN_HOSTS ||
+            keywords[row].key == KEY_GLOBAL_KNOWN_HOSTS)
             split_words(value, &words);
         else
             strlist_add(&words, value);
@@ -297,7 +298,8 @@ static bool is_choice(const char *word, const char *choices)
 
     for (; choices != NULL; choices = strchr(choices, ',')) {
         choices += *choices == ',';
-        if (strncasecmp(choices, word, size) == 0 && (choices[size] == ',' || choices[size] == '\0'))
+        if (strncasecmp(choices, word, size) == 0 &&
+            (choices[size] == ',' || choices[size] == '\0'))
             return true;
     }
     return false;

@@ -75,7 +75,7 @@ elif kind == 'deep-json':
 elif kind == 'too-early':
     send('EXIT', {'code': 0})
 else:
-    send('HELLO', {'protocol': 99 if kind == 'other-version' else 1, 'version': '0', 'host': 'fake',
+    send('HELLO', {'protocol': 99 if kind == 'other-version' else 2, 'version': '0', 'host': 'fake',
                    'now_ns': time.monotonic_ns(), 'addresses': [{'if': 'lo', 'addr': '127.0.0.1',
                                                                  'loopback': True}]})
     if kind == 'early-pings':

@@ -16,7 +16,7 @@ def failed(number, text='no'):
     send(34, {'entry': number, 'what': 'write', 'text': text})
 
 print(sys.argv[2], flush=True)
-send(1, {'protocol': 1, 'now_ns': time.monotonic_ns()})
+send(1, {'protocol': 2, 'now_ns': time.monotonic_ns()})
 while len(head := sys.stdin.buffer.read(16)) == 16:
     size, number = struct.unpack('>IB', head[:5])
     body = sys.stdin.buffer.read(size)

@@ -21,9 +21,9 @@ detach $four ./rank
 is "the foreground ends with 0 once all ranks run" "$rc" 0
 is "... its output is the id of the run" "$(ls "$runs")" "$id"
 ok "... and says what that is good for" \
-    grep -q "^muster: $id is running: muster status, attach or stop $id\$" err
+    grep -q "^muster: running; see muster status, attach or stop $id\$" err
 is "... and nothing else of its own" \
-    "$(complaints | grep -Ev '^node[12]:[0-3]: (begun [0-3]|more)$|is running')" ""
+    "$(complaints | grep -Ev '^node[12]:[0-3]: (begun [0-3]|more)$|running; see')" ""
 ok "its launcher lives" status_says 'd["pid"] > 0'
 pid=$(launcher)
 is "... in a session of its own" "$(ps -o sid= -p "$pid" | tr -d ' ')" "$pid"

@@ -20,7 +20,7 @@ is "muster.1 has every option" "$missing" ""
 section() {
     sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
 }
-subcommands="run exec check clean bcast attach status stop"
+subcommands="run exec check clean bcast bootstrap doctor attach status stop"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
@@ -109,7 +109,7 @@ is "muster.conf.5 lists the settings of the example" "$(comm -3 examples setting
 
 if command -v bash >/dev/null; then
     # shellcheck disable=SC2016
-    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in run exec check clean bcast attach status stop help; do
+    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in run exec check clean bcast doctor attach status stop help; do
         COMP_WORDS=(muster "$word") COMP_CWORD=1; _muster
         [[ " ${COMPREPLY[*]} " == *" $word "* ]] || echo "$word"
     done' "$top_srcdir/contrib/completion/muster" 2>/dev/null)" ""
@@ -138,7 +138,7 @@ else
     skip "the completion" "bash is missing"
 fi
 
-for page in muster.1 muster-train.1 muster-agent.8 muster.conf.5 hostfile.5; do
+for page in muster.1 muster-doctor.1 muster-train.1 muster-agent.8 muster.conf.5 hostfile.5; do
     if command -v man >/dev/null; then
         is "$page is clean" \
             "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$top_srcdir/doc/$page" 2>&1 >/dev/null)" ""

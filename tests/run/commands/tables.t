@@ -9,7 +9,8 @@ fits() {
 }
 
 long=$(printf '%0100d' 7)
-run muster -H node1.example.org:2,node2.example.org:2 --name=a-name-for-a-run sh -c 'echo hello' "$long"
+run muster -H node1.example.org:2,node2.example.org:2 --name=a-name-for-a-run sh -c 'echo hello' \
+    "$long"
 is "labels leave out the common domain" "$(sort out)" "node1:0: hello
 node1:1: hello
 node2:2: hello
@@ -17,8 +18,14 @@ node2:3: hello"
 run muster exec -b -H node1.example.org,node2.example.org true "$long"
 
 run muster status a-name
-is "status of a run: its names, too" "$(awk '/^[0-3] / { print $2 }' out | uniq -c | xargs)" "2 node1 2 node2"
+is "status of a run: its names, too" \
+    "$(awk '/^[0-3] / { print $2 }' out | uniq -c | xargs)" "2 node1 2 node2"
+ok "... and who has launched it" grep -q "^nodes: 2, ranks: 4, launched on $(uname -n)\$" out
+echo 'print("hello")' >shown.py
+run muster -H node1:1 shown.py --epochs 3
 run muster status
+ok "status has a Python script without its Python" grep -Eq \
+    ' 1 +1 +shown.py --local_rank=0 --epochs 3$' out
 ok "in a file status cuts nothing" grep -q "$long" out
 
 run muster --dry-run -H 'node[1-64].example.org:8' train.py
@@ -27,6 +34,12 @@ run muster --dry-run -H 'node[1-64].example.org:8' train.py
 ok "--dry-run fits" fits
 is "... and folds equal nodes" "$(grep -c '^node' out) $(grep -c '^  rank' out)" "1 1"
 ok "... with all ranks" grep -q '^  ranks 0-511, 8 per node, CUDA_VISIBLE_DEVICES=0,1,2' out
+ok "... without their common domain" grep -q '^node\[1-64\]: ' out
+run muster --version
+ok "--version fits" fits
+run muster
+is "without a script a short hint" "$(cat err)" \
+    "muster: error: no script to run: muster [OPTIONS] SCRIPT [ARGS...]; see muster --help"
 run muster --dry-run -v -H 'node[1-64].example.org:8' train.py
 is "... which -v shows" "$(grep -c '^node' out) $(grep -c '^  rank' out)" "64 512"
 

@@ -17,6 +17,7 @@
 #include "plan/prepare.h"
 #include "rank/pmi.h"
 #include "resend_queue.h"
+#include "task/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,6 +63,14 @@ static int take_attach(const json_t *body, struct resend_queue *queue, struct er
     return resend_queue_rewind(queue, received, &again, err);
 }
 
+static int take_task(const json_t *body, struct error *err)
+{
+    static const struct task_row table[] = { { "echo", NULL }, { NULL, NULL } };
+    struct task_request          request;
+
+    return task_request_read(&request, body, table, err);
+}
+
 static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
                 struct resend_queue *queue, struct error *err)
 {
@@ -81,6 +90,8 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
         rc = pmi_union(pmi, body, err);
     else if (frame->type == FRAME_RECONNECT)
         rc = take_attach(body, queue, err);
+    else if (frame->type == FRAME_TASK)
+        rc = take_task(body, err);
     json_decref(body);
     return rc;
 }

@@ -1,8 +1,8 @@
 /* fuzz_reconnect_socket.c - who connects to an agent's reconnect socket, and what comes of it
  *
- * The link of an agent that runs ranks, and its reconnect socket, with strangers and a launcher that comes
- * back. The input is a list of events, one letter each: see play(). Real sockets of this
- * process.
+ * The link of an agent that runs ranks, and its reconnect socket, with strangers and a launcher
+ * that comes back. The input is a list of events, one letter each: see play(). Real sockets of
+ * this process.
  *
  * Nobody takes the link over but who has said token and generation, first and alone; the
  * agent's stream goes on with the byte that was asked for, the same as the first time; and half

@@ -225,7 +225,8 @@ long syscall(long number, ...)
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
                    void *arg)
 {
-    int (*next)(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg);
+    int (*next)(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                void *arg);
 
     if (fails(NUMBER_pthread_create, EAGAIN))
         return EAGAIN;

@@ -426,7 +426,8 @@ static void run_ids(void **state)
     static const char *const good[] = { "20261120-073000-a1b2", "20261120-073000-a1b2-llama",
                                         "20261120-073000-a1b2-a",
                                         "20261120-073000-a1b2-0123456789abcdefghijABCDEF-_.x" };
-    static const char *const bad[] = { "", "20261120", "20261120-073000-a1b", "20261120-073000-a1b2-",
+    static const char *const bad[] = { "", "20261120", "20261120-073000-a1b",
+                                       "20261120-073000-a1b2-",
                                        "20261120-073000-a1b2llama", "20261120-073000-a1b2-.x",
                                        "20261120-073000-a1b2-a/b", "20261120-073000-a1b2-\xc3\xa9",
                                        "20261120-073000-a1b2-0123456789abcdefghijABCDEFGHIJK" };

@@ -112,7 +112,8 @@ static void test_sends_again_what_the_other_end_has_not(void **state)
     assert_int_equal(ack(&queue, FRAME(1) + FRAME(2)), 0);
     assert_int_equal(resend_queue_rewind(&queue, FRAME(1) + FRAME(2), &again, &err), 0);
     assert_string_equal(sent(&queue), "cde");
-    assert_int_equal(resend_queue_rewind(&queue, FRAME(1) + FRAME(2) + FRAME(3) + FRAME(4) + FRAME(5),
+    assert_int_equal(resend_queue_rewind(&queue,
+                                         FRAME(1) + FRAME(2) + FRAME(3) + FRAME(4) + FRAME(5),
                                    &again, &err), 0);
     assert_int_equal(again, 0);
     assert_string_equal(sent(&queue), "");

@@ -4,7 +4,7 @@
 #ifndef MUSTER_FACTS_H
 #define MUSTER_FACTS_H
 
-#include "check/nodes/iface.h"
+#include "comm/iface.h"
 #include "comm/comm.h"
 #include "strlist.h"
 

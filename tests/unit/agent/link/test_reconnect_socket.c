@@ -130,7 +130,8 @@ static void test_turns_others_away_with_the_reason(void **state)
     assert_non_null(strstr(ask(world, 3, "ff112233445566778899aabbccddeeff", 0, ""), "token"));
     assert_non_null(strstr(ask(world, 3, TOKEN "0", 0, ""), "token"));
     assert_non_null(strstr(ask(world, 3, "", 0, ""), "token"));
-    assert_non_null(strstr(ask(world, 2, TOKEN, 0, ""), "asked for generation 2, but 3 is running"));
+    assert_non_null(strstr(ask(world, 2, TOKEN, 0, ""),
+                           "asked for generation 2, but 3 is running"));
     assert_non_null(strstr(ask(world, 3, TOKEN, -1, ""), "cannot be"));
     assert_non_null(strstr(ask(world, 3, TOKEN, 0, "x"), "nothing else"));
     assert_non_null(strstr(ask_json(world, 3, json_pack("{s:s, s:s}", "socket", world->name,

@@ -251,7 +251,8 @@ static void test_spawn_and_names_are_refused(void **state)
 
     expect(f, 0, "mcmd=spawn\nnprocs=1\nexecname=cmd=abort\nendcmd\n", "cmd=spawn_result rc=-1\n");
     assert_int_equal(f->aborted, -1);
-    expect(f, 0, "cmd=publish_name service=a port=b\n", "cmd=publish_result rc=-1 msg=not_offered\n");
+    expect(f, 0, "cmd=publish_name service=a port=b\n",
+           "cmd=publish_result rc=-1 msg=not_offered\n");
     expect(f, 0, "cmd=lookup_name service=a\n", "cmd=lookup_result rc=-1 msg=not_offered\n");
     expect(f, 0, "cmd=unpublish_name service=a\n", "cmd=unpublish_result rc=-1 msg=not_offered\n");
 }

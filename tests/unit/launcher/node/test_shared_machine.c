@@ -17,8 +17,8 @@
 
 #define NODES_MAX 6
 
-/* ids: the boot id of each node, "/" and its PID namespace; NULL: it has said neither. shared: 's' for each that shares its machine,
- * '.' for the others. */
+/* ids: the boot id of each node, "/" and its PID namespace; NULL: it has said neither. shared: 's'
+ * for each that shares its machine, '.' for the others. */
 static void check(const char *const *ids, const char *shared)
 {
     static char      host[] = "te1";

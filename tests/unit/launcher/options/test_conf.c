@@ -39,7 +39,8 @@ static void conf_settings(void **state)
     (void)state;
     assert_int_equal(conf("\xef\xbb\xbf# comment\r\n\n; another\n[muster]  ; ours\r\n"
                           "fanout = 128\r\nssh-port=22\n  one-gpu-per-rank: yes\n"
-                          "env = A=b c\nenv = B=2 ; note\nmaster_addr =\ntimeout =\nhostfile = /h"), 0);
+                          "env = A=b c\nenv = B=2 ; note\nmaster_addr =\ntimeout =\n"
+                          "hostfile = /h"), 0);
     assert_int_equal(options.fanout, 128);
     assert_int_equal(options.ssh_port, 22);
     assert_true(options.one_gpu_per_rank); /* indented: not more of the line above */
@@ -54,7 +55,8 @@ static void conf_settings(void **state)
 static void conf_errors(void **state)
 {
     char long_line[600] = "[muster]\n\nenv = A=";
-    char long_section[100] = "[muster-and-a-name-that-is-longer-than-fifty-bytes-in-all]\nfanout=1\n";
+    char long_section[100] = "[muster-and-a-name-that-is-longer-than-fifty-bytes-in-all]\n"
+                             "fanout=1\n";
 
     (void)state;
     assert_conf_error("[muster]\n\nfanot = 1\n", "my.conf:3: there is no setting 'fanot' "

@@ -84,7 +84,8 @@ static void help_is_readable(void **state)
     for (command = 0; command < COMMAND_HELP; command++) {
         text = help_text(command);
         assert_is_readable(text, 40);
-        snprintf(word, sizeof word, command == COMMAND_RUN ? "usage: muster [%s] " : "usage: muster %s ",
+        snprintf(word, sizeof word,
+                 command == COMMAND_RUN ? "usage: muster [%s] " : "usage: muster %s ",
                  command_names[command]);
         assert_memory_equal(text, word, strlen(word));
         free(text);
@@ -125,7 +126,8 @@ static void list_is_complete(void **state)
     options_list(out);
     fclose(out);
     for (line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
-        assert_int_equal(sscanf(line, "%63s %63s %63s %63s %63s", word[0], word[1], word[2], word[3],
+        assert_int_equal(sscanf(line, "%63s %63s %63s %63s %63s", word[0], word[1], word[2],
+                                word[3],
                                 word[4]), 5);
         if (strcmp(word[0], "fold") == 0)
             assert_string_equal(line, "fold b - - exec");

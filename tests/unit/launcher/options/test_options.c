@@ -273,8 +273,8 @@ static void commands_that_take_a_run(void **state)
     REFUSE("'stop' comes before the options", "-q", "stop");
     REFUSE("muster stop takes one run", "stop", "a", "b");
     REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
-    REFUSE("--json: not an option of muster attach, only of run, exec, check, clean, bcast, status",
-           "attach", "--json=f");
+    REFUSE("--json: not an option of muster attach, only of run, exec, check, clean, bcast, "
+           "bootstrap, doctor, status", "attach", "--json=f");
     REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
     REFUSE("--detach: not an option of muster exec, only of run, check", "exec", "--detach", "x");
     REFUSE("--detach: not an option of muster clean", "clean", "--detach");
@@ -378,8 +378,8 @@ static void other_launchers(void **state)
     assert_int_equal(options.env.count, 2);
     assert_string_equal(options.cwd, "/w");
     assert_int_equal(options.args.count, 1);
-    ACCEPT("exec", "-wte1,te2", "-w", "te3", "-x", "te1,te[2-3,5]", "-x", "te9", "-Nf", "7", "-lbob",
-           "-t", "3", "-u5", "--", "-w");
+    ACCEPT("exec", "-wte1,te2", "-w", "te3", "-x", "te1,te[2-3,5]", "-x", "te9", "-Nf", "7",
+           "-lbob", "-t", "3", "-u5", "--", "-w");
     assert_string_equal(options.hosts, "te1,te2,te3");
     assert_string_equal(options.exclude, "te1@te[2-3,5]@te9");
     assert_int_equal(options.label, LABEL_NONE);

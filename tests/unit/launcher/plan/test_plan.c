@@ -369,8 +369,8 @@ static void print_folds_nodes(void **state)
     (void)state;
     assert_made("te[1-3].lan slots=2\nte4.lan slots=2 user=bob\n");
     text = printed();
-    assert_shown(text, "\nte[1-3].lan: by SSH, in ", true);
-    assert_shown(text, "\n  ranks 0-5, 2 per node, CUDA_VISIBLE_DEVICES=0,1\n\nte4.lan: by SSH, user "
+    assert_shown(text, "\nte[1-3]: by SSH, in ", true);
+    assert_shown(text, "\n  ranks 0-5, 2 per node, CUDA_VISIBLE_DEVICES=0,1\n\nte4: by SSH, user "
                        "bob, ", true);
     free(text);
     assert_string_equal(plan_label(&plan.node[3]), "te4");

@@ -156,7 +156,8 @@ static void test_cache_is_elsewhere(void **state)
     struct client c;
 
     NEEDS_SSHD();
-    use_shell("#!/bin/sh\n" EMPTY "export XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=$HOME/../runtime\n"
+    use_shell("#!/bin/sh\n" EMPTY
+              "export XDG_CACHE_HOME=/proc/none XDG_RUNTIME_DIR=$HOME/../runtime\n"
               "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
     sshd_shell("mkdir -p %s/runtime", server.dir);
     client_connect(&c);
@@ -171,7 +172,8 @@ static void test_cache_of_somebody_else(void **state)
     struct client c;
 
     NEEDS_SSHD();
-    use_shell("#!/bin/sh\n" EMPTY "export XDG_CACHE_HOME=$HOME/planted XDG_RUNTIME_DIR=$HOME/../runtime\n"
+    use_shell("#!/bin/sh\n" EMPTY
+              "export XDG_CACHE_HOME=$HOME/planted XDG_RUNTIME_DIR=$HOME/../runtime\n"
               "exec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
     sshd_shell("cd %s && rm -rf runtime && mkdir -p runtime home/planted home/trap && "
                "ln -s ../trap home/planted/muster", server.dir);
@@ -270,15 +272,17 @@ static void test_second_place(void **state)
                                 "test ! -e full/muster", server.dir, agent.sha256), 0);
 }
 
-/* The session ends while the agent comes; and what a session left that could not clean up. */
+/* The session ends while the agent comes; and what a session left that could not clean up. Only
+ * this shell keeps the pipe open: when it ends, the script hears the end of its input. */
 static void test_cut_push_leaves_nothing(void **state)
 {
     (void)state;
     NEEDS_SSHD();
     sshd_file(&server, "start", 0755, "#!/bin/sh\n%s\n", agent_start_script);
     assert_int_equal(
-        sshd_shell("cd %s && mkdir cut && mkfifo cut/in && exec 3<>cut/in && echo %032d abc 100 >&3\n"
-                   "HOME=$PWD/cut XDG_CACHE_HOME= setsid sh start <cut/in >cut/out 2>&1 & "
+        sshd_shell("cd %s && mkdir cut && mkfifo cut/in && exec 3<>cut/in && "
+                   "echo %032d abc 100 >&3\n"
+                   "HOME=$PWD/cut XDG_CACHE_HOME= setsid sh start <cut/in >cut/out 2>&1 3<&- & "
                    "for try in $(seq 100); do [ -e cut/.cache/muster/abc/.%032d ] && break; "
                    "sleep 0.1; done; [ -e cut/.cache/muster/abc/.%032d ] || exit 1; "
                    "kill -TERM -$!; wait $!; [ -d cut/.cache ] && [ ! -e cut/.cache/muster ]",
@@ -292,14 +296,16 @@ static void test_elsewhere(void **state)
     NEEDS_SSHD();
     sshd_file(&server, "start", 0755, "#!/bin/sh\n%s\n", agent_start_script);
     assert_int_equal(
-        sshd_shell("cd %s && mkdir -p hung/run && printf '#!/bin/sh\necho started\n' >hung/agent && "
+        sshd_shell("cd %s && mkdir -p hung/run && "
+                   "printf '#!/bin/sh\necho started\n' >hung/agent && "
                    "hash=$(sha256sum <hung/agent | cut -c1-64) && old=hung/.cache/muster/$hash && "
                    "mkdir -p $old && printf '#!/bin/sh\nsleep 1000\n' >$old/muster-agent && "
                    "chmod 755 $old/muster-agent && "
                    "{ echo %032d $hash $(wc -c <hung/agent) elsewhere; cat hung/agent; } | "
                    "HOME=$PWD/hung XDG_CACHE_HOME= XDG_RUNTIME_DIR=$PWD/hung/run sh start | "
                    "grep -qx started && [ -x hung/run/muster/$hash/muster-agent ] && "
-                   "for try in $(seq 100); do [ ! -e $old/muster-agent ] && break; sleep 0.1; done; "
+                   "for try in $(seq 100); do [ ! -e $old/muster-agent ] && break; "
+                   "sleep 0.1; done; "
                    "[ ! -e $old/muster-agent ]", server.dir, 0), 0);
 }
 

@@ -20,9 +20,10 @@
 
 #define BOOT_ID "01234567-89ab-cdef-0123-456789abcdef"
 #define TEXT_64 "0123456789012345678901234567890123456789012345678901234567890123"
-/* The version, host and boot, then: node rank, local rank, local size, RANK, WORLD_SIZE, whether there is a
- * GPU, its index, NCCL's version; its uuid, its name, why it is of no use. */
-#define ENTRY(host, boot, numbers, texts) PACKAGE_VERSION "\n" host "\n" boot "\n" numbers "\n" texts
+/* The version, host and boot, then: node rank, local rank, local size, RANK, WORLD_SIZE, whether
+ * there is a GPU, its index, NCCL's version; its uuid, its name, why it is of no use. */
+#define ENTRY(host, boot, numbers, texts) \
+    PACKAGE_VERSION "\n" host "\n" boot "\n" numbers "\n" texts
 #define NUMBERS "1\n0\n1\n1\n2\n0\n0\n0"
 #define TEXTS   "\n\nno GPU"
 

@@ -168,7 +168,8 @@ bool sshd_start(struct sshd *sshd, const char *extra)
     for (tries = 0; tries < 5; tries++) {
         sshd->port = free_port();
         write_files(sshd, extra);
-        line = xasprintf(SSHD "exec $(command -v sshd) -D -f %s/sshd_config -E %s/sshd.log >/dev/null 2>&1",
+        line = xasprintf(SSHD "exec $(command -v sshd) -D -f %s/sshd_config -E %s/sshd.log "
+                              ">/dev/null 2>&1",
                          sshd->dir, sshd->dir);
         sshd->pid = fork();
         if (sshd->pid == 0) {

@@ -147,7 +147,8 @@ static void test_doubts(void **state)
     static const char *const lines[] = {
         "Match all", "Match exec true", "match host te1", "SomethingElse yes", "User \"me\"",
         "User me # comment", "User", "Host", "User a b", "Port 22 23", "Port ssh", "Port 022",
-        "Port -1", "Port 65536", "HostName %h.example.com", "HostName ${HOST}", "IdentityFile ~other/id",
+        "Port -1", "Port 65536", "HostName %h.example.com", "HostName ${HOST}",
+        "IdentityFile ~other/id",
         "IdentityFile /a b", "IdentityFile %d/.ssh/id", "IdentityFile ${HOME}/id",
         "IdentityAgent $SOCKET", "AddressFamily inet5", "StrictHostKeyChecking maybe",
         "IdentitiesOnly perhaps", "Ciphers aes128-ctr", "KexAlgorithms -ecdh*", "MACs +x",

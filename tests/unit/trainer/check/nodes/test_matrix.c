@@ -15,7 +15,7 @@
 
 #include "check/nodes/culprit.h"
 #include "check/nodes/facts.h"
-#include "check/nodes/iface.h"
+#include "comm/iface.h"
 #include "check/nodes/matrix.h"
 #include "xalloc.h"
 

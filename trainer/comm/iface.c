@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "check/nodes/iface.h"
+#include "comm/iface.h"
 
 #include <errno.h>
 #include <ifaddrs.h>
@@ -57,12 +57,12 @@ static int choose_gloo(const struct ifaddrs *all, struct iface *chosen, struct e
     if (asked != NULL && *asked != '\0')
         return take_named(all, gloo_matches, "GLOO_SOCKET_IFNAME", asked, chosen, err);
     if (master != NULL && *master != '\0')
-        return take_route(master, chosen, err) ? 0 : -1;
+        return take_route(master, chosen, err) ? 0 : err_set(err, "MASTER_ADDR %s", err->text);
     return take_own(chosen, err) ? 0 : -1;
 }
 
 /* The address of the host's own name; if that leads nowhere or to no other host, the one that
- * leads to the world (192.0.2.1 is nobody's), else the loopback: as in comm_gloo.cc. */
+ * leads to the world (192.0.2.1 is nobody's), else the loopback. */
 static bool take_own(struct iface *chosen, struct error *err)
 {
     char host[65] = "";

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/body.h"
+#include "node/body.h"
 
 #include <string.h>
 

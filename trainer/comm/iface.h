@@ -1,6 +1,7 @@
-/* iface.h - the network interface that NCCL or Gloo will take here
+/* iface.h - the network interface that NCCL or Gloo takes here
  *
- * Their rules are repeated here, so that a wrong choice is found before they wait for it.
+ * Gloo takes the one that is chosen here. NCCL chooses for itself; its rules are repeated, so
+ * that a wrong choice is found before it waits for it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_IFACE_H
@@ -10,6 +11,10 @@
 #include <netinet/in.h>
 
 #include "err.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct iface {
     char name[IF_NAMESIZE];
@@ -23,5 +28,9 @@ int iface_choose(const char *backend, struct iface *chosen, struct error *err);
 
 /* All that are up, with their addresses: "eth0 10.0.0.1, lo 127.0.0.1". Cut to size. */
 void iface_list(char *text, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,93 @@
+/* as_root.c - see as_root.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bootstrap/as_root.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bootstrap/bootstrap.h"
+#include "exit_code.h"
+#include "frame.h"
+#include "task/command.h"
+#include "xalloc.h"
+
+#define LONGEST_S 86400.0
+#define FAILED    1
+
+static int  pass_on(const char *text, struct task_output *out);
+static void refuse(struct task_output *out, const char *why);
+
+int as_root(const json_t *request, struct task_output *out)
+{
+    char                  exe[PATH_MAX], why[512];
+    ssize_t               size = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    const char *const     argv[] = { "sudo", "-n", "--", exe, "--" AS_ROOT_OPTION, NULL };
+    struct command_result result;
+    char                 *text = json_dumps(request, JSON_COMPACT);
+    bool                  is_ok;
+
+    exe[size > 0 ? size : 0] = '\0';
+    is_ok = command_run(argv, text, LONGEST_S, &result);
+    if (pass_on(result.out, out) == 0 && !is_ok) {
+        command_why(&result, LONGEST_S, why, sizeof why);
+        refuse(out, why);
+    }
+    command_clear(&result);
+    free(text);
+    return is_ok ? 0 : FAILED;
+}
+
+/* How many lines there were. */
+static int pass_on(const char *text, struct task_output *out)
+{
+    size_t  length;
+    json_t *line;
+    int     lines = 0;
+
+    for (; *text != '\0'; text += length + (text[length] == '\n')) {
+        length = strcspn(text, "\n");
+        line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
+        if (json_is_object(line)) {
+            task_output_line(out, line);
+            lines++;
+        } else {
+            json_decref(line);
+        }
+    }
+    return lines;
+}
+
+static void refuse(struct task_output *out, const char *why)
+{
+    const char *user = getenv("USER") != NULL ? getenv("USER") : "this user";
+    char       *text, *fix;
+
+    text = xasprintf("%s is not root on this node, and sudo -n does not help (%s)", user, why);
+    fix = xasprintf("log in as root (--ssh_user root), or allow %s to use sudo without a "
+                    "password", user);
+    task_output_line(out, json_pack("{s:o, s:o}", "error", json_text(text, strlen(text)), "fix",
+                                    json_text(fix, strlen(fix))));
+    free(text);
+    free(fix);
+}
+
+int as_root_main(void)
+{
+    struct task_output out = { STDOUT_FILENO };
+    json_t            *request = json_loadf(stdin, JSON_REJECT_DUPLICATES, NULL);
+    int                status;
+
+    if (!json_is_object(request) || geteuid() != 0) {
+        json_decref(request);
+        return EXIT_USAGE;
+    }
+    status = bootstrap_task(request, &out);
+    json_decref(request);
+    return status;
+}

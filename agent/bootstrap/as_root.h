@@ -1,0 +1,21 @@
+/* as_root.h - muster bootstrap on a node where the login is not root
+ *
+ * By `sudo -n`, which never asks: the agent's own program once more, which reads the request and
+ * writes the lines of the task.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_AS_ROOT_H
+#define MUSTER_AGENT_AS_ROOT_H
+
+#include <jansson.h>
+
+#include "task/task_output.h"
+
+#define AS_ROOT_OPTION "bootstrap" /* of muster-agent */
+
+/* The status of the task. */
+int as_root(const json_t *request, struct task_output *out);
+/* What that program does: the request is on stdin, lines go to stdout. Its exit status. */
+int as_root_main(void);
+
+#endif

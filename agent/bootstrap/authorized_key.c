@@ -1,0 +1,135 @@
+/* authorized_key.c - the launcher's public key is in authorized_keys, once
+ *
+ * sshd ignores the file if others could write it, its directory or the home, so that is mended,
+ * too. Other keys and their order stay.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bootstrap/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "xalloc.h"
+
+#define OTHERS_MAY_WRITE 022
+#define BLANKS           " \t"
+
+static int    add_dir(struct finding *finding, const char *dir, const struct state *home,
+                      struct error *err);
+static int    add_keys(struct finding *finding, const char *path, const json_t *keys,
+                       const struct state *home, struct error *err);
+static bool   has_key(const char *text, const char *key);
+static size_t key_bytes(const char *key, const char **bytes);
+
+int step_authorized_key(struct bootstrap *b, struct finding *finding, struct error *err)
+{
+    const json_t *keys = json_object_get(json_object_get(b->conf, "access"), "keys");
+    struct state  home;
+    char         *dir, *path;
+    int           rc;
+
+    if (json_array_size(keys) == 0 || b->home[0] != '/') {
+        finding->is_unused = true;
+        return 0;
+    }
+    if (state_read(b->root, STATE_DIR, b->home, &home, err) < 0)
+        return -1;
+    if (!home.exists) {
+        finding_fix(finding, "make the home of %s, or log in as somebody else", b->user);
+        return err_set(err, "%s, the home of %s, does not exist", b->home, b->user);
+    }
+    if (home.mode & OTHERS_MAY_WRITE)
+        finding_note(finding, "%s can be written by others, so sshd may ignore its keys: "
+                     "chmod go-w %s", b->home, b->home);
+    dir = xasprintf("%s/.ssh", b->home);
+    path = xasprintf("%s/authorized_keys", dir);
+    rc = add_dir(finding, dir, &home, err);
+    if (rc == 0)
+        rc = add_keys(finding, path, keys, &home, err);
+    free(path);
+    free(dir);
+    return rc;
+}
+
+static int add_dir(struct finding *finding, const char *dir, const struct state *home,
+                   struct error *err)
+{
+    struct state now, want;
+
+    if (state_read(finding->changes.root, STATE_DIR, dir, &now, err) < 0)
+        return -1;
+    if (now.exists && !(now.mode & OTHERS_MAY_WRITE))
+        return 0;
+    want = now.exists ? now : (struct state){ .exists = true, .mode = 0700, .uid = home->uid,
+                                              .gid = home->gid };
+    want.mode &= ~(mode_t)OTHERS_MAY_WRITE;
+    return changes_add(&finding->changes, STATE_DIR, dir, &want,
+                       now.exists ? "take away others' right to write" : "make it",
+                       "sshd looks for keys there", err);
+}
+
+static int add_keys(struct finding *finding, const char *path, const json_t *keys,
+                    const struct state *home, struct error *err)
+{
+    struct state  now, want;
+    struct buffer text = { 0 };
+    const json_t *one;
+    size_t        i;
+    int           rc;
+
+    if (state_read(finding->changes.root, STATE_FILE, path, &now, err) < 0)
+        return -1;
+    want = now.exists ? now : (struct state){ .exists = true, .mode = 0600, .uid = home->uid,
+                                              .gid = home->gid };
+    want.mode &= ~(mode_t)OTHERS_MAY_WRITE;
+    buffer_add(&text, now.bytes, now.size);
+    json_array_foreach(keys, i, one) {
+        buffer_add(&text, "", 1);
+        text.size--;
+        if (json_string_value(one) == NULL || has_key(text.bytes, json_string_value(one)))
+            continue;
+        if (text.size > 0 && text.bytes[text.size - 1] != '\n')
+            buffer_add_text(&text, "\n");
+        buffer_add_text(&text, json_string_value(one));
+        buffer_add_text(&text, "\n");
+    }
+    want.bytes = text.bytes;
+    want.size = text.size;
+    rc = changes_add(&finding->changes, STATE_FILE, path, &want,
+                     text.size != now.size ? "add a public key" : "mend its mode",
+                     "muster logs in with this key", err);
+    buffer_clear(&text);
+    state_clear(&now);
+    return rc;
+}
+
+/* By the key itself: comments and options may differ. */
+static bool has_key(const char *text, const char *key)
+{
+    const char *bytes, *found;
+    size_t      size = key_bytes(key, &bytes), line;
+
+    for (; *text != '\0'; text += line) {
+        line = strcspn(text, "\n");
+        line += text[line] == '\n';
+        if (text[strspn(text, BLANKS)] == '#')
+            continue;
+        found = memmem(text, line, bytes, size);
+        if (size > 0 && found != NULL && (found + size == text + line ||
+                                          strchr(BLANKS "\r\n", found[size]) != NULL))
+            return true;
+    }
+    return false;
+}
+
+/* "ssh-ed25519 AAAA... me@here": the second word. */
+static size_t key_bytes(const char *key, const char **bytes)
+{
+    key += strcspn(key, BLANKS);
+    key += strspn(key, BLANKS);
+    *bytes = key;
+    return strcspn(key, BLANKS "\r\n");
+}

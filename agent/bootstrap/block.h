@@ -1,0 +1,21 @@
+/* block.h - muster's own lines in a file that others write, too
+ *
+ *     # BEGIN muster: written by muster bootstrap, which replaces these lines
+ *     ...
+ *     # END muster
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BLOCK_H
+#define MUSTER_AGENT_BLOCK_H
+
+#include "err.h"
+
+#define BLOCK_BEGIN "# BEGIN muster"
+#define BLOCK_END   "# END muster"
+
+/* text with lines as its only block of muster: in the place of the first one that is there, else
+ * at the end. lines: NULL or "": no block; each of them ends with LF. Caller frees. NULL with err
+ * if a block has no end, since nobody knows then what belongs to it. */
+char *block_put(const char *text, const char *lines, struct error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* disks.h - the block devices of this node, and which of them conf means
+ *
+ * Names (vdb, sdb, nvme1n1) follow the order in which the kernel met the disks, and move from boot
+ * to boot. They are never used to find a disk.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_DISKS_H
+#define MUSTER_AGENT_DISKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bootstrap/superblock.h"
+#include "err.h"
+
+#define DISKS_MAX 1024
+
+struct disk {
+    char     name[64], parent[64]; /* parent: the disk of a partition; "": a whole disk */
+    char     serial[128];          /* of the whole disk; "": it has none */
+    unsigned major, minor, partition;
+    uint64_t start, bytes;         /* start: of a partition */
+    bool     is_held;              /* another device (dm, md) is made of it */
+    struct superblock superblock;
+};
+
+struct disks {
+    struct disk *disk;
+    size_t       count;
+};
+
+/* What to look for; NULL: not set. */
+struct disk_wanted {
+    const char *label, *uuid, *serial;
+};
+
+void               disks_read(struct disks *disks, const char *root);
+void               disks_clear(struct disks *disks);
+const struct disk *disks_find(const struct disks *disks, const char *name);
+
+/* Those with a file system that have the label; if there are none the UUID, or the serial. If
+ * several have it, the other words decide. Exactly one is left; else NULL, with err that names
+ * them. */
+const struct disk *disks_choose(const struct disks *disks, const struct disk_wanted *wanted,
+                                struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* host_name.c - the host name is that of the hostfile, also after the next boot
+ *
+ * NCCL and Gloo tell machines apart by their names: four clones that are all called "ubuntu" look
+ * like one machine to them.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bootstrap/steps.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xalloc.h"
+
+#define NAME_FILE "/etc/hostname"
+#define NAME_NOW  "/proc/sys/kernel/hostname"
+#define NAME_CHARS 63
+
+static bool is_host_name(const char *name);
+
+int step_host_name(struct bootstrap *b, struct finding *finding, struct error *err)
+{
+    char *line;
+    int   rc;
+
+    if (!is_host_name(b->name)) {
+        finding->is_unused = true;
+        finding_note(finding, "the hostfile has '%s', which is no host name", b->name);
+        return 0;
+    }
+    line = xasprintf("%s\n", b->name);
+    rc = changes_add_file(&finding->changes, NAME_FILE, line, 0644,
+                          "the hostfile calls this node so", err);
+    if (rc == 0)
+        rc = changes_add_value(&finding->changes, NAME_NOW, b->name,
+                               "the hostfile calls this node so", err);
+    free(line);
+    return rc;
+}
+
+/* Not an address: hostfiles may have those, too. */
+static bool is_host_name(const char *name)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+
+    return name[0] != '\0' && strlen(name) <= NAME_CHARS && name[0] != '-' && name[0] != '.' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._") ==
+               strlen(name) &&
+           inet_pton(AF_INET, name, bytes) != 1 && strcmp(name, "localhost") != 0;
+}

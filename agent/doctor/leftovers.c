@@ -1,0 +1,95 @@
+/* leftovers.c - what earlier runs have left here: processes, shared memory; who has the GPUs
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "doctor/checkup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup/orphans.h"
+#include "node/gpu.h"
+#include "node/gpu_holders.h"
+#include "node/shm.h"
+
+#define OLD_S 10 /* younger ones may be about to end */
+#define MIB   (1024.0 * 1024.0)
+#define CLEAN_MEND "muster clean --kill"
+
+static void  shm_check(const struct checkup *checkup);
+static bool  may_share_network(pid_t pid);
+static ino_t network_of(pid_t pid);
+
+void leftovers_check(const struct checkup *checkup)
+{
+    struct orphans orphans = { .started_by = process_ticks_ago(OLD_S), .wants = may_share_network };
+    size_t         i, left = 0;
+
+    orphans_look(&orphans);
+    for (i = 0; i < orphans.count; i++)
+        left += orphans.item[i].what == ORPHAN_RANK && !orphans.item[i].has_agent &&
+                network_of(orphans.item[i].process.pid) == network_of(getpid());
+    orphans_clear(&orphans);
+    if (left > 0)
+        checkup_find(checkup, CHECKUP_WARN, "they hold GPUs, ports and memory", CLEAN_MEND,
+                    "%zu process%s of earlier runs", left, left == 1 ? "" : "es");
+    shm_check(checkup);
+}
+
+/* Other users than root see only whether their own files are in use. */
+static void shm_check(const struct checkup *checkup)
+{
+    json_t *stale = shm_stale(geteuid() != 0), *file;
+    double  size = 0;
+    size_t  i;
+
+    json_array_foreach(stale, i, file)
+        size += (double)json_integer_value(json_object_get(file, "size"));
+    if (json_array_size(stale) > 0)
+        checkup_find(checkup, CHECKUP_WARN, "NCCL and data loaders find no space: crash at init",
+                    CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)",
+                    json_array_size(stale), json_array_size(stale) == 1 ? "" : "s", size / MIB);
+    json_decref(stale);
+}
+
+/* What runs in a container is none of our business: it has its own network. */
+static bool may_share_network(pid_t pid)
+{
+    ino_t its = network_of(pid);
+
+    return its == 0 || its == network_of(getpid());
+}
+
+static ino_t network_of(pid_t pid)
+{
+    struct stat its;
+    char        path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &its) == 0 ? its.st_ino : 0;
+}
+
+void holders_check(const struct checkup *checkup)
+{
+    json_t   *holders = gpu_holders(NULL), *holder;
+    json_int_t slots = json_integer_value(json_object_get(checkup->request, "slots"));
+    int        gpus = gpu_count();
+    size_t     i;
+
+    checkup_fact(checkup, "gpus", json_integer(gpus));
+    if (gpus > 0 && slots > gpus)
+        checkup_find(checkup, CHECKUP_FAIL, "the last ranks fail with \"invalid device ordinal\"",
+                    "write that number into the hostfile", "slots=%lld, but %d GPUs",
+                    (long long)slots, gpus);
+    json_array_foreach(holders, i, holder)
+        checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start",
+                    "end it if it is yours: muster clean --kill, or kill",
+                    "a GPU is in use by pid %lld of %s: %.100s",
+                    (long long)json_integer_value(json_object_get(holder, "pid")),
+                    json_string_value(json_object_get(holder, "user")),
+                    json_string_value(json_object_get(holder, "command")));
+    json_decref(holders);
+}

@@ -1,0 +1,69 @@
+/* task_frames.c - TASK: which tasks there are, and what they say
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include "bootstrap/bootstrap.h"
+#include "doctor/checkup.h"
+#include "exit_code.h"
+
+static int  echo(const json_t *request, struct task_output *out);
+static void line_cb(json_t *body, void *arg);
+static void end_cb(json_t *body, void *arg);
+
+static const struct task_row tasks[] = {
+    { "doctor", checkup_run },
+    { "echo", echo },
+    { "bootstrap", bootstrap_task },
+    { NULL, NULL },
+};
+
+int task_frames_take(struct agent *agent, const struct frame *frame, const json_t *body,
+                     struct error *err)
+{
+    static const struct task_ops ops = { line_cb, end_cb };
+    struct task_request          request;
+    struct failure               failure = { .code = EXIT_INTERNAL };
+
+    (void)frame;
+    if (agent->task != NULL && !task_is_over(agent->task))
+        return err_set(err, "TASK frame before the end of the last one");
+    if (task_request_read(&request, body, tasks, err) < 0)
+        return -1;
+    task_frames_end(agent);
+    agent->task = task_begin(agent->base, &request, body, &ops, agent, &failure.why);
+    if (agent->task == NULL)
+        agent_fail(agent, "task", &failure);
+    return 0;
+}
+
+void task_frames_end(struct agent *agent)
+{
+    task_free(agent->task);
+    agent->task = NULL;
+}
+
+static void line_cb(json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_TASK_LINE, 0, body);
+    link_flush(&agent->link);
+}
+
+static void end_cb(json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_TASK_END, 0, body);
+    link_flush(&agent->link);
+}
+
+/* To see that tasks work. */
+static int echo(const json_t *request, struct task_output *out)
+{
+    task_output_line(out, json_deep_copy(request));
+    return 0;
+}

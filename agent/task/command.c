@@ -1,0 +1,237 @@
+/* command.c - see command.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "task/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "buffer.h"
+#include "clock.h"
+#include "fd.h"
+#include "strlist.h"
+#include "xalloc.h"
+
+#define PLACES   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#define LOOK_MS  5   /* between two looks whether it has ended, once its pipes have */
+#define STUCK_MS 1000 /* that KILL may take */
+#define PART     4096
+
+enum { IN, OUT, ERR, WHY, PIPES };
+
+/* Our ends; -1: closed. WHY brings errno, if exec fails. */
+struct command {
+    pid_t         pid;
+    int           fd[PIPES];
+    const char   *input;
+    struct buffer text[PIPES];
+    bool          is_cut;
+};
+
+static bool start(struct command *command, const char *const *argv);
+static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
+    __attribute__((noreturn));
+static bool wait_until(struct command *command, int64_t late_ns, int *status);
+static void exchange(struct command *command, int ms);
+static void put(struct command *command);
+static void get(struct command *command, int which);
+static void drop(int *fd);
+
+bool command_run(const char *const *argv, const char *input, double timeout_s,
+                 struct command_result *result)
+{
+    struct command command = { .fd = { -1, -1, -1, -1 }, .input = input };
+    int            status = 0, which, error = 0;
+
+    *result = (struct command_result){ .status = -1 };
+    if (!start(&command, argv)) {
+        result->error = errno;
+    } else if (!wait_until(&command, clock_now_ns() + (int64_t)(timeout_s * NS_PER_S), &status)) {
+        result->timed_out = true;
+        kill(-command.pid, SIGKILL);
+        if (wait_until(&command, clock_now_ns() + STUCK_MS * (NS_PER_S / 1000), &status))
+            result->signal = SIGKILL;
+    } else {
+        exchange(&command, 0);
+        if (command.text[WHY].size == sizeof error)
+            memcpy(&error, command.text[WHY].bytes, sizeof error);
+        result->error = error;
+        result->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        result->status = WIFEXITED(status) && error == 0 ? WEXITSTATUS(status) : -1;
+    }
+    for (which = 0; which < PIPES; which++) {
+        drop(&command.fd[which]);
+        buffer_add(&command.text[which], "", 1);
+    }
+    result->out = command.text[OUT].bytes;
+    result->out_size = command.text[OUT].size - 1;
+    result->err = command.text[ERR].bytes;
+    result->err_size = command.text[ERR].size - 1;
+    result->is_cut = command.is_cut;
+    buffer_clear(&command.text[IN]);
+    buffer_clear(&command.text[WHY]);
+    return result->status == 0;
+}
+
+void command_clear(struct command_result *result)
+{
+    free(result->out);
+    free(result->err);
+    *result = (struct command_result){ .status = -1 };
+}
+
+void command_why(const struct command_result *result, double timeout_s, char *text, size_t size)
+{
+    const char *last = result->err, *end = result->err + result->err_size, *line;
+    char        how[64];
+
+    while (end > last && (end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    for (line = last; line < end; line++)
+        if (*line == '\n')
+            last = line + 1;
+    if (result->error != 0)
+        snprintf(text, size, "%s", strerror(result->error));
+    else if (result->timed_out)
+        snprintf(text, size, "not finished after %g s", timeout_s);
+    else if (result->signal != 0)
+        snprintf(text, size, "killed by signal %d", result->signal);
+    else {
+        snprintf(how, sizeof how, "exit status %d", result->status);
+        snprintf(text, size, "%s%s%.*s", how, end > last ? ": " : "", (int)(end - last), last);
+    }
+}
+
+static bool start(struct command *command, const char *const *argv)
+{
+    int   theirs[PIPES] = { -1, -1, -1, -1 }, pair[2], which, error;
+    pid_t self = getpid();
+    bool  is_open = true;
+
+    for (which = 0; which < PIPES && is_open; which++) {
+        if (which == IN && command->input == NULL) {
+            theirs[IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            continue;
+        }
+        is_open = pipe2(pair, O_CLOEXEC) == 0;
+        if (!is_open)
+            break;
+        theirs[which] = pair[which == IN ? 0 : 1];
+        command->fd[which] = pair[which == IN ? 1 : 0];
+        fd_set_nonblock(command->fd[which]);
+    }
+    command->pid = is_open ? fork() : -1;
+    error = errno;
+    if (command->pid == 0)
+        become(argv, theirs, self);
+    if (command->pid > 0)
+        setpgid(command->pid, command->pid); /* here too: we may kill it before it does */
+    for (which = 0; which < PIPES; which++)
+        drop(&theirs[which]);
+    errno = error;
+    return command->pid > 0;
+}
+
+/* The program. It dies with us, but for one that changes its user. */
+static void become(const char *const *argv, int theirs[PIPES], pid_t parent)
+{
+    struct strlist env = { 0 };
+    const char    *places = getenv("PATH");
+    sigset_t       none;
+    int            i, error;
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (i = 0; environ[i] != NULL; i++)
+        strlist_add(&env, environ[i]);
+    env_set(&env, "LC_ALL", "C");
+    env_setf(&env, "PATH", "%s%s" PLACES, places != NULL ? places : "", places != NULL ? ":" : "");
+    setenv("PATH", env_get(&env, "PATH"), 1); /* for the search */
+    for (i = IN; i <= ERR; i++)
+        dup2(theirs[i], i);
+    execvpe(argv[0], (char *const *)(uintptr_t)argv, env.item);
+    error = errno;
+    fd_write_all(theirs[WHY], &error, sizeof error);
+    _exit(127);
+}
+
+/* True if it has ended by then. A daemon that it leaves may keep its pipes. */
+static bool wait_until(struct command *command, int64_t late_ns, int *status)
+{
+    int64_t left_ms;
+
+    while (waitpid(command->pid, status, WNOHANG) == 0) {
+        left_ms = (late_ns - clock_now_ns()) / (NS_PER_S / 1000);
+        if (left_ms <= 0)
+            return false;
+        exchange(command, left_ms < 100 ? (int)left_ms : 100);
+    }
+    return true;
+}
+
+static void exchange(struct command *command, int ms)
+{
+    struct pollfd wait[PIPES];
+    bool          is_open = command->fd[OUT] >= 0 || command->fd[ERR] >= 0;
+    int           which;
+
+    for (which = 0; which < PIPES; which++)
+        wait[which] = (struct pollfd){ .fd = command->fd[which],
+                                       .events = which == IN ? POLLOUT : POLLIN };
+    if (poll(wait, PIPES, is_open || ms < LOOK_MS ? ms : LOOK_MS) <= 0)
+        return;
+    if (wait[IN].revents != 0)
+        put(command);
+    for (which = OUT; which < PIPES; which++)
+        if (wait[which].revents != 0)
+            get(command, which);
+}
+
+static void put(struct command *command)
+{
+    ssize_t wrote = write(command->fd[IN], command->input, strlen(command->input));
+
+    if (wrote > 0)
+        command->input += wrote;
+    if ((wrote < 0 && errno != EAGAIN && errno != EINTR) || *command->input == '\0')
+        drop(&command->fd[IN]);
+}
+
+/* All that is there now. */
+static void get(struct command *command, int which)
+{
+    struct buffer *text = &command->text[which];
+    char           part[PART];
+    ssize_t        got;
+
+    while ((got = read(command->fd[which], part, sizeof part)) > 0) {
+        size_t room = COMMAND_OUTPUT_MAX - text->size;
+
+        command->is_cut |= (size_t)got > room;
+        buffer_add(text, part, (size_t)got < room ? (size_t)got : room);
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        drop(&command->fd[which]);
+}
+
+static void drop(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}

@@ -1,0 +1,58 @@
+/* task.h - work that the launcher asks a node for, done by a child of the agent
+ *
+ * Looking at a node, or changing it, can hang in a dead file system or a driver, and runs other
+ * programs. So a child does it, in a session of its own, and the agent stays free to answer. The
+ * child writes lines, each a JSON object, and the agent passes them on as they come. At the
+ * deadline, at task_free() and if the agent dies, the child is killed; when it has ended, so is
+ * what is left of its session.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_TASK_H
+#define MUSTER_AGENT_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "err.h"
+#include "task/task_output.h"
+
+#define TASK_DEADLINE_MAX_S 86400.0
+#define TASK_STUCK_S        1.0 /* that KILL may take; longer: it is stuck in the kernel */
+
+/* What can be asked for. run is called in the child, with the body of TASK; what it returns, 0
+ * to 255, is the "status" of TASK_END. The last row of a table has no name. */
+struct task_row {
+    const char *name;
+    int       (*run)(const json_t *request, struct task_output *out);
+};
+
+/* line gets the body of TASK_LINE, end that of TASK_END, once and as the last; both own it. */
+struct task_ops {
+    void (*line)(json_t *body, void *arg);
+    void (*end)(json_t *body, void *arg);
+};
+
+/* What every TASK frame has. */
+struct task_request {
+    const struct task_row *row;
+    uint32_t               id;
+    double                 deadline_s;
+};
+
+struct task;
+
+/* -1 with err if the body is malformed, or asks for what is not in the table. */
+int  task_request_read(struct task_request *request, const json_t *body,
+                       const struct task_row *table, struct error *err);
+
+/* Fork the child. NULL with err if that is impossible. The caller frees it, not in a callback. */
+struct task *task_begin(struct event_base *base, const struct task_request *request,
+                        const json_t *body, const struct task_ops *ops, void *arg,
+                        struct error *err);
+bool         task_is_over(const struct task *task); /* end was called */
+void         task_free(struct task *task);          /* NULL is fine */
+
+#endif

@@ -1,0 +1,305 @@
+/* bootstrap_conf.c - see bootstrap_conf.h
+ *
+ * As in options/conf.c, what inih does not report (lines that are too long for it, continued lines,
+ * sections without keys) is found before inih gets the line.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bootstrap/bootstrap_conf.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "number.h"
+#include "xalloc.h"
+
+#define BYTES_MAX (1 << 20)
+#define SIZE_TO   (INT64_C(1) << 50)
+
+enum kind {
+    TEXT,      /* anything in one line */
+    WORD,      /* without blanks */
+    PATH,      /* absolute */
+    PATHS,     /* several, with blanks between them */
+    IN_FOLDER, /* a path below another, without ".." */
+    SIZE,      /* "64G" */
+    NUMBER,
+    LIMIT,     /* a number, or "unlimited" */
+    YES_NO,
+    NETWORK,   /* "10.0.0.0/8" */
+};
+
+static const struct key {
+    const char *section, *name;
+    enum kind   kind;
+    int64_t     low, high;
+} keys[] = {
+    { "access", "public_key", WORD, 0, 0 },
+    { "hosts", "network", NETWORK, 0, 0 },
+    { "data", "mount", PATH, 0, 0 },
+    { "data", "label", TEXT, 0, 0 },
+    { "data", "uuid", WORD, 0, 0 },
+    { "data", "serial", WORD, 0, 0 },
+    { "data", "size", SIZE, 0, 0 },
+    { "data", "marker", IN_FOLDER, 0, 0 },
+    { "data", "marker_text", TEXT, 0, 0 },
+    { "data", "grow", YES_NO, 0, 0 },
+    { "shell", "path", PATH, 0, 0 },
+    { "shell", "conda", PATH, 0, 0 },
+    { "shell", "conda_env", WORD, 0, 0 },
+    { "shell", "profile", WORD, 0, 0 },
+    { "environment", "python", PATH, 0, 0 },
+    { "environment", "import", TEXT, 0, 0 },
+    { "limits", "nofile", LIMIT, 1, 1 << 30 },
+    { "limits", "memlock", LIMIT, 0, INT64_C(1) << 50 },
+    { "limits", "shm", SIZE, 0, 0 },
+    { "limits", "sshd_max_startups", NUMBER, 1, 100000 },
+    { "limits", "sshd_client_alive_s", NUMBER, 0, 86400 },
+    { "packages", "install", TEXT, 0, 0 },
+    { "gpus", "count", NUMBER, 0, 256 },
+    { "gpus", "driver", WORD, 0, 0 },
+    { "warm", "paths", PATHS, 0, 0 },
+    { "warm", "list", PATH, 0, 0 },
+    { "warm", "streams", NUMBER, 1, 256 },
+};
+#define KEYS (sizeof keys / sizeof *keys)
+
+struct reader {
+    const char   *name, *at; /* the text from the next line on */
+    int           line, failed_line; /* 0: err is not set */
+    char          section[64];
+    json_t       *conf;
+    struct error *err;
+};
+
+static char *read_line(char *into, int room, void *arg);
+static int   check_line(struct reader *reader, const char *line, size_t length, size_t most);
+static int   enter_section(struct reader *reader, const char *line, size_t length);
+static int   take_setting(void *arg, const char *section, const char *name, const char *value);
+static int   set(struct reader *reader, const char *section, const char *name, const char *value);
+static int   check_value(const struct key *key, const char *value, char *out, size_t size,
+                         struct error *err);
+static int   check_size(const char *value, char *out, size_t size, struct error *err);
+static int   check_network(const char *value, struct error *err);
+static bool  leaves_folder(const char *path);
+
+json_t *bootstrap_conf_read(const char *path, struct error *err)
+{
+    size_t  size;
+    char   *text = file_read(path, BYTES_MAX, &size, err);
+    json_t *conf = NULL;
+
+    if (text == NULL)
+        return NULL;
+    if (strlen(text) != size)
+        err_set(err, "%s: contains a NUL byte; not a text file", path);
+    else
+        conf = bootstrap_conf_parse(path, text, err);
+    free(text);
+    return conf;
+}
+
+json_t *bootstrap_conf_parse(const char *name, const char *text, struct error *err)
+{
+    struct reader reader = { .name = name, .at = text, .conf = json_object(), .err = err };
+    int           line = ini_parse_stream(read_line, &reader, take_setting, &reader);
+
+    if (line < 0)
+        xalloc_die();
+    if (line > 0 && (reader.failed_line == 0 || line < reader.failed_line)) {
+        err_set(err, "%s:%d: this is neither [section] nor 'name = value'", name, line);
+        reader.failed_line = line;
+    }
+    if (reader.failed_line == 0)
+        return reader.conf;
+    json_decref(reader.conf);
+    return NULL;
+}
+
+/* --- lines ------------------------------------------------------------------ */
+
+/* inih's fgets: the next line without leading blanks. NULL at the end, and after an error. */
+static char *read_line(char *into, int room, void *arg)
+{
+    struct reader *reader = arg;
+    const char    *line = reader->at;
+    size_t         length;
+
+    if (*line == '\0' || reader->failed_line > 0)
+        return NULL;
+    reader->line++;
+    reader->at += strcspn(line, "\n");
+    while (line < reader->at && isspace((unsigned char)*line))
+        line++;
+    length = (size_t)(reader->at - line);
+    if (*reader->at == '\n')
+        reader->at++;
+    if (length > 0 && (*line == '#' || *line == ';'))
+        length = 0;
+    if (check_line(reader, line, length, (size_t)room - 3) < 0) { /* inih needs that much room */
+        reader->failed_line = reader->line;
+        return NULL;
+    }
+    memcpy(into, line, length);
+    memcpy(into + length, "\n", 2);
+    return into;
+}
+
+static int check_line(struct reader *reader, const char *line, size_t length, size_t most)
+{
+    if (length > most)
+        return err_set(reader->err, "%s:%d: the line has %zu bytes, but the installed inih reads "
+                       "at most %zu", reader->name, reader->line, length, most);
+    return length > 0 && *line == '[' ? enter_section(reader, line, length) : 0;
+}
+
+static int enter_section(struct reader *reader, const char *line, size_t length)
+{
+    size_t i, end = strcspn(line, "]\n");
+
+    if (end < length && end > 1 && end < sizeof reader->section) {
+        snprintf(reader->section, sizeof reader->section, "%.*s", (int)end - 1, line + 1);
+        for (i = 0; i < KEYS; i++)
+            if (strcmp(keys[i].section, reader->section) == 0) {
+                if (json_object_get(reader->conf, reader->section) == NULL)
+                    json_object_set_new(reader->conf, reader->section, json_object());
+                return 0;
+            }
+    }
+    return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, shell, "
+                   "environment, limits, packages, gpus, warm", reader->name, reader->line,
+                   (int)(length < 80 ? length : 80), line);
+}
+
+/* inih's handler: 1 to continue, 0 to stop with an error. */
+static int take_setting(void *arg, const char *section, const char *name, const char *value)
+{
+    struct reader *reader = arg;
+
+    if (reader->failed_line > 0)
+        return 0;
+    if (set(reader, section, name, value) == 0)
+        return 1;
+    reader->failed_line = reader->line;
+    return 0;
+}
+
+static int set(struct reader *reader, const char *section, const char *name, const char *value)
+{
+    json_t      *of = json_object_get(reader->conf, reader->section), *text;
+    char         out[1024];
+    struct error why;
+    size_t       i;
+
+    (void)section; /* inih's is cut to 50 bytes */
+    if (of == NULL)
+        return err_set(reader->err, "%s:%d: '%.80s' comes before the first [section]",
+                       reader->name, reader->line, name);
+    for (i = 0; i < KEYS; i++)
+        if (strcmp(keys[i].section, reader->section) == 0 && strcmp(keys[i].name, name) == 0)
+            break;
+    if (i == KEYS)
+        return err_set(reader->err, "%s:%d: [%s] has no setting '%.80s'", reader->name,
+                       reader->line, reader->section, name);
+    if (value == NULL || value[0] == '\0')
+        return 0; /* no setting, as in muster.conf */
+    if (json_object_get(of, name) != NULL)
+        return err_set(reader->err, "%s:%d: [%s] %s is set twice", reader->name, reader->line,
+                       reader->section, name);
+    if (check_value(&keys[i], value, out, sizeof out, &why) < 0)
+        return err_set(reader->err, "%s:%d: [%s] %s: %s", reader->name, reader->line,
+                       reader->section, name, why.text);
+    if ((text = json_string(out)) == NULL)
+        return err_set(reader->err, "%s:%d: [%s] %s: is not UTF-8", reader->name, reader->line,
+                       reader->section, name);
+    json_object_set_new(of, name, text);
+    return 0;
+}
+
+/* --- values ----------------------------------------------------------------- */
+
+static int check_value(const struct key *key, const char *value, char *out, size_t size,
+                       struct error *err)
+{
+    int64_t number;
+    size_t  i;
+
+    snprintf(out, size, "%s", value);
+    for (i = 0; value[i] != '\0'; i++)
+        if (iscntrl((unsigned char)value[i]) && value[i] != '\t')
+            return err_set(err, "has a control character");
+    switch (key->kind) {
+    case TEXT:
+        return 0;
+    case WORD:
+        return strpbrk(value, " \t") == NULL ? 0 : err_set(err, "'%s' has a blank", value);
+    case PATHS:
+    case PATH:
+        if (value[0] != '/' || leaves_folder(value))
+            return err_set(err, "'%s' is not an absolute path without '..'", value);
+        return key->kind == PATHS || strpbrk(value, " \t") == NULL
+                   ? 0 : err_set(err, "'%s' has a blank", value);
+    case IN_FOLDER:
+        return value[0] != '/' && !leaves_folder(value)
+                   ? 0 : err_set(err, "'%s' is not a path below the mount point", value);
+    case SIZE:
+        return check_size(value, out, size, err);
+    case LIMIT:
+        if (strcmp(value, "unlimited") == 0)
+            return 0; /* else a number */
+        return parse_number(value, key->low, key->high, &number, err);
+    case NUMBER:
+        return parse_number(value, key->low, key->high, &number, err);
+    case NETWORK:
+        return check_network(value, err);
+    default:
+        return strcmp(value, "yes") == 0 || strcmp(value, "no") == 0
+                   ? 0 : err_set(err, "'%s' is neither yes nor no", value);
+    }
+}
+
+static int check_size(const char *value, char *out, size_t size, struct error *err)
+{
+    int64_t number;
+
+    if (parse_bytes(value, 1, SIZE_TO, &number, err) < 0)
+        return -1;
+    snprintf(out, size, "%" PRId64, number);
+    return 0;
+}
+
+static int check_network(const char *value, struct error *err)
+{
+    const char    *slash = strchr(value, '/');
+    char           address[INET_ADDRSTRLEN];
+    struct in_addr bytes;
+    int64_t        bits;
+
+    if (slash == NULL || (size_t)(slash - value) >= sizeof address)
+        return err_set(err, "'%s' is not of the form 10.0.0.0/8", value);
+    snprintf(address, sizeof address, "%.*s", (int)(slash - value), value);
+    if (inet_pton(AF_INET, address, &bytes) != 1 || parse_number(slash + 1, 0, 32, &bits, err) < 0)
+        return err_set(err, "'%s' is not of the form 10.0.0.0/8", value);
+    return 0;
+}
+
+static bool leaves_folder(const char *path)
+{
+    size_t length;
+
+    for (; *path != '\0'; path += length + (path[length] == '/')) {
+        length = strcspn(path, "/ \t");
+        if (length == 2 && strncmp(path, "..", 2) == 0)
+            return true;
+        length += path[length] == ' ' || path[length] == '\t';
+    }
+    return false;
+}

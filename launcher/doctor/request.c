@@ -1,0 +1,144 @@
+/* request.c - see request.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "doctor/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/run.h"
+#include "xalloc.h"
+
+#define PEERS_MAX     64 /* that one node calls */
+#define ADDRESSES_MAX 4  /* of a peer */
+#define PATHS_MAX     32
+#define DATA          "/data" /* where muster bootstrap mounts the data disk */
+
+static json_t *hosts_of(const struct run *run);
+static json_t *interfaces_of(const struct plan_node *node);
+static void    add_program(json_t *request, const struct run *run, const struct plan_node *node,
+                           const struct program *program);
+static json_t *paths_of(const struct program *program);
+static json_t *addresses_of(const struct node *node);
+
+json_t *request_node(const struct run *run, const struct node *node, const struct program *program)
+{
+    const struct options *options = run->options;
+    json_t *request = json_pack("{s:b, s:o, s:i, s:[s], s:o}", "full", options->check_full, "hosts",
+                                hosts_of(run), "slots", node->plan->slots, "data", DATA,
+                                "interfaces", interfaces_of(node->plan));
+
+    if (options->log_dir != NULL)
+        json_object_set_new(request, "log_dir", json_string(options->log_dir));
+    if (node->index == 0 && options->master_port > 0)
+        json_object_set_new(request, "master_port", json_integer(options->master_port));
+    add_program(request, run, node->plan, program);
+    return request;
+}
+
+/* Names of the hostfile; whoever has an address there needs no name. */
+static json_t *hosts_of(const struct run *run)
+{
+    json_t *list = json_array();
+    size_t  i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (strspn(run->plan->node[i].host, "0123456789.:[]") < strlen(run->plan->node[i].host))
+            json_array_append_new(list, json_string(run->plan->node[i].host));
+    return list;
+}
+
+static json_t *interfaces_of(const struct plan_node *node)
+{
+    static const char *const names[] = { "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME",
+                                         "TP_SOCKET_IFNAME" };
+    json_t                  *list = json_object();
+    size_t                   i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (env_get(&node->env, names[i]) != NULL)
+            json_object_set_new(list, names[i], json_string(env_get(&node->env, names[i])));
+    return list;
+}
+
+static void add_program(json_t *request, const struct run *run, const struct plan_node *node,
+                        const struct program *program)
+{
+    const char *cwd = node->cwd;
+    char       *script = NULL;
+
+    if (program->is_python && program->head.count > 0)
+        json_object_set_new(request, "python", json_string(program->head.item[0]));
+    if (run->options->script == NULL)
+        return;
+    if (cwd != NULL)
+        json_object_set_new(request, "cwd", json_string(cwd));
+    if (program->head.count > 0 && !run->options->module)
+        script = program->head.item[program->head.count - 1];
+    if (script != NULL && script[0] != '/' && cwd != NULL)
+        script = xasprintf("%s/%s", cwd, strncmp(script, "./", 2) == 0 ? script + 2 : script);
+    else if (script != NULL)
+        script = xstrdup(script);
+    if (script != NULL)
+        json_object_set_new(request, "script", json_string(script));
+    free(script);
+    json_object_set_new(request, "paths", paths_of(program));
+}
+
+/* Words of the program that are paths which exist here: /data/x, or --data=/data/x. */
+static json_t *paths_of(const struct program *program)
+{
+    json_t     *list = json_array();
+    const char *word;
+    size_t      i;
+
+    for (i = 0; i < program->args.count && json_array_size(list) < PATHS_MAX; i++) {
+        word = program->args.item[i];
+        if (word[0] == '-' && strchr(word, '=') != NULL)
+            word = strchr(word, '=') + 1;
+        if (word[0] == '/' && access(word, F_OK) == 0)
+            json_array_append_new(list, json_string(word));
+    }
+    return list;
+}
+
+/* All the others or, of many, the next ones in the hostfile: each node is called as often as it
+ * calls. */
+json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
+                      const char *token)
+{
+    json_t             *peers = json_array();
+    const struct node  *peer;
+    size_t              step;
+
+    for (step = 1; step < run->plan->nodes && json_array_size(peers) < PEERS_MAX; step++) {
+        peer = &run->node[(node->index + step) % run->plan->nodes];
+        if (ports[peer->index] > 0 && !node_is_over(peer))
+            json_array_append_new(peers, json_pack("{s:i, s:i, s:o}", "node", (int)peer->index,
+                                                   "port", ports[peer->index], "addresses",
+                                                   addresses_of(peer)));
+    }
+    if (json_array_size(peers) == 0) {
+        json_decref(peers);
+        return NULL;
+    }
+    return json_pack("{s:s, s:i, s:i, s:o}", "token", token, "node", (int)node->index, "port",
+                     ports[node->index], "peers", peers);
+}
+
+/* As HELLO has them, those that are not loopback first. */
+static json_t *addresses_of(const struct node *node)
+{
+    const json_t *all = json_object_get(node->hello, "addresses"), *item;
+    json_t       *list = json_array();
+    size_t        i;
+
+    json_array_foreach(all, i, item)
+        if (json_array_size(list) < ADDRESSES_MAX && json_is_string(json_object_get(item, "addr")) &&
+            (!json_is_true(json_object_get(item, "loopback")) || json_array_size(list) == 0))
+            json_array_append(list, json_object_get(item, "addr"));
+    return list;
+}

@@ -1,0 +1,178 @@
+#!/bin/sh
+# muster doctor: what is broken on one node of four is said of that node, and of no other.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+own_namespaces
+use_netns 4
+
+# on NODE COMMAND...: in the namespaces of its sshd.
+on() {
+    on_pid=$(cat "$nodes_dir/$1/pid")
+    shift
+    nsenter -t "$on_pid" -m -u -n -- "$@"
+}
+
+# over NODE FILE: standard input takes the place of that file there.
+over() {
+    over_file=$(mktemp "$PWD/over.XXXXXX")
+    chmod 644 "$over_file"
+    cat >"$over_file"
+    on "$1" mount --bind "$over_file" "$2"
+}
+
+# A node as it should be: its own keys, a data disk, an idle machine.
+python=$(readlink -f "$(command -v /usr/bin/python3 || command -v python3)")
+site=lib/python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')/site-packages
+mkdir -p "venv/bin" "venv/$site" data run
+ln -s "$python" venv/bin/python
+printf 'home = %s\n' "$(dirname "$python")" >venv/pyvenv.cfg
+printf '#!%s\n' "$PWD/venv/bin/python" >venv/bin/torchrun
+# version_of NAME VERSION: installed in that environment.
+version_of() {
+    mkdir "$1-$2.dist-info"
+}
+version_of "venv/$site/torch" 2.4.0
+echo 'print(1)' >train.py
+mkdir model
+: >model/weights
+healthy() {
+    echo 'tmpfs /data tmpfs nofail 0 0' | over "$1" /etc/fstab
+    on "$1" mount -t tmpfs -o size=1G tmpfs /dev/shm
+    on "$1" mount -t tmpfs -o mode=755 tmpfs /etc/ssh
+    on "$1" cp "$nodes_dir/$1/host_key.pub" /etc/ssh/ssh_host_ed25519_key.pub
+    printf 'HostKey %s\n' "$nodes_dir/$1/host_key" | on "$1" tee /etc/ssh/sshd_config >/dev/null
+    tr -d - <"$nodes_dir/$1/boot_id" >"$1.id"
+    over "$1" /etc/machine-id <"$1.id"
+    echo '0.10 0.10 0.10 1/100 1000' | over "$1" /proc/loadavg
+    echo 'cpu 1000 0 1000 10000 0 0 0 10 0 0' | over "$1" /proc/stat
+    printf 'MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n' |
+        over "$1" /proc/meminfo
+    : | over "$1" /dev/kmsg
+    on "$1" mount -t tmpfs -o size=2G tmpfs "$PWD/run"
+    on "$1" mkdir "$PWD/run/logs"
+}
+mkdir -p /data
+for node in node1 node2 node3 node4; do
+    healthy $node
+    on $node mount -t tmpfs -o size=3G tmpfs /data
+    echo '{"disk": 1}' | on $node tee /data/.muster-data.json >/dev/null
+done
+
+doctor() {
+    run muster doctor --python "$PWD/venv/bin/python" "$@"
+}
+doctor train.py --model="$PWD/model"
+is "a healthy cluster is one line, and 0" "$rc $(cat out err)" "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
+
+# says WHAT LEVEL NODES TEXT: one line does, in its columns.
+says() {
+    ok "$1" grep -qE "^$2  $3 +.*$4" out
+}
+
+# Much of it at once.
+echo '127.0.0.1 localhost
+127.0.1.1 node3
+10.99.0.9 node2
+10.99.0.2 node1' | over node3 /etc/hosts
+on node3 umount /data
+on node3 mount -t tmpfs -o size=100M tmpfs /dev/shm
+on node3 sh -c 'head -c 1000000 /dev/zero >/dev/shm/nccl-Test01'
+on node3 mount -t tmpfs -o size=8M,nr_inodes=20 tmpfs "$PWD/run"
+on node3 mkdir "$PWD/run/logs"
+prlimit --pid "$(cat "$nodes_dir/node3/pid")" --nofile=512:512
+echo 'cpu 1000 0 1000 10000 0 0 0 2000 0 0' | over node3 /proc/stat
+printf 'MemTotal: 100000000 kB\nMemAvailable: 100 kB\nSwapTotal: 9000000 kB\nSwapFree: 0 kB\n' |
+    over node3 /proc/meminfo
+echo '99.10 0.10 0.10 1/100 1000' | over node3 /proc/loadavg
+echo 'always madvise [other]' | over node3 /sys/kernel/mm/transparent_hugepage/enabled
+on node3 sh -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/sshd && : >/run/reboot-required'
+printf 'MaxStartups 3\nMaxSessions 1\nHostKey %s\n' "$nodes_dir/node3/host_key" |
+    over node3 /etc/ssh/sshd_config
+over node3 /etc/ssh/ssh_host_ed25519_key.pub <"$nodes_dir/node2/host_key.pub"
+over node3 /etc/machine-id <node2.id
+echo '3,1,99999999999,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.' |
+    over node3 /dev/kmsg
+cp -r venv/$site site
+rmdir site/torch-2.4.0.dist-info
+version_of site/torch 2.3.0
+on node3 mount --bind "$PWD/site" "$PWD/venv/$site"
+echo '#!/nowhere/bin/python' | over node3 "$PWD/venv/bin/torchrun"
+echo 'print(2)' | over node3 "$PWD/train.py"
+on node3 mount -t tmpfs -o mode=700 tmpfs "$PWD/model"
+ip -n node3 link set eth0 mtu 1400
+doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 train.py --model="$PWD/model/weights"
+is "what fails: 2" "$rc" 2
+says "its name is a loopback address" FAIL node3 "node3 is 127\\.0\\.1\\.1 here"
+says "a name has another address" FAIL node3 "node2 is 10\\.99\\.0\\.9 there, but 10\\.99\\.0\\.3"
+says "a name is not known" WARN node3 "node4 is not known there"
+says "a file system is not mounted" FAIL node3 "/data is in /etc/fstab, but not mounted"
+says "the data disk is not there" FAIL node3 "data /data: a folder of the system disk, but a mounted tmpfs with the marker [0-9a-f]* on node\\[1-2,4\\]"
+says "shared memory is small" WARN node3 "/dev/shm has only 99 MiB left"
+says "stale files are there" WARN node3 "1 stale file in /dev/shm \\(1 MiB\\)"
+says "the log disk is full" FAIL node3 "run/logs has only 8 MiB left"
+says "... and has few inodes" WARN node3 "run/logs has only [0-9]* inodes left"
+says "few descriptors" WARN node3 "512 file descriptors a process"
+says "CPU time is stolen" WARN node3 "the hypervisor took 14 % of the CPU time"
+says "memory is used up" WARN node3 "less than 10 % of the memory is available"
+says "swap is in use" WARN node3 "8 GiB of swap are in use"
+says "the load is high" WARN node3 "the load is 99 on [0-9]* cores"
+says "huge pages are set otherwise" WARN node3 "transparent huge pages: other, but"
+says "a reboot is due" WARN node3 "an update waits for a reboot"
+says "sshd takes few logins" WARN node3 "sshd refuses logins from 3 at a time on"
+says "... and few sessions" WARN node3 "sshd allows 1 sessions a connection"
+says "a host key is twice there" WARN "node\\[2-3\\]" "they have one ssh host key: \\.\\.\\.[^ ]{8} "
+says "a machine id is, too" WARN "node\\[2-3\\]" "they have one /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
+says "the driver has reported an error" FAIL node3 "the driver has reported Xid 79 once in the last day"
+says "a version differs" FAIL node3 "version of torch: 2\\.3\\.0, but 2\\.4\\.0 on node\\[1-2,4\\]"
+says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/nowhere/bin/python, which is not there"
+says "the script differs" FAIL node3 "content of .*train\\.py: 9 bytes, [0-9a-f]*, but 9 bytes"
+says "a path is not there" FAIL node3 "path .*/model/weights: not there, but a file on node\\[1-2,4\\]"
+says "the MTU differs" WARN node3 "MTU 1400, but 1500 on node\\[1-2,4\\]"
+is "nothing is said of the healthy, but what they share with it" \
+    "$(grep -vE '^(FAIL|WARN)  node3 ' out | sed 's/  */ /g; s/:.*//')" \
+    "WARN node[2-3] clones they have one /etc/machine-id
+WARN node[2-3] clones they have one ssh host key
+PASS node[1,4] nothing to mend (--full looks longer)"
+
+# Other nodes, for what would hide the others.
+on node2 hostname node1
+on node4 mount -t tmpfs tmpfs "$PWD/venv/bin"
+ip -n node3 link set eth0 mtu 1500
+ip -n node2 rule add ipproto tcp sport 1024-65534 blackhole
+cat >>"$nodes_dir/ssh_config" <<END
+Host node5
+    HostName $(node_address 4)
+    User $(id -un)
+    IdentityFile $nodes_dir/id
+    UserKnownHostsFile $nodes_dir/known_hosts
+    GlobalKnownHostsFile /dev/null
+    HostKeyAlias node4
+END
+doctor -H node1,node2,node4,node5,node6 --json=result.json
+is "a node that is not reached: 68" "$rc" 68
+ok "... is named" grep -q "node6" err
+says "a host name is twice there" FAIL "node\\[1-2\\]" "they have one host name: node1"
+says "an interpreter is not there" FAIL "node\\[4-5\\]" "venv/bin/python: No such file or directory"
+says "a machine is named twice" FAIL "node\\[4-5\\]" "they are one machine \\(boot id [0-9a-f]{8}\\)"
+says "a firewall hides high ports" FAIL node2 "no other node reaches its high TCP ports"
+is "JSON has the same" "$(python3 -c 'import json
+d = json.load(open("result.json"))
+print(d["exit_status"], [f["nodes"] for f in d["findings"] if f["check"] == "hosts"], len(d["nodes"]), d["nodes"][4]["error"] is not None)')" \
+    "68 [['node4', 'node5']] 5 True"
+
+# Large packets are lost on the way: no segment that is larger than the port's MTU is forwarded.
+ip -n node2 rule del ipproto tcp sport 1024-65534 blackhole
+on node2 hostname node2
+if ip -n node4 link set eth0 gso_max_segs 1 2>/dev/null; then
+    on node4 umount "$PWD/venv/bin"
+    for node in node1 node2; do ip -n $node link set eth0 gso_max_segs 1; done
+    ip link set port4 mtu 1200
+    ip link set bridge0 mtu 1500 2>/dev/null || :
+    doctor -H node1,node2,node4
+    says "large packets are lost" FAIL node4 "large packets from node\\[1-2\\] do not arrive, small ones do"
+else
+    skip "large packets are lost" "ip knows no gso_max_segs"
+fi
+ok "nothing is left" no_leftovers
+finish

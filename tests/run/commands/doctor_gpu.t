@@ -1,0 +1,54 @@
+#!/bin/sh
+# muster doctor looks at GPUs: by NVML, of which there is a stub here, and by the kernel's files.
+# What hangs, what was left behind, and a cold disk are told, too.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+mkdir -p root/dev root/proc/sys/kernel
+for number in 0 1 2 3; do : >root/dev/nvidia$number; done
+echo vm >root/proc/sys/kernel/hostname
+MUSTER_TEST_ROOT=$PWD/root
+MUSTER_TEST_GPU_GLOB="$PWD/root/dev/nvidia[0-9]*"
+MUSTER_AGENT=$test_agent
+LD_LIBRARY_PATH=$top_builddir/tests/run/commands/nvml
+export MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB MUSTER_AGENT LD_LIBRARY_PATH
+sleep 1000 <root/dev/nvidia2 &
+holder=$!
+test_pids="$test_pids $holder"
+wait_for 5 grep -qs '^sleep' "/proc/$holder/cmdline"
+
+# says WHAT LEVEL NODES TEXT: a line does, in its columns.
+says() {
+    ok "$1" grep -qE "^$2  $3 +.*$4" out
+}
+run muster doctor -H node1:4,node2:8 --json=said.json
+is "GPUs are broken: 2" "$rc" 2
+says "more slots than GPUs" FAIL node2 "slots=8, but 4 GPUs"
+says "a GPU in use" WARN "node\\[1-2\\]" "a GPU is in use by pid $holder of $(id -un): sleep 1000"
+ok "NVML is the stub" grep -q '4 x NVML stub' said.json
+says "memory errors" FAIL "node\\[1-2\\]" "3 uncorrected memory errors"
+says "a GPU is slow" WARN "node\\[1-2\\]" "GPUs slowed down by heat or power: 1"
+says "a GPU is lost" FAIL "node\\[1-2\\]" "the driver has lost 1 of 4 GPUs"
+
+# Without the library: nvidia-smi is asked, and a failure of it is told.
+unset LD_LIBRARY_PATH
+mkdir bin
+script_file bin/nvidia-smi <<'END'
+#!/bin/sh
+echo "Failed to initialize NVML: Driver/library version mismatch"
+exit 18
+END
+PATH=$PWD/bin:$PATH run muster doctor -H node1:4
+says "the driver does not work" FAIL node1 "NVML: Failed to initialize NVML: Driver/library version mismatch"
+
+unset MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB
+run muster doctor -H node1:1 --env NCCL_SOCKET_IFNAME=nosuch0 --cwd /nonexistent sh
+says "an interface is not there" FAIL node1 "NCCL_SOCKET_IFNAME=nosuch0: there is no such interface"
+says "the directory is not there" FAIL node1 "the working directory /nonexistent is not there"
+run muster doctor -H node1:1 nosuch.py
+is "a script that is not there: as with muster run" "$rc" 127
+run muster doctor -H node1:1 --master_port 1 --json=-
+is "JSON on stdout, and nothing else" "$(python3 -c 'import json, sys
+print(json.load(open("out"))["exit_status"])')" "$rc"
+ok "nothing is left" no_leftovers
+finish

@@ -1,0 +1,51 @@
+/* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to read, a
+ * file with a marked block, a disk, mountinfo
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/block.h"
+#include "bootstrap/journal.h"
+#include "bootstrap/mount_state.h"
+#include "bootstrap/superblock.h"
+#include "bootstrap/warm_list.h"
+#include "xalloc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct journal_entry entry;
+    struct warm_list     list;
+    struct superblock    superblock;
+    struct mounted       mounted;
+    struct error         err = { "" };
+    char                *text = xcalloc(1, size + 1), *block, *again;
+
+    if (size > 0)
+        memcpy(text, data, size);
+    if (journal_parse(text, size, &entry, &err) == 0)
+        journal_entry_clear(&entry);
+    else if (err.text[0] == '\0')
+        abort();
+    if (warm_list_parse(text, &list, &err) == 0)
+        warm_list_clear(&list);
+    superblock_parse(data, size, &superblock);
+    mount_find(text, "/data", &mounted);
+    free(mount_of_device(text, 8, 1));
+    /* What was put in is found and replaced the next time. */
+    block = block_put(text, "x\n", &err);
+    if (block != NULL) {
+        again = block_put(block, "x\n", &err);
+        if (again == NULL || strcmp(block, again) != 0)
+            abort();
+        free(again);
+    }
+    free(block);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,274 @@
+/* test_checks.c - checks of a node on a tree of files that stands for /
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "doctor/checkup.h"
+#include "doctor/driver.h"
+#include "doctor/names.h"
+#include "xalloc.h"
+
+static char root[] = "/tmp/muster-test-checkup-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *about, int type, struct FTW *ftw)
+{
+    (void)about, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    return mkdtemp(root) != NULL ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A file of the tree, with its folders. */
+static void put(const char *path, const char *text)
+{
+    char *full = xasprintf("%s%s", root, path), *slash;
+    FILE *file;
+
+    for (slash = strchr(full + strlen(root) + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(full, 0755);
+        *slash = '/';
+    }
+    file = fopen(full, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    free(full);
+}
+
+/* What a check says about the tree, a line of JSON each. Caller frees. */
+static char *said(checkup_check *check, const char *request)
+{
+    FILE              *file = tmpfile();
+    struct task_output out = { fileno(file) };
+    json_t            *body = json_loads(request, 0, NULL);
+    struct checkup      checkup = { body, &out, root, "a check", false };
+    char              *text = xcalloc(1, 65536);
+
+    assert_non_null(body);
+    check(&checkup);
+    rewind(file);
+    text[fread(text, 1, 65535, file)] = '\0';
+    fclose(file);
+    json_decref(body);
+    return text;
+}
+
+#define SAYS(check, request, words)                                             \
+    do {                                                                        \
+        char *text_ = said(check, request);                                     \
+        if (strstr(text_, words) == NULL)                                       \
+            fail_msg("no \"%s\" in %s", words, text_);                          \
+        free(text_);                                                            \
+    } while (0)
+#define SAYS_NOT(check, request, words)                                         \
+    do {                                                                        \
+        char *text_ = said(check, request);                                     \
+        if (strstr(text_, words) != NULL)                                       \
+            fail_msg("\"%s\" in %s", words, text_);                             \
+        free(text_);                                                            \
+    } while (0)
+
+static void driver(void **state)
+{
+    (void)state;
+    SAYS_NOT(driver_check, "{}", "driver");
+    put("/proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build\n"
+        "GCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n");
+    SAYS(driver_check, "{}", "{\"fact\":\"driver module\",\"value\":\"550.54.15\"}");
+    put("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15", "");
+    SAYS_NOT(driver_check, "{}", "level");
+    put("/usr/lib64/libnvidia-ml.so.1", "");
+    SAYS_NOT(driver_check, "{}", "level");
+    remove_one(xasprintf("%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15", root), NULL, 0,
+               NULL);
+    put("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07", "");
+    SAYS(driver_check, "{}", "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
+    put("/proc/driver/nvidia/version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024\n");
+    SAYS_NOT(driver_check, "{}", "level");
+    put("/proc/driver/nvidia/version", "Module");
+    SAYS_NOT(driver_check, "{}", "driver");
+    put("/proc/driver/nvidia/version", "");
+}
+
+static void xids(void **state)
+{
+    static const char log[] =
+        "6,1,5000000,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n"
+        "6,2,90000000000,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n"
+        "6,3,90000000001,-;NVRM: Xid (PCI:0000:3b:00): 13, pid=7\n SUBSYSTEM=pci\n"
+        "6,4,90000000002,-;NVRM: Xid (PCI:0000:3b:00): 79\n"
+        "6,5,90000000003,-;NVRM: Xid (PCI:0000:3b:00): 999999999999\n"
+        "6,6,90000000003,-;NVRM: Xid (PCI:0000:3b:00): -4\n"
+        "6,7,90000000003,-;NVRM: Xid (\n"
+        "NVRM: Xid (PCI): 80\n"
+        "\n;,,;";
+    int counts[256];
+
+    (void)state;
+    xid_count(log, 3600, counts, 256);
+    assert_int_equal(counts[13], 2);
+    assert_int_equal(counts[79], 1);
+    assert_int_equal(counts[80], 0);
+    xid_count("", 0, counts, 256);
+    assert_int_equal(counts[13], 0);
+    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0): 48, DBE\n");
+    SAYS(xid_check, "{}", "the driver has reported Xid 48 once in the last day");
+    put("/dev/kmsg", "6,1,99999999999999,-;NVRM: Xid (PCI:0): 13, x\n");
+    SAYS(xid_check, "{}", "\"level\":\"warn\"");
+}
+
+static void updates(void **state)
+{
+    (void)state;
+    put("/etc/apt/apt.conf.d/20auto-upgrades", "APT::Periodic::Unattended-Upgrade \"1\";\n");
+    SAYS_NOT(updates_check, "{}", "level"); /* it is not installed */
+    put("/usr/bin/unattended-upgrade", "");
+    SAYS(updates_check, "{}", "unattended upgrades are on");
+    put("/etc/apt/apt.conf.d/20auto-upgrades", "APT::Periodic::Unattended-Upgrade \"0\";\n");
+    SAYS_NOT(updates_check, "{}", "level");
+    put("/run/reboot-required", "");
+    SAYS(updates_check, "{}", "waits for a reboot");
+}
+
+static void cgroup_limits(void **state)
+{
+    (void)state;
+    put("/proc/meminfo", "MemTotal:       16000000 kB\nMemFree: 1 kB\n");
+    put("/proc/self/cgroup", "4:memory:/x\n0::/user.slice/user-1.slice/session-2.scope\n");
+    SAYS_NOT(login_limits_check, "{}", "session may");
+    put("/sys/fs/cgroup/user.slice/memory.max", "max\n");
+    put("/sys/fs/cgroup/user.slice/pids.max", "max\n");
+    SAYS_NOT(login_limits_check, "{}", "session may");
+    put("/sys/fs/cgroup/user.slice/user-1.slice/memory.max", "1073741824\n");
+    put("/sys/fs/cgroup/user.slice/user-1.slice/session-2.scope/memory.max", "4294967296\n");
+    put("/sys/fs/cgroup/user.slice/pids.max", "100\n");
+    SAYS(login_limits_check, "{}", "may use 1024 MiB of the 15625 MiB");
+    SAYS(login_limits_check, "{}", "may have 100 processes");
+    put("/proc/self/cgroup", "0::/\n");
+    SAYS_NOT(login_limits_check, "{}", "session may");
+    put("/sys/fs/cgroup/pids.max", "99\n");
+    SAYS(login_limits_check, "{}", "may have 99 processes");
+}
+
+static void interfaces(void **state)
+{
+    static const struct {
+        const char *value;
+        bool        is_there;
+    } cases[] = {
+        { "lo", true }, { "l", true }, { "=lo", true }, { "=l", false }, { "nosuch,lo", true },
+        { "nosuch", false }, { "^docker", true }, { "=nosuch", false }, { ",", true },
+    };
+    char  *request, *text;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        request = xasprintf("{\"interfaces\":{\"NCCL_SOCKET_IFNAME\":\"%s\"}}", cases[i].value);
+        text = said(interfaces_check, request);
+        if ((strstr(text, "there is no such interface") == NULL) != cases[i].is_there)
+            fail_msg("%s: %s", request, text);
+        free(text);
+        free(request);
+    }
+}
+
+static void files(void **state)
+{
+    (void)state;
+    SAYS(files_check, "{\"cwd\":\"/nonexistent\"}", "the working directory /nonexistent is not there");
+    SAYS(files_check, "{\"script\":\"/nonexistent/x.py\"}",
+         "/nonexistent/x.py: No such file or directory");
+    SAYS(files_check, "{\"script\":\"/\"}", "");
+    SAYS(files_check, "{\"paths\":[\"/\", \"/nonexistent\"]}",
+         "{\"fact\":\"path /nonexistent\",\"value\":\"not there\"}");
+    SAYS_NOT(files_check, "{\"master_port\":-1}", "level");
+    SAYS_NOT(files_check, "{\"master_port\":70000}", "level");
+}
+
+static void names(void **state)
+{
+    static const char answer[] = "10.0.0.2        STREAM te2\n10.0.0.2        DGRAM  \n"
+                                 "10.0.0.2        RAW    \n10.0.0.1        STREAM \n"
+                                 "127.0.0.1       STREAM 127.0.0.1\n127.0.0.1       DGRAM  \n"
+                                 "127.0.0.1       STREAM 127.0.0.1\n" /* te3 is not known */
+                                 "127.0.0.1       STREAM localhost\n"
+                                 "127.0.0.1       STREAM 127.0.0.1\n";
+    struct strlist asked = { 0 };
+    json_t        *found;
+    char          *text;
+
+    (void)state;
+    strlist_add(&asked, "te2");
+    strlist_add(&asked, "te3");
+    strlist_add(&asked, "te4");
+    strlist_add(&asked, "te5");
+    found = names_read(answer, &asked);
+    text = json_dumps(found, JSON_COMPACT | JSON_SORT_KEYS);
+    assert_string_equal(text, "{\"te2\":[\"10.0.0.1\",\"10.0.0.2\"],\"te3\":[],"
+                              "\"te4\":[\"127.0.0.1\"]}");
+    free(text);
+    json_decref(found);
+    found = names_read("STREAM\n\n  \n:: STREAM x\n", &asked);
+    assert_int_equal(json_object_size(found), 0);
+    json_decref(found);
+    strlist_clear(&asked);
+}
+
+/* Requests that no launcher sends. */
+static void bad_requests(void **state)
+{
+    static const char *const bad[] = {
+        "{}", "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
+        "{\"hosts\":[1, null], \"data\":[1], \"peers\":[1], \"token\":1, \"script\":{}}",
+        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1, \"x\"]}]}",
+    };
+    static checkup_check *const all[] = { disks_check, files_check, interfaces_check, peers_check,
+                                         python_check, cold_check };
+    size_t i, k;
+
+    (void)state;
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (k = 0; k < sizeof all / sizeof *all; k++)
+            free(said(all[k], bad[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(driver),     cmocka_unit_test(xids),
+        cmocka_unit_test(updates),    cmocka_unit_test(cgroup_limits),
+        cmocka_unit_test(interfaces), cmocka_unit_test(files),
+        cmocka_unit_test(names),      cmocka_unit_test(bad_requests),
+    };
+
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}

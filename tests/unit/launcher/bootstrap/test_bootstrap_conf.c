@@ -1,0 +1,196 @@
+/* test_bootstrap_conf.c - bootstrap.conf: what it may say; and the address of a node
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bootstrap/bootstrap_conf.h"
+#include "bootstrap/node_address.h"
+#include "bootstrap/public_key.h"
+#include "file.h"
+#include "xalloc.h"
+
+static const char *in(const json_t *conf, const char *section, const char *key)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(conf, section), key));
+
+    return text != NULL ? text : "";
+}
+
+static void settings(void **state)
+{
+    struct error err;
+    json_t      *conf = bootstrap_conf_parse(
+        "my.conf", "# comment\r\n[data] ; ours\nmount=/data\n  label = my data ; note\nsize = 1.5K\n"
+                   "serial =\n[limits]\nmemlock: unlimited\n[warm]\npaths = /a /b\n", &err);
+
+    (void)state;
+    assert_non_null(conf);
+    assert_string_equal(in(conf, "data", "mount"), "/data");
+    assert_string_equal(in(conf, "data", "label"), "my data"); /* indented: not more of the line */
+    assert_string_equal(in(conf, "data", "size"), "1536");
+    assert_null(json_object_get(json_object_get(conf, "data"), "serial"));
+    assert_string_equal(in(conf, "limits", "memlock"), "unlimited");
+    assert_non_null(json_object_get(conf, "warm"));
+    json_decref(conf);
+}
+
+static void mistakes(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        { "mount = /data\n", "my.conf:1: 'mount' comes before the first [section]" },
+        { "\n[dat]\n", "my.conf:2: unknown section '[dat]'; there are: access" },
+        { "[data\n", "my.conf:1: unknown section" },
+        { "[data]\nmont = /data\n", "my.conf:2: [data] has no setting 'mont'" },
+        { "[data]\nmount\n", "my.conf:2: this is neither" },
+        { "[data]\nmount = data\n", "'data' is not an absolute path" },
+        { "[data]\nmount = /data/../etc\n", "not an absolute path without '..'" },
+        { "[data]\nmount = /my data\n", "has a blank" },
+        { "[data]\nmount = /a\nmount = /b\n", "my.conf:3: [data] mount is set twice" },
+        { "[data]\nmarker = ../x\n", "not a path below the mount point" },
+        { "[data]\nmarker = /x\n", "not a path below the mount point" },
+        { "[data]\nsize = -1\n", "my.conf:2: [data] size:" },
+        { "[data]\nsize = 1X\n", "my.conf:2: [data] size:" },
+        { "[data]\ngrow = maybe\n", "neither yes nor no" },
+        { "[limits]\nnofile = many\n", "my.conf:2: [limits] nofile:" },
+        { "[limits]\nnofile = 0\n", "my.conf:2: [limits] nofile:" },
+        { "[limits]\nsshd_max_startups = unlimited\n", "sshd_max_startups:" },
+        { "[gpus]\ncount = 257\n", "[gpus] count:" },
+        { "[hosts]\nnetwork = 10.0.0.0\n", "not of the form 10.0.0.0/8" },
+        { "[hosts]\nnetwork = 10.0.0.0/33\n", "not of the form 10.0.0.0/8" },
+        { "[hosts]\nnetwork = 10.0.0/8\n", "not of the form 10.0.0.0/8" },
+        { "[data]\nlabel = a\x01z\n", "has a control character" },
+        { "[data]\nlabel = a\xffz\n", "is not UTF-8" },
+        { "[warm]\nstreams = 0\n", "[warm] streams:" },
+    };
+    char         line[600] = "[data]\nlabel = ";
+    struct error err;
+    size_t       i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_null(bootstrap_conf_parse("my.conf", rows[i].text, &err));
+        if (strstr(err.text, rows[i].why) == NULL)
+            fail_msg("'%s' is not in: %s", rows[i].why, err.text);
+    }
+    memset(line + strlen(line), 'x', 500);
+    assert_null(bootstrap_conf_parse("my.conf", line, &err));
+    assert_non_null(strstr(err.text, "my.conf:2: the line has "));
+}
+
+/* The example, with every comment sign before a setting taken away, is right; and the manual
+ * of it is the example, so no setting may be missing there. */
+static void the_example_is_right(void **state)
+{
+    struct error err;
+    size_t       size;
+    char        *text = file_read(TOP_SRCDIR "/conf/bootstrap.conf", 1 << 20, &size, &err), *at;
+    json_t      *conf;
+
+    (void)state;
+    assert_non_null(text);
+    for (at = text; (at = strstr(at, "\n#")) != NULL; at++)
+        if (at[2] != ' ' && at[2] != '\n')
+            at[1] = ' ';
+    conf = bootstrap_conf_parse("example", text, &err);
+    if (conf == NULL)
+        fail_msg("%s", err.text);
+    assert_string_equal(in(conf, "data", "mount"), "/data");
+    assert_string_equal(in(conf, "warm", "streams"), "32");
+    json_decref(conf);
+    free(text);
+}
+
+static void addresses(void **state)
+{
+    static const struct {
+        const char *host, *network, *chosen;
+    } rows[] = {
+        { "te1", NULL, "10.0.0.5" },
+        { "192.168.1.5", NULL, "192.168.1.5" },
+        { "8.8.4.4", NULL, "8.8.4.4" },
+        { "1.2.3.4", NULL, "10.0.0.5" }, /* a public address in front of the cloud's network */
+        { "te1", "192.168.0.0/16", "192.168.1.5" },
+        { "10.0.0.5", "192.168.0.0/16", "192.168.1.5" },
+        { "te1", "172.17.0.0/16", NULL },
+        { "te1", "0.0.0.0/0", "8.8.4.4" },
+    };
+    json_t *all = json_loads(
+        "[{\"if\":\"docker0\",\"addr\":\"172.17.0.1\",\"loopback\":false},"
+        " {\"if\":\"eth2\",\"addr\":\"8.8.4.4\",\"loopback\":false},"
+        " {\"if\":\"eth0\",\"addr\":\"10.0.0.5\",\"loopback\":false},"
+        " {\"if\":\"eth1\",\"addr\":\"192.168.1.5\",\"loopback\":false},"
+        " {\"if\":\"eth1\",\"addr\":\"fd00::1\",\"loopback\":false},"
+        " {\"if\":\"lo\",\"addr\":\"127.0.0.1\",\"loopback\":true}, 7]", 0, NULL);
+    const char *chosen;
+    size_t      i;
+
+    (void)state;
+    assert_non_null(all);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        chosen = node_address_choose(all, rows[i].host, rows[i].network);
+        assert_string_equal(chosen != NULL ? chosen : "", rows[i].chosen != NULL ? rows[i].chosen
+                                                                                  : "");
+    }
+    assert_null(node_address_choose(NULL, "te1", NULL));
+    json_decref(all);
+}
+
+static void public_keys(void **state)
+{
+    static const struct {
+        const char *text;
+        int         is_key;
+    } rows[] = {
+        { "ssh-ed25519 AAAAC3 me@here\n", 1 },
+        { "sk-ssh-ed25519@openssh.com AAAAG me\n", 1 },
+        { "ssh-ed25519 AAAAC3\nssh-rsa BBBB\n", 1 }, /* the first line */
+        { "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", 0 },
+        { "", 0 },
+        { "ssh-ed25519\n", 0 },
+        { "ssh-ed25519 AAAA\x1b[2J\n", 0 },
+    };
+    char         path[] = "/tmp/muster-test-key.XXXXXX";
+    struct error err;
+    json_t      *keys;
+    FILE        *file;
+    size_t       i;
+
+    (void)state;
+    close(mkstemp(path));
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(rows[i].text, file);
+        fclose(file);
+        keys = public_key_read(path, &err);
+        assert_int_equal(keys != NULL, rows[i].is_key);
+        assert_true(keys == NULL || json_array_size(keys) == 1);
+        json_decref(keys);
+    }
+    unlink(path);
+    assert_null(public_key_read(path, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings),   cmocka_unit_test(mistakes),
+        cmocka_unit_test(addresses),  cmocka_unit_test(the_example_is_right),
+        cmocka_unit_test(public_keys),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

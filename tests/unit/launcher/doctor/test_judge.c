@@ -1,0 +1,292 @@
+/* test_judge.c - what only shows when nodes are compared
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "doctor/judge.h"
+#include "xalloc.h"
+
+#define NODES 4
+
+static struct plan_node plan_nodes[NODES] = {
+    { .host = (char[]){ "te1" } }, { .host = (char[]){ "te2" } },
+    { .host = (char[]){ "te3" } }, { .host = (char[]){ "te4" } },
+};
+static const struct plan plan = { .node = plan_nodes, .nodes = NODES };
+
+static struct subject subject[NODES];
+static json_t        *hello[NODES];
+
+static int begin(void **state)
+{
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < NODES; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "boot%zu", i);
+        hello[i] = json_pack("{s:s, s:i}", "boot_id", id, "netns", 1);
+        subject[i] = (struct subject){ .host = plan_nodes[i].host, .hello = hello[i],
+                                       .facts = json_object() };
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < NODES; i++) {
+        json_decref(hello[i]);
+        json_decref(subject[i].facts);
+    }
+    return 0;
+}
+
+static void fact(size_t node, const char *name, const char *json)
+{
+    json_object_set_new(subject[node].facts, name, json_loads(json, JSON_DECODE_ANY, NULL));
+}
+
+static void fact_of_all(const char *name, const char *json)
+{
+    size_t i;
+
+    for (i = 0; i < NODES; i++)
+        fact(i, name, json);
+}
+
+/* The table, without the columns of what breaks and what mends. Caller frees. */
+static char *judged(void)
+{
+    const struct subjects subjects = { subject, NODES, false };
+    struct findings       findings = { 0 };
+    json_t               *list, *item;
+    char                 *all = xstrdup(""), *nodes, *more;
+    size_t                i;
+
+    judge(&subjects, &findings);
+    list = findings_json(&findings, &plan);
+    json_array_foreach(list, i, item) {
+        nodes = json_dumps(json_object_get(item, "nodes"), JSON_COMPACT);
+        more = xasprintf("%s%s %s %s\n", all, json_string_value(json_object_get(item, "level")),
+                         nodes, json_string_value(json_object_get(item, "value")));
+        assert_true(json_string_length(json_object_get(item, "breaks")) > 0);
+        assert_true(json_string_length(json_object_get(item, "mend")) > 0);
+        free(nodes);
+        free(all);
+        all = more;
+    }
+    json_decref(list);
+    findings_clear(&findings);
+    return all;
+}
+
+static void expect(const char *wanted)
+{
+    char *all = judged();
+
+    assert_string_equal(all, wanted);
+    free(all);
+}
+
+static void equal_nodes(void **state)
+{
+    (void)state;
+    fact_of_all("version of python", "\"3.11.2\"");
+    fact_of_all("version of torch", "\"2.4.0\"");
+    fact_of_all("cores", "8");
+    fact_of_all("addresses of names", "{\"te1\":[\"10.0.0.1\"], \"alias\":[]}");
+    fact_of_all("peers", "{\"reached\":[{\"node\":1, \"if\":\"eth0\", \"mtu\":1500}], "
+                         "\"failed\":[]}");
+    expect("");
+}
+
+static void most_are_right(void **state)
+{
+    (void)state;
+    fact_of_all("version of python", "\"3.11.2\"");
+    fact_of_all("version of torch", "\"2.4.0\"");
+    fact_of_all("driver module", "\"550.1.2\"");
+    fact(0, "version of torch", "\"2.3.0\"");
+    json_object_del(subject[2].facts, "version of torch");
+    json_object_del(subject[3].facts, "driver module"); /* it has not told */
+    fact(1, "driver module", "\"535.1.2\"");
+    expect("fail [\"te1\"] version of torch: 2.3.0, but 2.4.0 on te[2,4]\n"
+           "fail [\"te3\"] version of torch: not installed, but 2.4.0 on te[2,4]\n"
+           "warn [\"te2\"] driver module: 535.1.2, but 550.1.2 on te[1,3]\n");
+}
+
+static void names(void **state)
+{
+    (void)state;
+    fact_of_all("addresses of names", "{\"te1\":[\"10.0.0.1\"], \"te2\":[\"10.0.0.2\"]}");
+    fact(0, "hostname", "\"te1\"");
+    fact(0, "addresses of names", "{\"te1\":[\"127.0.1.1\"], \"te2\":[\"10.0.0.2\"]}");
+    fact(3, "addresses of names", "{\"te1\":[], \"te2\":[\"10.0.0.9\"]}");
+    expect("warn [\"te4\"] te1 is not known there (elsewhere 10.0.0.1)\n"
+           "fail [\"te4\"] te2 is 10.0.0.9 there, but 10.0.0.2 elsewhere\n");
+    /* Known to one alone: the others lack it. */
+    fact_of_all("addresses of names", "{\"te1\":[]}");
+    fact(1, "addresses of names", "{\"te1\":[\"10.0.0.1\"]}");
+    expect("warn [\"te3\",\"te4\"] te1 is not known there (elsewhere 10.0.0.1)\n");
+}
+
+static void twins(void **state)
+{
+    (void)state;
+    fact_of_all("hostname", "\"te1\"");
+    fact(2, "hostname", "\"te3\"");
+    fact(3, "hostname", "\"te4\"");
+    fact(2, "host key", "\"ssh-ed25519 AAAAabcdefghi\"");
+    fact(3, "host key", "\"ssh-ed25519 AAAAabcdefghi\"");
+    expect("fail [\"te1\",\"te2\"] they have one host name: te1\n"
+           "warn [\"te3\",\"te4\"] they have one ssh host key: ...bcdefghi\n");
+    json_object_set(hello[3], "boot_id", json_object_get(hello[2], "boot_id"));
+    expect("fail [\"te3\",\"te4\"] they are one machine (boot id boot2)\n"
+           "fail [\"te1\",\"te2\"] they have one host name: te1\n");
+    json_object_set_new(hello[3], "netns", json_integer(2)); /* containers of one machine */
+    fact(3, "host key", "\"another\"");
+    expect("fail [\"te1\",\"te2\"] they have one host name: te1\n");
+}
+
+static void clocks(void **state)
+{
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < NODES; i++)
+        subject[i].clock_s = 100; /* ours is wrong, then */
+    subject[1].clock_s = 101.5;
+    subject[2].clock_s = 40;
+    expect("warn [\"te2\"] its clock is 1.5 s fast\nfail [\"te3\"] its clock is 60.0 s slow\n");
+    subject[1].within_s = 1;
+    subject[2].hello = NULL;
+    expect("");
+    subject[0].login_s = 7.2;
+    expect("warn [\"te1\"] the login took 7 s\n");
+}
+
+/* NODE does not reach those of a list. */
+static void unreached(size_t node, const char *list, bool connected)
+{
+    char *json, *all = xstrdup(""), *more;
+
+    for (; *list != '\0'; list++) {
+        more = xasprintf("%s%s{\"node\":%c, \"why\":\"timed out\", \"connected\":%s}", all,
+                         all[0] != '\0' ? "," : "", *list, connected ? "true" : "false");
+        free(all);
+        all = more;
+    }
+    json = xasprintf("{\"reached\":[], \"failed\":[%s]}", all);
+    fact(node, "peers", json);
+    free(all);
+    free(json);
+}
+
+static void ways(void **state)
+{
+    (void)state;
+    unreached(0, "2", false);
+    unreached(1, "2", false);
+    unreached(3, "2", false);
+    expect("fail [\"te3\"] no other node reaches its high TCP ports\n");
+    fact(2, "peers", "{\"listens\":false}"); /* its port was taken: that is no firewall */
+    expect("");
+    fact(2, "peers", "{\"listens\":true}");
+    fact(3, "peers", "{\"reached\":[{\"node\":2, \"if\":\"eth0\", \"mtu\":1500}], \"failed\":[]}");
+    expect("fail [\"te1\",\"te2\"] it does not reach high TCP ports of te3: timed out\n");
+    unreached(0, "123", false);
+    unreached(1, "", false);
+    expect("fail [\"te1\"] it reaches no other node on high TCP ports\n");
+    unreached(0, "2", true);
+    expect("fail [\"te3\"] large packets from te1 do not arrive, small ones do\n");
+}
+
+static void interfaces(void **state)
+{
+    (void)state;
+    fact_of_all("peers", "{\"reached\":[{\"node\":0, \"if\":\"eth0\", \"mtu\":9000}]}");
+    fact(1, "peers", "{\"reached\":[{\"node\":0, \"if\":\"eth0\", \"mtu\":1500}]}");
+    fact(2, "peers", "{\"reached\":[{\"node\":0, \"if\":\"eth0\", \"mtu\":9000},"
+                     "{\"node\":1, \"if\":\"ib0\", \"mtu\":9000}]}");
+    expect("warn [\"te3\"] it reaches some nodes over eth0, others over ib0\n"
+           "warn [\"te2\"] MTU 1500, but 9000 on te[1,3-4]\n");
+}
+
+/* A hostile node says anything; nothing of it may break the table. */
+static void nonsense(void **state)
+{
+    static const char *const bad[] = {
+        "null", "1", "[]", "{}", "\"\"", "[1,{}]", "{\"reached\":1,\"failed\":{}}",
+        "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}],"
+        "\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
+        "{\"te1\":1,\"te2\":[1,null],\"\":[]}", "\"a\\u001b[31mb\\nc\"",
+    };
+    static const char *const names[] = { "peers", "addresses of names", "hostname", "host key",
+                                         "version of torch", "gpus", "data x", "" };
+    char  *all;
+    size_t i, k;
+
+    (void)state;
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (k = 0; k < sizeof names / sizeof *names; k++) {
+            fact(1, names[k], bad[i]);
+            all = judged();
+            assert_null(strchr(all, '\033'));
+            free(all);
+        }
+}
+
+static void findings_are_bounded(void **state)
+{
+    struct findings findings = { 0 };
+    char            text[32], *printed;
+    size_t          size, i;
+    FILE           *out = open_memstream(&printed, &size);
+
+    (void)state;
+    assert_int_equal(findings_status(&findings), 0);
+    for (i = 0; i < FINDINGS_MAX + 5; i++) {
+        snprintf(text, sizeof text, "value %zu", i);
+        findings_add(&findings, 0, false, "check", text, "b", "m");
+    }
+    assert_int_equal(findings_status(&findings), 1);
+    findings_add(&findings, 2, true, "check", "late", "b", "m");
+    assert_int_equal(findings_status(&findings), 2);
+    findings_print(&findings, &plan, out);
+    fclose(out);
+    assert_non_null(strstr(printed, "and 6 more findings\n"));
+    assert_false(findings_has_node(&findings, 1));
+    free(printed);
+    findings_clear(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(equal_nodes, begin, end),
+        cmocka_unit_test_setup_teardown(most_are_right, begin, end),
+        cmocka_unit_test_setup_teardown(names, begin, end),
+        cmocka_unit_test_setup_teardown(twins, begin, end),
+        cmocka_unit_test_setup_teardown(clocks, begin, end),
+        cmocka_unit_test_setup_teardown(ways, begin, end),
+        cmocka_unit_test_setup_teardown(interfaces, begin, end),
+        cmocka_unit_test_setup_teardown(nonsense, begin, end),
+        cmocka_unit_test(findings_are_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
