@@ -57,6 +57,7 @@ struct conn_openssh {
     int                      retries;
     struct proxy_turn       *turn; /* NULL: it is not needed now */
     bool                     is_open, is_pausing, has_replaced, is_draining;
+    bool                     is_verbose; /* since ssh failed and did not say why */
 };
 
 static void  openssh_start(struct conn *conn);
@@ -74,7 +75,10 @@ static void  talk(struct conn_openssh *c);
 static void  input_ended(struct conn_openssh *c);
 static void  look_cb(evutil_socket_t fd, short what, void *arg);
 static void  ssh_ended(struct conn_openssh *c, int status);
-static bool  try_again(struct conn_openssh *c, bool is_ssh, const char *said);
+static bool  try_again(struct conn_openssh *c, int status, const char *said);
+static bool  is_dropped(struct conn_openssh *c, int status, const char *said);
+static void  last_words(struct conn_openssh *c, char *said, size_t size);
+static bool  is_usual(const char *line);
 static void  pause_before(struct conn_openssh *c, double seconds);
 static void  drop_ssh(struct conn_openssh *c);
 static void  explain_loss(int status, const char *said, struct conn_failure *why);
@@ -194,7 +198,6 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
         "ControlPath=none",     "ForwardX11=no",           "PermitLocalCommand=no",
         "RemoteCommand=none",   "RequestTTY=no",           "EscapeChar=none",
         "SessionType=default",  "StdinNull=no",            "ForkAfterAuthentication=no",
-        "LogLevel=ERROR",
     };
     const struct conn_target *target = &c->target;
     char                     *command = agent_start_command(
@@ -204,6 +207,7 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
     strlist_add(argv, "ssh");
     for (i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
         strlist_addf(argv, "-o%s", fixed[i]);
+    strlist_addf(argv, "-oLogLevel=%s", c->is_verbose ? "VERBOSE" : "ERROR");
     strlist_addf(argv, "-oConnectTimeout=%ld", (long)target->connect_timeout_s + 1);
     ssh_destination(target, argv);
     strlist_add(argv, command);
@@ -218,7 +222,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     if (!c->is_pausing) {
-        child_stderr(&c->ssh, said, sizeof said);
+        last_words(c, said, sizeof said);
         conn_failure_set(&why, EXIT_WAITED, "ssh did not reach the agent in time%s%s",
                          said[0] != '\0' ? ": " : "", said);
         end(c, &why);
@@ -338,20 +342,22 @@ static void look_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* Status 255 is that of ssh itself, or of an agent that a signal killed: then ssh prints
- * nothing. */
+/* Status 255 is that of ssh itself, or of a shell or agent that a signal killed: then ssh prints
+ * nothing, not even when it is verbose. */
 static void ssh_ended(struct conn_openssh *c, int status)
 {
-    bool                is_ssh = status == SSH_FAILED || status == SSH_KILLED;
+    bool                is_ssh;
     struct conn_failure why = { 0 };
     char                said[640];
 
-    child_stderr(&c->ssh, said, sizeof said);
+    last_words(c, said, sizeof said);
+    is_ssh = status == SSH_KILLED ||
+             (status == SSH_FAILED && (!c->is_verbose || said[0] != '\0'));
     if (c->is_open && status == 0) {
         end(c, NULL);
         return;
     }
-    if (!c->is_open && try_again(c, is_ssh, said))
+    if (!c->is_open && try_again(c, status, said))
         return;
     if (c->is_open)
         explain_loss(status, said, &why);
@@ -366,16 +372,17 @@ static void ssh_ended(struct conn_openssh *c, int status)
  * beyond MaxStartups (perhaps that of a jump host, which we do not know: so all that were dropped
  * take turns); or the agent in the cache of the node does not start and must be pushed
  * again. */
-static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
+static bool try_again(struct conn_openssh *c, int status, const char *said)
 {
     if (c->is_draining)
         return false;
-    if (is_ssh && retry_is_drop(said) && c->retries < RETRY_SSH_TIMES) {
+    if (c->retries < RETRY_SSH_TIMES && is_dropped(c, status, said)) {
         drop_ssh(c);
         pause_before(c, retry_pause_s(c->retries++, RETRY_SSH_TIMES, RETRY_SSH_MAX_S));
         return true;
     }
-    if (!is_ssh && !c->has_replaced && c->start.pushes == 0) {
+    if (status != SSH_FAILED && status != SSH_KILLED && !c->has_replaced &&
+        c->start.pushes == 0) {
         log_info("%s: the shell or the agent in its cache failed, pushing it again",
                  c->target.host);
         drop_ssh(c);
@@ -383,6 +390,56 @@ static bool try_again(struct conn_openssh *c, bool is_ssh, const char *said)
         pause_before(c, 0);
         return true;
     }
+    return false;
+}
+
+/* What may be a drop, or a login that the node's PAM ends, is tried once more in any case: with
+ * more words, by which the two differ. */
+static bool is_dropped(struct conn_openssh *c, int status, const char *said)
+{
+    if (status != SSH_FAILED)
+        return false;
+    if (retry_is_drop(said))
+        return true;
+    if (c->is_verbose || !retry_may_be_drop(said))
+        return false;
+    c->is_verbose = true;
+    return true;
+}
+
+/* What ssh has said, without the lines that LogLevel=VERBOSE adds when all is well. */
+static void last_words(struct conn_openssh *c, char *said, size_t size)
+{
+    static const char separator[] = " | "; /* see sanitize_tail() */
+    char             *line, *next, *put = said;
+    size_t            length;
+
+    child_stderr(&c->ssh, said, size);
+    for (line = said; c->is_verbose && line != NULL; line = next) {
+        next = strstr(line, separator);
+        length = next != NULL ? (size_t)(next - line) : strlen(line);
+        next = next != NULL ? next + strlen(separator) : NULL;
+        if (is_usual(line))
+            continue;
+        if (put > said)
+            put = mempcpy(put, separator, strlen(separator));
+        memmove(put, line, length);
+        put += length;
+    }
+    if (c->is_verbose)
+        *put = '\0';
+}
+
+static bool is_usual(const char *line)
+{
+    static const char *const words[] = {
+        "Authenticated to ", "Transferred: sent ", "Bytes per second: ",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strncmp(line, words[i], strlen(words[i])) == 0)
+            return true;
     return false;
 }
 
@@ -464,7 +521,10 @@ static void explain_shell(struct conn_openssh *c, int status, const char *said,
     char end[AGENT_END_MAX], noise[640];
 
     why->stage = "agent";
-    agent_end_text(status, end, sizeof end);
+    if (status == SSH_FAILED)
+        snprintf(end, sizeof end, "was killed by a signal or exited with status %d", status);
+    else
+        agent_end_text(status, end, sizeof end);
     agent_start_end(&c->start, c->in);
     agent_start_noise(&c->start, noise, sizeof noise);
     if (said[0] == '\0')

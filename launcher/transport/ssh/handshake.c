@@ -242,7 +242,7 @@ static int proxy_failed(struct handshake *h)
     char said[PROXY_SAID_SIZE];
 
     child_stderr(&h->route.proxy, said, sizeof said);
-    if ((said[0] == '\0' || retry_is_drop(said)) && h->retries < RETRY_SSH_TIMES)
+    if (retry_may_be_drop(said) && h->retries < RETRY_SSH_TIMES)
         return retry(h, RETRY_SSH_TIMES, RETRY_SSH_MAX_S);
     conn_failure_set(&h->why, EXIT_UNREACHABLE, "the proxy command ended before the server "
                      "answered (attempts: %d): %s%s%s", h->retries + 1,

@@ -12,9 +12,22 @@
 
 #define PAUSE_MIN_S 0.2
 
+static bool names_reason(const char *said);
+
+bool retry_is_drop(const char *said)
+{
+    return strstr(said, "_exchange_identification") != NULL && !names_reason(said);
+}
+
+bool retry_may_be_drop(const char *said)
+{
+    return retry_is_drop(said) || said[0] == '\0' ||
+           (strstr(said, "Connection closed by ") != NULL && !names_reason(said));
+}
+
 /* An ssh behind a jump host says that its connection was closed whatever the reason was, after
  * the ssh that is its proxy has told the reason. */
-bool retry_is_drop(const char *said)
+static bool names_reason(const char *said)
 {
     static const char *const reasons[] = {
         "Permission denied", "verification failed", "Could not resolve", "onnection refused",
@@ -24,8 +37,8 @@ bool retry_is_drop(const char *said)
 
     for (i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (strstr(said, reasons[i]) != NULL)
-            return false;
-    return strstr(said, "_exchange_identification") != NULL;
+            return true;
+    return false;
 }
 
 double retry_pause_s(int retried, int retries, double longest_s)

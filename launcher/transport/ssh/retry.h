@@ -17,6 +17,10 @@
 /* Is this text, the last words of ssh, about a dropped connection and nothing else? */
 bool retry_is_drop(const char *said);
 
+/* Could it be? The ssh of OpenSSH 10 names the banner only at LogLevel=VERBOSE. Otherwise it says
+ * that the connection was closed, as when that happens later; and at LogLevel=ERROR nothing. */
+bool retry_may_be_drop(const char *said);
+
 /* The pause before a further attempt, in seconds, of which retried have been made so far out of
  * retries. It is up to twice as long each time, and up to longest_s before the last one; random,
  * so that connections that sshd dropped together do not return together. */

@@ -145,6 +145,19 @@ static void test_shell_that_fails(void **state)
     client_clear(&c);
 }
 
+/* ssh says nothing then, as if it had been dropped: it is started once more, for more words. */
+static void test_shell_that_is_killed(void **state)
+{
+    struct client c;
+
+    NEEDS_SSHD();
+    use_shell("#!/bin/sh\nkill -9 $$\n");
+    client_connect(&c);
+    expect_failure(&c, "agent", EXIT_PROTOCOL, "the login shell was killed by a signal");
+    assert_string_equal(c.stages, "connect;connect;");
+    client_clear(&c);
+}
+
 /* No descriptor and no process is left, wherever it is freed. */
 static void test_free_at_any_time(void **state)
 {
@@ -174,6 +187,7 @@ int main(void)
         TEST(test_connection_lost),
         TEST(test_refusals_have_their_stage),
         TEST(test_shell_that_fails),
+        TEST(test_shell_that_is_killed),
         TEST(test_free_at_any_time),
     };
 
