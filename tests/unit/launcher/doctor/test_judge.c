@@ -231,8 +231,8 @@ static void nonsense(void **state)
 {
     static const char *const bad[] = {
         "null", "1", "[]", "{}", "\"\"", "[1,{}]", "{\"reached\":1,\"failed\":{}}",
-        "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}],"
-        "\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
+        "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}]}",
+        "{\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
         "{\"te1\":1,\"te2\":[1,null],\"\":[]}", "\"a\\u001b[31mb\\nc\"",
     };
     static const char *const names[] = { "peers", "addresses of names", "hostname", "host key",
