@@ -206,6 +206,8 @@ static void interfaces(void **state)
 
 static void files(void **state)
 {
+    char *request;
+
     (void)state;
     SAYS(files_check, "{\"cwd\":\"/nonexistent\"}", "the working directory /nonexistent is not there");
     SAYS(files_check, "{\"script\":\"/nonexistent/x.py\"}",
@@ -214,6 +216,16 @@ static void files(void **state)
     SAYS(files_check, "{\"paths\":[\"/\", \"/nonexistent\"]}",
          "{\"fact\":\"path /nonexistent\",\"value\":\"not there\"}");
     SAYS_NOT(files_check, "{\"master_port\":-1}", "level");
+    put("/save/latest", "global_step7\n");
+    request = xasprintf("{\"paths\":[\"%s/save\"]}", root);
+    SAYS(files_check, request, "latest names global_step7, which is not there");
+    put("/save/global_step7/mp_rank_00_model_states.pt", "x");
+    SAYS_NOT(files_check, request, "level");
+    put("/save/global_step7/zero_pp_rank_0_mp_rank_00_optim_states.pt", "");
+    SAYS(files_check, request, "save/global_step7 has empty files");
+    put("/save/latest", "../x\n");
+    SAYS(files_check, request, "which is not there");
+    free(request);
     SAYS_NOT(files_check, "{\"master_port\":70000}", "level");
 }
 
