@@ -194,6 +194,7 @@ static void examine(const struct run *run, struct doctor *doctor)
         subject[i] = (struct subject){ .host = run->plan->node[i].host,
                                        .hello = run->node[i].hello,
                                        .login_s = run->node[i].login_s,
+                                       .noise = run->node[i].noise,
                                        .facts = json_object() };
         take_clock(&run->node[i], &subject[i]);
         take_lines(doctor, &subject[i], i);

@@ -178,7 +178,8 @@ static void clocks(void **state)
     subject[2].hello = NULL;
     expect("");
     subject[0].login_s = 7.2;
-    expect("warn [\"te1\"] the login took 7 s\n");
+    subject[3].noise = 12;
+    expect("warn [\"te1\"] the login took 7 s\nwarn [\"te4\"] the login shell prints 12 bytes\n");
 }
 
 /* NODE does not reach those of a list. */
