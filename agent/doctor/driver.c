@@ -51,7 +51,7 @@ void driver_find(const struct checkup *checkup, struct driver *driver)
     checkup_read(checkup, "/proc/driver/nvidia/version", text, sizeof text);
     at = strstr(text, "Module");
     /* The first word behind that, perhaps behind "for x86_64", that is a version. */
-    for (; at != NULL && *at != '\0' && *at != '\n'; at++)
+    for (at = at != NULL ? at + 1 : text + strlen(text); *at != '\0' && *at != '\n'; at++)
         if (at[-1] == ' ' && strspn(at, "0123456789.") >= 5 && strchr(at, '.') != NULL &&
             sscanf(at, "%31[0-9.]", driver->module) == 1)
             break;

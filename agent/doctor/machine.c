@@ -92,13 +92,14 @@ static void containment_check(const struct checkup *checkup)
 
     if (pid == 0)
         _exit(0);
+    containment_reap_here(&contain, "doctor");
     containment_words(&contain, words, sizeof words);
     checkup_fact(checkup, "containment", json_string(words));
-    if (pid > 0 && !contain.pidns && !cgroup_make(&contain.cgroup, "doctor"))
-        checkup_find(checkup, CHECKUP_WARN, "a process that becomes a daemon can outlive its run if "
-                    "the agent is killed", "sudo sysctl kernel.unprivileged_userns_clone=1 "
-                    "user.max_user_namespaces=65536",
-                    "neither a PID namespace nor a cgroup is available");
+    if (pid > 0 && !contain.pidns && contain.cgroup.path[0] == '\0')
+        checkup_find(checkup, CHECKUP_WARN, "a process that becomes a daemon can outlive its run "
+                     "if the agent is killed", "sudo sysctl user.max_user_namespaces=65536 "
+                     "kernel.unprivileged_userns_clone=1",
+                     "neither a PID namespace nor a cgroup is available");
     if (contain.cgroup.path[0] != '\0')
         cgroup_remove(&contain.cgroup);
 }

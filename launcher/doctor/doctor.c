@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "doctor/findings.h"
 #include "doctor/judge.h"
+#include "doctor/judge_config.h"
 #include "doctor/request.h"
 #include "hostrange.h"
 #include "log.h"
@@ -53,6 +54,7 @@ static void    examine(const struct run *run, struct doctor *doctor);
 static void    take_lines(struct doctor *doctor, struct subject *subject, size_t node);
 static void    take_line(struct doctor *doctor, struct subject *subject, size_t node,
                          const json_t *line);
+static void    examine_config(const struct run *run, struct doctor *doctor);
 static void    take_clock(const struct node *node, struct subject *subject);
 static void    print_healthy(const struct run *run, const struct doctor *doctor, FILE *out);
 
@@ -192,14 +194,40 @@ static void examine(const struct run *run, struct doctor *doctor)
         subject[i] = (struct subject){ .host = run->plan->node[i].host,
                                        .hello = run->node[i].hello,
                                        .login_s = run->node[i].login_s,
+                                       .noise = run->node[i].noise,
                                        .facts = json_object() };
         take_clock(&run->node[i], &subject[i]);
         take_lines(doctor, &subject[i], i);
     }
     judge(&subjects, &doctor->findings);
+    examine_config(run, doctor);
     for (i = 0; i < run->plan->nodes; i++)
         json_decref(subject[i].facts);
     free(subject);
+}
+
+/* The one that the script is told to use, by deepspeed's names of the option. */
+static void examine_config(const struct run *run, struct doctor *doctor)
+{
+    static const char *const names[] = { "--deepspeed_config", "--deepspeed", "--ds_config" };
+    const struct strlist    *args = &doctor->program.args;
+    const char              *word;
+    size_t                   i, k, size, n;
+    int                      world = 0;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        world += run->plan->node[n].slots;
+    for (i = 0; i < args->count; i++) {
+        for (k = 0; k < sizeof names / sizeof *names; k++) {
+            size = strlen(names[k]);
+            if (strncmp(args->item[i], names[k], size) != 0)
+                continue;
+            word = args->item[i][size] == '=' ? args->item[i] + size + 1
+                   : args->item[i][size] == '\0' && i + 1 < args->count ? args->item[i + 1] : "";
+            if (strlen(word) > 5 && strcmp(word + strlen(word) - 5, ".json") == 0)
+                judge_config(word, world, &doctor->findings);
+        }
+    }
 }
 
 /* HELLO says what both of its clocks showed; pings, how its monotonic one runs beside ours. */

@@ -67,6 +67,11 @@ void judge_logins(const struct subjects *subjects, struct findings *findings)
     char   text[128];
 
     for (i = 0; i < subjects->count; i++) {
+        snprintf(text, sizeof text, "the login shell prints %zu bytes", subjects->node[i].noise);
+        if (subjects->node[i].noise > 0)
+            findings_add(findings, (int)i, false, "login", text,
+                         "scp, sftp and rsync fail: \"protocol error\"",
+                         "in ~/.bashrc, print only if the shell is interactive: case $- in *i*)");
         if (subjects->node[i].hello == NULL || subjects->node[i].login_s < LOGIN_SLOW_S)
             continue;
         snprintf(text, sizeof text, "the login took %.0f s", subjects->node[i].login_s);

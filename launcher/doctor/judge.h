@@ -21,6 +21,7 @@ struct subject {
     double        clock_s;  /* how far its clock is ahead of ours, give or take */
     double        within_s; /* so much */
     double        login_s;
+    size_t        noise; /* bytes that its login shell printed */
 };
 
 struct subjects {

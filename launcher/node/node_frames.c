@@ -219,6 +219,7 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     node->hello = json_incref((json_t *)body);
+    node->noise = node->conn != NULL ? node->conn->noise : 0;
     node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
     /* A guess until the first PONG: the greeting was sent a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());
