@@ -31,7 +31,7 @@ static const struct step {
     { "shell", step_shell_profile, NULL },
     { "limits", step_limits, NULL },
     { "environment", step_environment, NULL },
-    { "gpus", step_gpus, NULL },
+    { "gpus", step_gpus, step_gpus_free },
     { "warm", step_warm, step_warm_read },
     { "receipt", step_receipt, NULL },
 };

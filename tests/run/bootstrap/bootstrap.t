@@ -114,6 +114,9 @@ paths = /var/lib/data
 
 [packages]
 install = $packages
+
+[gpus]
+count =
 END
 mkdir -p "$HOME/.ssh"
 cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
@@ -158,6 +161,12 @@ echo 'deb file:/nowhere ./' >etc/apt/sources.list
 mkdir -p varlib/muster/receipt.json
 cd "$tmp/work" || exit 1
 echo "its pass, word" >right
+# What a run has left on a GPU; the nodes of this test see the same processes.
+MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 nsenter -t "$(cat "$nodes_dir/node1/pid")" -m \
+    setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
+wait_for 10 sh -c "pgrep -f '^sleep 1000$' >left" # the only one of this PID namespace
+left=$(cat left)
+wait_for 10 sh -c "ls -l /proc/$left/fd | grep -q nvidia-uvm"
 run muster bootstrap --apply --password-fd 7 --json=result.json conf 7<right
 is "a step that fails on one node is exit status 1" "$rc" 1
 broken="hosts name data shell limits key receipt"
@@ -168,6 +177,9 @@ done
 is "and no other step or node failed" "$(grep -c failed: err)" "$(echo $broken | wc -w)"
 ok "the cause is the one" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
 ok "and what to do is said" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
+ok "what has a GPU open is named" \
+    grep -q "^node.*  gpus: note: pid $left of root has had a GPU open.*sleep 1000 (left by" out
+ok "and ended" wait_for 10 is_gone "$left"
 ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
 ok "the JSON says the same" json_says result.json \
     '[[s["state"] for s in n["steps"] if s["step"] == "hosts"] for n in d["nodes"]] == [["changed"], ["failed"]]'
