@@ -78,6 +78,8 @@ for node in 1 2; do
     make_disk "$name" $((24 + 24 * node))
     chmod 700 "$nodes_dir/$name/home"
     cp /dev/null "$nodes_dir/$name/home/.bashrc"
+    rm -f "$nodes_dir/$name"/etc/ssh/ssh_host_*
+    cp "$nodes_dir/$name/host_key.pub" "$nodes_dir/$name/etc/ssh/ssh_host_ed25519_key.pub"
     etc_of "$name" "$tmp/$name.before"
 done
 echo "PasswordAuthentication yes" >>"$nodes_dir/node1/sshd_extra"
@@ -233,15 +235,21 @@ run muster bootstrap -H '10.99.0.[2-3]' --record conf
 is "what is in memory is recorded" "$rc" 0
 ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in 2 ranges' out
 unset MUSTER_HOSTFILE
-run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --apply conf
+run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --mesh --apply conf
 is "the same nodes by their addresses" "$rc" 0
 ok "what was recorded is read" grep -q 'warm: note: read 3 MiB in .* MiB/s' out
-ok "nothing else is to be changed" [ "$(grep -c 'is to be changed' out)" = 1 ]
+ok "nodes got keys for each other, and nothing else is to be changed" \
+    grep -q '^10.99.0.\[2-3\]: changes: 3;' out
 ok "a hostfile is written" cmp hostfile - <<END
 # written by muster bootstrap
 node1 addr=10.99.0.2 slots=1
 node2 addr=10.99.0.3 slots=1
 END
+
+run muster exec --hostfile=hostfile --label=host sh -c 'for node in node1 node2; do
+    ssh -o BatchMode=yes -o UserKnownHostsFile=/dev/null -i "$HOME/.ssh/id_ed25519" $node true &&
+        echo "reached $node"; done'
+is "each node can log in to each" "$(grep -c 'reached node' out)" 4
 
 run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
