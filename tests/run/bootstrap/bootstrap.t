@@ -271,6 +271,12 @@ is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
 ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
 
+chmod 755 "$tmp"
+run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
+    muster bootstrap -H localhost --apply
+is "who is not root, and may not use sudo, changes nothing" "$rc" 1
+ok "and is told so" grep -q "not root on this node, and sudo -n does not help" err
+
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2
 ok "and it says why" grep -q "name the hosts by --hostfile or -H" err
