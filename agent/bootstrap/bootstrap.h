@@ -11,8 +11,9 @@
  *      "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root", "home":"/root",
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * A host without "addr" did not answer. mesh: see mesh.h. look: only see whether this user is root, or may be. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
- * step answers with one line, and with {"step":..., "progress":"text"} before it:
+ * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
+ * see mesh.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
+ * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
  *      "changes":[{"what":"...", "why":"..."}], "notes":["..."], "error":"...", "fix":"..."}

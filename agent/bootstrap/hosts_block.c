@@ -113,7 +113,8 @@ static void add_old_line(struct buffer *lines, const char *old, const char *name
     size_t      length;
 
     for (; line != NULL && *line != '\0' &&
-           strncmp(line, BLOCK_END, strlen(BLOCK_END)) != 0; line += length + (line[length] == '\n')) {
+           strncmp(line, BLOCK_END, strlen(BLOCK_END)) != 0;
+         line += length + (line[length] == '\n')) {
         length = strcspn(line, "\n");
         at = memchr(line, ' ', length);
         if (line[0] != '#' && at != NULL && (size_t)(line + length - at - 1) == strlen(name) &&

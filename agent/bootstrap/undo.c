@@ -74,9 +74,8 @@ static int take_back(const char *root, const struct journal_entry *entry, struct
     if (state_is(entry->kind, &now, &entry->after))
         rc = state_make(root, entry->kind, entry->path, &entry->before, err);
     else if (!state_is(entry->kind, &now, &entry->before))
-        rc = err_set(err, "%s: was changed since, by somebody else or by a step that is not undone; "
-                     "it stays as it is",
-                     entry->path);
+        rc = err_set(err, "%s: was changed since, by somebody else or by a step that is not "
+                     "undone; it stays as it is", entry->path);
     state_clear(&now);
     return rc;
 }

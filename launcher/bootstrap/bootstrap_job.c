@@ -146,8 +146,8 @@ static int mark_steps(const char *list, const char *option, bool *marked, struct
             if (strlen(step_names[i]) == length && strncmp(list, step_names[i], length) == 0)
                 break;
         if (i == STEPS)
-            return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, hosts, "
-                           "packages, data, shell, limits, environment, gpus, warm, receipt",
+            return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, "
+                           "hosts, packages, data, shell, limits, environment, gpus, warm, receipt",
                            option, (int)(length < 80 ? length : 80), list);
         marked[i] = true;
     }

@@ -1,8 +1,8 @@
 /* bootstrap_job.h - `muster bootstrap`: fresh machines become nodes
  *
  * A node job of three rounds. First each node says whether it can be changed (root, or sudo without
- * a password). With --mesh it then tells its public key and its host keys. Last, every node that can
- * gets the steps, with what is to be known of all.
+ * a password). With --mesh it then tells its public key and its host keys. Last, every node that
+ * can gets the steps, with what is to be known of all.
  * What the agents do is agent/bootstrap.
  * SPDX-License-Identifier: Apache-2.0
  */

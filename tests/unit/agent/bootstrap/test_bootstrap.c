@@ -40,7 +40,8 @@ struct tree {
 
 static const char request_text[] =
     "{\"name\":\"te1\", \"user\":\"root\", \"home\":\"/root\","
-    " \"hosts\":[{\"name\":\"te1\", \"addr\":\"10.0.0.1\"}, {\"name\":\"te2\", \"addr\":\"10.0.0.2\"}],"
+    " \"hosts\":[{\"name\":\"te1\", \"addr\":\"10.0.0.1\"},"
+    "            {\"name\":\"te2\", \"addr\":\"10.0.0.2\"}],"
     " \"conf\":{\"access\":{\"keys\":[\"ssh-ed25519 AAAAnew me@here\"]},"
     "           \"shell\":{\"path\":\"/data/it's/bin\", \"conda\":\"/data/conda\"},"
     "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", \"sshd_max_startups\":\"256\"}}}";
