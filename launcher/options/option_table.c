@@ -52,6 +52,8 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY, .help = "all steps but these" },
     { .name = "names", .arg = "NAMES", TEXT(names), .commands = FOR_BOOTSTRAP,
       .flags = OPTION_ARGV_ONLY, .help = "name the hosts, in order: te[1-4]" },
+    { .name = "mesh", FLAG(mesh), .commands = FOR_BOOTSTRAP, .flags = OPTION_ARGV_ONLY,
+      .help = "let the nodes log in to each other, too" },
     { .name = "trust-first", FLAG(trust_first), .commands = FOR_BOOTSTRAP,
       .flags = OPTION_ARGV_ONLY, .help = "accept and record unknown host keys" },
     { .name = "password-fd", .arg = "N", .initial = "-1", INTEGER(password_fd, -1, 1023),
