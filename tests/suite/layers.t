@@ -38,5 +38,5 @@ sed 's|^launcher/options *$|& run|' "$top_srcdir/tests/layers" >table
 run sh table tree
 is "a table that lets a room include what is above it: 1" "$rc" 1
 ok "... it says so" grep -qxF \
-    "table:11: launcher/options may not include what is above it: run" out
+    "table:12: launcher/options may not include what is above it: run" out
 finish

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "commands/bcast.h"
+#include "bcast/bcast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef MUSTER_BCAST_H
 #define MUSTER_BCAST_H
 
-#include "commands/bcast_tree.h"
+#include "bcast/bcast_tree.h"
 #include "outcome/group.h"
 #include "run/run.h"
 

@@ -12,7 +12,7 @@
  */
 #include "config.h"
 
-#include "commands/bcast.h"
+#include "bcast/bcast.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
-#include "commands/commands.h"
+#include "bcast/bcast_job.h"
 #include "log.h"
 #include "run/node_job.h"
 #include "xalloc.h"
