@@ -53,7 +53,6 @@
 #include <jansson.h>
 
 #include "cleanup/clean.h"
-#include "copy/bcast_receive.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
 #include "link/link.h"
@@ -142,6 +141,8 @@ struct master_port {
     char holder[128]; /* who has it now and should not; "": nobody */
 };
 
+struct bcast;
+
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
     struct event_base    *base;            /* agent.c */
@@ -162,7 +163,7 @@ struct agent {
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct requests       requests;        /* requests.c */
-    struct bcast_receive *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
 };
 
 /* Does what a frame asks for; body is NULL for raw ones. -1: it breaks the protocol. */
@@ -240,7 +241,8 @@ void ending_close(struct agent *agent);
 /* bcast_frames.c */
 void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
-    bcast_frames_take_data;
+    bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_listen,
+    bcast_frames_take_link;
 
 /* output_pump.c */
 void output_pump_credit(struct agent *agent, uint64_t bytes);
