@@ -35,6 +35,7 @@ static bool        write_parts(struct bcast_file *file, const unsigned char *byt
                                uint64_t at);
 static bool        write_all(int fd, const unsigned char *bytes, size_t size, uint64_t at);
 static int         write_behind(struct bcast_file *file);
+static bool        is_done_by_another(const struct bcast_file *file);
 static const char *give_up(struct bcast_file *file, const char *what);
 static void        close_all(struct bcast_file *file);
 
@@ -246,12 +247,23 @@ const char *bcast_file_finish(struct bcast_file *file)
 
     if (fsync(file->fd) < 0)
         return give_up(file, "write");
-    if (safe_replace(&place, file->temporary) < 0)
+    if (safe_replace(&place, file->temporary) < 0 && !is_done_by_another(file))
         return give_up(file, "replace");
     partials_forget(file->note);
     file->note = NULL;
     close_all(file);
     return NULL;
+}
+
+/* If nodes share a file system on which locks do not work, they write the same part, with the same
+ * contents, and the first of them gives it its name. */
+static bool is_done_by_another(const struct bcast_file *file)
+{
+    struct stat open, named;
+
+    return errno == ENOENT && file->may_stay && fstat(file->fd, &open) == 0 &&
+           fstatat(file->dir_fd, file->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 static const char *give_up(struct bcast_file *file, const char *what)

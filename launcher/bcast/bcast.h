@@ -60,6 +60,8 @@ struct copy {
     struct needs  needs;
     struct copy_source source;
     uint64_t  files, bytes, node_bytes; /* that came; the last from other nodes */
+    uint64_t  shown_bytes; /* of them, when progress was last shown */
+    double    rate;        /* bytes a second, smoothed */
     size_t    skipped;    /* trees that this node is the source of */
     size_t    failures;   /* rows of this node in the table */
     bool      has_failed; /* something could not be written there */
@@ -76,7 +78,7 @@ struct bcast {
 
     bool            has_chain;
     struct chain    chain;
-    struct event   *tick; /* NULL: no chain */
+    struct event   *tick; /* NULL: no node has answered yet */
     int64_t         tick_ns;
     uint32_t        links; /* that were made */
     char            run[LINK_RUN_HEX + 1];
@@ -114,6 +116,8 @@ bool bcast_take_linked(struct run *run, struct node *node, const json_t *body);
  * the table of bcast_report(). */
 void    bcast_failed(struct run *run, const struct node *node, size_t tree, size_t item,
                      const char *what, const char *why);
+/* On a terminal: how far the slowest node is. seconds: since the last time. */
+void    bcast_progress(struct run *run, double seconds);
 int     bcast_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bcast_json(const struct run *run, int status);
 

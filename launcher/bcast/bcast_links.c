@@ -28,6 +28,7 @@
 
 static uint64_t total_bytes(const struct trees *trees);
 static bool     may_join(const struct run *run, size_t node);
+static void     begin_ticks(struct run *run);
 static void     tick_cb(evutil_socket_t fd, short what, void *arg);
 static void     look_at(struct run *run, struct node *node);
 static void     tell(const struct run *run, const struct chain_move *move);
@@ -81,20 +82,26 @@ void bcast_links_clear(struct bcast *bcast)
 
 void bcast_links_join(struct run *run, struct node *node)
 {
+    struct bcast *bcast = bcast_of(run);
+
+    if (bcast->tick == NULL)
+        begin_ticks(run);
+    if (bcast->has_chain && may_join(run, node->index))
+        apply(run, node, chain_join(&bcast->chain, node->index, clock_now_ns()));
+    else
+        bcast->copy[node->index].source.is_settled = true;
+}
+
+static void begin_ticks(struct run *run)
+{
     const struct timeval every = clock_interval(TICK_S);
     struct bcast        *bcast = bcast_of(run);
 
-    if (!bcast->has_chain || !may_join(run, node->index)) {
-        bcast->copy[node->index].source.is_settled = true;
-        return;
-    }
-    if (bcast->tick == NULL) {
-        bcast->tick = xevent_new(run->base, -1, tick_cb, run);
-        event_assign(bcast->tick, run->base, -1, EV_PERSIST, tick_cb, run);
-        bcast->tick_ns = clock_now_ns();
-        xevent_add(bcast->tick, &every);
-    }
-    apply(run, node, chain_join(&bcast->chain, node->index, clock_now_ns()));
+    bcast->tick = event_new(run->base, -1, EV_PERSIST, tick_cb, run);
+    if (bcast->tick == NULL)
+        xalloc_die();
+    bcast->tick_ns = clock_now_ns();
+    xevent_add(bcast->tick, &every);
 }
 
 void bcast_links_progress(struct run *run, struct node *node, bool has_got)
@@ -147,6 +154,7 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     if (now_ns - bcast->tick_ns > (int64_t)(4 * TICK_S * NS_PER_S))
         chain_forgive(&bcast->chain, now_ns);
+    bcast_progress(run, (double)(now_ns - bcast->tick_ns) / NS_PER_S);
     bcast->tick_ns = now_ns;
     for (n = 0; n < run->plan->nodes; n++)
         look_at(run, &run->node[n]);

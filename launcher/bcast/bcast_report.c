@@ -18,6 +18,7 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
+#define SMOOTHED_TICKS 4
 #define TABLE_MAX     256 /* rows */
 #define TEXT_MAX      4608 /* of a part of a row: more than a path */
 #define NODE_ROWS_MAX 32  /* of one node; more of them are ignored */
@@ -57,6 +58,32 @@ void bcast_failed(struct run *run, const struct node *node, size_t tree_number, 
     free(safe_why);
     free(safe_what);
     free(path);
+}
+
+/* "muster: 3/8 nodes done; te5: 512.0 MiB, 93 MB/s" */
+void bcast_progress(struct run *run, double seconds)
+{
+    struct copy *copy = bcast_of(run)->copy;
+    size_t       n, done = 0, slowest = run->plan->nodes;
+    char         text[256], *size;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        double rate = (double)(copy[n].bytes - copy[n].shown_bytes) / seconds;
+
+        copy[n].rate += (rate - copy[n].rate) / SMOOTHED_TICKS;
+        copy[n].shown_bytes = copy[n].bytes;
+        done += copy[n].is_done;
+        if (!copy[n].is_done && run->node[n].state == NODE_PROBING &&
+            (slowest == run->plan->nodes || copy[n].bytes < copy[slowest].bytes))
+            slowest = n;
+    }
+    if (slowest == run->plan->nodes)
+        return;
+    size = size_words(copy[slowest].bytes);
+    snprintf(text, sizeof text, "muster: %zu/%zu nodes done; %s: %s, %.0f MB/s", done,
+             run->plan->nodes, run->plan->node[slowest].host, size, copy[slowest].rate / 1e6);
+    free(size);
+    output_progress(run->output, text);
 }
 
 /* A node may send a long text. */
