@@ -316,6 +316,7 @@ bool bcast_take_linked(struct run *run, struct node *node, const json_t *body)
         return true;
     }
     now->was_linked = true;
+    chain_linked(&bcast_of(run)->chain, node->index, clock_now_ns());
     log_info("%s: gets its copy from %s", node->plan->host, run->plan->node[now->node].host);
     return true;
 }

@@ -81,6 +81,12 @@ static bool is_serving(const struct chain *chain, int node)
             chain->node[node].source != CHAIN_NOBODY);
 }
 
+void chain_linked(struct chain *chain, size_t node, int64_t now_ns)
+{
+    chain->node[node].is_linked = true;
+    chain->node[node].progress_ns = now_ns;
+}
+
 void chain_detach(struct chain *chain, size_t node, int64_t now_ns)
 {
     chain->node[node].source = CHAIN_LAUNCHER;
@@ -198,7 +204,7 @@ static bool judge(struct chain *chain, size_t n, int64_t now_ns, struct chain_mo
         park(chain, (size_t)node->source, now_ns, move);
         return true;
     }
-    if (now_ns - starved_since(chain, node) < STALL_NS)
+    if (!node->is_linked || now_ns - starved_since(chain, node) < STALL_NS)
         return false;
     chain->node[n].moves++;
     take(chain, n,
@@ -234,5 +240,6 @@ static void take(struct chain *chain, size_t n, int source, enum chain_why why, 
     *move = (struct chain_move){ .node = n, .source = source, .old = chain->node[n].source,
                                  .why = why };
     chain->node[n].source = source;
+    chain->node[n].is_linked = false;
     chain->node[n].progress_ns = now_ns;
 }

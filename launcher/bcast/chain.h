@@ -25,6 +25,7 @@
 struct chain_node {
     bool    is_member, is_done, is_gone; /* done: it has everything */
     bool    is_waiting; /* for chunks that it was told of, or for its connection */
+    bool    is_linked;  /* connected to its source; until then it has a deadline of its own */
     int     source;
     int     former;     /* of a parked node: the source it had */
     int64_t progress_ns; /* when it last got something, or began to wait */
@@ -59,6 +60,8 @@ void chain_clear(struct chain *chain);
 
 /* A node is ready. Returns its source. */
 int chain_join(struct chain *chain, size_t node, int64_t now_ns);
+/* It is connected to its source. */
+void chain_linked(struct chain *chain, size_t node, int64_t now_ns);
 /* It cannot reach its source: the launcher feeds it from now on. */
 void chain_detach(struct chain *chain, size_t node, int64_t now_ns);
 /* It has everything, and may still be needed. */
