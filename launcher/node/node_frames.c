@@ -177,7 +177,8 @@ static void take_pong(struct node *node, const struct frame *frame)
 /* Raw, and for the run. */
 static bool is_raw_of_run(enum frame_type type)
 {
-    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
+    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT ||
+           type == FRAME_NEED || type == FRAME_HAVE;
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)
