@@ -42,7 +42,6 @@ netns_nodes() {
         node_wire "node$node" "$node"
         node=$((node + 1))
     done
-    mkdir "$nodes_dir/disk"
     nodes_hosts "$1" >"$nodes_dir/hosts"
     mount --bind "$nodes_dir/hosts" /etc/hosts
     node=1
@@ -230,7 +229,7 @@ node_start_in_namespace() {
     node_sshd_config "$1" 0.0.0.0 22 >"$nodes_dir/$1/sshd_config"
     : >"$nodes_dir/$1/sshd.log"
     cat /proc/sys/kernel/random/uuid >"$nodes_dir/$1/boot_id"
-    mkdir "$nodes_dir/$1/disk"
+    mkdir -p "$nodes_dir/$1/disk" "$nodes_dir/disk"
     ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && mount --bind "$2" "$3" &&
         mount --bind "$4" "$5" && shift 5 && exec "$@"' sh "$1" \
         "$nodes_dir/$1/boot_id" /proc/sys/kernel/random/boot_id \
