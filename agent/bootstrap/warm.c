@@ -28,7 +28,8 @@
 #define PART       (4 << 20)
 #define STREAMS    32
 #define STREAMS_TO 256
-#define EVERY_MS   1000
+#define EVERY_S    1  /* a line of progress, for the first minute; */
+#define LATER_S    30 /* then: a task may say 4096 lines, and a warm-up may take a day */
 #define LOOK_MS    50
 #define LIST_NAME  ".muster-warm"
 #define DONE_FILE  JOURNAL_DIR "/warmed"
@@ -247,7 +248,7 @@ static void read_all(struct bootstrap *b, struct reading *reading, int streams)
     }
     while (reading->running > 0) {
         nanosleep(&look, NULL);
-        if (clock_now_ns() - told >= (int64_t)EVERY_MS * (NS_PER_S / 1000)) {
+        if (clock_now_ns() - told >= (told - began < 60 * NS_PER_S ? EVERY_S : LATER_S) * NS_PER_S) {
             told = clock_now_ns();
             tell(b, reading, (double)(told - began) / NS_PER_S);
         }
