@@ -236,7 +236,7 @@ static void read_all(struct bootstrap *b, struct reading *reading, int streams)
     pthread_t       thread[STREAMS_TO];
     struct timespec look = { 0, LOOK_MS * 1000000L };
     int64_t         began = clock_now_ns(), told = began;
-    int             count = 0;
+    int             count = 0, every_s;
 
     reading->running = streams;
     while (count < streams && pthread_create(&thread[count], NULL, stream, reading) == 0)
@@ -248,7 +248,8 @@ static void read_all(struct bootstrap *b, struct reading *reading, int streams)
     }
     while (reading->running > 0) {
         nanosleep(&look, NULL);
-        if (clock_now_ns() - told >= (told - began < 60 * NS_PER_S ? EVERY_S : LATER_S) * NS_PER_S) {
+        every_s = told - began < 60 * NS_PER_S ? EVERY_S : LATER_S;
+        if (clock_now_ns() - told >= every_s * NS_PER_S) {
             told = clock_now_ns();
             tell(b, reading, (double)(told - began) / NS_PER_S);
         }
