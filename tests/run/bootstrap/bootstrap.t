@@ -74,7 +74,8 @@ for node in 1 2; do
     echo "deb [trusted=yes] file:$tmp/repo ./" >"$nodes_dir/$name/etc/apt/sources.list"
     sed -i "s|^root:[^:]*:|root:$hash:|" "$nodes_dir/$name/etc/shadow"
     # Keys in the node's own home; a password by one method each.
-    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" >"$nodes_dir/$name/sshd_extra"
+    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" \
+        >"$nodes_dir/$name/sshd_extra"
     make_disk "$name" $((24 + 24 * node))
     chmod 700 "$nodes_dir/$name/home"
     cp /dev/null "$nodes_dir/$name/home/.bashrc"
@@ -164,8 +165,8 @@ mkdir -p varlib/muster/receipt.json
 cd "$tmp/work" || exit 1
 echo "its pass, word" >right
 # What a run has left on a GPU; the nodes of this test see the same processes.
-MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 nsenter -t "$(cat "$nodes_dir/node1/pid")" -m \
-    setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
+MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 \
+    nsenter -t "$(cat "$nodes_dir/node1/pid")" -m setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
 wait_for 10 sh -c "pgrep -f '^sleep 1000$' >left" # the only one of this PID namespace
 left=$(cat left)
 wait_for 10 sh -c "ls -l /proc/$left/fd | grep -q nvidia-uvm"
@@ -184,7 +185,8 @@ ok "what has a GPU open is named" \
 ok "and ended" wait_for 10 is_gone "$left"
 ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
 ok "the JSON says the same" json_says result.json \
-    '[[s["state"] for s in n["steps"] if s["step"] == "hosts"] for n in d["nodes"]] == [["changed"], ["failed"]]'
+    '([s["state"] for n in d["nodes"] for s in n["steps"] if s["step"] == "hosts"] ==
+     ["changed", "failed"])'
 
 cd "$nodes_dir/node2" || exit 1
 cp -a "$tmp/etc/hosts" "$tmp/etc/fstab" "$tmp/etc/apt" etc
@@ -206,7 +208,8 @@ ok "and says that nothing is to be changed" grep -q '^node\[1-2\]: nothing is to
 etc_of node1 "$tmp/node1.again"
 ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
 
-run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
+run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"
+    cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
 [ -z "$packages" ] || ok "the package is installed" [ -d "$nodes_dir/node1/varlib/$packages" ]
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
@@ -265,7 +268,8 @@ ok "the disk is unmounted and the folder gone" not grep -q '^data$' there
 ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
 ok "nothing is left" no_leftovers
 
-sed -i "s|^10.99.0.2 .*|10.99.0.2 $(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
+other=$(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")
+sed -i "s|^10.99.0.2 .*|10.99.0.2 $other|" "$nodes_dir/known_hosts"
 run muster bootstrap --hostfile="$nodes_dir/hostfile" --trust-first --password-fd 7 conf 7<right
 is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
