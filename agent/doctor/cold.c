@@ -94,8 +94,7 @@ static void measure(const struct checkup *checkup, const struct largest *largest
         before = clock_now_ns();
         if ((double)before - begun_ns > READ_S * NS_PER_S ||
             pread(fd, bytes, READ_BYTES,
-                  (off_t)((double)rand_r(&seed) / ((double)RAND_MAX + 1) *
-                          (double)(largest->size / READ_BYTES)) * READ_BYTES) < 0)
+                  rand_r(&seed) % (largest->size / READ_BYTES) * READ_BYTES) < 0)
             break;
         ms[reads] = (double)(clock_now_ns() - before) / 1e6;
     }

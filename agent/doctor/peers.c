@@ -34,8 +34,8 @@
 #define GREETING      20 /* bytes: token, number of the sender */
 #define TOKEN         16
 #define LOAD          (48u << 10) /* many packets of any usual size */
-#define CALL_S        2.0 /* for a connection; peers may begin later than we */
-#define LOAD_S        2.0 /* for the answer, from then on */
+/* For a connection, since peers may begin later than we; and then for the answer. */
+#define CALL_S        2.0
 #define AGAIN_S       0.05
 #define LISTEN_S      5.0 /* at most, for those that call us */
 
@@ -305,10 +305,9 @@ static void call_exchange(struct round *round, struct call *call)
 static bool call_is_late(const struct round *round, const struct call *call)
 {
     int64_t since_ns = call->state == CALL_SENDS ? call->peer->connected_ns : round->begun_ns;
-    double  limit_s = call->state == CALL_SENDS ? LOAD_S : CALL_S;
 
     return (call->state == CALL_SENDS || call->state == CALL_CONNECTS) &&
-           clock_now_ns() - since_ns > (int64_t)(limit_s * NS_PER_S);
+           clock_now_ns() - since_ns > (int64_t)(CALL_S * NS_PER_S);
 }
 
 /* Again soon, since the peer may only begin to listen. */
