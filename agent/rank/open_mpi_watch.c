@@ -15,9 +15,7 @@
 
 #include "clock.h"
 #include "fd.h"
-#include "plan/elf.h"
 #include "plan/open_mpi.h"
-#include "strlist.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -30,14 +28,13 @@
 struct open_mpi_watch {
     pid_t       pid;
     atomic_int  users;
-    atomic_bool is_over, is_found, is_begun;
+    atomic_bool is_over, is_found;
     char        library[64]; /* once is_found */
 };
 
 static void  *look_now_and_then(void *arg);
 static size_t family_of(pid_t pid, pid_t *family);
-static bool   look_at(pid_t pid, char *library, size_t size, bool *is_begun);
-static bool   is_version_5(const char *file);
+static bool   look_at(pid_t pid, char *library, size_t size);
 static bool   has_launcher(pid_t pid);
 static void   let_go(struct open_mpi_watch *watch);
 
@@ -74,11 +71,6 @@ const char *open_mpi_watch_library(const struct open_mpi_watch *watch)
     return watch != NULL && atomic_load(&watch->is_found) ? watch->library : NULL;
 }
 
-bool open_mpi_watch_is_begun(const struct open_mpi_watch *watch)
-{
-    return open_mpi_watch_library(watch) != NULL && atomic_load(&watch->is_begun);
-}
-
 static void *look_now_and_then(void *arg)
 {
     struct open_mpi_watch *watch = arg;
@@ -86,7 +78,6 @@ static void *look_now_and_then(void *arg)
     size_t                 i, count;
     struct timespec        pause;
     double                 pause_s = PAUSE_FIRST_S;
-    bool                   is_begun;
 
     while (!atomic_load(&watch->is_over) && !atomic_load(&watch->is_found)) {
         pause.tv_sec = (time_t)pause_s;
@@ -95,10 +86,8 @@ static void *look_now_and_then(void *arg)
         pause_s = pause_s * 1.5 < PAUSE_MOST_S ? pause_s * 1.5 : PAUSE_MOST_S;
         count = atomic_load(&watch->is_over) ? 0 : family_of(watch->pid, family);
         for (i = 0; i < count && !atomic_load(&watch->is_found); i++)
-            if (look_at(family[i], watch->library, sizeof watch->library, &is_begun)) {
-                atomic_store(&watch->is_begun, is_begun);
+            if (look_at(family[i], watch->library, sizeof watch->library))
                 atomic_store(&watch->is_found, true);
-            }
     }
     let_go(watch);
     return NULL;
@@ -125,50 +114,34 @@ static size_t family_of(pid_t pid, pid_t *family)
     return count;
 }
 
-/* Libraries may be linked with Open MPI without using it, so look for what MPI_Init() loads.
- * Version 5 loads nothing more; it has no libopen-rte. */
-static bool look_at(pid_t pid, char *library, size_t size, bool *is_begun)
+/* Programs may load Open MPI without using it, as Debian's PyTorch does: look for what MPI_Init()
+ * maps. Before version 5 that is components, since then its shared memory. */
+static bool look_at(pid_t pid, char *library, size_t size)
 {
-    static const char *const loaded[] = { "mca_ess_", "mca_pml_", "mca_btl_" };
+    static const char *const mapped[] = { "mca_ess_", "mca_pml_", "mca_btl_", "sm_segment." };
     char                     path[64], *line = NULL, *name;
     size_t                   room = 0, i;
-    char                     file[4200] = "";
+    bool                     is_begun = false;
     FILE                    *maps;
 
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     maps = fopen(path, "re");
     library[0] = '\0';
-    *is_begun = false;
     while (maps != NULL && getline(&line, &room, maps) > 0) {
         line[strcspn(line, "\n")] = '\0';
         name = strrchr(line, '/');
         if (name == NULL)
             continue;
         name++;
-        for (i = 0; i < sizeof loaded / sizeof *loaded; i++)
-            *is_begun = *is_begun || strncmp(name, loaded[i], strlen(loaded[i])) == 0;
-        if (strncmp(name, "libmpi.so.", strlen("libmpi.so.")) == 0 && open_mpi_has(name)) {
+        for (i = 0; i < sizeof mapped / sizeof *mapped; i++)
+            is_begun = is_begun || strncmp(name, mapped[i], strlen(mapped[i])) == 0;
+        if (strncmp(name, "libmpi.so.", strlen("libmpi.so.")) == 0 && open_mpi_has(name))
             snprintf(library, size, "%s", name);
-            snprintf(file, sizeof file, "/proc/%d/root%s", (int)pid, strchr(line, '/'));
-        }
     }
     free(line);
     if (maps != NULL)
         fclose(maps);
-    return library[0] != '\0' && (*is_begun || is_version_5(file)) && !has_launcher(pid);
-}
-
-/* Asked of the file: what it needs may not be mapped yet. */
-static bool is_version_5(const char *file)
-{
-    struct strlist needed = { 0 };
-    bool           is_read = elf_needed(file, &needed), is_old = false;
-    size_t         i;
-
-    for (i = 0; i < needed.count; i++)
-        is_old = is_old || strncmp(needed.item[i], "libopen-rte.so", strlen("libopen-rte.so")) == 0;
-    strlist_clear(&needed);
-    return is_read && !is_old;
+    return library[0] != '\0' && is_begun && !has_launcher(pid);
 }
 
 /* Did Open MPI's own mpirun start it, which a rank is free to use? */

@@ -20,10 +20,7 @@ struct open_mpi_watch *open_mpi_watch_new(pid_t pid);
 void open_mpi_watch_stop(struct open_mpi_watch *watch);
 void open_mpi_watch_free(struct open_mpi_watch *watch);
 
-/* The library by which it was recognized, borrowed, or NULL. */
+/* The library whose MPI_Init() was called, borrowed, or NULL. */
 const char *open_mpi_watch_library(const struct open_mpi_watch *watch);
-
-/* ... and has certainly called MPI_Init(): what that loads was seen. */
-bool open_mpi_watch_is_begun(const struct open_mpi_watch *watch);
 
 #endif

@@ -250,11 +250,6 @@ const char *ranks_open_mpi(const struct ranks *ranks)
                ? NULL : open_mpi_watch_library(ranks->open_mpi);
 }
 
-bool ranks_open_mpi_is_begun(const struct ranks *ranks)
-{
-    return ranks_open_mpi(ranks) != NULL && open_mpi_watch_is_begun(ranks->open_mpi);
-}
-
 int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err)
 {
     int i, rc;

@@ -105,7 +105,6 @@ bool ranks_end_logs(struct ranks *ranks);
 
 /* The library by which the ranks were seen to use Open MPI, and so not each other; or NULL. */
 const char *ranks_open_mpi(const struct ranks *ranks);
-bool        ranks_open_mpi_is_begun(const struct ranks *ranks); /* for certain: so end the run */
 
 /* The launcher's part of PMI's barrier. -1 with err. */
 int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err);

@@ -125,7 +125,7 @@ static void notice_open_mpi(struct agent *agent)
     struct failure failure;
 
     if (agent->state != AGENT_RUNNING || agent->plan.node_rank != 0 ||
-        !ranks_open_mpi_is_begun(&agent->ranks))
+        ranks_open_mpi(&agent->ranks) == NULL)
         return;
     failure_set(&failure, EXIT_CANNOT_EXECUTE, OPEN_MPI_HINT,
                 "the ranks use Open MPI (%s) and do not find each other under muster: each is a "

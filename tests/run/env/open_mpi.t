@@ -6,8 +6,8 @@
 
 command -v cc >/dev/null || skip_all "no C compiler here"
 
-# What the linker and the loader see of Open MPI: libraries of these names. begin() is there
-# instead of MPI_Init(), which in versions before 5 loads components.
+# What the linker and the loader see of Open MPI: libraries of these names. A further library is
+# there instead of what MPI_Init() maps: components, since version 5 shared memory.
 echo 'int MPI_Init(void) { return 0; }' >mpi.c
 cat >program.c <<'END'
 #include <dlfcn.h>
@@ -31,7 +31,7 @@ mkdir new old
 library() {
     cc -shared -fPIC -o "$1" -Wl,-soname,"${1##*/}" mpi.c
 }
-library new/libmpi.so.40 && library old/libopen-rte.so.40 && library old/mca_ess_singleton.so &&
+library new/libmpi.so.40 && library new/sm_segment.node1.0.591e0000.0 && library old/libopen-rte.so.40 && library old/mca_ess_singleton.so &&
     cc -shared -fPIC -o old/libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c -Wl,--no-as-needed \
         "-Wl,-rpath,$PWD/old" old/libopen-rte.so.40 &&
     cc -o program program.c new/libmpi.so.40 "-Wl,-rpath,$PWD/new" -ldl &&
@@ -67,14 +67,18 @@ until_seen() {
     run muster $two "$@"
 }
 until_seen sh -c 'exec ./program'
-is "started by a script, all ranks end well: 126" "$rc" 126
+is "started by a script, but does not begin MPI, as PyTorch: 0" "$rc" 0
+is "... and not a word" "$(cat err)" ""
+segment=new/sm_segment.node1.0.591e0000.0
+until_seen --heartbeat 60 --dead-after 300 sh -c "exec ./program $segment"
+is "begins MPI, and all ranks end well: 126" "$rc" 126
 ok "... which says why, and what to do" grep -q \
     '^muster: the ranks used Open MPI (libmpi.so.40) and did not .*build the program with MPICH' err
 is "... in one line" "$(wc -l <err)" 1
-until_seen sh -c './program; exit 3'
+until_seen --heartbeat 60 --dead-after 300 sh -c "./program $segment; exit 3"
 is "a rank that fails: its status" "$rc" 3
 ok "... and the reason is told" grep -q '^muster: the ranks used Open MPI' err
-until_seen --allow-open-mpi sh -c 'exec ./program'
+until_seen --allow-open-mpi sh -c "exec ./program $segment"
 is "--allow-open-mpi, and a script: 0" "$rc" 0
 is "... and not a word" "$(cat err)" ""
 until_seen sh -c 'exec ./program4'
