@@ -107,7 +107,8 @@ static bool is_there(const struct bcast_receive *receiver, struct chunk chunk)
     struct stat       now;
     bool              found;
 
-    if (safe_find(receiver->tree[chunk.tree].root_fd, bcast_receive_item(receiver, chunk)->path, &place) < 0)
+    if (safe_find(receiver->tree[chunk.tree].root_fd, bcast_receive_item(receiver, chunk)->path,
+                  &place) < 0)
         return false;
     found = safe_look(&place, &now) > 0 && S_ISREG(now.st_mode);
     close(place.dir_fd);

@@ -151,7 +151,8 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
     if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
         return; /* already reported for its directory */
     if (safe_find(receiver->tree[receiver->now].root_fd, entry->path, &place) < 0) {
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, "find the directory", errno);
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "find the directory", errno);
         return;
     }
     if (entry->type == ENTRY_DIR)
@@ -176,7 +177,8 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
         rc = check_dir(place);
     if (rc == 0)
         return;
-    bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, "make the directory", errno);
+    bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                         "make the directory", errno);
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
@@ -219,11 +221,13 @@ static void take_link(struct bcast_receive *receiver, const struct safe_place *p
         return;
     safe_temporary(temporary);
     if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, "make the link", errno);
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "make the link", errno);
     } else if (safe_replace(place, temporary) < 0) {
         error = errno;
         unlinkat(place->dir_fd, temporary, 0);
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, "make the link", error);
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "make the link", error);
     }
 }
 
@@ -290,7 +294,8 @@ struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chu
                ? &receiver->tree[chunk.tree].item[chunk.file] : NULL;
 }
 
-void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what, int error)
+void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what,
+                          int error)
 {
     const char *why = strerror(error);
     bool is_all = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;

@@ -36,7 +36,8 @@ void              chunk_rows_remove(struct chunk_rows *rows, struct chunk_row *r
 /* All those of a file. Returns how many. */
 size_t            chunk_rows_remove_file(struct chunk_rows *rows, uint32_t tree, uint32_t file);
 
-/* Take up to `most` that nobody was asked for into ids, and mark them as asked. Returns how many. */
+/* Take up to `most` that nobody was asked for into ids, and mark them as asked. Returns how
+ * many. */
 size_t chunk_rows_ask(struct chunk_rows *rows, enum chunk_asked whom, struct chunk *ids,
                       size_t most);
 /* This one will not come from there. */

@@ -156,8 +156,8 @@ static void place_check(const struct checkup *checkup, const struct place *place
         checkup_find(checkup, CHECKUP_FAIL, place->breaks, "look at dmesg for errors of the disk, "
                     "then: sudo mount -o remount,rw", "%s is read-only", path);
     else if (free_mib < place->warn_mib)
-        checkup_find(checkup, free_mib < place->fail_mib ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks,
-                    mend, "%s has only %.0f MiB left", path, free_mib);
+        checkup_find(checkup, free_mib < place->fail_mib ? CHECKUP_FAIL : CHECKUP_WARN,
+                     place->breaks, mend, "%s has only %.0f MiB left", path, free_mib);
     if (about.f_files > 0 && about.f_ffree < INODES_FEW)
         checkup_find(checkup, about.f_ffree == 0 ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks, mend,
                     "%s has only %llu inodes left", path, (unsigned long long)about.f_ffree);

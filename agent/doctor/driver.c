@@ -116,7 +116,8 @@ void xid_count(const char *log, double since_s, int *counts, int most)
         snprintf(text, sizeof text, "%.*s", (int)(size < 500 ? size : 500), line);
         xid = strstr(text, "NVRM: Xid (");
         code = xid != NULL ? strstr(xid, "): ") : NULL;
-        if (code == NULL || sscanf(text, "%*[^,],%*[^,],%lld", &us) != 1 || (double)us / 1e6 < since_s)
+        if (code == NULL || sscanf(text, "%*[^,],%*[^,],%lld", &us) != 1 ||
+            (double)us / 1e6 < since_s)
             continue;
         if (atoi(code + 3) > 0 && atoi(code + 3) < most)
             counts[atoi(code + 3)]++;

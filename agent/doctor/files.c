@@ -106,7 +106,7 @@ static void checkpoint_check(const struct checkup *checkup, const char *folder)
 /* Only if the user has fixed it: otherwise muster takes a free one. */
 static void port_check(const struct checkup *checkup)
 {
-    int              port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));
+    int port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));
     struct held_port held;
     struct error     err;
     char             holder[256];

@@ -1,4 +1,4 @@
-/* login_limits.c - limits of a login on this node: descriptors, processes, locked memory, its cgroup
+/* login_limits.c - limits of a login on this node: descriptors, processes, memory, its cgroup
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,9 +27,10 @@ void login_limits_check(const struct checkup *checkup)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < NOFILE_FEW)
-        checkup_find(checkup, CHECKUP_WARN, "data loaders and NCCL fail with \"Too many open files\"",
-                    "nofile: " LIMITS_MEND, "%llu file descriptors a process",
-                    (unsigned long long)limit.rlim_cur);
+        checkup_find(checkup, CHECKUP_WARN,
+                     "data loaders and NCCL fail with \"Too many open files\"",
+                     "nofile: " LIMITS_MEND, "%llu file descriptors a process",
+                     (unsigned long long)limit.rlim_cur);
     if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < NPROC_FEW)
         checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
                     "nproc: " LIMITS_MEND, "%llu processes a user",

@@ -32,8 +32,9 @@ void machine_check(const struct checkup *checkup)
     containment_check(checkup);
     if (checkup_read(checkup, "/proc/loadavg", text, sizeof text) > 0 &&
         sscanf(text, "%f", &load) == 1 && load > LOAD_PER_CORE * (float)facts_cores())
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "see what runs: top", "the load is %.0f on %d cores", (double)load, facts_cores());
+        checkup_find(
+            checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
+            "see what runs: top", "the load is %.0f on %d cores", (double)load, facts_cores());
     checkup_read(checkup, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
     begin = strchr(text, '[');
     end = begin != NULL ? strchr(begin, ']') : NULL;
@@ -57,10 +58,10 @@ static void cpu_check(const struct checkup *checkup)
         return;
     all = user + nice + system + idle + iowait + irq + softirq + steal;
     if (all > 0 && 100.0 * (double)steal / (double)all > STEAL_PERCENT)
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "ask for another instance, or a type with dedicated cores",
-                    "the hypervisor took %.0f %% of the CPU time",
-                    100.0 * (double)steal / (double)all);
+        checkup_find(
+            checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
+            "ask for another instance, or a type with dedicated cores",
+            "the hypervisor took %.0f %% of the CPU time", 100.0 * (double)steal / (double)all);
 }
 
 static void memory_check(const struct checkup *checkup)
@@ -77,8 +78,9 @@ static void memory_check(const struct checkup *checkup)
                     "see what uses it: ps aux --sort -rss | head; muster clean",
                     "less than %d %% of the memory is available", MEMORY_PERCENT);
     if (swap > SWAP_KB)
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "sudo swapoff -a", "%lld GiB of swap are in use", swap >> 20);
+        checkup_find(checkup, CHECKUP_WARN,
+                     "this node is slower than the others, and all wait for it",
+                     "sudo swapoff -a", "%lld GiB of swap are in use", swap >> 20);
     if (total > 0)
         checkup_fact(checkup, "memory", json_sprintf("%lld GiB", (total + (1 << 19)) >> 20));
 }

@@ -86,7 +86,8 @@ json_t *names_read(const char *text, const struct strlist *names)
     char    address[64], kind[16], canonical[256];
     int     words;
 
-    for (; *text != '\0' && name < names->count; text += strcspn(text, "\n"), text += *text != '\0') {
+    for (; *text != '\0' && name < names->count;
+         text += strcspn(text, "\n"), text += *text != '\0') {
         canonical[0] = '\0';
         words = sscanf(text, "%63[^ \n] %15[^ \n]%*[ ]%255[^\n]", address, kind, canonical);
         if (words < 2 || strcmp(kind, "STREAM") != 0)

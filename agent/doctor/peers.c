@@ -140,7 +140,8 @@ static void add_peer(struct round *round, const json_t *item)
     peer->port = (int)json_integer_value(json_object_get(item, "port"));
     snprintf(peer->why, sizeof peer->why, "timed out");
     json_array_foreach(addresses, i, address) {
-        struct sockaddr_in    v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)peer->port) };
+        struct sockaddr_in    v4 = { .sin_family = AF_INET,
+                                     .sin_port = htons((uint16_t)peer->port) };
         struct sockaddr_in6   v6 = { .sin6_family = AF_INET6,
                                      .sin6_port = htons((uint16_t)peer->port) };
         const char           *text = json_string_value(address);
@@ -285,7 +286,8 @@ static void call_exchange(struct round *round, struct call *call)
 
     while (call->sent < GREETING + LOAD && done >= 0) {
         done = call->sent < GREETING
-                   ? send(call->fd, round->greeting + call->sent, GREETING - call->sent, MSG_NOSIGNAL)
+                   ? send(call->fd, round->greeting + call->sent, GREETING - call->sent,
+                          MSG_NOSIGNAL)
                    : send(call->fd, round->load, GREETING + LOAD - call->sent, MSG_NOSIGNAL);
         call->sent += done > 0 ? (size_t)done : 0;
     }
@@ -424,6 +426,7 @@ static void tell(const struct checkup *checkup, const struct round *round)
         }
         json_array_append_new(peer->is_reached ? reached : failed, item);
     }
-    checkup_fact(checkup, "peers", json_pack("{s:o, s:o, s:b}", "reached", reached, "failed", failed,
-                                             "listens", round->listener >= 0));
+    checkup_fact(checkup, "peers",
+                 json_pack("{s:o, s:o, s:b}", "reached", reached, "failed", failed, "listens",
+                           round->listener >= 0));
 }

@@ -116,9 +116,10 @@ static void torch_check(const struct checkup *checkup, const char *python)
 
     if (!command_run(argv, NULL, IMPORT_S, &result)) {
         command_why(&result, IMPORT_S, why, sizeof why);
-        checkup_find(checkup, CHECKUP_FAIL, "ranks end or hang at import torch or at the first use of "
-                    "a GPU", "see it in full: muster exec -- python -c 'import torch'",
-                    "import torch: %s", why);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "ranks end or hang at import torch or at the first use of a GPU",
+                     "see it in full: muster exec -- python -c 'import torch'",
+                     "import torch: %s", why);
     }
     command_clear(&result);
 }

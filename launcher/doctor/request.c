@@ -137,7 +137,8 @@ static json_t *addresses_of(const struct node *node)
     size_t        i;
 
     json_array_foreach(all, i, item)
-        if (json_array_size(list) < ADDRESSES_MAX && json_is_string(json_object_get(item, "addr")) &&
+        if (json_array_size(list) < ADDRESSES_MAX &&
+            json_is_string(json_object_get(item, "addr")) &&
             (!json_is_true(json_object_get(item, "loopback")) || json_array_size(list) == 0))
             json_array_append(list, json_object_get(item, "addr"));
     return list;

@@ -44,7 +44,8 @@ static const char request_text[] =
     "            {\"name\":\"te2\", \"addr\":\"10.0.0.2\"}],"
     " \"conf\":{\"access\":{\"keys\":[\"ssh-ed25519 AAAAnew me@here\"]},"
     "           \"shell\":{\"path\":\"/data/it's/bin\", \"conda\":\"/data/conda\"},"
-    "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", \"sshd_max_startups\":\"256\"}}}";
+    "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", "
+    "\"sshd_max_startups\":\"256\"}}}";
 
 static const char hosts_before[] = "127.0.0.1 localhost\n"
                                    "127.0.1.1\tte1.example te1 printer # this machine\n"

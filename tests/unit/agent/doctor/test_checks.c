@@ -113,8 +113,8 @@ static void driver(void **state)
     free(path);
     put("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07", "");
     SAYS(driver_check, "{}", "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
-    put("/proc/driver/nvidia/version",
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024\n");
+    put("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
+                                       "550.90.07  Fri May 31 09:35:42 UTC 2024\n");
     SAYS_NOT(driver_check, "{}", "level");
     put("/proc/driver/nvidia/version", "Module");
     SAYS_NOT(driver_check, "{}", "driver");
@@ -209,7 +209,8 @@ static void files(void **state)
     char *request;
 
     (void)state;
-    SAYS(files_check, "{\"cwd\":\"/nonexistent\"}", "the working directory /nonexistent is not there");
+    SAYS(files_check, "{\"cwd\":\"/nonexistent\"}",
+         "the working directory /nonexistent is not there");
     SAYS(files_check, "{\"script\":\"/nonexistent/x.py\"}",
          "/nonexistent/x.py: No such file or directory");
     SAYS(files_check, "{\"script\":\"/\"}", "");
