@@ -42,7 +42,8 @@ void judge_config(const char *path, int world, struct findings *findings)
     if (!json_is_object(config)) {
         text = xasprintf("%s:%d: %s", path, config != NULL ? 1 : why.line,
                          config != NULL ? "not an object" : why.text);
-        findings_add(findings, 0, true, CHECK, text, "every rank ends at once", "correct that line");
+        findings_add(findings, 0, true, CHECK, text, "every rank ends at once",
+                     "correct that line");
         free(text);
     } else {
         judge_batch(config, path, world, findings);
@@ -62,8 +63,7 @@ void judge_config(const char *path, int world, struct findings *findings)
 static void judge_batch(const json_t *config, const char *path, int world,
                         struct findings *findings)
 {
-    bool       is_open = json_is_true(json_object_get(json_object_get(config, "elasticity"),
-                                                      "enabled"));
+    bool is_open = json_is_true(json_object_get(json_object_get(config, "elasticity"), "enabled"));
     json_int_t batch = number_of(config, "train_batch_size", &is_open);
     json_int_t micro = number_of(config, "train_micro_batch_size_per_gpu", &is_open);
     json_int_t steps = number_of(config, "gradient_accumulation_steps", &is_open);
@@ -77,12 +77,14 @@ static void judge_batch(const json_t *config, const char *path, int world,
     else if (batch < 0 || (micro > 0 && steps > 0 ? batch == known : batch % known == 0))
         return;
     else
-        text = xasprintf("%s: train_batch_size %lld is not %s%lld ranks%s%s", path, (long long)batch,
-                         micro > 0 && steps > 0 ? "" : "a multiple of ", (long long)world,
-                         micro > 0 ? " x micro batch" : "", steps > 0 ? " x steps" : "");
-    findings_add(findings, 0, true, CHECK, text, ASSERTION,
-                 "train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x "
-                 "ranks");
+        text =
+            xasprintf("%s: train_batch_size %lld is not %s%lld ranks%s%s", path, (long long)batch,
+                      micro > 0 && steps > 0 ? "" : "a multiple of ", (long long)world,
+                      micro > 0 ? " x micro batch" : "", steps > 0 ? " x steps" : "");
+    findings_add(
+        findings, 0, true, CHECK, text, ASSERTION,
+        "train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x "
+        "ranks");
     free(text);
 }
 

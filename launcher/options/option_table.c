@@ -100,7 +100,8 @@ const struct option_row option_table[] = {
       DEEPSPEED_RARE, .help = "pdsh's -f N, -t SECONDS and -p PORT" },
 
     { .group = "What to start", .name = "module", FLAG(module),
-      .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED, .help = "SCRIPT is a Python module, as with python -m" },
+      .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED,
+      .help = "SCRIPT is a Python module, as with python -m" },
     { .name = "no_python", FLAG(no_python), .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED_RARE,
       .help = "run SCRIPT itself, even if it is a *.py file" },
     { .name = "no_local_rank", FLAG(no_local_rank), .commands = FOR_RUN, DEEPSPEED_RARE,
