@@ -17,9 +17,9 @@
 #include "buffer.h"
 #include "clock.h"
 
-#define LOG_MAX   (4u << 20) /* of the kernel's log */
-#define XIDS_MAX  256
-#define DAY_S     86400.0
+#define LOG_MAX  (4u << 20) /* of the kernel's log */
+#define XIDS_MAX 256
+#define DAY_S    86400.0
 
 static bool is_of_hardware(int xid);
 
@@ -32,16 +32,17 @@ void driver_check(const struct checkup *checkup)
         return;
     checkup_fact(checkup, "driver module", json_string(driver.module));
     if (driver_differs(&driver))
-        checkup_find(checkup, CHECKUP_FAIL, "\"Failed to initialize NVML: Driver/library version "
-                    "mismatch\", and no CUDA program starts",
-                    "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
-                    driver.library);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "\"Failed to initialize NVML: Driver/library version "
+                     "mismatch\", and no CUDA program starts",
+                     "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
+                     driver.library);
 }
 
 void driver_find(const struct checkup *checkup, struct driver *driver)
 {
-    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                                          "/usr/lib64", "/usr/lib" };
+    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu",
+                                          "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib" };
     char                     text[1024], pattern[PATH_MAX], path[PATH_MAX];
     const char              *at;
     glob_t                   found;
@@ -93,13 +94,13 @@ void xid_check(const struct checkup *checkup)
     for (xid = 0; xid < XIDS_MAX; xid++)
         if (counts[xid] > 0)
             checkup_find(checkup, is_of_hardware(xid) ? CHECKUP_FAIL : CHECKUP_WARN,
-                        is_of_hardware(xid) ? "NCCL and CUDA errors at random, or a GPU is gone"
-                                            : "a program was ended by the driver",
-                        is_of_hardware(xid) ? "sudo reboot; if it comes again, ask for another "
-                                              "machine (nvidia-smi -q)"
-                                            : "see who it was: sudo dmesg | grep Xid",
-                        "the driver has reported Xid %d %s in the last day", xid,
-                        counts[xid] > 1 ? "several times" : "once");
+                         is_of_hardware(xid) ? "NCCL and CUDA errors at random, or a GPU is gone"
+                                             : "a program was ended by the driver",
+                         is_of_hardware(xid) ? "sudo reboot; if it comes again, ask for another "
+                                               "machine (nvidia-smi -q)"
+                                             : "see who it was: sudo dmesg | grep Xid",
+                         "the driver has reported Xid %d %s in the last day", xid,
+                         counts[xid] > 1 ? "several times" : "once");
     buffer_clear(&log);
 }
 

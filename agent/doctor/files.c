@@ -38,7 +38,7 @@ void files_check(const struct checkup *checkup)
 
     if (cwd != NULL && (stat(cwd, &about) < 0 || !S_ISDIR(about.st_mode)))
         checkup_find(checkup, CHECKUP_FAIL, "no rank can start there", "mkdir -p it, or --cwd=DIR",
-                    "the working directory %s is not there", cwd);
+                     "the working directory %s is not there", cwd);
     if (script != NULL)
         script_check(checkup, script);
     json_array_foreach(paths, i, path) {
@@ -46,9 +46,10 @@ void files_check(const struct checkup *checkup)
             continue;
         checkpoint_check(checkup, json_string_value(path));
         snprintf(name, sizeof name, "path %s", json_string_value(path));
-        checkup_fact(checkup, name, json_string(stat(json_string_value(path), &about) < 0
-                                                  ? "not there" : S_ISDIR(about.st_mode)
-                                                  ? "a folder" : "a file"));
+        checkup_fact(checkup, name,
+                     json_string(stat(json_string_value(path), &about) < 0 ? "not there"
+                                 : S_ISDIR(about.st_mode)                  ? "a folder"
+                                                                           : "a file"));
     }
     port_check(checkup);
 }
@@ -63,13 +64,14 @@ static void script_check(const struct checkup *checkup, const char *script)
     snprintf(name, sizeof name, "content of %s", script);
     if (access(script, R_OK) < 0) {
         checkup_find(checkup, CHECKUP_FAIL, "its ranks end at once, and the others wait for them",
-                    mend, "%s: %s", script, strerror(errno));
+                     mend, "%s: %s", script, strerror(errno));
         return;
     }
     bytes = file_read_at_once(script, SCRIPT_MAX, &size, &err);
     if (bytes != NULL)
-        checkup_fact(checkup, name, json_sprintf("%zu bytes, %016llx", size,
-                                               (unsigned long long)hash_of(bytes, size)));
+        checkup_fact(
+            checkup, name,
+            json_sprintf("%zu bytes, %016llx", size, (unsigned long long)hash_of(bytes, size)));
     free(bytes);
 }
 
@@ -115,8 +117,8 @@ static void port_check(const struct checkup *checkup)
         return;
     if (port_hold(&held, port, true, holder, sizeof holder, &err) < 0)
         checkup_find(checkup, CHECKUP_FAIL, "\"Address already in use\" at init_process_group",
-                    "end it, or leave --master_port out", "port %d: %s", port,
-                    holder[0] != '\0' ? holder : err.text);
+                     "end it, or leave --master_port out", "port %d: %s", port,
+                     holder[0] != '\0' ? holder : err.text);
     else
         port_forget(&held);
 }

@@ -56,11 +56,10 @@ void python_check(const struct checkup *checkup)
             torch_check(checkup, python);
     } else {
         command_why(&result, ASK_S, why, sizeof why);
-        checkup_find(checkup, CHECKUP_FAIL, result.error == ENOENT
-                                             ? "no rank can start: exit status 127"
-                                             : "no rank can start",
-                    "mount the disk that has it, or name another one by --python", "%s: %s", python,
-                    why);
+        checkup_find(
+            checkup, CHECKUP_FAIL,
+            result.error == ENOENT ? "no rank can start: exit status 127" : "no rank can start",
+            "mount the disk that has it, or name another one by --python", "%s: %s", python, why);
     }
     command_clear(&result);
 }
@@ -101,10 +100,12 @@ static void shebangs_check(const struct checkup *checkup, const char *exe)
         interpreter[strcspn(interpreter, " \n")] = '\0';
         if (access(interpreter, X_OK) == 0)
             continue;
-        snprintf(mend, sizeof mend, "mount the disk where it was made, or: %s -m pip install "
-                 "--force-reinstall --no-deps %s", exe, names[i]);
+        snprintf(mend, sizeof mend,
+                 "mount the disk where it was made, or: %s -m pip install "
+                 "--force-reinstall --no-deps %s",
+                 exe, names[i]);
         checkup_find(checkup, CHECKUP_WARN, "\"bad interpreter: No such file or directory\"", mend,
-                    "%s begins with #!%s, which is not there", path, interpreter);
+                     "%s begins with #!%s, which is not there", path, interpreter);
     }
 }
 
@@ -117,9 +118,10 @@ static void torch_check(const struct checkup *checkup, const char *python)
     if (!command_run(argv, NULL, IMPORT_S, &result)) {
         command_why(&result, IMPORT_S, why, sizeof why);
         checkup_find(checkup, CHECKUP_FAIL,
-                     "ranks end or hang at import torch or at the first use of a GPU",
-                     "see it in full: muster exec -- python -c 'import torch'",
-                     "import torch: %s", why);
+                     "ranks end or hang at import torch or at the first use of "
+                     "a GPU",
+                     "see it in full: muster exec -- python -c 'import torch'", "import torch: %s",
+                     why);
     }
     command_clear(&result);
 }

@@ -47,7 +47,8 @@ void judge_clocks(const struct subjects *subjects, struct findings *findings)
         if (subjects->node[i].hello == NULL ||
             fabs(off) < CLOCK_WARN_S + subjects->node[i].within_s)
             continue;
-        snprintf(text, sizeof text, "its clock is %.1f s %s", fabs(off), off > 0 ? "fast" : "slow");
+        snprintf(text, sizeof text, "its clock is %.1f s %s", fabs(off),
+                 off > 0 ? "fast" : "slow");
         findings_add(findings, (int)i, fabs(off) > CLOCK_FAIL_S, "clock", text,
                      "logs cannot be compared; certificates and tokens are refused",
                      "sudo systemctl restart chrony (or systemd-timesyncd)");

@@ -16,8 +16,8 @@
 /* Of one node. */
 struct subject {
     const char   *host;
-    const json_t *hello; /* NULL: it has not answered, and is not judged */
-    json_t       *facts; /* by name */
+    const json_t *hello;    /* NULL: it has not answered, and is not judged */
+    json_t       *facts;    /* by name */
     double        clock_s;  /* how far its clock is ahead of ours, give or take */
     double        within_s; /* so much */
     double        login_s;
@@ -27,7 +27,7 @@ struct subject {
 struct subjects {
     const struct subject *node;
     size_t                count;
-    bool                  is_one_machine; /* all are processes here, on purpose: --transport exec */
+    bool is_one_machine; /* all are processes here, on purpose: --transport exec */
 };
 
 /* All of them. */

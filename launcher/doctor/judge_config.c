@@ -63,8 +63,7 @@ void judge_config(const char *path, int world, struct findings *findings)
 static void judge_batch(const json_t *config, const char *path, int world,
                         struct findings *findings)
 {
-    bool       is_open = json_is_true(json_object_get(json_object_get(config, "elasticity"),
-                                                      "enabled"));
+    bool is_open = json_is_true(json_object_get(json_object_get(config, "elasticity"), "enabled"));
     json_int_t batch = number_of(config, "train_batch_size", &is_open);
     json_int_t micro = number_of(config, "train_micro_batch_size_per_gpu", &is_open);
     json_int_t steps = number_of(config, "gradient_accumulation_steps", &is_open);
@@ -78,10 +77,10 @@ static void judge_batch(const json_t *config, const char *path, int world,
     else if (batch < 0 || (micro > 0 && steps > 0 ? batch == known : batch % known == 0))
         return;
     else
-        text = xasprintf("%s: train_batch_size %lld is not %s%lld ranks%s%s", path,
-                         (long long)batch, micro > 0 && steps > 0 ? "" : "a multiple of ",
-                         (long long)world, micro > 0 ? " x micro batch" : "",
-                         steps > 0 ? " x steps" : "");
+        text =
+            xasprintf("%s: train_batch_size %lld is not %s%lld ranks%s%s", path, (long long)batch,
+                      micro > 0 && steps > 0 ? "" : "a multiple of ", (long long)world,
+                      micro > 0 ? " x micro batch" : "", steps > 0 ? " x steps" : "");
     findings_add(
         findings, 0, true, CHECK, text, ASSERTION,
         "train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps x "

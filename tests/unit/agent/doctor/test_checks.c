@@ -67,7 +67,7 @@ static char *said(checkup_check *check, const char *request)
     FILE              *file = tmpfile();
     struct task_output out = { fileno(file) };
     json_t            *body = json_loads(request, 0, NULL);
-    struct checkup      checkup = { body, &out, root, "a check", false };
+    struct checkup     checkup = { body, &out, root, "a check", false };
     char              *text = xcalloc(1, 65536);
 
     assert_non_null(body);
@@ -79,19 +79,19 @@ static char *said(checkup_check *check, const char *request)
     return text;
 }
 
-#define SAYS(check, request, words)                                             \
-    do {                                                                        \
-        char *text_ = said(check, request);                                     \
-        if (strstr(text_, words) == NULL)                                       \
-            fail_msg("no \"%s\" in %s", words, text_);                          \
-        free(text_);                                                            \
+#define SAYS(check, request, words)                                                               \
+    do {                                                                                          \
+        char *text_ = said(check, request);                                                       \
+        if (strstr(text_, words) == NULL)                                                         \
+            fail_msg("no \"%s\" in %s", words, text_);                                            \
+        free(text_);                                                                              \
     } while (0)
-#define SAYS_NOT(check, request, words)                                         \
-    do {                                                                        \
-        char *text_ = said(check, request);                                     \
-        if (strstr(text_, words) != NULL)                                       \
-            fail_msg("\"%s\" in %s", words, text_);                             \
-        free(text_);                                                            \
+#define SAYS_NOT(check, request, words)                                                           \
+    do {                                                                                          \
+        char *text_ = said(check, request);                                                       \
+        if (strstr(text_, words) != NULL)                                                         \
+            fail_msg("\"%s\" in %s", words, text_);                                               \
+        free(text_);                                                                              \
     } while (0)
 
 static void driver(void **state)
@@ -112,9 +112,10 @@ static void driver(void **state)
     assert_int_equal(unlink(path), 0);
     free(path);
     put("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07", "");
-    SAYS(driver_check, "{}", "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
-    put("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  "
-                                       "550.90.07  Fri May 31 09:35:42 UTC 2024\n");
+    SAYS(driver_check, "{}",
+         "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
+    put("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07 "
+                                       " Fri May 31 09:35:42 UTC 2024\n");
     SAYS_NOT(driver_check, "{}", "level");
     put("/proc/driver/nvidia/version", "Module");
     SAYS_NOT(driver_check, "{}", "driver");
@@ -187,8 +188,9 @@ static void interfaces(void **state)
         const char *value;
         bool        is_there;
     } cases[] = {
-        { "lo", true }, { "l", true }, { "=lo", true }, { "=l", false }, { "nosuch,lo", true },
-        { "nosuch", false }, { "^docker", true }, { "=nosuch", false }, { ",", true },
+        { "lo", true },      { "l", true },         { "=lo", true },
+        { "=l", false },     { "nosuch,lo", true }, { "nosuch", false },
+        { "^docker", true }, { "=nosuch", false },  { ",", true },
     };
     char  *request, *text;
     size_t i;
@@ -304,13 +306,15 @@ static void names(void **state)
 static void bad_requests(void **state)
 {
     static const char *const bad[] = {
-        "{}", "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
+        "{}",
+        "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
         "{\"hosts\":[1, null], \"data\":[1], \"peers\":[1], \"token\":1, \"script\":{}}",
-        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1, \"x\"]}]}",
+        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1, "
+        "\"x\"]}]}",
     };
-    static checkup_check *const all[] = { disks_check, files_check, interfaces_check, peers_check,
-                                         python_check, cold_check };
-    size_t i, k;
+    static checkup_check *const all[] = { disks_check, files_check,  interfaces_check,
+                                          peers_check, python_check, cold_check };
+    size_t                      i, k;
 
     (void)state;
     for (i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -321,11 +325,10 @@ static void bad_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(driver),     cmocka_unit_test(xids),
-        cmocka_unit_test(updates),    cmocka_unit_test(cgroup_limits),
-        cmocka_unit_test(interfaces), cmocka_unit_test(files),
-        cmocka_unit_test(cold),       cmocka_unit_test(python),
-        cmocka_unit_test(names),      cmocka_unit_test(bad_requests),
+        cmocka_unit_test(driver),        cmocka_unit_test(xids),       cmocka_unit_test(updates),
+        cmocka_unit_test(cgroup_limits), cmocka_unit_test(interfaces), cmocka_unit_test(files),
+        cmocka_unit_test(cold),          cmocka_unit_test(python),     cmocka_unit_test(names),
+        cmocka_unit_test(bad_requests),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);
