@@ -40,8 +40,11 @@ try:
     import torch.distributed._shard.replicated_tensor # noqa: F401
 except (ImportError, ValueError):
     # PyTorch 1.13 under Python 3.11: these tests want such tensors within DDP, it can do without.
-    import torch.nn.parallel._replicated_tensor_ddp_utils as replicated
-    replicated._set_ddp_with_replicated_tensor = lambda wanted: None
+    try:
+        import torch.nn.parallel._replicated_tensor_ddp_utils as replicated
+        replicated._set_ddp_with_replicated_tensor = lambda wanted: None
+    except ImportError:
+        pass # PyTorch 2 has neither
 
 
 class Test(distributed_test.TestDistBackend, distributed_test.DistributedTest._DistTestBase):
