@@ -26,13 +26,15 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_TREE] = "TREE",     [FRAME_ENTRIES] = "ENTRIES", [FRAME_WANTED] = "WANTED",
     [FRAME_FILE] = "FILE",     [FRAME_DATA] = "DATA",       [FRAME_FAILED] = "FAILED",
     [FRAME_TASK] = "TASK",     [FRAME_TASK_LINE] = "TASK_LINE", [FRAME_TASK_END] = "TASK_END",
+    [FRAME_SUMS] = "SUMS",     [FRAME_NEED] = "NEED",       [FRAME_HAVE] = "HAVE",
+    [FRAME_LISTEN] = "LISTEN", [FRAME_LINK] = "LINK",       [FRAME_LINKED] = "LINKED",
 };
 
 const char *frame_name(enum frame_type type)
 {
     if (type <= 0 || type >= FRAME_TYPE_COUNT)
         return "?";
-    return names[type];
+    return names[type] != NULL ? names[type] : "?";
 }
 
 void put_u32(unsigned char *at, uint32_t value)
@@ -105,7 +107,7 @@ int frame_peek(struct evbuffer *in, struct frame *frame, struct error *err)
     size = get_u32(header);
     if (size > FRAME_BODY_MAX)
         return err_set(err, "frame of %zu bytes, more than the %u allowed", size, FRAME_BODY_MAX);
-    if (header[4] == 0 || header[4] >= FRAME_TYPE_COUNT)
+    if (header[4] >= FRAME_TYPE_COUNT || names[header[4]] == NULL)
         return err_set(err, "frame of unknown type %u", header[4]);
     if (header[5] > STREAM_STDERR || header[6] != 0 || header[7] != 0)
         return err_set(err, "%s frame with a malformed header", frame_name(header[4]));

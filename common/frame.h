@@ -64,12 +64,18 @@ enum frame_type {
     FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */
     FRAME_ENTRIES,   /* L>A raw: some of them (entry.h) */
     FRAME_WANTED,    /* A>L u32 each: send the contents of these; answers ENTRIES */
-    FRAME_FILE,      /* L>A raw: u32 number, then its entry: its contents follow */
+    FRAME_FILE,      /* L>A raw: a chunk's id (chunk.h): its contents follow */
     FRAME_DATA,      /* L>A raw: some of them; empty body: the rest is not sent */
     FRAME_FAILED,    /* A>L json: this entry could not be written here */
     FRAME_TASK,      /* L>A json: do this in a child (muster doctor, muster bootstrap) */
     FRAME_TASK_LINE, /* A>L json: what it says */
     FRAME_TASK_END,  /* A>L json: how it ended */
+    FRAME_SUMS = 39, /* L>A raw: rows of chunk.h: chunks that this node is to have */
+    FRAME_NEED,      /* A>L raw: ids of those that the launcher is to send */
+    FRAME_HAVE,      /* A>L raw: 4 x u64: rows settled, files, bytes, bytes from other nodes */
+    FRAME_LISTEN,    /* L>A json: expect this node, it will ask for chunks; A>L json: where */
+    FRAME_LINK,      /* L>A json: ask that node for chunks; or the launcher again */
+    FRAME_LINKED,    /* A>L json: that works; or why it does not */
     FRAME_TYPE_COUNT
 };
 

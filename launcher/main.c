@@ -18,6 +18,7 @@
 
 #include <openssl/crypto.h>
 
+#include "bcast/bcast_job.h"
 #include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"

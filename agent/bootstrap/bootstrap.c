@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bootstrap/as_root.h"
+#include "bootstrap/mesh.h"
 #include "bootstrap/steps.h"
 #include "bootstrap/undo.h"
 #include "frame.h"
@@ -24,6 +25,7 @@ static const struct step {
     step_f     *act; /* after the changes were made, with apply: work that is no change; or NULL */
 } steps[] = {
     { "key", step_authorized_key, NULL },
+    { "mesh", step_mesh, NULL },
     { "name", step_host_name, NULL },
     { "hosts", step_hosts_block, NULL },
     { "packages", step_packages, NULL },
@@ -31,7 +33,7 @@ static const struct step {
     { "shell", step_shell_profile, NULL },
     { "limits", step_limits, NULL },
     { "environment", step_environment, NULL },
-    { "gpus", step_gpus, NULL },
+    { "gpus", step_gpus, step_gpus_free },
     { "warm", step_warm, step_warm_read },
     { "receipt", step_receipt, NULL },
 };
@@ -63,7 +65,9 @@ int bootstrap_run(const json_t *request, const char *root, struct task_output *o
     struct error     err = { "" };
     int              rc = read_request(&b, request, &err);
 
-    if (rc == 0 && b.op == BOOTSTRAP_UNDO)
+    if (rc == 0 && b.op == BOOTSTRAP_MESH)
+        rc = mesh_run(&b, json_is_true(json_object_get(request, "apply")), &err);
+    else if (rc == 0 && b.op == BOOTSTRAP_UNDO)
         rc = undo_run(&b, &err);
     else if (rc == 0 && b.op == BOOTSTRAP_RECORD)
         rc = warm_record(&b, &err);
@@ -77,7 +81,7 @@ int bootstrap_run(const json_t *request, const char *root, struct task_output *o
 
 static int read_request(struct bootstrap *b, const json_t *request, struct error *err)
 {
-    static const char *const ops[] = { "plan", "apply", "undo", "record" };
+    static const char *const ops[] = { "plan", "apply", "undo", "record", "mesh" };
     const char              *op = text_of(request, "op");
     size_t                   i;
 

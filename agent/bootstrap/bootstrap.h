@@ -7,12 +7,13 @@
  *
  * The request:
  *
- *     {"op":"look"|"plan"|"apply"|"undo"|"record", "name":"te1", "steps":["hosts", ...],
+ *     {"op":"look"|"mesh"|"plan"|"apply"|"undo"|"record", "name":"te1", "steps":["hosts", ...],
  *      "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root", "home":"/root",
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
- * A host without "addr" did not answer. look: only see whether this user is root, or may be. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as texts. Each
- * step answers with one line, and with {"step":..., "progress":"text"} before it:
+ * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
+ * see mesh.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
+ * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
  *      "changes":[{"what":"...", "why":"..."}], "notes":["..."], "error":"...", "fix":"..."}
@@ -32,7 +33,8 @@
 #include "err.h"
 #include "task/task_output.h"
 
-enum bootstrap_op { BOOTSTRAP_PLAN, BOOTSTRAP_APPLY, BOOTSTRAP_UNDO, BOOTSTRAP_RECORD };
+enum bootstrap_op { BOOTSTRAP_PLAN, BOOTSTRAP_APPLY, BOOTSTRAP_UNDO, BOOTSTRAP_RECORD,
+                    BOOTSTRAP_MESH };
 
 struct bootstrap {
     const char         *root; /* see state.h */

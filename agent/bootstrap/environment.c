@@ -1,8 +1,8 @@
 /* environment.c - the interpreter at its prefix, what it imports, and the versions
  *
- * An environment of conda or venv has its prefix in the first line of its scripts: moved, or mounted
- * elsewhere, it starts another interpreter or none. What the interpreter says about itself goes
- * into the receipt, since NCCL and PyTorch have to be the same on all nodes.
+ * An environment of conda or venv has its prefix in the first line of its scripts: moved, or
+ * mounted elsewhere, it starts another interpreter or none. What the interpreter says about itself
+ * goes into the receipt, since NCCL and PyTorch have to be the same on all nodes.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -35,7 +35,8 @@ static const char program[] =
     "    facts['cuda'] = str(torch.version.cuda)\n"
     "    try: facts['nccl'] = '.'.join(map(str, torch.cuda.nccl.version()))\n"
     "    except Exception: pass\n"
-    "names = sorted({'%s==%s' % (d.metadata['Name'], d.version) for d in metadata.distributions()})\n"
+    "names = sorted({'%s==%s' % (d.metadata['Name'], d.version)\n"
+    "                for d in metadata.distributions()})\n"
     "facts['packages'] = hashlib.sha256('\\n'.join(names).encode()).hexdigest()[:16]\n"
     "os.write(out, json.dumps(facts).encode())\n";
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bootstrap/gpu_users.h"
 #include "fd.h"
 #include "node/gpu.h"
-#include "node/gpu_holders.h"
 #include "number.h"
 #include "xalloc.h"
 
@@ -21,14 +21,12 @@
 #define LIBRARY      "libnvidia-ml.so."
 #define TEXT_SIZE    4096
 #define VERSION_SIZE 64
-#define HOLDERS      8 /* that are named */
 
 static int  check_count(struct bootstrap *b, struct finding *finding, struct error *err);
 static int  check_driver(struct bootstrap *b, struct finding *finding, struct error *err);
 static bool module_version(const struct bootstrap *b, char *version);
 static bool library_version(const struct bootstrap *b, char *version);
 static bool read_version(const char *text, char *version);
-static void note_holders(struct finding *finding);
 
 int step_gpus(struct bootstrap *b, struct finding *finding, struct error *err)
 {
@@ -41,7 +39,15 @@ int step_gpus(struct bootstrap *b, struct finding *finding, struct error *err)
     if (check_count(b, finding, err) < 0 || check_driver(b, finding, err) < 0)
         return -1;
     if (b->root[0] == '\0')
-        note_holders(finding);
+        gpu_users_note(finding);
+    return 0;
+}
+
+int step_gpus_free(struct bootstrap *b, struct finding *finding, struct error *err)
+{
+    (void)err;
+    if (b->root[0] == '\0')
+        gpu_users_end_ours(finding);
     return 0;
 }
 
@@ -134,24 +140,4 @@ static bool read_version(const char *text, char *version)
         }
     }
     return false;
-}
-
-static void note_holders(struct finding *finding)
-{
-    json_t *holders = gpu_holders(NULL), *holder;
-    size_t  i;
-
-    json_array_foreach(holders, i, holder) {
-        const char *user = json_string_value(json_object_get(holder, "user"));
-        const char *command = json_string_value(json_object_get(holder, "command"));
-
-        if (i < HOLDERS)
-            finding_note(finding, "pid %lld of %s has a GPU open, for %lld s: %s; muster clean "
-                         "--kill ends what earlier runs have left",
-                         (long long)json_integer_value(json_object_get(holder, "pid")),
-                         user != NULL ? user : "?",
-                         (long long)json_integer_value(json_object_get(holder, "age_s")),
-                         command != NULL ? command : "?");
-    }
-    json_decref(holders);
 }

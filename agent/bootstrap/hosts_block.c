@@ -35,11 +35,11 @@ static int   add_block_to(struct bootstrap *b, struct finding *finding, const ch
                           struct error *err);
 static char *block_lines(const struct bootstrap *b, const char *old);
 static void  add_old_line(struct buffer *lines, const char *old, const char *name);
-static char *without_loopback(const char *text, const json_t *hosts);
-static bool  is_loopback_line(const char *line, size_t length);
+static char *without_nodes(const char *text, const json_t *hosts);
 static void  add_other_names(struct buffer *out, const char *line, size_t length,
                              const json_t *hosts);
-static bool  is_node(const json_t *hosts, const char *name, size_t length);
+static bool  is_node_elsewhere(const json_t *hosts, const char *name, size_t length,
+                               const char *address);
 static int   cloud_init(struct bootstrap *b, struct finding *finding, struct error *err);
 static int   templates(struct bootstrap *b, struct finding *finding, struct error *err);
 static bool  user_data_manages(const struct bootstrap *b);
@@ -65,7 +65,7 @@ static int add_block_to(struct bootstrap *b, struct finding *finding, const char
     if (state_read(b->root, STATE_FILE, path, &now, err) < 0)
         return -1;
     lines = block_lines(b, now.exists ? now.bytes : "");
-    plain = without_loopback(now.exists ? now.bytes : "127.0.0.1 localhost\n", b->hosts);
+    plain = without_nodes(now.exists ? now.bytes : "127.0.0.1 localhost\n", b->hosts);
     text = block_put(plain, lines, err);
     if (text == NULL) {
         rc = err_set(err, "%s: %s", path, err->text);
@@ -113,7 +113,8 @@ static void add_old_line(struct buffer *lines, const char *old, const char *name
     size_t      length;
 
     for (; line != NULL && *line != '\0' &&
-           strncmp(line, BLOCK_END, strlen(BLOCK_END)) != 0; line += length + (line[length] == '\n')) {
+           strncmp(line, BLOCK_END, strlen(BLOCK_END)) != 0;
+         line += length + (line[length] == '\n')) {
         length = strcspn(line, "\n");
         at = memchr(line, ' ', length);
         if (line[0] != '#' && at != NULL && (size_t)(line + length - at - 1) == strlen(name) &&
@@ -122,43 +123,39 @@ static void add_old_line(struct buffer *lines, const char *old, const char *name
     }
 }
 
-/* --- loopback --------------------------------------------------------------- */
+/* --- other lines ------------------------------------------------------------- */
 
-/* "127.0.1.1 te1.example te1" without the names of nodes; the whole line, if no name is left. */
-static char *without_loopback(const char *text, const json_t *hosts)
+/* The first line with a name counts. So the names of nodes go from all other lines with another
+ * address: "127.0.1.1 te1.example te1"; and the whole line, if no name is left. */
+static char *without_nodes(const char *text, const json_t *hosts)
 {
     struct buffer out = { 0 };
     size_t        length;
+    bool          is_block = false;
 
     for (; *text != '\0'; text += length) {
         length = strcspn(text, "\n");
         length += text[length] == '\n';
-        if (is_loopback_line(text, length))
-            add_other_names(&out, text, length, hosts);
-        else
+        is_block = is_block || strncmp(text, BLOCK_BEGIN, strlen(BLOCK_BEGIN)) == 0;
+        if (is_block || text[strspn(text, BLANKS)] == '#')
             buffer_add(&out, text, length);
+        else
+            add_other_names(&out, text, length, hosts);
+        is_block = is_block && strncmp(text, BLOCK_END, strlen(BLOCK_END)) != 0;
     }
     buffer_add(&out, "", 1);
     return out.bytes;
 }
 
-static bool is_loopback_line(const char *line, size_t length)
-{
-    size_t indent = strspn(line, BLANKS);
-
-    return length > indent && (strncmp(line + indent, "127.", 4) == 0 ||
-                               (strncmp(line + indent, "::1", 3) == 0 &&
-                                strchr(BLANKS, line[indent + 3]) != NULL));
-}
-
-/* A line without a node's name stays as it is, blanks and all. */
+/* A line that has none of them stays as it is, blanks and all. */
 static void add_other_names(struct buffer *out, const char *line, size_t length,
                             const json_t *hosts)
 {
     size_t        at = strspn(line, BLANKS), word, names = 0, dropped = 0;
+    char         *address = xstrndup(line + at, strcspn(line + at, BLANKS "\r\n"));
     struct buffer kept = { 0 };
 
-    at += strcspn(line + at, BLANKS "\n");
+    at += strlen(address);
     buffer_add(&kept, line, at);
     while (at < length && line[at] != '#' && line[at] != '\n') {
         word = strcspn(line + at, BLANKS "\r\n#");
@@ -166,7 +163,7 @@ static void add_other_names(struct buffer *out, const char *line, size_t length,
             at++;
             continue;
         }
-        if (is_node(hosts, line + at, word)) {
+        if (is_node_elsewhere(hosts, line + at, word, address)) {
             dropped++;
         } else {
             names++;
@@ -183,21 +180,28 @@ static void add_other_names(struct buffer *out, const char *line, size_t length,
         buffer_add(out, line + at, length - at);
     }
     buffer_clear(&kept);
+    free(address);
 }
 
-/* te1, and te1.example, too. */
-static bool is_node(const json_t *hosts, const char *name, size_t length)
+/* te1, and te1.example, too; and what cloud-init puts in for the name of the machine. */
+static bool is_node_elsewhere(const json_t *hosts, const char *name, size_t length,
+                              const char *address)
 {
+    bool          is_loopback = strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
     const json_t *host;
     size_t        i, size;
 
+    if (is_loopback && (strncmp(name, "{{fqdn}}", length) == 0 ||
+                        strncmp(name, "{{hostname}}", length) == 0))
+        return true;
     json_array_foreach(hosts, i, host) {
         const char *node = json_string_value(json_object_get(host, "name"));
+        const char *addr = json_string_value(json_object_get(host, "addr"));
 
         size = node != NULL ? strlen(node) : 0;
         if (size > 0 && length >= size && strncmp(node, name, size) == 0 &&
             (length == size || name[size] == '.'))
-            return true;
+            return is_loopback || (addr != NULL && strcmp(addr, address) != 0);
     }
     return false;
 }

@@ -25,7 +25,7 @@ step_f step_limits;
 /* environment.c: the interpreter at its prefix, what it imports, and the versions */
 step_f step_environment;
 /* gpus.c: the driver is loaded and matches its library, and nobody holds a GPU */
-step_f step_gpus;
+step_f step_gpus, step_gpus_free;
 /* warm.c: what a good run has read is in memory, and so off the lazy disk */
 step_f step_warm, step_warm_read;
 int    warm_record(struct bootstrap *b, struct error *err);

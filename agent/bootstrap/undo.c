@@ -23,20 +23,21 @@ int undo_run(struct bootstrap *b, struct error *err)
     struct journal_entry entry;
     struct error         why;
     json_t              *lines = json_array(); /* one for each step */
-    int                  n, rc, failed = 0;
+    int                  n, rc, pass, failed = 0;
 
     if (journal_open(&journal, b->root, err) < 0) {
         json_decref(lines);
         return -1;
     }
-    for (n = journal.last; n > 0; n--) {
+    /* Commands after all the rest: sshd is to read what its files are then. */
+    for (pass = 0, n = journal.last; pass < 2; n > 1 ? n-- : (pass++, n = journal.last)) {
         rc = journal_read(&journal, n, &entry, &why);
-        if (rc > 0 && is_wanted(b, entry.step)) {
+        if (rc > 0 && (entry.kind == STATE_COMMAND) == pass && is_wanted(b, entry.step)) {
             rc = take_back(b->root, &entry, &why);
             if (rc == 0)
                 rc = journal_drop(&journal, n, &why);
             note(lines, &entry, rc < 0 ? &why : NULL);
-        } else if (rc < 0) {
+        } else if (rc < 0 && pass == 0) {
             task_output_line(b->out, json_pack("{s:o}", "error",
                                                json_text(why.text, strlen(why.text))));
         }
@@ -73,9 +74,8 @@ static int take_back(const char *root, const struct journal_entry *entry, struct
     if (state_is(entry->kind, &now, &entry->after))
         rc = state_make(root, entry->kind, entry->path, &entry->before, err);
     else if (!state_is(entry->kind, &now, &entry->before))
-        rc = err_set(err, "%s: was changed since, by somebody else or by a step that is not undone; "
-                     "it stays as it is",
-                     entry->path);
+        rc = err_set(err, "%s: was changed since, by somebody else or by a step that is not "
+                     "undone; it stays as it is", entry->path);
     state_clear(&now);
     return rc;
 }

@@ -28,7 +28,8 @@
 #define PART       (4 << 20)
 #define STREAMS    32
 #define STREAMS_TO 256
-#define EVERY_MS   1000
+#define EVERY_S    1  /* a line of progress, for the first minute; */
+#define LATER_S    30 /* then: a task may say 4096 lines, and a warm-up may take a day */
 #define LOOK_MS    50
 #define LIST_NAME  ".muster-warm"
 #define DONE_FILE  JOURNAL_DIR "/warmed"
@@ -235,7 +236,7 @@ static void read_all(struct bootstrap *b, struct reading *reading, int streams)
     pthread_t       thread[STREAMS_TO];
     struct timespec look = { 0, LOOK_MS * 1000000L };
     int64_t         began = clock_now_ns(), told = began;
-    int             count = 0;
+    int             count = 0, every_s;
 
     reading->running = streams;
     while (count < streams && pthread_create(&thread[count], NULL, stream, reading) == 0)
@@ -247,7 +248,8 @@ static void read_all(struct bootstrap *b, struct reading *reading, int streams)
     }
     while (reading->running > 0) {
         nanosleep(&look, NULL);
-        if (clock_now_ns() - told >= (int64_t)EVERY_MS * (NS_PER_S / 1000)) {
+        every_s = told - began < 60 * NS_PER_S ? EVERY_S : LATER_S;
+        if (clock_now_ns() - told >= every_s * NS_PER_S) {
             told = clock_now_ns();
             tell(b, reading, (double)(told - began) / NS_PER_S);
         }

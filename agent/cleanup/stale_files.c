@@ -16,6 +16,7 @@
 
 #include "frame.h"
 #include "guard/cgroup.h"
+#include "node/partials.h"
 #include "runid.h"
 #include "xalloc.h"
 
@@ -35,7 +36,8 @@ static void add_groups(struct stale *stale, const char *path, int depth);
 static void add_group(struct stale *stale, const char *path, const char *name);
 static void add_parts(struct stale *stale, const char *base);
 static void add_parts_in(struct stale *stale, const char *folder);
-static void add(struct stale *stale, const char *what, const char *path);
+static bool add_partial(const char *path, void *arg);
+static bool add(struct stale *stale, const char *what, const char *path);
 static bool group_of(const char *path, struct cgroup *group);
 static bool is_ours(const char *path, mode_t type, struct stat *about);
 static bool is_hex(const char *name, size_t length);
@@ -46,6 +48,7 @@ json_t *stale_files_list(bool remove)
 
     add_all_groups(&stale);
     add_all_parts(&stale);
+    partials_find(add_partial, &stale);
     return stale.list;
 }
 
@@ -157,21 +160,30 @@ static void add_parts_in(struct stale *stale, const char *folder)
         closedir(dir);
 }
 
+/* --- parts of files that muster bcast copied -------------------------------- */
+
+static bool add_partial(const char *path, void *arg)
+{
+    return add(arg, "file", path);
+}
+
 /* --- all kinds -------------------------------------------------------------- */
 
-static void add(struct stale *stale, const char *what, const char *path)
+/* True: it was removed. */
+static bool add(struct stale *stale, const char *what, const char *path)
 {
     struct cgroup group;
     bool          gone = false;
 
     if (json_array_size(stale->list) >= STALE_FILES_MAX)
-        return;
+        return false;
     if (stale->remove)
         gone = strcmp(what, "group") == 0 ? group_of(path, &group) && cgroup_remove(&group)
                                           : unlink(path) == 0;
     json_array_append_new(stale->list,
                           json_pack("{s:s, s:o, s:b}", "what", what, "path",
                                     json_text(path, strlen(path)), "gone", gone));
+    return gone;
 }
 
 static bool group_of(const char *path, struct cgroup *group)

@@ -1,7 +1,10 @@
 /* bcast_file.h - one file of muster bcast while it is being received
  *
  * It has a temporary name until all of it is on the disk, and gets its own name then: no
- * process ever sees half of it, and the old file stays until then.
+ * process ever sees half of it, and the old file stays until then. Chunks come in any order.
+ * What the old file has at the same place is not needed again, nor what an earlier bcast of
+ * the same file left here when it was cut off: a file of more than one chunk has a temporary
+ * name that follows from its name, size and time, and bcast_file_keep() leaves it.
  *
  * A failure returns what could not be done ("create", "write"), with errno as the reason;
  * the file is dropped then.
@@ -15,28 +18,40 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "chunk.h"
 #include "copy/safe_openat.h"
 #include "entry.h"
 
 struct bcast_file {
-    int             dir_fd, fd;     /* fd -1: no file */
-    uint64_t        written, begun; /* the disk was told to write up to begun */
+    int             dir_fd, fd;
+    int             old_fd;   /* what is there now; -1: no file */
+    bool            is_fresh; /* it reads as zeros where nothing was written */
+    bool            may_stay; /* has the name that a later bcast will look for */
+    char           *note;     /* of partials.h; NULL: none */
+    uint64_t        size, unsynced;
     uint32_t        mode;
     struct timespec mtime;
     char            temporary[SAFE_TEMPORARY_BYTES];
     char            name[ENTRY_NAME_MAX + 1];
 };
 
-void bcast_file_init(struct bcast_file *file);
-bool bcast_file_is_open(const struct bcast_file *file);
-
 /* Takes over place->dir_fd. NULL, or what could not be done. */
 const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
                              const struct entry *entry);
-const char *bcast_file_write(struct bcast_file *file, const void *bytes, size_t size);
+
+/* True if this chunk need not be sent: it is here, and now in its place. room has CHUNK_BYTES. */
+bool bcast_file_has(struct bcast_file *file, uint32_t index, const unsigned char *hash,
+                    unsigned char *room);
+const char *bcast_file_write(struct bcast_file *file, uint32_t index, const void *bytes);
+/* Read a chunk that was written. False: it cannot be read. */
+bool        bcast_file_read(const struct bcast_file *file, uint32_t index, void *bytes);
+/* All of it is written: the first one tells the disk to begin, the second one waits for it and
+ * gives the file its name. If many files have begun, waiting is short for most of them. */
+const char *bcast_file_complete(struct bcast_file *file);
 const char *bcast_file_finish(struct bcast_file *file);
 
-/* The rest is not coming. */
+/* The rest is not coming: remove it; or leave it for the next time, if it may stay. */
 void bcast_file_drop(struct bcast_file *file);
+void bcast_file_keep(struct bcast_file *file);
 
 #endif

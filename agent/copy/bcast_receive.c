@@ -13,25 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "copy/bcast_file.h"
+#include "copy/bcast_receive_state.h"
 #include "copy/safe_openat.h"
 #include "entry.h"
 #include "frame.h"
 #include "xalloc.h"
 
 #define ENTRIES_MAX (1u << 24)
-
-struct bcast_receive {
-    const struct bcast_receive_ops *ops;
-    void                           *arg;
-    int                             root_fd; /* -1: no tree yet */
-    uint32_t                        next;    /* number of the next entry of this tree */
-    char                            dir[ENTRY_PATH_MAX + 1]; /* the last directory that has come */
-    char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
-    struct bcast_file file;
-    uint32_t          number; /* of the file */
-    uint64_t          left;   /* bytes of it that have not come; thrown away once it has failed */
-};
 
 static int  make_dirs(const char *path);
 static int  check_place(const struct bcast_receive *receiver, const struct entry *entry,
@@ -44,12 +32,11 @@ static int  set_dir_mode(const struct safe_place *place, uint32_t mode);
 static int  check_dir(const struct safe_place *place);
 static void take_link(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number);
-static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *place,
-                      const struct entry *entry, uint32_t number);
+static void take_file(struct bcast_receive *receiver, const struct safe_place *place,
+                      const struct entry *entry, uint32_t number, struct buffer *wanted);
+static int  is_here(const struct safe_place *place, const struct entry *entry);
+static bool set_file_mode(const struct safe_place *place, uint32_t mode);
 static bool same_time(const struct timespec *here, const struct timespec *there);
-static void begin_file(struct bcast_receive *receiver, const struct entry *entry);
-static void finish_file(struct bcast_receive *receiver);
-static void fail(struct bcast_receive *receiver, uint32_t number, const char *what, int error);
 static bool is_below(const char *path, const char *dir);
 
 struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg)
@@ -58,32 +45,41 @@ struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, voi
 
     receiver->ops = ops;
     receiver->arg = arg;
-    receiver->root_fd = -1;
-    bcast_file_init(&receiver->file);
+    receiver->room = xmalloc(CHUNK_BYTES);
     return receiver;
 }
 
 void bcast_receive_free(struct bcast_receive *receiver)
 {
+    uint32_t t;
+
     if (receiver == NULL)
         return;
-    bcast_file_drop(&receiver->file);
-    if (receiver->root_fd >= 0)
-        close(receiver->root_fd);
+    for (t = 0; t < receiver->trees; t++)
+        items_clear(&receiver->tree[t]);
+    free(receiver->tree);
+    chunk_rows_clear(&receiver->open);
+    free(receiver->room);
     free(receiver);
 }
 
-int bcast_receive_root(struct bcast_receive *receiver, const char *root, struct error *err)
+int bcast_receive_root(struct bcast_receive *receiver, uint32_t tree, const char *root,
+                       struct error *err)
 {
-    if (receiver->root_fd >= 0)
-        close(receiver->root_fd);
-    receiver->root_fd = make_dirs(root) < 0
-                           ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (receiver->root_fd < 0)
+    int fd;
+
+    if (tree >= BCAST_TREES_MAX || (tree < receiver->trees && receiver->tree[tree].root_fd >= 0))
+        return err_set(err, "tree %u a second time, or more than %d trees", tree, BCAST_TREES_MAX);
+    fd = make_dirs(root) < 0 ? -1 : open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
         return err_set(err, "%.400s: %s", root, strerror(errno));
-    bcast_file_drop(&receiver->file);
-    receiver->left = 0;
-    receiver->next = 0;
+    while (receiver->trees <= tree) {
+        receiver->tree = xreallocarray(receiver->tree, receiver->trees + 1,
+                                       sizeof *receiver->tree);
+        receiver->tree[receiver->trees++] = (struct items){ .root_fd = -1 };
+    }
+    receiver->tree[tree].root_fd = fd;
+    receiver->now = tree;
     receiver->dir[0] = receiver->failed[0] = '\0';
     return 0;
 }
@@ -113,16 +109,19 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
 {
     struct entry_reader reader = { .at = body, .left = size };
     struct entry        entry;
+    struct items       *items;
     int                 rc;
 
-    if (receiver->root_fd < 0)
+    if (receiver->trees == 0)
         return err_set(err, "ENTRIES frame without a tree");
+    items = &receiver->tree[receiver->now];
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
-        if (receiver->next == ENTRIES_MAX)
+        if (items->count == ENTRIES_MAX)
             return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
         if (check_place(receiver, &entry, err) < 0)
             return -1;
-        take_entry(receiver, &entry, receiver->next++, wanted);
+        items_add(items);
+        take_entry(receiver, &entry, items->count - 1, wanted);
     }
     return rc;
 }
@@ -151,18 +150,17 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
         snprintf(receiver->dir, sizeof receiver->dir, "%s", entry->path);
     if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
         return; /* already reported for its directory */
-    if (safe_find(receiver->root_fd, entry->path, &place) < 0) {
-        fail(receiver, number, "find the directory", errno);
+    if (safe_find(receiver->tree[receiver->now].root_fd, entry->path, &place) < 0) {
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "find the directory", errno);
         return;
     }
-    if (entry->type == ENTRY_DIR) {
+    if (entry->type == ENTRY_DIR)
         take_dir(receiver, &place, entry, number);
-    } else if (entry->type == ENTRY_LINK) {
+    else if (entry->type == ENTRY_LINK)
         take_link(receiver, &place, entry, number);
-    } else if (is_wanted(receiver, &place, entry, number)) {
-        put_u32((unsigned char *)buffer_reserve(wanted, 4), number);
-        wanted->size += 4;
-    }
+    else
+        take_file(receiver, &place, entry, number, wanted);
     close(place.dir_fd);
 }
 
@@ -179,7 +177,8 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
         rc = check_dir(place);
     if (rc == 0)
         return;
-    fail(receiver, number, "make the directory", errno);
+    bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                         "make the directory", errno);
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
 
@@ -222,35 +221,62 @@ static void take_link(struct bcast_receive *receiver, const struct safe_place *p
         return;
     safe_temporary(temporary);
     if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
-        fail(receiver, number, "make the link", errno);
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "make the link", errno);
     } else if (safe_replace(place, temporary) < 0) {
         error = errno;
         unlinkat(place->dir_fd, temporary, 0);
-        fail(receiver, number, "make the link", error);
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+                             "make the link", error);
     }
 }
 
 /* --- files ------------------------------------------------------------------ */
 
-/* False if the same file is there already, or if something is in its way, which is reported. */
-static bool is_wanted(struct bcast_receive *receiver, const struct safe_place *place,
-                      const struct entry *entry, uint32_t number)
+static void take_file(struct bcast_receive *receiver, const struct safe_place *place,
+                      const struct entry *entry, uint32_t number, struct buffer *wanted)
 {
-    uint32_t    mode = entry->mode & 0777;
+    struct chunk chunk = { receiver->now, number, 0 };
+    struct item *item = bcast_receive_item(receiver, chunk);
+    int          here = is_here(place, entry);
+
+    if (here < 0) {
+        bcast_receive_failed(receiver, chunk, "replace", errno);
+        return;
+    }
+    items_want(item, entry, here > 0 ? ITEM_HERE : ITEM_WANTED);
+    if (here > 0) {
+        if (!set_file_mode(place, entry->mode))
+            bcast_receive_failed(receiver, chunk, "set the mode", errno);
+        return;
+    }
+    if (entry->size == 0) {
+        bcast_chunks_empty(receiver, item, chunk);
+        return;
+    }
+    put_u32((unsigned char *)buffer_reserve(wanted, 4), number);
+    wanted->size += 4;
+}
+
+/* 1: the same file is there already; 0: not; -1: something is in its way. */
+static int is_here(const struct safe_place *place, const struct entry *entry)
+{
     struct stat now;
     int         found = safe_look(place, &now);
 
-    if (found < 0)
-        fail(receiver, number, "replace", errno);
-    if (found <= 0)
-        return found == 0;
-    if (!S_ISREG(now.st_mode) || (uint64_t)now.st_size != entry->size ||
-        !same_time(&now.st_mtim, &entry->mtime))
-        return true;
-    if ((now.st_mode & 07777) != mode && (now.st_mode & 07777) != entry->mode &&
-        fchmodat(place->dir_fd, place->name, mode, AT_SYMLINK_NOFOLLOW) < 0)
-        fail(receiver, number, "set the mode", errno);
-    return false;
+    return found <= 0 ? found
+                      : S_ISREG(now.st_mode) && (uint64_t)now.st_size == entry->size &&
+                            same_time(&now.st_mtim, &entry->mtime);
+}
+
+/* Of one that is here. Its own mode may have bits that we do not copy. */
+static bool set_file_mode(const struct safe_place *place, uint32_t mode)
+{
+    struct stat now;
+
+    return fstatat(place->dir_fd, place->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ((now.st_mode & 07777) == mode || (now.st_mode & 07777) == (mode & 0777) ||
+            fchmodat(place->dir_fd, place->name, mode & 0777, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 static bool same_time(const struct timespec *here, const struct timespec *there)
@@ -260,75 +286,16 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
            (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
 }
 
-int bcast_receive_file(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                       struct error *err)
-{
-    struct entry_reader reader = { .at = body + 4, .left = size > 4 ? size - 4 : 0 };
-    struct entry        entry;
-    int                 rc = receiver->root_fd < 0 ? 0 : entry_next(&reader, &entry, err);
-
-    if (rc < 0)
-        return -1;
-    if (rc == 0 || reader.left > 0 || entry.type != ENTRY_FILE)
-        return err_set(err, "FILE frame: not exactly one file of a tree");
-    if (receiver->left > 0)
-        return err_set(err, "FILE frame before the end of the last file");
-    if (get_u32(body) >= receiver->next)
-        return err_set(err, "file %u was never announced", get_u32(body));
-    receiver->number = get_u32(body);
-    receiver->left = entry.size;
-    begin_file(receiver, &entry);
-    if (receiver->left == 0)
-        finish_file(receiver);
-    return 0;
-}
-
-int bcast_receive_data(struct bcast_receive *receiver, const unsigned char *body, size_t size,
-                       struct error *err)
-{
-    const char *what = NULL;
-
-    if (size > receiver->left)
-        return err_set(err, "more bytes than the file has");
-    if (size == 0) { /* the sender read a file that was changing */
-        bcast_file_drop(&receiver->file);
-        receiver->left = 0;
-        return 0;
-    }
-    receiver->left -= size;
-    if (bcast_file_is_open(&receiver->file))
-        what = bcast_file_write(&receiver->file, body, size);
-    if (what != NULL)
-        fail(receiver, receiver->number, what, errno);
-    if (receiver->left == 0)
-        finish_file(receiver);
-    return 0;
-}
-
-static void begin_file(struct bcast_receive *receiver, const struct entry *entry)
-{
-    struct safe_place place;
-    const char       *what = "find the directory";
-
-    if (safe_find(receiver->root_fd, entry->path, &place) == 0)
-        what = bcast_file_begin(&receiver->file, &place, entry);
-    if (what != NULL)
-        fail(receiver, receiver->number, what, errno);
-}
-
-/* A failure before this was reported then. */
-static void finish_file(struct bcast_receive *receiver)
-{
-    const char *what =
-        bcast_file_is_open(&receiver->file) ? bcast_file_finish(&receiver->file) : NULL;
-
-    if (what != NULL)
-        fail(receiver, receiver->number, what, errno);
-}
-
 /* --- small things ----------------------------------------------------------- */
 
-static void fail(struct bcast_receive *receiver, uint32_t number, const char *what, int error)
+struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chunk chunk)
+{
+    return chunk.tree < receiver->trees && chunk.file < receiver->tree[chunk.tree].count
+               ? &receiver->tree[chunk.tree].item[chunk.file] : NULL;
+}
+
+void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what,
+                          int error)
 {
     const char *why = strerror(error);
     bool is_all = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
@@ -347,7 +314,7 @@ static void fail(struct bcast_receive *receiver, uint32_t number, const char *wh
         why = "a device, pipe or socket is in the way";
         break;
     }
-    receiver->ops->failed(number, what, why, is_all, receiver->arg);
+    receiver->ops->failed(chunk.tree, chunk.file, what, why, is_all, receiver->arg);
 }
 
 /* dir itself does not count. */

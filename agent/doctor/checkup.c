@@ -25,11 +25,11 @@
 
 /* Round 0 is about this node, round 1 about the ways to the others. */
 static const struct {
-    const char   *name;
+    const char    *name;
     checkup_check *check;
-    int           round;
-    bool          only_full;
-    const char   *breaks; /* if it hangs or crashes */
+    int            round;
+    bool           only_full;
+    const char    *breaks; /* if it hangs or crashes */
 } checks[] = {
     { "names", names_check, 0, false, "each lookup of a name waits" },
     { "disks", disks_check, 0, false, "programs hang when they touch that file system" },
@@ -55,11 +55,13 @@ static bool await(pid_t pid, double limit_s, int *status);
 
 int checkup_run(const json_t *request, struct task_output *out)
 {
-    const char   *root = test_switch(TEST_SWITCH_ROOT);
-    struct checkup checkup = { .request = request, .out = out, .root = root != NULL ? root : "",
-                             .is_full = json_is_true(json_object_get(request, "full")) };
-    int           round = (int)json_integer_value(json_object_get(request, "id"));
-    size_t        i;
+    const char    *root = test_switch(TEST_SWITCH_ROOT);
+    struct checkup checkup = { .request = request,
+                               .out = out,
+                               .root = root != NULL ? root : "",
+                               .is_full = json_is_true(json_object_get(request, "full")) };
+    int            round = (int)json_integer_value(json_object_get(request, "id"));
+    size_t         i;
 
     for (i = 0; i < CHECKS; i++)
         if (checks[i].round == round && (checkup.is_full || !checks[i].only_full))
@@ -83,14 +85,14 @@ static void run_apart(struct checkup *checkup, size_t which)
     }
     if (pid < 0)
         checkup_find(checkup, CHECKUP_FAIL, "nothing can be started here", "end some processes",
-                    "cannot fork a process");
+                     "cannot fork a process");
     else if (!await(pid, limit_s, &status))
         checkup_find(checkup, CHECKUP_FAIL, checks[which].breaks,
-                    "look for a dead file server (mount) and at dmesg",
-                    "this check was not finished after %g s", limit_s);
+                     "look for a dead file server (mount) and at dmesg",
+                     "this check was not finished after %g s", limit_s);
     else if (WIFSIGNALED(status))
         checkup_find(checkup, CHECKUP_WARN, "this was not checked", "look at dmesg",
-                    "this check was ended by signal %d", WTERMSIG(status));
+                     "this check was ended by signal %d", WTERMSIG(status));
     else
         task_output_line(checkup->out, json_pack("{s:s, s:f}", "checked", checkup->check, "ms",
                                                  (double)(clock_now_ns() - begun_ns) / 1e6));
@@ -120,7 +122,7 @@ void checkup_fact(const struct checkup *checkup, const char *name, json_t *value
 }
 
 void checkup_find(const struct checkup *checkup, enum checkup_level level, const char *breaks,
-                 const char *mend, const char *format, ...)
+                  const char *mend, const char *format, ...)
 {
     struct error value;
     va_list      ap;
@@ -131,9 +133,9 @@ void checkup_find(const struct checkup *checkup, enum checkup_level level, const
     task_output_line(checkup->out,
                      json_pack("{s:s, s:s, s:o, s:o, s:o}", "level",
                                level == CHECKUP_FAIL ? "fail" : "warn", "check", checkup->check,
-                               "value", json_text(value.text, strlen(value.text)),
-                               "breaks", json_text(breaks, strlen(breaks)),
-                               "mend", json_text(mend, strlen(mend))));
+                               "value", json_text(value.text, strlen(value.text)), "breaks",
+                               json_text(breaks, strlen(breaks)), "mend",
+                               json_text(mend, strlen(mend))));
 }
 
 ssize_t checkup_read(const struct checkup *checkup, const char *path, char *text, size_t size)

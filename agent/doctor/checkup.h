@@ -38,8 +38,7 @@ int checkup_run(const json_t *request, struct task_output *out);
 
 void checkup_fact(const struct checkup *checkup, const char *name, json_t *value);
 void checkup_find(const struct checkup *checkup, enum checkup_level level, const char *breaks,
-                 const char *mend, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+                  const char *mend, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* A file below root, as fd_read_file(); the path of one. */
 ssize_t checkup_read(const struct checkup *checkup, const char *path, char *text, size_t size);
@@ -50,9 +49,9 @@ const char *checkup_word(const struct checkup *checkup, const char *key);
 long long   checkup_number_in(const char *text, const char *name);
 
 /* The checks: names.c, disks.c, login_limits.c ... */
-typedef void checkup_check(const struct checkup *checkup);
-checkup_check names_check, disks_check, cold_check, login_limits_check, machine_check, updates_check,
-    sshd_check, interfaces_check, leftovers_check, holders_check, driver_check, nvml_check,
-    xid_check, python_check, files_check, peers_check;
+typedef void  checkup_check(const struct checkup *checkup);
+checkup_check names_check, disks_check, cold_check, login_limits_check, machine_check,
+    updates_check, sshd_check, interfaces_check, leftovers_check, holders_check, driver_check,
+    nvml_check, xid_check, python_check, files_check, peers_check;
 
 #endif

@@ -15,14 +15,14 @@
 
 #include "clock.h"
 
-#define READS       64
-#define READ_BYTES  (128u << 10)
-#define ALIGN       4096
-#define LOOK_MAX    20000 /* entries of folders */
-#define DEPTH_MAX   6
-#define SIZE_LEAST  (64ll << 20)
-#define SLOW_MS     50.0
-#define READ_S      20.0
+#define READS      64
+#define READ_BYTES (128u << 10)
+#define ALIGN      4096
+#define LOOK_MAX   20000 /* entries of folders */
+#define DEPTH_MAX  6
+#define SIZE_LEAST (64ll << 20)
+#define SLOW_MS    50.0
+#define READ_S     20.0
 
 struct largest {
     char  path[PATH_MAX];
@@ -94,8 +94,7 @@ static void measure(const struct checkup *checkup, const struct largest *largest
         before = clock_now_ns();
         if ((double)before - begun_ns > READ_S * NS_PER_S ||
             pread(fd, bytes, READ_BYTES,
-                  (off_t)((double)rand_r(&seed) / ((double)RAND_MAX + 1) *
-                          (double)(largest->size / READ_BYTES)) * READ_BYTES) < 0)
+                  rand_r(&seed) % (largest->size / READ_BYTES) * READ_BYTES) < 0)
             break;
         ms[reads] = (double)(clock_now_ns() - before) / 1e6;
     }
@@ -104,13 +103,14 @@ static void measure(const struct checkup *checkup, const struct largest *largest
     if (reads == 0)
         return;
     qsort(ms, (size_t)reads, sizeof *ms, by_size);
-    checkup_fact(checkup, "read latency", json_pack("{s:f, s:f, s:i}", "p50_ms", ms[reads / 2],
-                                                  "p99_ms", ms[reads * 99 / 100], "reads", reads));
+    checkup_fact(checkup, "read latency",
+                 json_pack("{s:f, s:f, s:i}", "p50_ms", ms[reads / 2], "p99_ms",
+                           ms[reads * 99 / 100], "reads", reads));
     if (ms[reads * 99 / 100] > SLOW_MS)
         checkup_find(checkup, CHECKUP_WARN, "programs seem to hang while they load a model",
-                    "read it once before the run (muster exec -- cat FILE...), or wait",
-                    "%s is read slowly: p50 %.0f ms, p99 %.0f ms for 128 KiB", largest->path,
-                    ms[reads / 2], ms[reads * 99 / 100]);
+                     "read it once before the run (muster exec -- cat FILE...), or wait",
+                     "%s is read slowly: p50 %.0f ms, p99 %.0f ms for 128 KiB", largest->path,
+                     ms[reads / 2], ms[reads * 99 / 100]);
 }
 
 static int by_size(const void *left, const void *right)

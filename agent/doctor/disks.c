@@ -16,11 +16,11 @@
 #include "doctor/hash.h"
 #include "strlist.h"
 
-#define MIB         (1024.0 * 1024.0)
-#define INODES_FEW  1000
-#define MARKER      ".muster-data.json" /* muster bootstrap puts it on a data disk */
-#define PLACES_MAX  32
-#define MARKER_MAX  65536
+#define MIB        (1024.0 * 1024.0)
+#define INODES_FEW 1000
+#define MARKER     ".muster-data.json" /* muster bootstrap puts it on a data disk */
+#define PLACES_MAX 32
+#define MARKER_MAX 65536
 
 /* Where so little is left that it will not do, or soon not. */
 static const struct place {
@@ -83,8 +83,8 @@ static void mounts_check(const struct checkup *checkup)
             continue;
         snprintf(mend, sizeof mend, "sudo mount %s", entry.mnt_dir);
         checkup_find(checkup, CHECKUP_FAIL,
-                    "programs find an empty folder, and checkpoints fill the system disk", mend,
-                    "%s is in /etc/fstab, but not mounted", entry.mnt_dir);
+                     "programs find an empty folder, and checkpoints fill the system disk", mend,
+                     "%s is in /etc/fstab, but not mounted", entry.mnt_dir);
     }
     if (fstab != NULL)
         endmntent(fstab);
@@ -127,8 +127,9 @@ static void data_check(const struct checkup *checkup, const char *path)
     else if (!is_mounted(checkup, path, type, sizeof type))
         checkup_fact(checkup, marker, json_string("a folder of the system disk"));
     else if (size > 0)
-        checkup_fact(checkup, marker, json_sprintf("a mounted %s with the marker %016llx", type,
-                                                 (unsigned long long)hash_of(text, (size_t)size)));
+        checkup_fact(checkup, marker,
+                     json_sprintf("a mounted %s with the marker %016llx", type,
+                                  (unsigned long long)hash_of(text, (size_t)size)));
     else
         checkup_fact(checkup, marker, json_sprintf("a mounted %s", type));
 }
@@ -149,18 +150,21 @@ static void place_check(const struct checkup *checkup, const struct place *place
         if (seen[i] == file.st_dev)
             return;
     seen[(*seen_count)++] = file.st_dev;
-    free_mib = (double)(geteuid() == 0 ? about.f_bfree : about.f_bavail) * (double)about.f_frsize /
-               MIB;
+    free_mib =
+        (double)(geteuid() == 0 ? about.f_bfree : about.f_bavail) * (double)about.f_frsize / MIB;
     snprintf(mend, sizeof mend, "find what fills it: sudo du -xh -d 2 %s | sort -h | tail", path);
     if (place->is_written && (about.f_flag & ST_RDONLY) != 0)
-        checkup_find(checkup, CHECKUP_FAIL, place->breaks, "look at dmesg for errors of the disk, "
-                    "then: sudo mount -o remount,rw", "%s is read-only", path);
+        checkup_find(checkup, CHECKUP_FAIL, place->breaks,
+                     "look at dmesg for errors of the disk, "
+                     "then: sudo mount -o remount,rw",
+                     "%s is read-only", path);
     else if (free_mib < place->warn_mib)
-        checkup_find(checkup, free_mib < place->fail_mib ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks,
-                    mend, "%s has only %.0f MiB left", path, free_mib);
+        checkup_find(checkup, free_mib < place->fail_mib ? CHECKUP_FAIL : CHECKUP_WARN,
+                     place->breaks, mend, "%s has only %.0f MiB left", path, free_mib);
     if (about.f_files > 0 && about.f_ffree < INODES_FEW)
-        checkup_find(checkup, about.f_ffree == 0 ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks, mend,
-                    "%s has only %llu inodes left", path, (unsigned long long)about.f_ffree);
+        checkup_find(checkup, about.f_ffree == 0 ? CHECKUP_FAIL : CHECKUP_WARN, place->breaks,
+                     mend, "%s has only %llu inodes left", path,
+                     (unsigned long long)about.f_ffree);
 }
 
 static void cache_check(const struct checkup *checkup)
@@ -169,13 +173,17 @@ static void cache_check(const struct checkup *checkup)
     char           path[PATH_MAX];
     struct statvfs about;
 
-    snprintf(path, sizeof path, "%s%s", cache != NULL ? cache : home != NULL ? home : "",
+    snprintf(path, sizeof path, "%s%s",
+             cache != NULL  ? cache
+             : home != NULL ? home
+                            : "",
              cache != NULL ? "" : "/.cache");
     if (statvfs(path, &about) < 0 && (home == NULL || statvfs(home, &about) < 0))
         return;
     if ((about.f_flag & (ST_NOEXEC | ST_RDONLY)) != 0)
-        checkup_find(checkup, CHECKUP_WARN, "muster has to keep its agent in another place, and "
-                    "PyTorch and Triton cannot use what they compile",
-                    "mount it with exec and rw, or set XDG_CACHE_HOME", "%s is mounted %s", path,
-                    (about.f_flag & ST_NOEXEC) != 0 ? "noexec" : "read-only");
+        checkup_find(checkup, CHECKUP_WARN,
+                     "muster has to keep its agent in another place, and "
+                     "PyTorch and Triton cannot use what they compile",
+                     "mount it with exec and rw, or set XDG_CACHE_HOME", "%s is mounted %s", path,
+                     (about.f_flag & ST_NOEXEC) != 0 ? "noexec" : "read-only");
 }

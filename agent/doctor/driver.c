@@ -17,9 +17,9 @@
 #include "buffer.h"
 #include "clock.h"
 
-#define LOG_MAX   (4u << 20) /* of the kernel's log */
-#define XIDS_MAX  256
-#define DAY_S     86400.0
+#define LOG_MAX  (4u << 20) /* of the kernel's log */
+#define XIDS_MAX 256
+#define DAY_S    86400.0
 
 static bool is_of_hardware(int xid);
 
@@ -32,16 +32,17 @@ void driver_check(const struct checkup *checkup)
         return;
     checkup_fact(checkup, "driver module", json_string(driver.module));
     if (driver_differs(&driver))
-        checkup_find(checkup, CHECKUP_FAIL, "\"Failed to initialize NVML: Driver/library version "
-                    "mismatch\", and no CUDA program starts",
-                    "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
-                    driver.library);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "\"Failed to initialize NVML: Driver/library version "
+                     "mismatch\", and no CUDA program starts",
+                     "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
+                     driver.library);
 }
 
 void driver_find(const struct checkup *checkup, struct driver *driver)
 {
-    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                                          "/usr/lib64", "/usr/lib" };
+    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu",
+                                          "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib" };
     char                     text[1024], pattern[PATH_MAX], path[PATH_MAX];
     const char              *at;
     glob_t                   found;
@@ -51,7 +52,7 @@ void driver_find(const struct checkup *checkup, struct driver *driver)
     checkup_read(checkup, "/proc/driver/nvidia/version", text, sizeof text);
     at = strstr(text, "Module");
     /* The first word behind that, perhaps behind "for x86_64", that is a version. */
-    for (; at != NULL && *at != '\0' && *at != '\n'; at++)
+    for (at = at != NULL ? at + 1 : text + strlen(text); *at != '\0' && *at != '\n'; at++)
         if (at[-1] == ' ' && strspn(at, "0123456789.") >= 5 && strchr(at, '.') != NULL &&
             sscanf(at, "%31[0-9.]", driver->module) == 1)
             break;
@@ -93,13 +94,13 @@ void xid_check(const struct checkup *checkup)
     for (xid = 0; xid < XIDS_MAX; xid++)
         if (counts[xid] > 0)
             checkup_find(checkup, is_of_hardware(xid) ? CHECKUP_FAIL : CHECKUP_WARN,
-                        is_of_hardware(xid) ? "NCCL and CUDA errors at random, or a GPU is gone"
-                                            : "a program was ended by the driver",
-                        is_of_hardware(xid) ? "sudo reboot; if it comes again, ask for another "
-                                              "machine (nvidia-smi -q)"
-                                            : "see who it was: sudo dmesg | grep Xid",
-                        "the driver has reported Xid %d %s in the last day", xid,
-                        counts[xid] > 1 ? "several times" : "once");
+                         is_of_hardware(xid) ? "NCCL and CUDA errors at random, or a GPU is gone"
+                                             : "a program was ended by the driver",
+                         is_of_hardware(xid) ? "sudo reboot; if it comes again, ask for another "
+                                               "machine (nvidia-smi -q)"
+                                             : "see who it was: sudo dmesg | grep Xid",
+                         "the driver has reported Xid %d %s in the last day", xid,
+                         counts[xid] > 1 ? "several times" : "once");
     buffer_clear(&log);
 }
 
@@ -116,7 +117,8 @@ void xid_count(const char *log, double since_s, int *counts, int most)
         snprintf(text, sizeof text, "%.*s", (int)(size < 500 ? size : 500), line);
         xid = strstr(text, "NVRM: Xid (");
         code = xid != NULL ? strstr(xid, "): ") : NULL;
-        if (code == NULL || sscanf(text, "%*[^,],%*[^,],%lld", &us) != 1 || (double)us / 1e6 < since_s)
+        if (code == NULL || sscanf(text, "%*[^,],%*[^,],%lld", &us) != 1 ||
+            (double)us / 1e6 < since_s)
             continue;
         if (atoi(code + 3) > 0 && atoi(code + 3) < most)
             counts[atoi(code + 3)]++;

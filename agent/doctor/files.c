@@ -7,6 +7,7 @@
 
 #include "doctor/checkup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,12 +18,14 @@
 
 #include "doctor/hash.h"
 #include "err.h"
+#include "fd.h"
 #include "file.h"
 #include "node/port.h"
 
 #define SCRIPT_MAX (16u << 20)
 
 static void script_check(const struct checkup *checkup, const char *script);
+static void checkpoint_check(const struct checkup *checkup, const char *folder);
 static void port_check(const struct checkup *checkup);
 
 void files_check(const struct checkup *checkup)
@@ -35,14 +38,18 @@ void files_check(const struct checkup *checkup)
 
     if (cwd != NULL && (stat(cwd, &about) < 0 || !S_ISDIR(about.st_mode)))
         checkup_find(checkup, CHECKUP_FAIL, "no rank can start there", "mkdir -p it, or --cwd=DIR",
-                    "the working directory %s is not there", cwd);
+                     "the working directory %s is not there", cwd);
     if (script != NULL)
         script_check(checkup, script);
     json_array_foreach(paths, i, path) {
+        if (!json_is_string(path))
+            continue;
+        checkpoint_check(checkup, json_string_value(path));
         snprintf(name, sizeof name, "path %s", json_string_value(path));
-        checkup_fact(checkup, name, json_string(stat(json_string_value(path), &about) < 0
-                                                  ? "not there" : S_ISDIR(about.st_mode)
-                                                  ? "a folder" : "a file"));
+        checkup_fact(checkup, name,
+                     json_string(stat(json_string_value(path), &about) < 0 ? "not there"
+                                 : S_ISDIR(about.st_mode)                  ? "a folder"
+                                                                           : "a file"));
     }
     port_check(checkup);
 }
@@ -57,20 +64,51 @@ static void script_check(const struct checkup *checkup, const char *script)
     snprintf(name, sizeof name, "content of %s", script);
     if (access(script, R_OK) < 0) {
         checkup_find(checkup, CHECKUP_FAIL, "its ranks end at once, and the others wait for them",
-                    mend, "%s: %s", script, strerror(errno));
+                     mend, "%s: %s", script, strerror(errno));
         return;
     }
     bytes = file_read_at_once(script, SCRIPT_MAX, &size, &err);
     if (bytes != NULL)
-        checkup_fact(checkup, name, json_sprintf("%zu bytes, %016llx", size,
-                                               (unsigned long long)hash_of(bytes, size)));
+        checkup_fact(
+            checkup, name,
+            json_sprintf("%zu bytes, %016llx", size, (unsigned long long)hash_of(bytes, size)));
     free(bytes);
+}
+
+/* A folder of DeepSpeed's checkpoints has a file "latest", which names the last one. */
+static void checkpoint_check(const struct checkup *checkup, const char *folder)
+{
+    char           path[PATH_MAX], tag[256];
+    struct dirent *entry;
+    struct stat    about;
+    DIR           *dir;
+
+    if (snprintf(path, sizeof path, "%s/latest", folder) >= (int)sizeof path ||
+        fd_read_file(path, tag, sizeof tag) <= 0)
+        return;
+    tag[strcspn(tag, "\n")] = '\0';
+    snprintf(path, sizeof path, "%s/%s", folder, tag);
+    dir = strchr(tag, '/') == NULL ? opendir(path) : NULL;
+    if (dir == NULL)
+        checkup_find(checkup, CHECKUP_FAIL, "the run cannot continue from there",
+                     "write the name of a complete checkpoint into the file latest",
+                     "%s/latest names %s, which is not there", folder, tag);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        if (fstatat(dirfd(dir), entry->d_name, &about, 0) == 0 && S_ISREG(about.st_mode) &&
+            about.st_size == 0) {
+            checkup_find(checkup, CHECKUP_FAIL, "the run cannot continue from there",
+                         "write the name of a complete checkpoint into the file latest",
+                         "%s has empty files: its disk was full, or its run was killed", path);
+            break;
+        }
+    if (dir != NULL)
+        closedir(dir);
 }
 
 /* Only if the user has fixed it: otherwise muster takes a free one. */
 static void port_check(const struct checkup *checkup)
 {
-    int              port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));
+    int port = (int)json_integer_value(json_object_get(checkup->request, "master_port"));
     struct held_port held;
     struct error     err;
     char             holder[256];
@@ -79,8 +117,8 @@ static void port_check(const struct checkup *checkup)
         return;
     if (port_hold(&held, port, true, holder, sizeof holder, &err) < 0)
         checkup_find(checkup, CHECKUP_FAIL, "\"Address already in use\" at init_process_group",
-                    "end it, or leave --master_port out", "port %d: %s", port,
-                    holder[0] != '\0' ? holder : err.text);
+                     "end it, or leave --master_port out", "port %d: %s", port,
+                     holder[0] != '\0' ? holder : err.text);
     else
         port_forget(&held);
 }

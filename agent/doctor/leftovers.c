@@ -15,8 +15,8 @@
 #include "node/gpu_holders.h"
 #include "node/shm.h"
 
-#define OLD_S 10 /* younger ones may be about to end */
-#define MIB   (1024.0 * 1024.0)
+#define OLD_S      10 /* younger ones may be about to end */
+#define MIB        (1024.0 * 1024.0)
 #define CLEAN_MEND "muster clean --kill"
 
 static void  shm_check(const struct checkup *checkup);
@@ -25,7 +25,8 @@ static ino_t network_of(pid_t pid);
 
 void leftovers_check(const struct checkup *checkup)
 {
-    struct orphans orphans = { .started_by = process_ticks_ago(OLD_S), .wants = may_share_network };
+    struct orphans orphans = { .started_by = process_ticks_ago(OLD_S),
+                               .wants = may_share_network };
     size_t         i, left = 0;
 
     orphans_look(&orphans);
@@ -35,7 +36,7 @@ void leftovers_check(const struct checkup *checkup)
     orphans_clear(&orphans);
     if (left > 0)
         checkup_find(checkup, CHECKUP_WARN, "they hold GPUs, ports and memory", CLEAN_MEND,
-                    "%zu process%s of earlier runs", left, left == 1 ? "" : "es");
+                     "%zu process%s of earlier runs", left, left == 1 ? "" : "es");
     shm_check(checkup);
 }
 
@@ -50,8 +51,8 @@ static void shm_check(const struct checkup *checkup)
         size += (double)json_integer_value(json_object_get(file, "size"));
     if (json_array_size(stale) > 0)
         checkup_find(checkup, CHECKUP_WARN, "NCCL and data loaders find no space: crash at init",
-                    CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)",
-                    json_array_size(stale), json_array_size(stale) == 1 ? "" : "s", size / MIB);
+                     CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)", json_array_size(stale),
+                     json_array_size(stale) == 1 ? "" : "s", size / MIB);
     json_decref(stale);
 }
 
@@ -74,7 +75,7 @@ static ino_t network_of(pid_t pid)
 
 void holders_check(const struct checkup *checkup)
 {
-    json_t   *holders = gpu_holders(NULL), *holder;
+    json_t    *holders = gpu_holders(NULL), *holder;
     json_int_t slots = json_integer_value(json_object_get(checkup->request, "slots"));
     int        gpus = gpu_count();
     size_t     i;
@@ -82,14 +83,14 @@ void holders_check(const struct checkup *checkup)
     checkup_fact(checkup, "gpus", json_integer(gpus));
     if (gpus > 0 && slots > gpus)
         checkup_find(checkup, CHECKUP_FAIL, "the last ranks fail with \"invalid device ordinal\"",
-                    "write that number into the hostfile", "slots=%lld, but %d GPUs",
-                    (long long)slots, gpus);
+                     "write that number into the hostfile", "slots=%lld, but %d GPUs",
+                     (long long)slots, gpus);
     json_array_foreach(holders, i, holder)
         checkup_find(checkup, CHECKUP_WARN, "CUDA out of memory at the start",
-                    "end it if it is yours: muster clean --kill, or kill",
-                    "a GPU is in use by pid %lld of %s: %.100s",
-                    (long long)json_integer_value(json_object_get(holder, "pid")),
-                    json_string_value(json_object_get(holder, "user")),
-                    json_string_value(json_object_get(holder, "command")));
+                     "end it if it is yours: muster clean --kill, or kill",
+                     "a GPU is in use by pid %lld of %s: %.100s",
+                     (long long)json_integer_value(json_object_get(holder, "pid")),
+                     json_string_value(json_object_get(holder, "user")),
+                     json_string_value(json_object_get(holder, "command")));
     json_decref(holders);
 }

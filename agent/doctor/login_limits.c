@@ -1,4 +1,4 @@
-/* login_limits.c - limits of a login on this node: descriptors, processes, locked memory, its cgroup
+/* login_limits.c - limits of a login here: descriptors, processes, locked memory, its cgroup
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -18,8 +18,8 @@
 #define MEMLOCK_FEW (1ull << 30)
 #define LIMITS_MEND "a higher limit in /etc/security/limits.d/muster.conf, then log in again"
 
-static bool has_infiniband(const struct checkup *checkup);
-static void cgroup_check(const struct checkup *checkup);
+static bool      has_infiniband(const struct checkup *checkup);
+static void      cgroup_check(const struct checkup *checkup);
 static long long cgroup_limit(const struct checkup *checkup, const char *group, const char *file);
 
 void login_limits_check(const struct checkup *checkup)
@@ -27,18 +27,19 @@ void login_limits_check(const struct checkup *checkup)
     struct rlimit limit;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < NOFILE_FEW)
-        checkup_find(checkup, CHECKUP_WARN, "data loaders and NCCL fail with \"Too many open files\"",
-                    "nofile: " LIMITS_MEND, "%llu file descriptors a process",
-                    (unsigned long long)limit.rlim_cur);
+        checkup_find(checkup, CHECKUP_WARN,
+                     "data loaders and NCCL fail with \"Too many open files\"",
+                     "nofile: " LIMITS_MEND, "%llu file descriptors a process",
+                     (unsigned long long)limit.rlim_cur);
     if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur < NPROC_FEW)
         checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
-                    "nproc: " LIMITS_MEND, "%llu processes a user",
-                    (unsigned long long)limit.rlim_cur);
+                     "nproc: " LIMITS_MEND, "%llu processes a user",
+                     (unsigned long long)limit.rlim_cur);
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur < MEMLOCK_FEW &&
         has_infiniband(checkup))
         checkup_find(checkup, CHECKUP_FAIL, "NCCL over InfiniBand fails in ibv_reg_mr",
-                    "memlock unlimited: " LIMITS_MEND, "%llu KiB of locked memory",
-                    (unsigned long long)limit.rlim_cur >> 10);
+                     "memlock unlimited: " LIMITS_MEND, "%llu KiB of locked memory",
+                     (unsigned long long)limit.rlim_cur >> 10);
     cgroup_check(checkup);
 }
 
@@ -61,8 +62,8 @@ static bool has_infiniband(const struct checkup *checkup)
 /* Of the session's group and those above it. */
 static void cgroup_check(const struct checkup *checkup)
 {
-    char       text[4096], meminfo[8192], *group, *slash;
-    long long  memory = -1, pids = -1, total_kb, limit;
+    char      text[4096], meminfo[8192], *group, *slash;
+    long long memory = -1, pids = -1, total_kb, limit;
 
     checkup_read(checkup, "/proc/self/cgroup", text, sizeof text);
     checkup_read(checkup, "/proc/meminfo", meminfo, sizeof meminfo);
@@ -84,13 +85,13 @@ static void cgroup_check(const struct checkup *checkup)
     } while (slash != NULL);
     if (memory >= 0 && total_kb > 0 && memory / 1024 < total_kb / 2)
         checkup_find(checkup, CHECKUP_WARN, "ranks end by signal 9, and no log says why",
-                    "systemctl set-property user-UID.slice MemoryMax=infinity",
-                    "the login session may use %lld MiB of the %lld MiB of memory", memory >> 20,
-                    total_kb >> 10);
+                     "systemctl set-property user-UID.slice MemoryMax=infinity",
+                     "the login session may use %lld MiB of the %lld MiB of memory", memory >> 20,
+                     total_kb >> 10);
     if (pids >= 0 && pids < PIDS_FEW)
         checkup_find(checkup, CHECKUP_WARN, "fork fails with EAGAIN, threads cannot be started",
-                    "systemctl set-property user-UID.slice TasksMax=infinity",
-                    "the login session may have %lld processes", pids);
+                     "systemctl set-property user-UID.slice TasksMax=infinity",
+                     "the login session may have %lld processes", pids);
 }
 
 /* -1: none. */

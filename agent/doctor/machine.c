@@ -32,14 +32,15 @@ void machine_check(const struct checkup *checkup)
     containment_check(checkup);
     if (checkup_read(checkup, "/proc/loadavg", text, sizeof text) > 0 &&
         sscanf(text, "%f", &load) == 1 && load > LOAD_PER_CORE * (float)facts_cores())
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "see what runs: top", "the load is %.0f on %d cores", (double)load, facts_cores());
+        checkup_find(
+            checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
+            "see what runs: top", "the load is %.0f on %d cores", (double)load, facts_cores());
     checkup_read(checkup, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
     begin = strchr(text, '[');
     end = begin != NULL ? strchr(begin, ']') : NULL;
     if (end != NULL)
         checkup_fact(checkup, "transparent huge pages",
-                    json_stringn(begin + 1, (size_t)(end - begin - 1)));
+                     json_stringn(begin + 1, (size_t)(end - begin - 1)));
     if (checkup_read(checkup, "/proc/sys/kernel/osrelease", text, sizeof text) > 0)
         checkup_fact(checkup, "kernel", json_stringn(text, strcspn(text, "\n")));
     checkup_fact(checkup, "cores", json_integer(facts_cores()));
@@ -57,10 +58,10 @@ static void cpu_check(const struct checkup *checkup)
         return;
     all = user + nice + system + idle + iowait + irq + softirq + steal;
     if (all > 0 && 100.0 * (double)steal / (double)all > STEAL_PERCENT)
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "ask for another instance, or a type with dedicated cores",
-                    "the hypervisor took %.0f %% of the CPU time",
-                    100.0 * (double)steal / (double)all);
+        checkup_find(
+            checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
+            "ask for another instance, or a type with dedicated cores",
+            "the hypervisor took %.0f %% of the CPU time", 100.0 * (double)steal / (double)all);
 }
 
 static void memory_check(const struct checkup *checkup)
@@ -74,11 +75,12 @@ static void memory_check(const struct checkup *checkup)
     swap = checkup_number_in(text, "SwapTotal") - checkup_number_in(text, "SwapFree");
     if (total > 0 && available >= 0 && 100 * available / total < MEMORY_PERCENT)
         checkup_find(checkup, CHECKUP_WARN, "ranks are killed for lack of memory (signal 9)",
-                    "see what uses it: ps aux --sort -rss | head; muster clean",
-                    "less than %d %% of the memory is available", MEMORY_PERCENT);
+                     "see what uses it: ps aux --sort -rss | head; muster clean",
+                     "less than %d %% of the memory is available", MEMORY_PERCENT);
     if (swap > SWAP_KB)
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "sudo swapoff -a", "%lld GiB of swap are in use", swap >> 20);
+        checkup_find(checkup, CHECKUP_WARN,
+                     "this node is slower than the others, and all wait for it", "sudo swapoff -a",
+                     "%lld GiB of swap are in use", swap >> 20);
     if (total > 0)
         checkup_fact(checkup, "memory", json_sprintf("%lld GiB", (total + (1 << 19)) >> 20));
 }
@@ -92,13 +94,16 @@ static void containment_check(const struct checkup *checkup)
 
     if (pid == 0)
         _exit(0);
+    containment_reap_here(&contain, "doctor");
     containment_words(&contain, words, sizeof words);
     checkup_fact(checkup, "containment", json_string(words));
-    if (pid > 0 && !contain.pidns && !cgroup_make(&contain.cgroup, "doctor"))
-        checkup_find(checkup, CHECKUP_WARN, "a process that becomes a daemon can outlive its run if "
-                    "the agent is killed", "sudo sysctl kernel.unprivileged_userns_clone=1 "
-                    "user.max_user_namespaces=65536",
-                    "neither a PID namespace nor a cgroup is available");
+    if (pid > 0 && !contain.pidns && contain.cgroup.path[0] == '\0')
+        checkup_find(checkup, CHECKUP_WARN,
+                     "a process that becomes a daemon can outlive its run "
+                     "if the agent is killed",
+                     "sudo sysctl user.max_user_namespaces=65536 "
+                     "kernel.unprivileged_userns_clone=1",
+                     "neither a PID namespace nor a cgroup is available");
     if (contain.cgroup.path[0] != '\0')
         cgroup_remove(&contain.cgroup);
 }
@@ -109,13 +114,14 @@ void updates_check(const struct checkup *checkup)
 
     checkup_path(checkup, "/run/reboot-required", path);
     if (access(path, F_OK) == 0)
-        checkup_find(checkup, CHECKUP_WARN, "libraries may be newer than what is loaded: \"Driver/"
-                    "library version mismatch\"", "sudo reboot",
-                    "an update waits for a reboot");
+        checkup_find(checkup, CHECKUP_WARN,
+                     "libraries may be newer than what is loaded: \"Driver/"
+                     "library version mismatch\"",
+                     "sudo reboot", "an update waits for a reboot");
     checkup_path(checkup, "/usr/bin/unattended-upgrade", path);
     if (checkup_read(checkup, "/etc/apt/apt.conf.d/20auto-upgrades", text, sizeof text) > 0 &&
         strstr(text, "Unattended-Upgrade \"1\"") != NULL && access(path, F_OK) == 0)
-        checkup_find(checkup, CHECKUP_WARN, "the GPU driver can be replaced in the middle of a run",
-                    "sudo systemctl disable --now unattended-upgrades",
-                    "unattended upgrades are on");
+        checkup_find(
+            checkup, CHECKUP_WARN, "the GPU driver can be replaced in the middle of a run",
+            "sudo systemctl disable --now unattended-upgrades", "unattended upgrades are on");
 }

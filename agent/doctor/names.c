@@ -17,10 +17,10 @@
 #include "strlist.h"
 #include "task/command.h"
 
-#define BETWEEN    "127.0.0.1"
-#define NAMES_MAX  1024
-#define LOOKUP_S   3.0
-#define ADDRESSES  8 /* of a name; the rest is left out */
+#define BETWEEN   "127.0.0.1"
+#define NAMES_MAX 1024
+#define LOOKUP_S  3.0
+#define ADDRESSES 8 /* of a name; the rest is left out */
 
 static void    look_up(const struct checkup *checkup, const char *own);
 static json_t *insert_sorted(json_t *list, const char *text);
@@ -44,7 +44,7 @@ void names_check(const struct checkup *checkup)
     }
     if (own[0] == '\0' || strcmp(own, "localhost") == 0)
         checkup_find(checkup, CHECKUP_FAIL, "NCCL takes nodes of one name for one machine",
-                    "sudo hostnamectl set-hostname NAME", "the host name is '%s'", own);
+                     "sudo hostnamectl set-hostname NAME", "the host name is '%s'", own);
     look_up(checkup, own);
 }
 
@@ -69,8 +69,8 @@ static void look_up(const struct checkup *checkup, const char *own)
     command_run((const char *const *)argv.item, NULL, LOOKUP_S, &result);
     if (result.timed_out)
         checkup_find(checkup, CHECKUP_FAIL, "each connection by name waits for as long",
-                    "mend nameserver in /etc/resolv.conf, or write all nodes into /etc/hosts",
-                    "names of nodes are not looked up within %g s", LOOKUP_S);
+                     "mend nameserver in /etc/resolv.conf, or write all nodes into /etc/hosts",
+                     "names of nodes are not looked up within %g s", LOOKUP_S);
     found = names_read(result.out, &names);
     judge_own(checkup, own, found);
     checkup_fact(checkup, "addresses of names", found);
@@ -86,7 +86,8 @@ json_t *names_read(const char *text, const struct strlist *names)
     char    address[64], kind[16], canonical[256];
     int     words;
 
-    for (; *text != '\0' && name < names->count; text += strcspn(text, "\n"), text += *text != '\0') {
+    for (; *text != '\0' && name < names->count;
+         text += strcspn(text, "\n"), text += *text != '\0') {
         canonical[0] = '\0';
         words = sscanf(text, "%63[^ \n] %15[^ \n]%*[ ]%255[^\n]", address, kind, canonical);
         if (words < 2 || strcmp(kind, "STREAM") != 0)
@@ -129,11 +130,11 @@ static void judge_own(const struct checkup *checkup, const char *own, const json
         if (strncmp(address, "127.", 4) != 0 && strcmp(address, "::1") != 0)
             continue;
         checkup_find(checkup, CHECKUP_FAIL,
-                    "Gloo and PyTorch announce an address that no other node can reach: hangs at "
-                    "init_process_group",
-                    "in /etc/hosts, give the name its private address, and take it out of the "
-                    "line of the loopback address",
-                    "%s is %s here", own, address);
+                     "Gloo and PyTorch announce an address that no other node can reach: hangs at "
+                     "init_process_group",
+                     "in /etc/hosts, give the name its private address, and take it out of the "
+                     "line of the loopback address",
+                     "%s is %s here", own, address);
         return;
     }
 }

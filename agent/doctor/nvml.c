@@ -62,7 +62,8 @@ void nvml_check(const struct checkup *checkup)
 
     if (pid == 0)
         _exit(load_and_ask(checkup));
-    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+        WEXITSTATUS(status) == 0)
         return;
     if (gpu_count() > 0)
         ask_smi(checkup);
@@ -141,9 +142,10 @@ static void look_at(const struct nvml *nvml, unsigned number, struct gpus *gpus)
 
 static void ask_smi(const struct checkup *checkup)
 {
-    const char *const argv[] = { "nvidia-smi", "--format=csv,noheader,nounits",
-                                 "--query-gpu=name,ecc.errors.uncorrected.volatile.total,"
-                                 "clocks_throttle_reasons.active", NULL };
+    const char *const     argv[] = { "nvidia-smi", "--format=csv,noheader,nounits",
+                                     "--query-gpu=name,ecc.errors.uncorrected.volatile.total,"
+                                         "clocks_throttle_reasons.active",
+                                     NULL };
     struct command_result result;
     struct gpus           gpus = { 0 };
     char                 *line, *rest, name[NAME_BYTES], ecc[32], reasons[32], why[256];
@@ -154,7 +156,8 @@ static void ask_smi(const struct checkup *checkup)
         command_clear(&result);
         return;
     }
-    for (line = strtok_r(result.out, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+    for (line = strtok_r(result.out, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         if (sscanf(line, "%95[^,], %31[^,], %31s", name, ecc, reasons) != 3)
             continue;
         gpus.count++;
@@ -177,27 +180,29 @@ static void tell(const struct checkup *checkup, const struct gpus *gpus)
 {
     int files = gpu_count();
 
-    checkup_fact(checkup, "gpu model", json_sprintf("%u x %s%s", gpus->count, gpus->name,
-                                                  gpus->is_mixed ? " and others" : ""));
+    checkup_fact(
+        checkup, "gpu model",
+        json_sprintf("%u x %s%s", gpus->count, gpus->name, gpus->is_mixed ? " and others" : ""));
     if (gpus->lost > 0 || (int)gpus->count < files)
-        checkup_find(checkup, CHECKUP_FAIL, "its rank fails with \"invalid device ordinal\", or hangs",
-                    "sudo reboot; if it comes again, ask for another machine",
-                    "the driver has lost %d of %d GPUs",
-                    (int)gpus->lost + (files > (int)gpus->count ? files - (int)gpus->count : 0),
-                    files > (int)gpus->count ? files : (int)gpus->count);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "its rank fails with \"invalid device ordinal\", or hangs",
+                     "sudo reboot; if it comes again, ask for another machine",
+                     "the driver has lost %d of %d GPUs",
+                     (int)gpus->lost + (files > (int)gpus->count ? files - (int)gpus->count : 0),
+                     files > (int)gpus->count ? files : (int)gpus->count);
     if (gpus->ecc > 0)
         checkup_find(checkup, CHECKUP_FAIL, "wrong numbers, or CUDA errors at random",
-                    "nvidia-smi -q -d ECC; sudo nvidia-smi -r, or ask for another machine",
-                    "%llu uncorrected memory errors since the driver was loaded", gpus->ecc);
+                     "nvidia-smi -q -d ECC; sudo nvidia-smi -r, or ask for another machine",
+                     "%llu uncorrected memory errors since the driver was loaded", gpus->ecc);
     if (gpus->slowed > 0)
-        checkup_find(checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
-                    "nvidia-smi -q -d PERFORMANCE", "GPUs slowed down by heat or power: %u",
-                    gpus->slowed);
+        checkup_find(
+            checkup, CHECKUP_WARN, "this node is slower than the others, and all wait for it",
+            "nvidia-smi -q -d PERFORMANCE", "GPUs slowed down by heat or power: %u", gpus->slowed);
 }
 
 static void tell_failure(const struct checkup *checkup, const char *why)
 {
     checkup_find(checkup, CHECKUP_FAIL, "no CUDA program starts",
-                "nvidia-smi; sudo dmesg | grep NVRM; sudo reboot", "NVML: %.*s",
-                (int)strcspn(why, "\n"), why);
+                 "nvidia-smi; sudo dmesg | grep NVRM; sudo reboot", "NVML: %.*s",
+                 (int)strcspn(why, "\n"), why);
 }

@@ -34,10 +34,10 @@
 #define GREETING      20 /* bytes: token, number of the sender */
 #define TOKEN         16
 #define LOAD          (48u << 10) /* many packets of any usual size */
-#define CALL_S        2.0 /* for a connection; peers may begin later than we */
-#define LOAD_S        2.0 /* for the answer, from then on */
-#define AGAIN_S       0.05
-#define LISTEN_S      5.0 /* at most, for those that call us */
+/* For a connection, since peers may begin later than we; and then for the answer. */
+#define CALL_S   2.0
+#define AGAIN_S  0.05
+#define LISTEN_S 5.0 /* at most, for those that call us */
 
 enum call_state { CALL_WAITS, CALL_CONNECTS, CALL_SENDS, CALL_OVER };
 
@@ -67,18 +67,18 @@ struct caller {
 };
 
 struct round {
-    unsigned char  greeting[GREETING]; /* ours, and then what is only weight */
-    unsigned char  load[LOAD];
-    int64_t        begun_ns;
-    int            port, listener; /* -1: another program has taken the port since */
-    struct peer    peer[PEERS_MAX];
-    size_t         peers;
-    struct call    call[PEERS_MAX * ADDRESSES_MAX];
-    size_t         calls;
-    struct caller  caller[CALLERS_MAX];
-    size_t         callers;
-    uint32_t       heard[PEERS_MAX]; /* those that have called and got their answer */
-    size_t         heard_count;
+    unsigned char greeting[GREETING]; /* ours, and then what is only weight */
+    unsigned char load[LOAD];
+    int64_t       begun_ns;
+    int           port, listener; /* -1: another program has taken the port since */
+    struct peer   peer[PEERS_MAX];
+    size_t        peers;
+    struct call   call[PEERS_MAX * ADDRESSES_MAX];
+    size_t        calls;
+    struct caller caller[CALLERS_MAX];
+    size_t        callers;
+    uint32_t      heard[PEERS_MAX]; /* those that have called and got their answer */
+    size_t        heard_count;
 };
 
 static bool read_request(const struct checkup *checkup, struct round *round);
@@ -140,10 +140,10 @@ static void add_peer(struct round *round, const json_t *item)
     peer->port = (int)json_integer_value(json_object_get(item, "port"));
     snprintf(peer->why, sizeof peer->why, "timed out");
     json_array_foreach(addresses, i, address) {
-        struct sockaddr_in    v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)peer->port) };
-        struct sockaddr_in6   v6 = { .sin6_family = AF_INET6,
-                                     .sin6_port = htons((uint16_t)peer->port) };
-        const char           *text = json_string_value(address);
+        struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)peer->port) };
+        struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+                                   .sin6_port = htons((uint16_t)peer->port) };
+        const char         *text = json_string_value(address);
 
         if (i == ADDRESSES_MAX || text == NULL)
             break;
@@ -214,11 +214,12 @@ static bool advance(struct round *round)
             call_begin(round, &round->call[i]);
     wait[0] = (struct pollfd){ .fd = round->listener, .events = POLLIN };
     for (i = 0; i < calls; i++)
-        wait[1 + i] = (struct pollfd){
-            .fd = round->call[i].state == CALL_OVER ? -1 : round->call[i].fd,
-            .events = round->call[i].state == CALL_SENDS &&
-                              round->call[i].sent == GREETING + LOAD ? POLLIN : POLLIN | POLLOUT
-        };
+        wait[1 + i] =
+            (struct pollfd){ .fd = round->call[i].state == CALL_OVER ? -1 : round->call[i].fd,
+                             .events = round->call[i].state == CALL_SENDS &&
+                                               round->call[i].sent == GREETING + LOAD
+                                           ? POLLIN
+                                           : POLLIN | POLLOUT };
     for (i = 0; i < callers; i++)
         wait[1 + calls + i] = (struct pollfd){ .fd = round->caller[i].fd, .events = POLLIN };
     if (round->listener < 0)
@@ -244,8 +245,9 @@ static void call_begin(struct round *round, struct call *call)
     call->sent = call->got = 0;
     call->fd = socket(call->to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     call->state = CALL_CONNECTS;
-    if (call->fd < 0 || (connect(call->fd, (const struct sockaddr *)&call->to, call->to_size) < 0 &&
-                         errno != EINPROGRESS))
+    if (call->fd < 0 ||
+        (connect(call->fd, (const struct sockaddr *)&call->to, call->to_size) < 0 &&
+         errno != EINPROGRESS))
         call_failed(round, call, errno);
 }
 
@@ -284,9 +286,10 @@ static void call_exchange(struct round *round, struct call *call)
     ssize_t done = 0;
 
     while (call->sent < GREETING + LOAD && done >= 0) {
-        done = call->sent < GREETING
-                   ? send(call->fd, round->greeting + call->sent, GREETING - call->sent, MSG_NOSIGNAL)
-                   : send(call->fd, round->load, GREETING + LOAD - call->sent, MSG_NOSIGNAL);
+        done =
+            call->sent < GREETING
+                ? send(call->fd, round->greeting + call->sent, GREETING - call->sent, MSG_NOSIGNAL)
+                : send(call->fd, round->load, GREETING + LOAD - call->sent, MSG_NOSIGNAL);
         call->sent += done > 0 ? (size_t)done : 0;
     }
     done = recv(call->fd, call->answer + call->got, GREETING - call->got, 0);
@@ -305,10 +308,9 @@ static void call_exchange(struct round *round, struct call *call)
 static bool call_is_late(const struct round *round, const struct call *call)
 {
     int64_t since_ns = call->state == CALL_SENDS ? call->peer->connected_ns : round->begun_ns;
-    double  limit_s = call->state == CALL_SENDS ? LOAD_S : CALL_S;
 
     return (call->state == CALL_SENDS || call->state == CALL_CONNECTS) &&
-           clock_now_ns() - since_ns > (int64_t)(limit_s * NS_PER_S);
+           clock_now_ns() - since_ns > (int64_t)(CALL_S * NS_PER_S);
 }
 
 /* Again soon, since the peer may only begin to listen. */
@@ -425,6 +427,7 @@ static void tell(const struct checkup *checkup, const struct round *round)
         }
         json_array_append_new(peer->is_reached ? reached : failed, item);
     }
-    checkup_fact(checkup, "peers", json_pack("{s:o, s:o, s:b}", "reached", reached, "failed", failed,
-                                             "listens", round->listener >= 0));
+    checkup_fact(checkup, "peers",
+                 json_pack("{s:o, s:o, s:b}", "reached", reached, "failed", failed, "listens",
+                           round->listener >= 0));
 }

@@ -38,7 +38,7 @@ static const char import_torch[] =
     "import torch\n"
     "if torch.cuda.is_available(): torch.zeros(1 << 18, device='cuda')\n";
 
-static void take(const struct checkup *checkup, char *text);
+static bool take(const struct checkup *checkup, char *text);
 static void shebangs_check(const struct checkup *checkup, const char *exe);
 static void torch_check(const struct checkup *checkup, const char *python);
 
@@ -52,25 +52,24 @@ void python_check(const struct checkup *checkup)
     if (python == NULL)
         return;
     if (command_run(argv, NULL, ASK_S, &result)) {
-        take(checkup, result.out);
-        if (checkup->is_full)
+        if (take(checkup, result.out) && checkup->is_full)
             torch_check(checkup, python);
     } else {
         command_why(&result, ASK_S, why, sizeof why);
-        checkup_find(checkup, CHECKUP_FAIL, result.error == ENOENT
-                                             ? "no rank can start: exit status 127"
-                                             : "no rank can start",
-                    "mount the disk that has it, or name another one by --python", "%s: %s", python,
-                    why);
+        checkup_find(
+            checkup, CHECKUP_FAIL,
+            result.error == ENOENT ? "no rank can start: exit status 127" : "no rank can start",
+            "mount the disk that has it, or name another one by --python", "%s: %s", python, why);
     }
     command_clear(&result);
 }
 
-/* Of two of one name the first is imported. */
-static void take(const struct checkup *checkup, char *text)
+/* Of two of one name the first is imported. True if torch is installed. */
+static bool take(const struct checkup *checkup, char *text)
 {
     char   *rest, *exe = strtok_r(text, "\n", &rest), *line, name[64], version[64], fact[128];
     json_t *seen = json_object();
+    bool    has_torch;
 
     while (exe != NULL && (line = strtok_r(NULL, "\n", &rest)) != NULL) {
         if (sscanf(line, "%63s %63s", name, version) != 2 || json_object_get(seen, name) != NULL)
@@ -79,9 +78,11 @@ static void take(const struct checkup *checkup, char *text)
         snprintf(fact, sizeof fact, "version of %s", name);
         checkup_fact(checkup, fact, json_text(version, strlen(version)));
     }
+    has_torch = json_object_get(seen, "torch") != NULL;
     json_decref(seen);
     if (exe != NULL && exe[0] == '/')
         shebangs_check(checkup, exe);
+    return has_torch;
 }
 
 /* An environment that was moved: its scripts begin with a path that is no longer there. */
@@ -99,10 +100,12 @@ static void shebangs_check(const struct checkup *checkup, const char *exe)
         interpreter[strcspn(interpreter, " \n")] = '\0';
         if (access(interpreter, X_OK) == 0)
             continue;
-        snprintf(mend, sizeof mend, "mount the disk where it was made, or: %s -m pip install "
-                 "--force-reinstall --no-deps %s", exe, names[i]);
+        snprintf(mend, sizeof mend,
+                 "mount the disk where it was made, or: %s -m pip install "
+                 "--force-reinstall --no-deps %s",
+                 exe, names[i]);
         checkup_find(checkup, CHECKUP_WARN, "\"bad interpreter: No such file or directory\"", mend,
-                    "%s begins with #!%s, which is not there", path, interpreter);
+                     "%s begins with #!%s, which is not there", path, interpreter);
     }
 }
 
@@ -114,9 +117,11 @@ static void torch_check(const struct checkup *checkup, const char *python)
 
     if (!command_run(argv, NULL, IMPORT_S, &result)) {
         command_why(&result, IMPORT_S, why, sizeof why);
-        checkup_find(checkup, CHECKUP_FAIL, "ranks end or hang at import torch or at the first use of "
-                    "a GPU", "see it in full: muster exec -- python -c 'import torch'",
-                    "import torch: %s", why);
+        checkup_find(checkup, CHECKUP_FAIL,
+                     "ranks end or hang at import torch or at the first use of "
+                     "a GPU",
+                     "see it in full: muster exec -- python -c 'import torch'", "import torch: %s",
+                     why);
     }
     command_clear(&result);
 }

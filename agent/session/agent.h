@@ -57,7 +57,6 @@
 
 #include "cleanup/clean.h"
 #include "cleanup/name_lock.h"
-#include "copy/bcast_receive.h"
 #include "guard/guard.h"
 #include "guard/stop.h"
 #include "link/link.h"
@@ -154,6 +153,8 @@ struct master_port {
     char holder[128]; /* who has it now and should not; "": nobody */
 };
 
+struct bcast;
+
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
     struct event_base    *base;            /* agent.c */
@@ -175,7 +176,7 @@ struct agent {
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
     struct requests       requests;        /* requests.c */
-    struct bcast_receive *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
 
@@ -260,7 +261,8 @@ void ending_close(struct agent *agent);
 /* bcast_frames.c */
 void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
-    bcast_frames_take_data;
+    bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_listen,
+    bcast_frames_take_link;
 
 /* task_frames.c: one at a time */
 void    task_frames_end(struct agent *agent); /* kill what it does */

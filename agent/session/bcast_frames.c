@@ -1,53 +1,82 @@
 /* bcast_frames.c - the frames of `muster bcast`: see bcast_receive.h
  *
  * Each frame is handled completely before the next one is read; CREDIT then reports it,
- * which bounds the bytes on their way.
+ * which bounds the bytes on their way. HAVE reports the chunks that are here.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "session/agent.h"
+#include "session/bcast_work.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <openssl/crypto.h>
 
 #include "entry.h"
 #include "exit_code.h"
 #include "xalloc.h"
 
+/* HAVE comes after so much, or when nothing is missing. */
+#define TELL_BYTES (512u << 10)
+#define TELL_ROWS  128
+#define ASK_ROWS   512 /* at a time */
 
-static void failed_cb(uint32_t number, const char *what, const char *why, bool is_all, void *arg);
+static struct bcast *begin(struct agent *agent);
+static void  failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
+                       bool is_all, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);
-static void answer(struct agent *agent, const struct frame *frame, int rc,
-                   const struct error *why);
-static void send_raw(struct agent *agent, enum frame_type type, const void *body, size_t size);
+static int   arriving_begin(struct bcast *bcast, const struct frame *frame, struct error *err);
+static int   arriving_take(struct bcast *bcast, const struct frame *frame, struct error *err);
+static void  ask(struct agent *agent);
+static void  tell(struct agent *agent);
+static void  answer(struct agent *agent, const struct frame *frame, int rc,
+                    const struct error *why);
 
 void bcast_frames_close(struct agent *agent)
 {
-    bcast_receive_free(agent->bcast);
+    if (agent->bcast == NULL)
+        return;
+    bcast_links_close(agent->bcast);
+    bcast_receive_free(agent->bcast->receiver);
+    free(agent->bcast->arriving.bytes);
+    free(agent->bcast);
 }
 
 int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
                            const json_t *body, struct error *err)
 {
-    static const struct bcast_receive_ops ops = { failed_cb };
-    struct failure                        failure;
-    struct error                          why;
-    char                                 *root = root_of(agent, body);
+    json_int_t     tree = json_integer_value(json_object_get(body, "tree"));
+    struct failure failure;
+    struct error   why;
+    char          *root = root_of(agent, body);
 
     (void)frame;
-    if (root == NULL)
-        return err_set(err,
-                       "TREE frame: \"root\" is not the number of a blob with an absolute path");
+    if (root == NULL || tree < 0 || tree >= BCAST_TREES_MAX) {
+        free(root);
+        return err_set(err, "TREE frame: \"tree\" is not a number below %d, or \"root\" not that "
+                       "of a blob with an absolute path", BCAST_TREES_MAX);
+    }
     blobs_clear(&agent->blobs);
     if (agent->bcast == NULL)
-        agent->bcast = bcast_receive_new(&ops, agent);
-    if (bcast_receive_root(agent->bcast, root, &why) < 0) {
+        agent->bcast = begin(agent);
+    if (bcast_receive_root(agent->bcast->receiver, (uint32_t)tree, root, &why) < 0) {
         failure_set(&failure, EXIT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
     }
     free(root);
     return 0;
+}
+
+/* What the node's own configuration of OpenSSL says is for other programs. */
+static struct bcast *begin(struct agent *agent)
+{
+    static const struct bcast_receive_ops ops = { failed_cb };
+    struct bcast                         *bcast = xcalloc(1, sizeof *bcast);
+
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    bcast->receiver = bcast_receive_new(&ops, agent);
+    return bcast;
 }
 
 /* The caller frees it; NULL if there is none. */
@@ -75,11 +104,29 @@ int bcast_frames_take_entries(struct agent *agent, const struct frame *frame,
     (void)body;
     if (agent->bcast == NULL)
         return err_set(err, "ENTRIES frame before TREE");
-    rc = bcast_receive_entries(agent->bcast, frame->body, frame->size, &wanted, &why);
+    rc = bcast_receive_entries(agent->bcast->receiver, frame->body, frame->size, &wanted, &why);
     if (rc == 0)
-        send_raw(agent, FRAME_WANTED, wanted.bytes, wanted.size);
-    answer(agent, frame, rc, &why);
+        bcast_send_raw(agent, FRAME_WANTED, wanted.bytes, wanted.size);
     buffer_clear(&wanted);
+    answer(agent, frame, rc, &why);
+    if (rc == 0)
+        bcast_continue(agent);
+    return 0;
+}
+
+/* HAVE is the answer. */
+int bcast_frames_take_sums(struct agent *agent, const struct frame *frame,
+                           const json_t *body, struct error *err)
+{
+    struct error why;
+
+    (void)body;
+    if (agent->bcast == NULL)
+        return err_set(err, "SUMS frame before TREE");
+    if (bcast_receive_sums(agent->bcast->receiver, frame->body, frame->size, &why) < 0)
+        bcast_refuse(agent, &why);
+    else
+        bcast_continue(agent);
     return 0;
 }
 
@@ -91,7 +138,27 @@ int bcast_frames_take_file(struct agent *agent, const struct frame *frame,
     (void)body;
     if (agent->bcast == NULL)
         return err_set(err, "FILE frame before TREE");
-    answer(agent, frame, bcast_receive_file(agent->bcast, frame->body, frame->size, &why), &why);
+    answer(agent, frame, arriving_begin(agent->bcast, frame, &why), &why);
+    return 0;
+}
+
+/* Of a file that this node has given up, nothing is known any more. */
+static int arriving_begin(struct bcast *bcast, const struct frame *frame, struct error *err)
+{
+    struct arriving *arriving = &bcast->arriving;
+
+    if (frame->size != CHUNK_ID_BYTES)
+        return err_set(err, "FILE frame of %zu bytes", frame->size);
+    if (arriving->size > 0)
+        return err_set(err, "FILE frame before the end of the last chunk");
+    arriving->chunk = chunk_get(frame->body);
+    arriving->size = bcast_receive_chunk_size(bcast->receiver, arriving->chunk);
+    arriving->came = 0;
+    arriving->is_ignored = arriving->size == 0 &&
+                           bcast_receive_was_announced(bcast->receiver, arriving->chunk);
+    if (arriving->size == 0 && !arriving->is_ignored)
+        return err_set(err, "chunk %u of file %u was never announced", arriving->chunk.index,
+                       arriving->chunk.file);
     return 0;
 }
 
@@ -99,46 +166,131 @@ int bcast_frames_take_data(struct agent *agent, const struct frame *frame,
                            const json_t *body, struct error *err)
 {
     struct error why;
+    int          rc;
 
     (void)body;
     if (agent->bcast == NULL)
         return err_set(err, "DATA frame before TREE");
-    answer(agent, frame, bcast_receive_data(agent->bcast, frame->body, frame->size, &why), &why);
+    rc = arriving_take(agent->bcast, frame, &why);
+    answer(agent, frame, rc, &why);
+    if (rc == 0)
+        bcast_continue(agent);
     return 0;
 }
 
-static void failed_cb(uint32_t number, const char *what, const char *why, bool is_all, void *arg)
+static int arriving_take(struct bcast *bcast, const struct frame *frame, struct error *err)
 {
-    json_t *body = json_pack("{s:I, s:s, s:s}", "entry", (json_int_t)number, "what", what, "text",
-                             why);
+    struct arriving *arriving = &bcast->arriving;
+
+    if (arriving->is_ignored)
+        return 0;
+    if (frame->size > arriving->size - arriving->came)
+        return err_set(err, "more bytes than the chunk has");
+    if (frame->size == 0) { /* the sender read a file that was changing */
+        arriving->size = 0;
+        return 0;
+    }
+    if (arriving->bytes == NULL)
+        arriving->bytes = xmalloc(CHUNK_BYTES);
+    memcpy(arriving->bytes + arriving->came, frame->body, frame->size);
+    arriving->came += frame->size;
+    if (arriving->came < arriving->size)
+        return 0;
+    if (!bcast_receive_chunk(bcast->receiver, arriving->chunk, arriving->bytes, arriving->size))
+        bcast_receive_spoilt(bcast->receiver, arriving->chunk);
+    arriving->size = 0;
+    return 0;
+}
+
+/* --- what follows ----------------------------------------------------------- */
+
+void bcast_continue(struct agent *agent)
+{
+    ask(agent);
+    bcast_receive_settle(agent->bcast->receiver);
+    bcast_serve_wake(agent->bcast->serve);
+    tell(agent);
+}
+
+static void ask(struct agent *agent)
+{
+    struct bcast     *bcast = agent->bcast;
+    enum chunk_asked  whom = bcast->fetch != NULL ? ASKED_NODE : ASKED_LAUNCHER;
+    struct chunk      ids[ASK_ROWS];
+    unsigned char     body[ASK_ROWS * CHUNK_ID_BYTES];
+    size_t            count, i;
+
+    while (!bcast->is_link_lost &&
+           (count = chunk_rows_ask(bcast_receive_rows(bcast->receiver), whom, ids, ASK_ROWS)) > 0) {
+        if (whom == ASKED_NODE) {
+            bcast_fetch_ask(bcast->fetch, ids, count);
+            continue;
+        }
+        for (i = 0; i < count; i++)
+            chunk_put(body + i * CHUNK_ID_BYTES, ids[i]);
+        bcast_send_raw(agent, FRAME_NEED, body, count * CHUNK_ID_BYTES);
+    }
+}
+
+static void tell(struct agent *agent)
+{
+    struct bcast              *bcast = agent->bcast;
+    const struct bcast_counts *now = bcast_receive_counts(bcast->receiver);
+    unsigned char              body[32];
+
+    if (now->rows == bcast->told.rows && now->files == bcast->told.files)
+        return;
+    if (bcast_receive_rows(bcast->receiver)->count > 0 &&
+        now->rows - bcast->told.rows < TELL_ROWS && now->bytes - bcast->told.bytes < TELL_BYTES)
+        return;
+    put_u64(body, now->rows);
+    put_u64(body + 8, now->files);
+    put_u64(body + 16, now->bytes);
+    put_u64(body + 24, bcast->node_bytes);
+    bcast_send_raw(agent, FRAME_HAVE, body, sizeof body);
+    bcast->told = *now;
+}
+
+static void failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
+                      bool is_all, void *arg)
+{
+    json_t *body = json_pack("{s:I, s:I, s:s, s:s}", "tree", (json_int_t)tree, "entry",
+                             (json_int_t)number, "what", what, "text", why);
 
     if (is_all)
         json_object_set_new(body, "all", json_true());
     agent_send(arg, FRAME_FAILED, 0, body);
 }
 
-/* Report it as done; or refuse it, and read no more from this sender. */
+/* Report it as done; or refuse it. */
 static void answer(struct agent *agent, const struct frame *frame, int rc,
                    const struct error *why)
 {
-    unsigned char  size[4];
-    struct failure failure;
+    unsigned char size[4];
 
     if (rc < 0) {
-        failure_set(&failure, EXIT_PROTOCOL, "", "refused: %s", why->text);
-        agent_fail(agent, "bcast", &failure);
+        bcast_refuse(agent, why);
         return;
     }
     put_u32(size, (uint32_t)frame->size);
-    send_raw(agent, FRAME_CREDIT, size, sizeof size);
-    link_flush(&agent->link);
+    bcast_send_raw(agent, FRAME_CREDIT, size, sizeof size);
 }
 
-static void send_raw(struct agent *agent, enum frame_type type, const void *body, size_t size)
+void bcast_refuse(struct agent *agent, const struct error *why)
+{
+    struct failure failure;
+
+    failure_set(&failure, EXIT_PROTOCOL, "", "refused: %s", why->text);
+    agent_fail(agent, "bcast", &failure);
+}
+
+void bcast_send_raw(struct agent *agent, enum frame_type type, const void *body, size_t size)
 {
     struct frame frame = { .type = type, .generation = agent->generation, .body = body,
                            .size = size };
 
-    if (!agent->link.is_lost)
-        frame_put(agent->link.wire, &frame);
+    if (agent->link.is_lost)
+        return;
+    frame_put(agent->link.wire, &frame);
+    link_flush(&agent->link);
 }

@@ -40,6 +40,9 @@ static const struct {
     [FRAME_FILE] = { bcast_frames_take_file, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_DATA] = { bcast_frames_take_data, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_TASK] = { task_frames_take, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_SUMS] = { bcast_frames_take_sums, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_LISTEN] = { bcast_frames_take_listen, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_LINK] = { bcast_frames_take_link, true, AGENT_WAITING, AGENT_WAITING },
 };
 
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err)

@@ -23,7 +23,7 @@
 #include "xalloc.h"
 
 #define PLACES   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-#define LOOK_MS  5   /* between two looks whether it has ended, once its pipes have */
+#define LOOK_MS  5    /* between two looks whether it has ended, once its pipes have */
 #define STUCK_MS 1000 /* that KILL may take */
 #define PART     4096
 
@@ -191,8 +191,8 @@ static void exchange(struct command *command, int ms)
     int           which;
 
     for (which = 0; which < PIPES; which++)
-        wait[which] = (struct pollfd){ .fd = command->fd[which],
-                                       .events = which == IN ? POLLOUT : POLLIN };
+        wait[which] =
+            (struct pollfd){ .fd = command->fd[which], .events = which == IN ? POLLOUT : POLLIN };
     if (poll(wait, PIPES, is_open || ms < LOOK_MS ? ms : LOOK_MS) <= 0)
         return;
     if (wait[IN].revents != 0)

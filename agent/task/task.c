@@ -41,8 +41,8 @@ struct task {
     bool                   timed_out, is_over;
 };
 
-static void child_run(const struct task_request *request, const json_t *body, int fd,
-                      pid_t parent) __attribute__((noreturn));
+static void child_run(const struct task_request *request, const json_t *body, int fd, pid_t parent)
+    __attribute__((noreturn));
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static void take_lines(struct task *task);
 static void take_line(struct task *task, char *line, size_t size);
@@ -68,8 +68,8 @@ int task_request_read(struct task_request *request, const json_t *body,
     for (; table->name != NULL; table++) {
         if (strcmp(table->name, name) != 0)
             continue;
-        *request = (struct task_request){ table, (uint32_t)json_integer_value(id),
-                                          json_number_value(s) };
+        *request =
+            (struct task_request){ table, (uint32_t)json_integer_value(id), json_number_value(s) };
         return 0;
     }
     return err_set(err, "TASK frame: there is no task \"%.64s\"", name);
@@ -98,8 +98,9 @@ struct task *task_begin(struct event_base *base, const struct task_request *requ
         return NULL;
     }
     task = xcalloc(1, sizeof *task);
-    *task = (struct task){ .request = *request, .ops = ops, .arg = arg, .pid = pid,
-                           .in = evbuffer_new() };
+    *task = (struct task){
+        .request = *request, .ops = ops, .arg = arg, .pid = pid, .in = evbuffer_new()
+    };
     if (task->in == NULL)
         xalloc_die();
     fd_set_nonblock(pair[0]);

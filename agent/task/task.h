@@ -26,7 +26,7 @@
  * to 255, is the "status" of TASK_END. The last row of a table has no name. */
 struct task_row {
     const char *name;
-    int       (*run)(const json_t *request, struct task_output *out);
+    int (*run)(const json_t *request, struct task_output *out);
 };
 
 /* line gets the body of TASK_LINE, end that of TASK_END, once and as the last; both own it. */
@@ -45,8 +45,8 @@ struct task_request {
 struct task;
 
 /* -1 with err if the body is malformed, or asks for what is not in the table. */
-int  task_request_read(struct task_request *request, const json_t *body,
-                       const struct task_row *table, struct error *err);
+int task_request_read(struct task_request *request, const json_t *body,
+                      const struct task_row *table, struct error *err);
 
 /* Fork the child. NULL with err if that is impossible. The caller frees it, not in a callback. */
 struct task *task_begin(struct event_base *base, const struct task_request *request,

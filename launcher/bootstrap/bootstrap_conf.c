@@ -174,8 +174,8 @@ static int enter_section(struct reader *reader, const char *line, size_t length)
                 return 0;
             }
     }
-    return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, shell, "
-                   "environment, limits, packages, gpus, warm", reader->name, reader->line,
+    return err_set(reader->err, "%s:%d: unknown section '%.*s'; there are: access, hosts, data, "
+                   "shell, environment, limits, packages, gpus, warm", reader->name, reader->line,
                    (int)(length < 80 ? length : 80), line);
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bootstrap/bootstrap_conf.h"
+#include "bootstrap/mesh_round.h"
 #include "bootstrap/node_address.h"
 #include "bootstrap/public_key.h"
 #include "exit_code.h"
@@ -26,9 +27,9 @@
 #define APPLY_S      86400.0 /* so does a package, and a warm-up hours */
 
 /* Those of the agent, in its order. */
-static const char *const step_names[] = { "key",    "name",        "hosts", "packages",
-                                          "data",   "shell",       "limits", "environment",
-                                          "gpus",   "warm",        "receipt" };
+static const char *const step_names[] = { "key",   "mesh",   "name",        "hosts",
+                                          "packages", "data", "shell",       "limits",
+                                          "environment", "gpus", "warm", "receipt" };
 #define STEPS (sizeof step_names / sizeof *step_names)
 
 static int     prepare(const struct run *run, void **data);
@@ -145,8 +146,8 @@ static int mark_steps(const char *list, const char *option, bool *marked, struct
             if (strlen(step_names[i]) == length && strncmp(list, step_names[i], length) == 0)
                 break;
         if (i == STEPS)
-            return err_set(err, "%s: there is no step '%.*s'; the steps are: key, name, hosts, "
-                           "packages, data, shell, limits, environment, gpus, warm, receipt",
+            return err_set(err, "%s: there is no step '%.*s'; the steps are: key, mesh, name, "
+                           "hosts, packages, data, shell, limits, environment, gpus, warm, receipt",
                            option, (int)(length < 80 ? length : 80), list);
         marked[i] = true;
     }
@@ -217,8 +218,14 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
     look = node_task_ended(bootstrap->task, node->index, BOOTSTRAP_ROUND_LOOK);
     if (round > BOOTSTRAP_ROUND_STEPS || !look->has_ended || look->status != 0)
         return NULL;
-    if (bootstrap->hosts == NULL)
+    if (round == BOOTSTRAP_ROUND_MESH) {
+        *deadline_s = LOOK_S;
+        return mesh_request(run, node);
+    }
+    if (bootstrap->hosts == NULL) {
         gather_hosts(bootstrap, run);
+        mesh_gather(bootstrap, run);
+    }
     *deadline_s = strcmp(bootstrap->op, "plan") == 0 ? PLAN_S : APPLY_S;
     body = json_pack("{s:s, s:s, s:O, s:O, s:O?, s:O?}", "op", bootstrap->op, "name",
                      bootstrap_name(bootstrap, run, node->index), "conf", bootstrap->conf, "hosts",

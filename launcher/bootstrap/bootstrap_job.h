@@ -1,7 +1,8 @@
 /* bootstrap_job.h - `muster bootstrap`: fresh machines become nodes
  *
- * A node job of two rounds. First each node says whether it can be changed (root, or sudo without
- * a password). Then every node that can gets the steps, with the names and addresses of all.
+ * A node job of three rounds. First each node says whether it can be changed (root, or sudo without
+ * a password). With --mesh it then tells its public key and its host keys. Last, every node that
+ * can gets the steps, with what is to be known of all.
  * What the agents do is agent/bootstrap.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +18,8 @@
 
 #define BOOTSTRAP_EXIT_STEP 1 /* a step failed on some node */
 #define BOOTSTRAP_ROUND_LOOK 0
-#define BOOTSTRAP_ROUND_STEPS 1
+#define BOOTSTRAP_ROUND_MESH 1
+#define BOOTSTRAP_ROUND_STEPS 2
 
 /* The job's data. */
 struct bootstrap {

@@ -16,7 +16,6 @@
 #define KEY_MAX 65536
 
 static char *in_home(const char *path);
-static bool  is_public_key(const char *line);
 
 json_t *public_key_read(const char *path, struct error *err)
 {
@@ -40,7 +39,7 @@ json_t *public_key_read(const char *path, struct error *err)
     text = file_read(whole, KEY_MAX, &size, err);
     if (text != NULL)
         text[strcspn(text, "\r\n")] = '\0';
-    if (text == NULL || !is_public_key(text)) {
+    if (text == NULL || !public_key_is(text)) {
         if (text != NULL)
             err_set(err, "%s: is not a public key (ssh-keygen -y -f KEY prints one)", whole);
         json_decref(keys);
@@ -62,7 +61,7 @@ static char *in_home(const char *path)
 }
 
 /* "TYPE BASE64 COMMENT", in printable ASCII. */
-static bool is_public_key(const char *line)
+bool public_key_is(const char *line)
 {
     static const char *const types[] = { "ssh-", "ecdsa-", "sk-" };
     const char              *at;

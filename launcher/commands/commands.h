@@ -30,8 +30,7 @@ int command_help(enum command topic);
 /* status.c: a row for each run, for people, or a line that there is none. */
 void status_print_runs(const struct history *list, FILE *out);
 
-/* What launch_run() does on nodes instead of running ranks. clean.c, bcast.c. */
+/* What launch_run() does on nodes instead of running ranks. clean.c; see also bcast/. */
 extern const struct node_job clean_job;
-extern const struct node_job bcast_job;
 
 #endif

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "doctor/findings.h"
 #include "doctor/judge.h"
+#include "doctor/judge_config.h"
 #include "doctor/request.h"
 #include "hostrange.h"
 #include "log.h"
@@ -22,13 +23,13 @@
 #include "transport/nonce.h"
 #include "xalloc.h"
 
-#define QUICK_S     30.0 /* for what a node is asked about itself */
-#define FULL_S      200.0
-#define PEERS_S     15.0
-#define TOKEN_CHARS 16
-#define ABOUT_NODE  0 /* rounds */
-#define TO_PEERS    1
-#define ROUNDS      2
+#define QUICK_S              30.0 /* for what a node is asked about itself */
+#define FULL_S               200.0
+#define PEERS_S              15.0
+#define TOKEN_CHARS          16
+#define ABOUT_NODE           0 /* rounds */
+#define TO_PEERS             1
+#define ROUNDS               2
 #define FINDINGS_OF_NODE_MAX 200
 
 struct doctor {
@@ -53,6 +54,7 @@ static void    examine(const struct run *run, struct doctor *doctor);
 static void    take_lines(struct doctor *doctor, struct subject *subject, size_t node);
 static void    take_line(struct doctor *doctor, struct subject *subject, size_t node,
                          const json_t *line);
+static void    examine_config(const struct run *run, struct doctor *doctor);
 static void    take_clock(const struct node *node, struct subject *subject);
 static void    print_healthy(const struct run *run, const struct doctor *doctor, FILE *out);
 
@@ -192,14 +194,41 @@ static void examine(const struct run *run, struct doctor *doctor)
         subject[i] = (struct subject){ .host = run->plan->node[i].host,
                                        .hello = run->node[i].hello,
                                        .login_s = run->node[i].login_s,
+                                       .noise = run->node[i].noise,
                                        .facts = json_object() };
         take_clock(&run->node[i], &subject[i]);
         take_lines(doctor, &subject[i], i);
     }
     judge(&subjects, &doctor->findings);
+    examine_config(run, doctor);
     for (i = 0; i < run->plan->nodes; i++)
         json_decref(subject[i].facts);
     free(subject);
+}
+
+/* The one that the script is told to use, by deepspeed's names of the option. */
+static void examine_config(const struct run *run, struct doctor *doctor)
+{
+    static const char *const names[] = { "--deepspeed_config", "--deepspeed", "--ds_config" };
+    const struct strlist    *args = &doctor->program.args;
+    const char              *word;
+    size_t                   i, k, size, n;
+    int                      world = 0;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        world += run->plan->node[n].slots;
+    for (i = 0; i < args->count; i++) {
+        for (k = 0; k < sizeof names / sizeof *names; k++) {
+            size = strlen(names[k]);
+            if (strncmp(args->item[i], names[k], size) != 0)
+                continue;
+            word = args->item[i][size] == '='                           ? args->item[i] + size + 1
+                   : args->item[i][size] == '\0' && i + 1 < args->count ? args->item[i + 1]
+                                                                        : "";
+            if (strlen(word) > 5 && strcmp(word + strlen(word) - 5, ".json") == 0)
+                judge_config(word, world, &doctor->findings);
+        }
+    }
 }
 
 /* HELLO says what both of its clocks showed; pings, how its monotonic one runs beside ours. */
@@ -216,8 +245,8 @@ static void take_clock(const struct node *node, struct subject *subject)
     since_s = (double)(clock_now_ns() - node_local_ns(node, mono_ns)) / NS_PER_S;
     subject->clock_s = (double)real_ns / NS_PER_S -
                        ((double)now.tv_sec + (double)now.tv_nsec / NS_PER_S - since_s);
-    subject->within_s = node->trips.best_ns < INT64_MAX ? (double)node->trips.best_ns / NS_PER_S
-                                                        : node->login_s;
+    subject->within_s =
+        node->trips.best_ns < INT64_MAX ? (double)node->trips.best_ns / NS_PER_S : node->login_s;
 }
 
 static void take_lines(struct doctor *doctor, struct subject *subject, size_t node)
@@ -288,8 +317,8 @@ static json_t *doctor_json(const struct run *run, int status)
         said = json_array();
         for (round = ABOUT_NODE; round < ROUNDS; round++)
             if (node_task_lines(doctor->task, n, round) != NULL)
-                json_array_extend(said, (json_t *)(uintptr_t)node_task_lines(doctor->task, n,
-                                                                             round));
+                json_array_extend(said,
+                                  (json_t *)(uintptr_t)node_task_lines(doctor->task, n, round));
         json_array_append_new(
             nodes, json_pack("{s:s, s:o, s:o}", "node", run->plan->node[n].host, "error",
                              why != NULL ? json_text(why->text, strlen(why->text)) : json_null(),

@@ -13,8 +13,8 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define TEXT_MAX  1000
-#define TEXTS     4  /* check, value, breaks, mend */
+#define TEXT_MAX   1000
+#define TEXTS      4  /* check, value, breaks, mend */
 #define COLUMN_MAX 44 /* a longer text moves those behind it */
 
 static void print_level(const struct findings *findings, const struct plan *plan, bool is_fail,
@@ -110,8 +110,8 @@ json_t *findings_json(const struct findings *findings, const struct plan *plan)
         split(key, text);
         json_array_append_new(list, json_pack("{s:s, s:o, s:s, s:s, s:s, s:s}", "level",
                                               is_failing(group) ? "fail" : "warn", "nodes", nodes,
-                                              "check", text[0], "value", text[1], "breaks", text[2],
-                                              "mend", text[3]));
+                                              "check", text[0], "value", text[1], "breaks",
+                                              text[2], "mend", text[3]));
         free(key);
     }
     return list;

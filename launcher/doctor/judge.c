@@ -47,7 +47,8 @@ void judge_clocks(const struct subjects *subjects, struct findings *findings)
         if (subjects->node[i].hello == NULL ||
             fabs(off) < CLOCK_WARN_S + subjects->node[i].within_s)
             continue;
-        snprintf(text, sizeof text, "its clock is %.1f s %s", fabs(off), off > 0 ? "fast" : "slow");
+        snprintf(text, sizeof text, "its clock is %.1f s %s", fabs(off),
+                 off > 0 ? "fast" : "slow");
         findings_add(findings, (int)i, fabs(off) > CLOCK_FAIL_S, "clock", text,
                      "logs cannot be compared; certificates and tokens are refused",
                      "sudo systemctl restart chrony (or systemd-timesyncd)");
@@ -67,6 +68,11 @@ void judge_logins(const struct subjects *subjects, struct findings *findings)
     char   text[128];
 
     for (i = 0; i < subjects->count; i++) {
+        snprintf(text, sizeof text, "the login shell prints %zu bytes", subjects->node[i].noise);
+        if (subjects->node[i].noise > 0)
+            findings_add(findings, (int)i, false, "login", text,
+                         "scp, sftp and rsync fail: \"protocol error\"",
+                         "in ~/.bashrc, print only if the shell is interactive: case $- in *i*)");
         if (subjects->node[i].hello == NULL || subjects->node[i].login_s < LOGIN_SLOW_S)
             continue;
         snprintf(text, sizeof text, "the login took %.0f s", subjects->node[i].login_s);

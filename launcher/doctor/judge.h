@@ -16,17 +16,18 @@
 /* Of one node. */
 struct subject {
     const char   *host;
-    const json_t *hello; /* NULL: it has not answered, and is not judged */
-    json_t       *facts; /* by name */
+    const json_t *hello;    /* NULL: it has not answered, and is not judged */
+    json_t       *facts;    /* by name */
     double        clock_s;  /* how far its clock is ahead of ours, give or take */
     double        within_s; /* so much */
     double        login_s;
+    size_t        noise; /* bytes that its login shell printed */
 };
 
 struct subjects {
     const struct subject *node;
     size_t                count;
-    bool                  is_one_machine; /* all are processes here, on purpose: --transport exec */
+    bool is_one_machine; /* all are processes here, on purpose: --transport exec */
 };
 
 /* All of them. */

@@ -11,9 +11,10 @@
 
 #include "xalloc.h"
 
-#define FIREWALL "open all TCP ports between the nodes: security group; sudo ufw status; " \
-                 "sudo nft list ruleset"
-#define HANGS    "hangs at init_process_group though ssh works"
+#define FIREWALL                                                                                  \
+    "open all TCP ports between the nodes: security group; sudo ufw status; "                     \
+    "sudo nft list ruleset"
+#define HANGS "hangs at init_process_group though ssh works"
 
 /* By [from * count + to]. */
 enum way { WAY_UNKNOWN, WAY_GOOD, WAY_FAILED, WAY_STALLED };
@@ -168,8 +169,10 @@ static void judge_interfaces(const struct subjects *subjects, struct findings *f
         if (strcmp(one, other) == 0)
             continue;
         text = xasprintf("it reaches some nodes over %s, others over %s", one, other);
-        findings_add(findings, (int)i, false, "network", text, "NCCL and Gloo use one interface "
-                     "only", "set NCCL_SOCKET_IFNAME, or put all nodes into one subnet");
+        findings_add(findings, (int)i, false, "network", text,
+                     "NCCL and Gloo use one interface "
+                     "only",
+                     "set NCCL_SOCKET_IFNAME, or put all nodes into one subnet");
         free(text);
     }
     judge_mtu(subjects, mtu, findings);

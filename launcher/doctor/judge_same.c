@@ -25,20 +25,24 @@ static const struct rule {
     bool        is_fail;
     const char *breaks, *mend;
 } rules[] = {
-    { "version of torch", "versions", true, "hangs at init_process_group, or \"connecting to "
-      "address with family 0\"", "install the same version on all nodes" },
-    { "version of nvidia-nccl", "versions", true, "hangs at init_process_group, or \"connecting to "
-      "address with family 0\"", "install the same version on all nodes" },
+    { "version of torch", "versions", true,
+      "hangs at init_process_group, or \"connecting to address with family 0\"",
+      "install the same version on all nodes" },
+    { "version of nvidia-nccl", "versions", true,
+      "hangs at init_process_group, or \"connecting to address with family 0\"",
+      "install the same version on all nodes" },
     { "version of deepspeed", "versions", true, "collectives that do not match: hangs",
       "install the same version on all nodes" },
     { "version of ", "versions", false, "programs behave differently",
       "install the same version on all nodes" },
-    { "content of ", "files", true, "ranks run different code: one hangs in a collective that "
-      "another never calls", "muster bcast FILE" },
+    { "content of ", "files", true,
+      "ranks run different code: one hangs in a collective that another never calls",
+      "muster bcast FILE" },
     { "path ", "files", true, "ranks on the nodes that lack it end at once, the others wait",
       "mount the disk, or: muster bcast PATH" },
-    { "data ", "disks", true, "programs find an empty folder or other data, and checkpoints fill "
-      "the system disk", "mount the data disk: lsblk -f; muster bootstrap" },
+    { "data ", "disks", true,
+      "programs find an empty folder or other data, and checkpoints fill the system disk",
+      "mount the data disk: lsblk -f; muster bootstrap" },
     { "driver module", "gpu driver", false, "NCCL may fail between these nodes",
       "install the same driver on all nodes" },
     { "gpu model", "gpu", false, "all nodes wait for the slowest GPU, or hang if one has fewer",
@@ -52,13 +56,13 @@ static const struct rule {
 };
 
 static const struct rule *rule_of(const char *fact);
-static void  collect_facts(const struct subjects *subjects, struct strlist *facts);
+static void               collect_facts(const struct subjects *subjects, struct strlist *facts);
 static void  compare(const struct subjects *subjects, const char *fact, const struct rule *rule,
                      struct findings *findings);
 static char *value_of(const struct subject *subject, const char *fact);
 static const char *usual(char *const *value, size_t count);
-static void  collect_names(const struct subjects *subjects, struct strlist *names);
-static char *addresses_of(const struct subject *subject, const char *name);
+static void        collect_names(const struct subjects *subjects, struct strlist *names);
+static char       *addresses_of(const struct subject *subject, const char *name);
 
 void judge_same(const struct subjects *subjects, struct findings *findings)
 {
@@ -133,7 +137,8 @@ static char *value_of(const struct subject *subject, const char *fact)
         return xasprintf("%lld", (long long)json_integer_value(value));
     return strncmp(fact, "version of ", strlen("version of ")) == 0 &&
                    json_object_get(subject->facts, "version of python") != NULL
-               ? xstrdup("not installed") : NULL;
+               ? xstrdup("not installed")
+               : NULL;
 }
 
 /* Borrowed; "" if there is none. */
@@ -214,10 +219,11 @@ static void collect_names(const struct subjects *subjects, struct strlist *names
  * own, of which it tells itself what is wrong. */
 static char *addresses_of(const struct subject *subject, const char *name)
 {
-    const json_t *list = json_object_get(json_object_get(subject->facts, "addresses of names"),
-                                         name), *address;
-    char         *text = xstrdup(""), *longer;
-    size_t        i;
+    const json_t *list =
+                     json_object_get(json_object_get(subject->facts, "addresses of names"), name),
+                 *address;
+    char  *text = xstrdup(""), *longer;
+    size_t i;
 
     if (!json_is_array(list) || strcmp(judge_text(subject->facts, "hostname"), name) == 0) {
         free(text);

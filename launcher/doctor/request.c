@@ -27,8 +27,8 @@ static json_t *addresses_of(const struct node *node);
 json_t *request_node(const struct run *run, const struct node *node, const struct program *program)
 {
     const struct options *options = run->options;
-    json_t *request = json_pack("{s:b, s:o, s:i, s:[s], s:o}", "full", options->check_full, "hosts",
-                                hosts_of(run), "slots", node->plan->slots, "data", DATA,
+    json_t *request = json_pack("{s:b, s:o, s:i, s:[s], s:o}", "full", options->check_full,
+                                "hosts", hosts_of(run), "slots", node->plan->slots, "data", DATA,
                                 "interfaces", interfaces_of(node->plan));
 
     if (options->log_dir != NULL)
@@ -110,16 +110,16 @@ static json_t *paths_of(const struct program *program)
 json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
                       const char *token)
 {
-    json_t             *peers = json_array();
-    const struct node  *peer;
-    size_t              step;
+    json_t            *peers = json_array();
+    const struct node *peer;
+    size_t             step;
 
     for (step = 1; step < run->plan->nodes && json_array_size(peers) < PEERS_MAX; step++) {
         peer = &run->node[(node->index + step) % run->plan->nodes];
         if (ports[peer->index] > 0 && !node_is_over(peer))
-            json_array_append_new(peers, json_pack("{s:i, s:i, s:o}", "node", (int)peer->index,
-                                                   "port", ports[peer->index], "addresses",
-                                                   addresses_of(peer)));
+            json_array_append_new(peers,
+                                  json_pack("{s:i, s:i, s:o}", "node", (int)peer->index, "port",
+                                            ports[peer->index], "addresses", addresses_of(peer)));
     }
     if (json_array_size(peers) == 0) {
         json_decref(peers);
@@ -137,7 +137,8 @@ static json_t *addresses_of(const struct node *node)
     size_t        i;
 
     json_array_foreach(all, i, item)
-        if (json_array_size(list) < ADDRESSES_MAX && json_is_string(json_object_get(item, "addr")) &&
+        if (json_array_size(list) < ADDRESSES_MAX &&
+            json_is_string(json_object_get(item, "addr")) &&
             (!json_is_true(json_object_get(item, "loopback")) || json_array_size(list) == 0))
             json_array_append(list, json_object_get(item, "addr"));
     return list;

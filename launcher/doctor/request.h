@@ -12,7 +12,8 @@ struct run;
 struct node;
 
 /* Round 0: about the node itself. */
-json_t *request_node(const struct run *run, const struct node *node, const struct program *program);
+json_t *request_node(const struct run *run, const struct node *node,
+                     const struct program *program);
 
 /* Round 1: ports[] by node, as they were found free; 0: none. token: 16 characters that all nodes
  * get. NULL: there is nobody to call. */

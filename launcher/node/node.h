@@ -114,6 +114,7 @@ struct node {
     /* node_frames.c */
     json_t             *hello;   /* body of HELLO; NULL: it has not come */
     double              login_s; /* from dialled_ns to HELLO */
+    size_t              noise;   /* bytes that the login shell printed before */
     struct resend_queue resend;
     struct roundtrips   trips;
 

@@ -177,7 +177,8 @@ static void take_pong(struct node *node, const struct frame *frame)
 /* Raw, and for the run. */
 static bool is_raw_of_run(enum frame_type type)
 {
-    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT;
+    return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT ||
+           type == FRAME_NEED || type == FRAME_HAVE;
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)
@@ -219,6 +220,7 @@ static void take_hello(struct node *node, const json_t *body)
         return;
     }
     node->hello = json_incref((json_t *)body);
+    node->noise = node->conn != NULL ? node->conn->noise : 0;
     node->login_s = (double)(clock_now_ns() - node->dialled_ns) / NS_PER_S;
     /* A guess until the first PONG: the greeting was sent a moment ago. */
     roundtrips_begin(&node->trips, now_ns, clock_now_ns());

@@ -52,6 +52,8 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY, .help = "all steps but these" },
     { .name = "names", .arg = "NAMES", TEXT(names), .commands = FOR_BOOTSTRAP,
       .flags = OPTION_ARGV_ONLY, .help = "name the hosts, in order: te[1-4]" },
+    { .name = "mesh", FLAG(mesh), .commands = FOR_BOOTSTRAP, .flags = OPTION_ARGV_ONLY,
+      .help = "let the nodes log in to each other, too" },
     { .name = "trust-first", FLAG(trust_first), .commands = FOR_BOOTSTRAP,
       .flags = OPTION_ARGV_ONLY, .help = "accept and record unknown host keys" },
     { .name = "password-fd", .arg = "N", .initial = "-1", INTEGER(password_fd, -1, 1023),
@@ -119,7 +121,8 @@ const struct option_row option_table[] = {
       DEEPSPEED_RARE, .help = "pdsh's -f N, -t SECONDS and -p PORT" },
 
     { .group = "What to start", .name = "module", FLAG(module),
-      .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED, .help = "SCRIPT is a Python module, as with python -m" },
+      .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED,
+      .help = "SCRIPT is a Python module, as with python -m" },
     { .name = "no_python", FLAG(no_python), .commands = FOR_RUN | FOR_DOCTOR, DEEPSPEED_RARE,
       .help = "run SCRIPT itself, even if it is a *.py file" },
     { .name = "no_local_rank", FLAG(no_local_rank), .commands = FOR_RUN, DEEPSPEED_RARE,

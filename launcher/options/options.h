@@ -136,7 +136,7 @@ struct options {
     bool  plan_only, apply, undo, record; /* none: plan */
     char *only, *skip; /* steps, separated by commas; NULL: not given */
     char *names;       /* te[1-4]; NULL: those of the hostfile */
-    bool  trust_first;
+    bool  trust_first, mesh;
     int   password_fd; /* -1: a password is asked on the terminal */
 
     enum log_level log_level;

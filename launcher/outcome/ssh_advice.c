@@ -5,7 +5,6 @@
 
 #include "outcome/ssh_advice.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* node_job.h - work on nodes that starts no ranks: muster clean, muster bcast
  *
- * Nodes do not wait for each other, unless task/node_task.h makes them. Each is asked once it has answered, says what there is to
- * say, enters NODE_PROBED and is told to STOP.
+ * Nodes do not wait for each other, unless task/node_task.h makes them. Each is asked once it
+ * has answered, says what there is to say, enters NODE_PROBED and is told to STOP.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_NODE_JOB_H

@@ -13,8 +13,9 @@
 #include "hostrange.h"
 #include "log.h"
 #include "node/body.h"
-#include "run/receipts.h"
+#include "outcome/receipts.h"
 #include "run/run.h"
+#include "xalloc.h"
 
 #define MIB            (1024.0 * 1024.0)
 #define CLOCK_APART_S  1.0
@@ -54,11 +55,16 @@ bool start_check_hello(const struct run *run, struct node *node)
 
 void start_check_nodes(struct run *run)
 {
-    size_t i;
+    const json_t  **hello = xcalloc(run->plan->nodes, sizeof *hello);
+    struct receipts all = { run->plan, hello };
+    size_t          i;
 
-    for (i = 0; i < run->plan->nodes; i++)
+    for (i = 0; i < run->plan->nodes; i++) {
         check_twice(run, &run->node[i]);
-    receipts_compare(run);
+        hello[i] = run->node[i].hello;
+    }
+    receipts_compare(&all);
+    free(hello);
 }
 
 /* The hostfile has a machine under two names. Two logins with homes of their own are somebody's

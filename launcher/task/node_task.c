@@ -82,8 +82,8 @@ static void ask(struct node_task *task, struct run *run, struct node *node)
     struct asked *asked = &task->asked[node->index];
     double        deadline_s = 0;
     int           round = asked->round + 1;
-    json_t       *request = round < NODE_TASK_ROUNDS_MAX
-                                ? task->ops->request(run, node, round, &deadline_s) : NULL;
+    json_t       *request =
+        round < NODE_TASK_ROUNDS_MAX ? task->ops->request(run, node, round, &deadline_s) : NULL;
 
     if (request == NULL) {
         asked->is_over = true;

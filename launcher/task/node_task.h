@@ -27,7 +27,7 @@ struct node_task_ops {
      * are added; *deadline_s is to be set. NULL: nothing more. */
     json_t *(*request)(struct run *run, const struct node *node, int round, double *deadline_s);
     /* A line has come: lines of a task come in order. NULL: node_task_lines() will do. */
-    void    (*line)(struct run *run, const struct node *node, int round, const json_t *line);
+    void (*line)(struct run *run, const struct node *node, int round, const json_t *line);
 };
 
 /* How the task of a round ended on a node. */
@@ -36,7 +36,7 @@ struct node_task_end {
     int  status;    /* -1: signal ended it */
     int  signal;
     bool timed_out;
-    int  dropped;   /* lines */
+    int  dropped; /* lines */
 };
 
 struct node_task *node_task_new(const struct run *run, const struct node_task_ops *ops);

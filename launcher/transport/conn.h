@@ -113,6 +113,7 @@ struct conn {
     const struct conn_kind *kind;
     const struct conn_ops  *ops;
     void                   *arg;
+    size_t                  noise; /* bytes that the login shell printed; known at open() */
 };
 
 #endif

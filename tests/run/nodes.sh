@@ -7,7 +7,8 @@
 #                              reached as the current user; needs no root
 #     netns_nodes 2            the same, each in a network, mount and UTS namespace of its
 #                              own on one bridge: 10.99.0.1, 10.99.0.2 ..., and with a boot id
-#                              of its own. Root only, and only after enter_namespaces
+#                              of its own; $nodes_dir/disk is on each node a directory of its
+#                              own, nodes_dir/NAME/disk. Root only, after enter_namespaces
 #     nodes_stop               ends every sshd; wanted in the caller's EXIT trap
 #
 # (or, one node at a time, node_files NAME and node_listen NAME ADDRESS, where lines in
@@ -228,9 +229,11 @@ node_start_in_namespace() {
     node_sshd_config "$1" 0.0.0.0 22 >"$nodes_dir/$1/sshd_config"
     : >"$nodes_dir/$1/sshd.log"
     cat /proc/sys/kernel/random/uuid >"$nodes_dir/$1/boot_id"
+    mkdir -p "$nodes_dir/$1/disk" "$nodes_dir/disk"
     ip netns exec "$1" unshare --uts sh -c 'hostname "$1" && mount --bind "$2" "$3" &&
-        shift 3 && exec "$@"' sh "$1" "$nodes_dir/$1/boot_id" /proc/sys/kernel/random/boot_id \
-        "$sshd_program" -D -f "$nodes_dir/$1/sshd_config" -E "$nodes_dir/$1/sshd.log" &
+        mount --bind "$4" "$5" && shift 5 && exec "$@"' sh "$1" \
+        "$nodes_dir/$1/boot_id" /proc/sys/kernel/random/boot_id \
+        "$nodes_dir/$1/disk" "$nodes_dir/disk" "$sshd_program" -D -f "$nodes_dir/$1/sshd_config" -E "$nodes_dir/$1/sshd.log" &
     nodes_pids="$nodes_pids $!"
     node_await "$1" $! || {
         echo "nodes.sh: sshd for $1 does not start: $(cat "$nodes_dir/$1/sshd.log")" >&2

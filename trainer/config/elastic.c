@@ -69,7 +69,9 @@ int elastic_plan(struct elastic_plan *plan, const struct elastic_request *reques
 void elastic_plan_clear(struct elastic_plan *plan)
 {
     free(plan->worlds);
-    *plan = (struct elastic_plan){ 0 };
+    plan->worlds = NULL;
+    plan->count = 0;
+    plan->batch = plan->micro = 0;
 }
 
 static int check(const struct elastic_request *request, struct error *err)
@@ -175,7 +177,8 @@ static int64_t multiple_of_all(const struct elastic_request *request)
     for (i = 0; i < request->micros && all <= request->max_batch; i++) {
         for (a = all, b = request->micro[i]; b != 0; a = b, b = rest)
             rest = a % b;
-        all *= request->micro[i] / a; /* both are below ELASTIC_BATCH_MAX */
+        /* Both are below ELASTIC_BATCH_MAX, and neither is 0. */
+        all *= request->micro[i] / a; /* NOLINT(clang-analyzer-core.DivideZero) */
     }
     return all;
 }
@@ -210,8 +213,10 @@ static void consider(struct elastic_plan *best, const struct elastic_request *re
              (plan.count == best->count &&
               (request->prefer_larger ? batch > best->batch : batch < best->batch));
     if (better) {
-        elastic_plan_clear(best);
-        *best = plan;
+        free(best->worlds);
+        best->worlds = plan.worlds;
+        best->count = plan.count;
+        best->batch = batch;
     } else {
         elastic_plan_clear(&plan);
     }

@@ -19,7 +19,7 @@
 struct elastic_request {
     double         version; /* 0.1 or 0.2 */
     int64_t        max_batch;
-    const int64_t *micro; /* batch sizes a rank can take at once */
+    const int64_t *micro; /* batch sizes a rank can take at once, 1 or more each */
     size_t         micros;
     int64_t        min_ranks, max_ranks;
     bool           prefer_larger;

@@ -248,14 +248,15 @@ static int read_tokens(const struct data_file *file, uint64_t first, int count, 
 {
     unsigned char bytes[4096];
     const int     size = file->text ? 1 : 2, room = (int)sizeof bytes / size;
+    const size_t  width = (size_t)size;
     int           i, n;
 
     for (; count > 0; count -= n, first += (uint64_t)n, tokens += n) {
         n = count < room ? count : room;
-        if (file_pread(file->fd, bytes, (size_t)(n * size),
+        if (file_pread(file->fd, bytes, (size_t)n * width,
                        (file->text ? 0 : BIN_HEADER) + first * (uint64_t)size, err) < 0)
             return -1;
-        for (i = 0; i < n; i++)
+        for (i = 0; i < n; i++) /* NOLINTNEXTLINE: file_pread has filled bytes */
             tokens[i] = file->text ? bytes[i] : bytes[2 * i] | bytes[2 * i + 1] << 8;
     }
     return 0;

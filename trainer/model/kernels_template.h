@@ -303,27 +303,46 @@ static void gelu_backward(struct ops *ops, enum gelu kind, void *dx, const void 
         store(&o[i], load(&d[i]) * gelu_erf_slope(load(&in[i])));
 }
 
-/* Four elements have their words from one counter. */
-static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
-                    int sequences, size_t each)
+/* Counters that go through a vector at once. Four elements have their words from one. */
+#define COUNTERS 16
+
+static void drop_some(const struct dropout *drop, elem *out, const elem *x, int sequence,
+                      size_t four, size_t count)
 {
     const uint32_t limit = dropout_limit(drop);
     const real     factor = 1 / (1 - (real)drop->rate);
-    const size_t   fours = (each + 3) / 4, total = (size_t)sequences * fours;
+    uint32_t       word[4 * COUNTERS];
     size_t         i;
 
-    (void)ops;
-#pragma omp parallel for schedule(static) if (total > WORTH_THREADS / 4)
-    for (i = 0; i < total; i++) {
-        const size_t        sequence = i / fours, first = i % fours * 4;
-        const struct philox random = dropout_words(drop, (int)sequence, i % fours);
-        const elem         *in = (const elem *)x + sequence * each + first;
-        elem               *o = (elem *)out + sequence * each + first;
-        const size_t        count = each - first < 4 ? each - first : 4;
-        size_t              j;
+#pragma omp simd
+    for (i = 0; i < COUNTERS; i++) {
+        const struct philox random = dropout_words(drop, sequence, four + i);
 
-        for (j = 0; j < count; j++)
-            store(&o[j], random.word[j] < limit ? 0 : load(&in[j]) * factor);
+        word[4 * i] = random.word[0];
+        word[4 * i + 1] = random.word[1];
+        word[4 * i + 2] = random.word[2];
+        word[4 * i + 3] = random.word[3];
+    }
+#pragma omp simd
+    for (i = 0; i < count; i++)
+        store(&out[i], word[i] < limit ? 0 : load(&x[i]) * factor);
+}
+
+static void dropout(struct ops *ops, const struct dropout *drop, void *out, const void *x,
+                    int sequences, size_t each)
+{
+    const size_t some = 4 * COUNTERS, parts = (each + some - 1) / some;
+    const size_t total = (size_t)sequences * parts;
+    size_t       i;
+
+    (void)ops;
+#pragma omp parallel for schedule(static) if (total > WORTH_THREADS / some)
+    for (i = 0; i < total; i++) {
+        const size_t sequence = i / parts, first = i % parts * some;
+        const size_t at = sequence * each + first;
+
+        drop_some(drop, (elem *)out + at, (const elem *)x + at, (int)sequence, first / 4,
+                  each - first < some ? each - first : some);
     }
 }
 

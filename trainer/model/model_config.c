@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,14 +100,16 @@ static int  check_number(const char *what, int value, int max, struct error *err
 int model_config_named(struct model_config *config, const char *name, struct error *err)
 {
     char   names[200] = "";
-    size_t i;
+    size_t i, at = 0;
 
     for (i = 0; i < NAMED; i++) {
         if (strcmp(named[i].name, name) == 0) {
             *config = named[i].config;
             return 0;
         }
-        strcat(strcat(names, i == 0 ? "" : ", "), named[i].name);
+        if (at < sizeof names)
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i == 0 ? "" : ", ",
+                                   named[i].name);
     }
     return err_set(err, "no model '%.60s' (there are %s)", name, names);
 }

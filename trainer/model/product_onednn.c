@@ -239,7 +239,7 @@ static int make(struct products *products, struct product *product, struct error
     dnnl_post_ops_t       post_ops = NULL;
     dnnl_primitive_desc_t pd = NULL;
     dnnl_status_t         status = dnnl_success;
-    dnnl_dims_t           dims, strides;
+    dnnl_dims_t           dims = { 0 }, strides = { 0 };
     int                   i, n;
 
     for (i = A; i <= C && status == dnnl_success; i++) {

@@ -19,17 +19,19 @@
 
 #define PREFIX "Train/Samples/"
 
-/* The first three are DeepSpeed's. */
-enum { LOSS, LR, SCALE, SPEED, NORM, SCALARS };
+/* All but speed and norm are DeepSpeed's. */
+enum { LOSS, LR, SCALE, SPEED, NORM, FORWARD, BACKWARD, UPDATE, SCALARS };
 static const char *const tags[SCALARS] = {
     [LOSS] = PREFIX "train_loss",       [LR] = PREFIX "lr",
     [SCALE] = PREFIX "loss_scale",      [SPEED] = PREFIX "samples_per_sec",
-    [NORM] = PREFIX "grad_norm",
+    [NORM] = PREFIX "grad_norm",        [FORWARD] = PREFIX "elapsed_time_ms_forward",
+    [BACKWARD] = PREFIX "elapsed_time_ms_backward",
+    [UPDATE] = PREFIX "elapsed_time_ms_step",
 };
 
 struct monitor {
     FILE              *notes;
-    bool               has_scale;
+    bool               has_scale, has_parts; /* otherwise there are no such scalars */
     int64_t            last_ns, last_samples; /* of the step before; 0: there is none */
     char              *csv_dir;               /* NULL: none are written */
     FILE              *csv[SCALARS];
@@ -51,6 +53,7 @@ int monitor_open(struct monitor **opened, const struct ds_config *config, FILE *
     *opened = monitor;
     monitor->notes = notes;
     monitor->has_scale = config->fp16.enabled;
+    monitor->has_parts = config->wall_clock_breakdown;
     if (config->csv_monitor.enabled &&
         ((monitor->csv_dir = make_dir(&config->csv_monitor, err)) == NULL ||
          open_csv(monitor, err) < 0))
@@ -97,7 +100,7 @@ static int open_csv(struct monitor *monitor, struct error *err)
     int   i, rc = 0;
 
     for (i = 0; i < SCALARS && rc == 0; i++) {
-        if (i == SCALE && !monitor->has_scale)
+        if ((i == SCALE && !monitor->has_scale) || (i >= FORWARD && !monitor->has_parts))
             continue;
         path = xasprintf("%s/%s.csv", monitor->csv_dir, tags[i]);
         for (at = path + strlen(monitor->csv_dir) + 1; *at != '\0'; at++)
@@ -138,6 +141,9 @@ void monitor_write(struct monitor *monitor, const struct monitor_step *step)
     values[SCALE] = monitor->has_scale ? step->scale : NAN;
     values[SPEED] = speed(monitor, step->samples);
     values[NORM] = step->norm;
+    values[FORWARD] = monitor->has_parts ? 1e3 * step->forward_s : NAN;
+    values[BACKWARD] = monitor->has_parts ? 1e3 * step->backward_s : NAN;
+    values[UPDATE] = monitor->has_parts ? 1e3 * step->update_s : NAN;
     if (monitor->csv_dir != NULL)
         write_csv(monitor, step->samples, values);
     if (monitor->events != NULL)

@@ -20,6 +20,7 @@
 struct monitor_step {
     int64_t samples; /* so far */
     double  loss, lr, scale, norm;
+    double  forward_s, backward_s, update_s;
 };
 
 struct monitor;

@@ -15,6 +15,7 @@
 
 static void say_skipped(const struct step *step, const struct step_result *result);
 static void say_duration(double seconds);
+static void say_parts(struct progress *progress, const struct step_result *result);
 
 void progress_init(struct progress *progress, const struct step *step, int64_t last)
 {
@@ -57,6 +58,19 @@ void progress_step(struct progress *progress, const struct step *step,
     fputs(progress->is_tty ? "\033[K" : "\n", stdout);
     fflush(stdout);
     progress->has_line = progress->is_tty;
+    if (step->config->wall_clock_breakdown && (now % progress->every == 0 || now == progress->last))
+        say_parts(progress, result);
+}
+
+/* As DeepSpeed has it. */
+static void say_parts(struct progress *progress, const struct step_result *result)
+{
+    if (progress->has_line)
+        fputc('\n', stdout);
+    progress->has_line = false;
+    printf("time (ms) | fwd: %.2f | bwd: %.2f | step: %.2f\n", 1e3 * result->seconds[STEP_FORWARD],
+           1e3 * result->seconds[STEP_BACKWARD], 1e3 * result->seconds[STEP_UPDATE]);
+    fflush(stdout);
 }
 
 static void say_skipped(const struct step *step, const struct step_result *result)

@@ -7,11 +7,14 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "xalloc.h"
 
 static int         take_samples(struct step *step, struct error *err);
 static uint64_t    first_sample(const struct step *step, int64_t pass);
-static int         run_passes(struct step *step, double scale, struct error *err);
+static int         run_passes(struct step *step, struct step_result *result,
+                              struct error *err);
+static double      lap(int64_t *since_ns);
 static int         go_back(struct step *step, double scale, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -45,13 +48,15 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     struct state *state = step->state;
     struct adam   adam = adam_of(step->config, state->updates);
     uint64_t      mark;
+    int64_t       since_ns;
     int           i;
 
     *result = (struct step_result){ .lr = adam.lr, .scale = state->scale.scale };
     if (take_samples(step, err) < 0 ||
         world_sum_begin(step->world, &step->target_count, 1, &step->target_mark, err) < 0 ||
-        run_passes(step, result->scale, err) < 0)
+        run_passes(step, result, err) < 0)
         return -1;
+    since_ns = clock_now_ns();
     step->told[1] = step->is_saved;
     for (i = 0; i < STEP_WANTS; i++)
         step->told[2 + i] = step->wants[i];
@@ -59,6 +64,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
         zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
         world_sum_end(step->world, mark, err) < 0)
         return -1;
+    result->seconds[STEP_UPDATE] = lap(&since_ns);
     result->loss = step->told[0] / step->target_count;
     result->is_saved = (int)step->told[1] == step->world->size;
     for (i = 0; i < STEP_WANTS; i++)
@@ -98,14 +104,14 @@ static uint64_t first_sample(const struct step *step, int64_t pass)
     return (uint64_t)(step->state->samples + part * step->config->micro_batch_size);
 }
 
-static int run_passes(struct step *step, double scale, struct error *err)
+static int run_passes(struct step *step, struct step_result *result, struct error *err)
 {
     const struct ds_config *config = step->config;
     const int64_t           passes = config->accumulation_steps;
     struct model_batch      batch = { .sequences = (int)config->micro_batch_size,
                                       .length = step->samples->length };
     double                  sum;
-    int64_t                 pass, at;
+    int64_t                 pass, at, since_ns;
     int                     targets;
 
     step->told[0] = 0;
@@ -115,12 +121,25 @@ static int run_passes(struct step *step, double scale, struct error *err)
         batch.tokens = step->tokens + at;
         batch.targets = step->targets + at;
         zero_begin(step->zero, pass == 0, pass == passes - 1);
-        if (model_forward(step->model, &batch, &sum, &targets, err) < 0 ||
-            go_back(step, scale, err) < 0)
+        since_ns = clock_now_ns();
+        if (model_forward(step->model, &batch, &sum, &targets, err) < 0)
             return -1;
+        result->seconds[STEP_FORWARD] += lap(&since_ns);
+        if (go_back(step, result->scale, err) < 0)
+            return -1;
+        result->seconds[STEP_BACKWARD] += lap(&since_ns);
         step->told[0] += sum;
     }
     return 0;
+}
+
+/* The seconds since then, which becomes now. */
+static double lap(int64_t *since_ns)
+{
+    const int64_t then_ns = *since_ns;
+
+    *since_ns = clock_now_ns();
+    return (double)(*since_ns - then_ns) / NS_PER_S;
 }
 
 static int go_back(struct step *step, double scale, struct error *err)

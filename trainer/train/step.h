@@ -18,6 +18,10 @@
 /* What a rank may have been told, and tells the others with a step. */
 enum step_want { STEP_WANT_SAVE, STEP_WANT_END, STEP_WANTS };
 
+/* What a step takes its time for. A GPU works on while the host is done with a backward pass:
+ * what is left counts for the update. */
+enum step_part { STEP_FORWARD, STEP_BACKWARD, STEP_UPDATE, STEP_PARTS };
+
 /* Borrowed, all pointers. */
 struct step {
     const struct ds_config *config; /* resolved */
@@ -41,6 +45,7 @@ struct step_result {
     double             lr;
     double             scale; /* of this step's loss */
     struct zero_result zero;
+    double             seconds[STEP_PARTS]; /* on this rank, over all passes */
     bool               wants[STEP_WANTS]; /* of any rank */
     bool               is_saved;          /* of all ranks */
 };

@@ -373,6 +373,9 @@ static void note_step(struct train *train, const struct step_result *result)
         .lr = result->lr,
         .scale = result->scale,
         .norm = result->zero.is_skipped ? NAN : result->zero.norm,
+        .forward_s = result->seconds[STEP_FORWARD],
+        .backward_s = result->seconds[STEP_BACKWARD],
+        .update_s = result->seconds[STEP_UPDATE],
     };
 
     monitor_write(train->monitor, &step);

@@ -131,8 +131,8 @@ int64_t zero_steps(const struct zero *zero);
 void    zero_set_steps(struct zero *zero, int64_t steps);
 
 /* All pieces of this rank, in rising order, with nothing under way any more; the caller
- * frees them. They hold until zero_publish or zero_step. NULL with err. exclusive: no element is another rank's as well, also in
- * stage 0. */
+ * frees them. They hold until zero_publish or zero_step. NULL with err. exclusive: no element
+ * is another rank's as well, also in stage 0. */
 struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
                                struct error *err);
 

@@ -245,7 +245,8 @@ static size_t largest_piece(const struct partition *p)
     return largest;
 }
 
-/* Gradients come to the host, or what is added to them; parameters come from there, unless they stay. */
+/* Gradients come to the host, or what is added to them; parameters come from there, unless they
+ * stay. */
 static size_t ways_of(const struct zero_plan *plan)
 {
     return plan->options.params.place == ZERO_THERE ? 2 * ZERO_LANES : ZERO_LANES;

@@ -196,6 +196,7 @@ static void handshake_done(struct remote *remote, void *arg)
     c->ready = xevent_new(c->base, ssh_get_fd(remote->session), ready_cb, c);
     xevent_watch(c->ready, ssh_stream_wants(&remote->stream));
     run_again(c); /* frames may have come with the nonce */
+    c->conn.noise = remote->noise;
     c->conn.ops->stage("open", c->conn.arg);
     c->conn.ops->open(c->conn.arg);
 }

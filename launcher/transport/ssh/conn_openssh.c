@@ -299,6 +299,7 @@ static void talk(struct conn_openssh *c)
     if (result == AGENT_START_FAILED) {
         end(c, &why);
     } else if (result == AGENT_START_OPEN) {
+        c->conn.noise = c->start.noise;
         agent_start_clear(&c->start);
         proxy_turn_free(c->turn);
         c->turn = NULL;

@@ -57,6 +57,7 @@ static void open_cb(void *arg)
 {
     struct conn_ssh *c = arg;
 
+    c->conn.noise = c->inner->noise;
     c->conn.ops->open(c->conn.arg);
 }
 

@@ -397,7 +397,7 @@ static int add_line(const char *file, const char *name, ssh_key key, struct erro
 static int append(const char *file, const char *line, struct error *err)
 {
     const char *slash = strrchr(file, '/');
-    char       *dir = slash != NULL && slash != file ? xstrndup(file, (size_t)(slash - file)) : NULL;
+    char *dir = slash != NULL && slash != file ? xstrndup(file, (size_t)(slash - file)) : NULL;
     char        last = '\n';
     int         fd, rc = 0;
     off_t       size;

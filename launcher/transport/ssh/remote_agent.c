@@ -180,6 +180,7 @@ static int talk(struct remote *r, struct conn_failure *why)
     if (r->start.noise > 0)
         log_info("%s: skipped %zu bytes printed by the login shell", r->host,
                  r->start.noise);
+    r->noise = r->start.noise;
     agent_start_clear(&r->start);
     return 1;
 }

@@ -27,6 +27,7 @@ struct remote {
     const char              *host;    /* for the log */
     struct ssh_stream        stream;
     struct agent_start       start;
+    size_t                   noise;     /* bytes that the login shell printed */
     double                   timeout_s; /* grows when the agent must be pushed */
     bool is_channel_open, is_asked, is_running; /* steps that are done */
     bool is_ending;    /* its input is closed: only its end matters */

@@ -68,9 +68,11 @@ for way in openat2 walk; do
     is "... and leads nowhere" "$(outside)" "$untouched"
 
     # The sender is.
-    for case in $(python3 "$here/hostile/tree_sender.py" list) file-elsewhere file-absolute \
-        file-unspoken file-too-long file-in-file data-alone no-tree relative-root file-below-link dir-is-link \
-        link-on-the-way swapped-before swapped-meanwhile; do
+    for case in $(python3 "$here/hostile/tree_sender.py" list) file-unspoken sum-unspoken \
+        sum-of-another sum-not-next sum-twice sum-behind sum-cut sums-without-end file-too-long \
+        file-in-file data-alone other-contents link-key link-port link-number listen-callers \
+        listen-address no-tree relative-root dir-is-link link-on-the-way swapped-before \
+        swapped-meanwhile; do
         fresh
         mkdir there/real
         ln -s ../outside there/link

@@ -26,7 +26,9 @@ sys.exit(rc)' muster bcast --agent "$here/hostile/tree_receiver.py" -H node1 tre
     at_most "... memory" 98304 "$(cat peak)"
 }
 for kind in wants-no-such wants-directory wants-twice wants-backwards wants-unasked wants-part \
-    much-credit no-credit fails-no-such fails-no-number floods; do
+    much-credit no-credit fails-no-such fails-no-number fails-no-tree needs-no-such needs-no-tree \
+    needs-directory needs-unspoken needs-part needs-without-end has-unsent has-part \
+    listens-nowhere linked-no-number floods; do
     receiver 76 "$kind"
 done
 ok "... what it says is cut" test "$(wc -c <err)" -lt 200000

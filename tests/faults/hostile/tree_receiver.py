@@ -12,8 +12,14 @@ def send(number, body):
 def wanted(*numbers):
     send(31, b''.join(struct.pack('>I', number) for number in numbers))
 
-def failed(number, text='no'):
-    send(34, {'entry': number, 'what': 'write', 'text': text})
+def failed(number, text='no', tree=0):
+    send(34, {'tree': tree, 'entry': number, 'what': 'write', 'text': text})
+
+def need(*chunk):
+    send(40, struct.pack('>III', *chunk))
+
+def have(rows):
+    send(41, struct.pack('>QQQQ', rows, 0, 0, 0))
 
 print(sys.argv[2], flush=True)
 send(1, {'protocol': 2, 'now_ns': time.monotonic_ns()})
@@ -42,7 +48,31 @@ while len(head := sys.stdin.buffer.read(16)) == 16:
     elif kind == 'fails-no-such':
         failed(1000000)
     elif kind == 'fails-no-number':
-        send(34, {'what': 'write', 'text': 'no'})
+        send(34, {'tree': 0, 'what': 'write', 'text': 'no'})
+    elif kind == 'fails-no-tree':
+        failed(1, tree=7)
+    elif kind == 'needs-no-such':
+        need(0, 1000000, 0)
+    elif kind == 'needs-no-tree':
+        need(7, 1, 0)
+    elif kind == 'needs-directory':
+        need(0, 0, 0)
+    elif kind == 'needs-unspoken':
+        need(0, 3, 7)
+    elif kind == 'needs-part':
+        send(40, b'123')
+    elif kind == 'needs-without-end':
+        wanted(3)
+        for i in range(100):
+            send(40, struct.pack('>III', 0, 3, 0) * 1000)
+    elif kind == 'has-unsent':
+        have(1)
+    elif kind == 'has-part':
+        send(41, b'123')
+    elif kind == 'listens-nowhere':
+        send(42, {'link': 1, 'addr': '10.0.0.1', 'port': 0})
+    elif kind == 'linked-no-number':
+        send(44, {'link': 'x'})
     elif kind == 'floods':
         for i in range(200):
             failed(i % 4, '\x1b[2J\n' + 'x' * 1000000 + str(i))

@@ -3,7 +3,7 @@
 # It sends into ./there, which has a directory "real" and links "link" and "real/link" to the
 # outside. Exit status 0 if it was refused as it should be. CASE list: the names of the entries.
 # SPDX-License-Identifier: Apache-2.0
-import os, struct, sys
+import hashlib, os, struct, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + '/../../run/agent')
 from agent_driver import Agent
@@ -24,15 +24,28 @@ def send(name, body):
         pass
 
 def tree(root=there):
-    send('TREE', {'root': agent.send_blob(os.fsencode(root))})
+    send('TREE', {'root': agent.send_blob(os.fsencode(root)), 'tree': 0})
 
 def entries(*list):
     send('ENTRIES', b''.join(list))
 
-def file(path, number=0, body=b'evil', **more):
-    send('FILE', struct.pack('>I', number) + entry('f', path, size=len(body), **more))
-    if body:
-        send('DATA', body)
+CHUNK = 1 << 20
+
+def row(number=0, body=b'evil', index=0):
+    return struct.pack('>III', 0, number, index) + hashlib.sha256(body).digest()
+
+def contents(number=0, body=b'evil', index=0):
+    send('FILE', struct.pack('>III', 0, number, index))
+    for at in range(0, len(body), 1 << 17):
+        send('DATA', body[at:at + (1 << 17)])
+
+def file(number=0, body=b'evil', index=0):
+    send('SUMS', row(number, body, index))
+    contents(number, body, index)
+
+def link(**other):
+    return dict({'link': 1, 'key': 'ab' * 32, 'run': 'cd' * 16, 'callers': ['10.0.0.1'],
+                 'addr': '127.0.0.1', 'port': 1}, **other)
 
 def refused():
     error = agent.wait('ERROR').body
@@ -89,48 +102,58 @@ elif case in bad:
     tree()
     entries(*bad[case])
     refused()
-elif case == 'file-elsewhere':       # promised one thing, sends another
-    tree()
-    entries(entry('f', 'new'))
-    agent.wait('WANTED')
-    file('../outside/f')
-    refused()
-elif case == 'file-absolute':
-    tree()
-    entries(entry('f', 'new'))
-    file(there + '/new')
-    refused()
 elif case == 'file-unspoken':
     tree()
-    file('new')
+    contents()
+    refused()
+elif case in ('sum-unspoken', 'sum-of-another', 'sum-not-next', 'sum-twice', 'sum-behind', 'sum-cut'):
+    tree()
+    entries(entry('f', 'new', size=4))
+    send('SUMS', {'sum-unspoken': row(1), 'sum-of-another': b'\xff' * 4 + row()[4:],
+                  'sum-not-next': row(index=1), 'sum-twice': row() * 2,
+                  'sum-behind': row() + row(index=1), 'sum-cut': row()[:-1]}[case])
+    refused()
+elif case == 'sums-without-end':
+    tree()
+    entries(entry('f', 'new', size=CHUNK * 5000))
+    for n in range(5):
+        send('SUMS', b''.join(row(index=n * 1000 + i) for i in range(1000)))
     refused()
 elif case == 'file-too-long':
     tree()
     entries(entry('f', 'new', size=4))
-    send('FILE', struct.pack('>I', 0) + entry('f', 'new', size=4))
-    send('DATA', b'evil!')
+    send('SUMS', row())
+    contents(body=b'evil!')
     refused()
 elif case == 'file-in-file':
     tree()
     entries(entry('f', 'new', size=4))
-    send('FILE', struct.pack('>I', 0) + entry('f', 'new', size=4))
-    file('new')
+    send('SUMS', row())
+    contents(body=b'ev')
+    contents()
     refused()
 elif case == 'data-alone':
     tree()
     send('DATA', b'evil')
     refused()
+elif case == 'other-contents':       # not what the hash says
+    tree()
+    entries(entry('f', 'new', size=4))
+    send('SUMS', row())
+    contents(body=b'good')
+    failed('changed')
+elif case in ('link-key', 'link-port', 'link-number', 'listen-callers', 'listen-address'):
+    tree()
+    send(*{'link-key': ('LINK', link(key='ab' * 31)), 'link-port': ('LINK', link(port=65536)),
+           'link-number': ('LINK', link(link=0)), 'listen-callers': ('LISTEN', link(callers='a')),
+           'listen-address': ('LISTEN', link(callers=[1]))}[case])
+    dropped()
 elif case == 'no-tree':
     entries(entry('f', 'new'))
     dropped()
 elif case == 'relative-root':
     tree('outside')
     dropped()
-elif case == 'file-below-link':      # the link was there before
-    tree()
-    entries(entry('f', 'new'))
-    file('link/f')
-    failed('symbolic link')
 elif case == 'dir-is-link':
     tree()
     entries(entry('d', 'link'), entry('f', 'link/f'))
@@ -145,21 +168,20 @@ elif case == 'swapped-before':       # somebody on the node helps
     agent.wait('WANTED')
     os.rename('there/real', 'there/away')
     os.symlink('../outside', 'there/real')
-    file('real/f', 1)
+    file(1)
     failed('symbolic link')
 elif case == 'swapped-meanwhile':    # then it comes into the directory that it was promised for
     tree()
-    entries(top, entry('f', 'real/f', size=4))
-    send('FILE', struct.pack('>I', 1) + entry('f', 'real/f', size=4))
-    send('DATA', b'ev')
-    for _ in range(3):
-        agent.wait('CREDIT')
+    entries(top, entry('f', 'real/f', size=CHUNK + 4))
+    file(1, b'e' * CHUNK)
+    while not agent.all('HAVE'):
+        agent.take()
     os.rename('there/real', 'there/away')
     os.symlink('../outside', 'there/real')
-    send('DATA', b'il')
-    agent.wait('CREDIT')
+    file(1, b'evil', 1)
+    agent.wait('HAVE')
     with open('there/away/f', 'rb') as came:
-        assert came.read() == b'evil'
+        assert came.read()[CHUNK:] == b'evil'
     agent.send('STOP', {'grace_s': 0})
     agent.finish()
 else:

@@ -20,7 +20,7 @@ from agent_driver import (AGENT, Agent, complete, DEADLINE_S, main, plan_error, 
 def test_hello():
     agent = Agent()
     hello = agent.hello
-    assert hello['protocol'] == 1 and hello['host'] == socket.gethostname()
+    assert hello['protocol'] == 2 and hello['host'] == socket.gethostname()
     assert hello['uid'] == os.getuid() and hello['cores'] == len(os.sched_getaffinity(0))
     assert hello['size'] == os.path.getsize(AGENT)
     assert any(a['loopback'] and a['addr'] == '127.0.0.1' for a in hello['addresses'])

@@ -21,10 +21,10 @@ import time
 
 TYPES = ('- HELLO PROBE PROBED BLOB PLAN READY GO STARTED OUTPUT CREDIT EXIT KVS ABORT '
          'SIGNAL STOP PING PONG ERROR DONE CLEAN CLEANED IDLE STACKS STACKED ACK RECONNECT RESUMED '
-         'DUMPING TREE ENTRIES WANTED FILE DATA FAILED '
-         'TASK TASK_LINE TASK_END').split()
+        'DUMPING TREE ENTRIES WANTED FILE DATA FAILED '
+        'TASK TASK_LINE TASK_END - SUMS NEED HAVE LISTEN LINK LINKED').split()
 NUMBER = {name: number for number, name in enumerate(TYPES)}
-RAW = {'OUTPUT', 'PING', 'PONG', 'BLOB', 'CREDIT', 'GO', 'ACK', 'WANTED'}
+RAW = {'OUTPUT', 'PING', 'PONG', 'BLOB', 'CREDIT', 'GO', 'ACK', 'WANTED', 'NEED', 'HAVE'}
 NONCE = '0123456789abcdef' * 2
 AGENT = os.environ.get('MUSTER_AGENT') or os.path.join(
     os.environ.get('top_builddir', '.'), 'agent', 'muster-agent')

@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """PLAN and its checks."""
 
+import contextlib
 import os
+import signal
 import sys
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, complete, DEADLINE_S, main, plan_error, PYTHON, SCRATCH, SHOW,
-                          Skip)
+from agent_driver import (Agent, complete, DEADLINE_S, main, plan_error, python, PYTHON, SCRATCH,
+                          SHOW, Skip)
 
 
 def test_what_is_missing_is_named():
@@ -85,7 +87,8 @@ def test_venv_script_fails():
 
 
 def test_malformed_plans_end_the_link():
-    for change in ({'ranks': []}, {'lease_s': 0.5}, {'grace_s': 'x'}, {'bind': 3}, {'world_size': 0}):
+    for change in ({'ranks': []}, {'lease_s': 0.5}, {'grace_s': 'x'}, {'bind': 3}, {'world_size': 0},
+                   {'replace_s': -1}, {'replace_s': 'x'}, {'launcher': 7}, {'launcher': 'x' * 5000}):
         agent = Agent()
         agent.plan(['true'], **change)
         try:
@@ -94,6 +97,64 @@ def test_malformed_plans_end_the_link():
             raise AssertionError(f'no end after {change}')
         except (EOFError, ConnectionError):
             assert agent.process.wait(DEADLINE_S) == 1
+
+
+def named(number):
+    """An id of a run; later ones have greater numbers."""
+    return f'20260101-000000-{number:04x}-agent-plan-t{os.getpid()}'
+
+
+@contextlib.contextmanager
+def stopped(agent):
+    """One that does not answer."""
+    os.kill(agent.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(agent.pid, signal.SIGCONT)
+
+
+def test_a_name_is_refused_with_its_launcher():
+    first = Agent()
+    first.run(['sleep', '600'], run_id=named(1), launcher='by pid 7 of somewhere, long ago')
+    error = plan_error(['true'], run_id=named(2))
+    assert error['code'] == 73, error
+    assert error['text'].endswith(f'there: {named(1)}, launched by pid 7 of somewhere, long ago'), error
+    with stopped(first):
+        error = plan_error(['true'], run_id=named(2))
+        assert error['text'].endswith(f'there: {named(1)}'), error
+        error = plan_error(['true'], run_id=named(2), replace_s=0.3)
+        assert error['code'] == 75 and 'not ended within 0.3 s' in error['text'], error
+    assert first.wait('ERROR').body['text'] == f'{named(2)} takes the place of this run (--replace)'
+    assert first.finish()['left'] == 0
+
+
+def test_a_run_is_replaced_when_it_has_ended():
+    first, second = Agent(), Agent()
+    first.run(python('import signal, time; signal.signal(signal.SIGTERM, lambda *_: time.sleep(0.3)'
+                     ' or exit(0)); print("up", flush=True); signal.pause()'), run_id=named(1))
+    first.wait_output(b'up')
+    second.plan(['true'], run_id=named(2), replace_s=DEADLINE_S)
+    assert first.wait('ERROR').body['code'] == 143
+    first.wait('DONE')
+    assert not second.all('READY')
+    second.wait('READY')
+    second.send('GO')
+    second.finish()
+
+
+# Whichever comes first.
+def test_of_two_that_replace_the_later_stays():
+    old, earlier, later = Agent(), Agent(), Agent()
+    old.run(['sleep', '600'], run_id=named(1))
+    with stopped(old):
+        for agent, number in ((later, 3), (earlier, 2)):
+            agent.plan(['true'], run_id=named(number), replace_s=DEADLINE_S)
+    assert earlier.wait('ERROR').body['code'] == 143
+    later.wait('READY')
+    later.send('GO')
+    for agent in (old, earlier, later):
+        agent.finish()
 
 
 # Who is not root cannot see who else has a file open.

@@ -74,10 +74,13 @@ for node in 1 2; do
     echo "deb [trusted=yes] file:$tmp/repo ./" >"$nodes_dir/$name/etc/apt/sources.list"
     sed -i "s|^root:[^:]*:|root:$hash:|" "$nodes_dir/$name/etc/shadow"
     # Keys in the node's own home; a password by one method each.
-    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" >"$nodes_dir/$name/sshd_extra"
+    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" \
+        >"$nodes_dir/$name/sshd_extra"
     make_disk "$name" $((24 + 24 * node))
     chmod 700 "$nodes_dir/$name/home"
     cp /dev/null "$nodes_dir/$name/home/.bashrc"
+    rm -f "$nodes_dir/$name"/etc/ssh/ssh_host_*
+    cp "$nodes_dir/$name/host_key.pub" "$nodes_dir/$name/etc/ssh/ssh_host_ed25519_key.pub"
     etc_of "$name" "$tmp/$name.before"
 done
 echo "PasswordAuthentication yes" >>"$nodes_dir/node1/sshd_extra"
@@ -114,6 +117,9 @@ paths = /var/lib/data
 
 [packages]
 install = $packages
+
+[gpus]
+count =
 END
 mkdir -p "$HOME/.ssh"
 cp "$nodes_dir/id.pub" "$HOME/.ssh/id_ed25519.pub"
@@ -158,6 +164,12 @@ echo 'deb file:/nowhere ./' >etc/apt/sources.list
 mkdir -p varlib/muster/receipt.json
 cd "$tmp/work" || exit 1
 echo "its pass, word" >right
+# What a run has left on a GPU; the nodes of this test see the same processes.
+MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 \
+    nsenter -t "$(cat "$nodes_dir/node1/pid")" -m setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
+wait_for 10 sh -c "pgrep -f '^sleep 1000$' >left" # the only one of this PID namespace
+left=$(cat left)
+wait_for 10 sh -c "ls -l /proc/$left/fd | grep -q nvidia-uvm"
 run muster bootstrap --apply --password-fd 7 --json=result.json conf 7<right
 is "a step that fails on one node is exit status 1" "$rc" 1
 broken="hosts name data shell limits key receipt"
@@ -168,9 +180,13 @@ done
 is "and no other step or node failed" "$(grep -c failed: err)" "$(echo $broken | wc -w)"
 ok "the cause is the one" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
 ok "and what to do is said" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
+ok "what has a GPU open is named" \
+    grep -q "^node.*  gpus: note: pid $left of root has had a GPU open.*sleep 1000 (left by" out
+ok "and ended" wait_for 10 is_gone "$left"
 ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
 ok "the JSON says the same" json_says result.json \
-    '[[s["state"] for s in n["steps"] if s["step"] == "hosts"] for n in d["nodes"]] == [["changed"], ["failed"]]'
+    '([s["state"] for n in d["nodes"] for s in n["steps"] if s["step"] == "hosts"] ==
+     ["changed", "failed"])'
 
 cd "$nodes_dir/node2" || exit 1
 cp -a "$tmp/etc/hosts" "$tmp/etc/fstab" "$tmp/etc/apt" etc
@@ -192,7 +208,8 @@ ok "and says that nothing is to be changed" grep -q '^node\[1-2\]: nothing is to
 etc_of node1 "$tmp/node1.again"
 ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
 
-run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"; cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
+run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"
+    cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
 [ -z "$packages" ] || ok "the package is installed" [ -d "$nodes_dir/node1/varlib/$packages" ]
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
@@ -221,15 +238,21 @@ run muster bootstrap -H '10.99.0.[2-3]' --record conf
 is "what is in memory is recorded" "$rc" 0
 ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in 2 ranges' out
 unset MUSTER_HOSTFILE
-run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --apply conf
+run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --mesh --apply conf
 is "the same nodes by their addresses" "$rc" 0
 ok "what was recorded is read" grep -q 'warm: note: read 3 MiB in .* MiB/s' out
-ok "nothing else is to be changed" [ "$(grep -c 'is to be changed' out)" = 1 ]
+ok "nodes got keys for each other, and nothing else is to be changed" \
+    grep -q '^10.99.0.\[2-3\]: changes: 3;' out
 ok "a hostfile is written" cmp hostfile - <<END
 # written by muster bootstrap
 node1 addr=10.99.0.2 slots=1
 node2 addr=10.99.0.3 slots=1
 END
+
+run muster exec --hostfile=hostfile --label=host sh -c 'for node in node1 node2; do
+    ssh -o BatchMode=yes -o UserKnownHostsFile=/dev/null -i "$HOME/.ssh/id_ed25519" $node true &&
+        echo "reached $node"; done'
+is "each node can log in to each" "$(grep -c 'reached node' out)" 4
 
 run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
@@ -245,11 +268,18 @@ ok "the disk is unmounted and the folder gone" not grep -q '^data$' there
 ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
 ok "nothing is left" no_leftovers
 
-sed -i "s|^10.99.0.2 .*|10.99.0.2 $(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
+other=$(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")
+sed -i "s|^10.99.0.2 .*|10.99.0.2 $other|" "$nodes_dir/known_hosts"
 run muster bootstrap --hostfile="$nodes_dir/hostfile" --trust-first --password-fd 7 conf 7<right
 is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
 ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
+
+chmod 755 "$tmp"
+run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
+    muster bootstrap -H localhost --apply
+is "who is not root, and may not use sudo, changes nothing" "$rc" 1
+ok "and is told so" grep -q "not root on this node, and sudo -n does not help" err
 
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2

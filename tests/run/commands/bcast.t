@@ -65,7 +65,8 @@ chmod 700 to/src/train.py
 echo mine >to/src/mine
 bcast -H node1 src --to to
 is "only what differs is sent" "$(cat out)" \
-    "node1: 2 of $files files sent, $(stat -c %s src/.hidden) bytes; the others are there already"
+    "node1: 2 of $files files sent, 0 bytes; the others are there already"
+is "... and of it what is not there: a longer file begins like this one" "$(cat to/src/.hidden)" .hidden
 is "... a mode is set without that" "$(stat -c %a to/src/train.py) $(stat -c %i to/src/train.py)" \
     "755 $before"
 is "... and nothing is removed" "$(cat to/src/mine)" mine
@@ -198,24 +199,57 @@ ok "100 MiB arrive" cmp big to/big
 if ! grep -q __asan_init "$top_builddir/launcher/muster"; then
     ok "... through 32 MiB of memory at most" test "$(cat peak)" -lt 32768 || cat peak
 fi
+ok "... and of zeros nothing is stored" test "$(du -k to/big | cut -f 1)" -lt 8192
 rm to/big
 
+# A bcast that is cut off is continued by the next one.
+head -c 300000000 /dev/urandom >big
+part() {
+    half | xargs -r du -k | awk '{ n += $1 } END { print n + 0 }'
+}
 half_there() {
-    [ -n "$(half)" ]
+    [ "$(part)" -gt 20000 ]
 }
 stops() {
-    truncate -s 400M big
     start muster bcast -H node1 big --to to
     ok "it is under way" wait_for 20 half_there
     kill "-$1" "$pid"
     finish_run 20
     is "$1: exit status" "$rc" "$2"
     ok "... ends the agent" wait_for 20 nothing_left
-    ok "... and nothing half is left" test -z "$(half)" -a ! -e to/big
+    ok "... what is there has a name of its own" test -n "$(half)" -a ! -e to/big
 }
 stops INT 130
+kept=$(part)
+bcast -H node1 big --to to --json end.json
+is "the next one: 0" "$rc" 0
+ok "... brings all of it" cmp big to/big
+ok "... but sends only what was missing" json_says end.json \
+    "d['nodes'][0]['bytes_sent'] <= 300000000 - ($kept - 2048) * 1024"
+is "... and nothing half is left" "$(half)" ""
+ok "... and no note" test -z "$(ls "$HOME/.cache/muster/partial")"
+rm to/big
 stops KILL 137
-rm big
+run muster clean -H node1 --kill
+ok "muster clean finds what nobody continues" grep -q "$(half | head -n 1 | sed 's/.*muster-//')" out
+is "... and removes it" "$(half)$(ls "$HOME/.cache/muster/partial")" ""
+
+# Somebody else's file has that name.
+stops INT 130
+name=$(half)
+rm "$name"
+ln -s "$PWD/a/one" "$name"
+if need_pty >/dev/null; then
+    script -qec "muster bcast -H node1 big --to to" typescript </dev/null >/dev/null
+    is "a link has the name of the part: 0" "$?" 0
+    ok "... and a terminal shows progress" grep -q '0/1 nodes done; node1: .* MB/s' typescript
+else
+    bcast -H node1 big --to to
+    is "a link has the name of the part: 0" "$rc" 0
+fi
+is "... it is not followed" "$(cat a/one)" 1
+ok "... and all of it arrives" cmp big to/big
+rm "$name" big to/big
 
 # Over SSH
 head -c 20000000 /dev/urandom >src/large

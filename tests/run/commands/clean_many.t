@@ -40,7 +40,7 @@ def send(kind, body):
     sys.stdout.buffer.write(struct.pack('>IBBHII', len(body), kind, 0, 0, 1, 0) + body)
     sys.stdout.buffer.flush()
 print(sys.argv[2], flush=True)
-send(1, {'protocol': 1, 'now_ns': time.monotonic_ns()})
+send(1, {'protocol': 2, 'now_ns': time.monotonic_ns()})
 while len(head := sys.stdin.buffer.read(16)) == 16:
     size, kind = struct.unpack('>IB', head[:5])
     sys.stdin.buffer.read(size)

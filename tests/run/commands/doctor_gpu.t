@@ -4,6 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
+# Old enough at the end of this script to be left over.
+MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag setsid sleep 1000 &
+orphan=$!
 mkdir -p root/dev root/proc/sys/kernel
 for number in 0 1 2 3; do : >root/dev/nvidia$number; done
 echo vm >root/proc/sys/kernel/hostname
@@ -47,8 +50,26 @@ says "an interface is not there" FAIL node1 "NCCL_SOCKET_IFNAME=nosuch0: there i
 says "the directory is not there" FAIL node1 "the working directory /nonexistent is not there"
 run muster doctor -H node1:1 nosuch.py
 is "a script that is not there: as with muster run" "$rc" 127
-run muster doctor -H node1:1 --master_port 1 --json=-
+
+python3 -c 'import socket, time
+listener = socket.socket()
+listener.bind(("", 0))
+listener.listen()
+print(listener.getsockname()[1], flush=True)
+time.sleep(1000)' >port &
+test_pids="$test_pids $!"
+wait_for 10 test -s port
+MUSTER_TEST_CONTAIN=subreaper run muster doctor -H node1:1,node2:1 --master_port "$(cat port)"
+says "the port is taken, on the first node" FAIL node1 "port $(cat port): pid [0-9]+ \\(python3\\)"
+says "nothing contains a run" WARN "node\\[1-2\\]" "neither a PID namespace nor a cgroup is available"
+is_old() {
+    test "$(ps -o etimes= -p $orphan)" -gt 11
+}
+wait_for 30 is_old
+run muster doctor -H node1:1 --json=-
 is "JSON on stdout, and nothing else" "$(python3 -c 'import json, sys
 print(json.load(open("out"))["exit_status"])')" "$rc"
+ok "a process of an earlier run is told" grep -q '1 process of earlier runs' out
+kill $orphan
 ok "nothing is left" no_leftovers
 finish

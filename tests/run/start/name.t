@@ -19,10 +19,10 @@ rm begun
 # Knocks that nobody answers must not wear it out, whoever they are from.
 cat >knock.py <<'END'
 import os, re, signal, socket
-signal.alarm(10)
+signal.alarm(60)
 if os.getuid() == 0:
     os.setuid(65534)
-plates = re.findall('@(muster-name-.*)', open('/proc/net/unix').read())
+plates = re.findall('@(muster-name-.*-llama-7b.x-.*)', open('/proc/net/unix').read())
 callers = [(socket.socket(socket.AF_UNIX), plate) for plate in plates for _ in range(40)]
 for caller, plate in callers:
     caller.connect('\0' + plate)

@@ -68,9 +68,21 @@ else
         "$(sed -n 's|^Train/Samples/lr \([0-9]*\) 0.003$|\1|p' events | xargs)" "6 12 18 24"
 fi
 rm -r logs
-config "$monitors"' "fp16": { "enabled": true, "initial_scale_power": 8 },'
+config "$monitors"' "wall_clock_breakdown": true, "fp16": { "enabled": true, "initial_scale_power": 8 },'
 train 1
 is "with fp16 there is a loss scale" "$(column 2 loss_scale)" 256
+parts=$(sed -n 's/^time (ms) | fwd: \([0-9.]*\) | bwd: \([0-9.]*\) | step: \([0-9.]*\)$/\1 \2 \3/p' out)
+is "wall_clock_breakdown is printed, and in the files" "$(for part in forward backward step; do
+    column 2 elapsed_time_ms_$part | xargs printf '%.2f\n'
+done | xargs)" "$parts"
+ok "... each more than 0" sh -c 'for ms in $0; do case $ms in 0.00) exit 1 ;; esac; done' "$parts"
+rm -r logs
+mkdir -p "logs/csv/a job"
+ln -s /dev/full "${csv}_lr.csv"
+config "$monitors"
+train 3
+is "a full disk does not end the training" "$rc" 0
+is "... it is named, once" "$(grep -c 'csv_monitor: logs/csv/a job: No space left on device' err)" 1
 rm -r logs
 touch logs
 train 1

@@ -21,7 +21,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char world[] = "/dev/shm/fuzz-receive-XXXXXX";
-static char root[64], outside[64];
+static char root[64], outside[64], notes[64];
 
 static int remove_cb(const char *path, const struct stat *what, int kind, struct FTW *at)
 {
@@ -44,6 +44,8 @@ static void enter(void)
     snprintf(outside, sizeof outside, "%s/outside", world);
     if (mkdir(outside, 0755) < 0)
         abort();
+    snprintf(notes, sizeof notes, "%s/muster", world);
+    setenv("XDG_CACHE_HOME", world, 1); /* for the notes about parts */
     atexit(leave);
 }
 
@@ -69,10 +71,48 @@ static void check_outside(void)
     closedir(dir);
 }
 
-static void failed_cb(uint32_t number, const char *what, const char *why, bool is_all, void *arg)
+static void failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
+                      bool is_all, void *arg)
 {
-    (void)number, (void)is_all, (void)arg;
+    (void)tree, (void)number, (void)is_all, (void)arg;
     if (what[0] == '\0' || why[0] == '\0')
+        abort();
+}
+
+/* A row has the hash that its contents really have, or else it could never be settled: what comes
+ * as a chunk is a row of equal bytes. */
+static int take_sums(struct bcast_receive *receive, const uint8_t *body, size_t size)
+{
+    static uint8_t contents[CHUNK_BYTES];
+    uint8_t        row[CHUNK_ROW_BYTES];
+    struct chunk   chunk;
+    struct error   err;
+    size_t         bytes;
+
+    if (size < CHUNK_ID_BYTES + 1)
+        return bcast_receive_sums(receive, body, size, &err);
+    memcpy(row, body, CHUNK_ID_BYTES);
+    chunk = chunk_get(row);
+    bytes = bcast_receive_chunk_size(receive, chunk);
+    memset(contents, body[CHUNK_ID_BYTES], bytes);
+    chunk_hash(contents, bytes, row + CHUNK_ID_BYTES);
+    return bcast_receive_sums(receive, row, sizeof row, &err);
+}
+
+static void take_chunk(struct bcast_receive *receive, const uint8_t *body, size_t size)
+{
+    static uint8_t contents[CHUNK_BYTES];
+    struct chunk   chunk;
+    size_t         bytes;
+
+    if (size < CHUNK_ID_BYTES + 1)
+        return;
+    chunk = chunk_get(body);
+    bytes = bcast_receive_chunk_size(receive, chunk);
+    memset(contents, body[CHUNK_ID_BYTES], bytes);
+    if (!bcast_receive_chunk(receive, chunk, contents, bytes))
+        bcast_receive_spoilt(receive, chunk);
+    else if (bcast_receive_read(receive, chunk, contents, &bytes) > 0 && bytes > CHUNK_BYTES)
         abort();
 }
 
@@ -80,11 +120,17 @@ static int take(struct bcast_receive *receive, int kind, const uint8_t *body, si
 {
     struct buffer wanted = { 0 };
     struct error  err;
-    int           rc = kind % 3 == 0   ? bcast_receive_entries(receive, body, size, &wanted, &err)
-                       : kind % 3 == 1 ? bcast_receive_file(receive, body, size, &err)
-                                       : bcast_receive_data(receive, body, size, &err);
+    int           rc = 0;
 
+    if (kind % 3 == 0)
+        rc = bcast_receive_entries(receive, body, size, &wanted, &err);
+    else if (kind % 3 == 1)
+        rc = take_sums(receive, body, size);
+    else
+        take_chunk(receive, body, size);
     buffer_clear(&wanted);
+    if (kind >= 128)
+        bcast_receive_settle(receive);
     return rc;
 }
 
@@ -98,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int             rc = 0;
 
     enter();
-    if (bcast_receive_root(receive, root, &err) < 0)
+    if (bcast_receive_root(receive, 0, root, &err) < 0)
         abort();
     plant("l");
     plant("a");
@@ -115,5 +161,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bcast_receive_free(receive);
     check_outside();
     nftw(root, remove_cb, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(notes, remove_cb, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

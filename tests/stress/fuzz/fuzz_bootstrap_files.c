@@ -1,5 +1,5 @@
-/* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to read, a
- * file with a marked block, a disk, mountinfo
+/* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to
+ * read, a file with a marked block, a disk, mountinfo
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

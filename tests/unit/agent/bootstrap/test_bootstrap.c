@@ -40,19 +40,27 @@ struct tree {
 
 static const char request_text[] =
     "{\"name\":\"te1\", \"user\":\"root\", \"home\":\"/root\","
-    " \"hosts\":[{\"name\":\"te1\", \"addr\":\"10.0.0.1\"}, {\"name\":\"te2\", \"addr\":\"10.0.0.2\"}],"
+    " \"hosts\":[{\"name\":\"te1\", \"addr\":\"10.0.0.1\"},"
+    "            {\"name\":\"te2\", \"addr\":\"10.0.0.2\"}],"
     " \"conf\":{\"access\":{\"keys\":[\"ssh-ed25519 AAAAnew me@here\"]},"
     "           \"shell\":{\"path\":\"/data/it's/bin\", \"conda\":\"/data/conda\"},"
-    "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", \"sshd_max_startups\":\"256\"}}}";
+    "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", "
+    "\"sshd_max_startups\":\"256\"}}}";
 
 static const char hosts_before[] = "127.0.0.1 localhost\n"
                                    "127.0.1.1\tte1.example te1 printer # this machine\n"
                                    "::1 localhost ip6-localhost te2\n"
-                                   "192.168.0.9  nas   # te1\n";
+                                   "192.168.0.9  nas   # te1\n"
+                                   "# 10.9.9.9 te2\n"
+                                   "10.9.9.9 te2 backup te2.example te22\n"
+                                   "10.0.0.1   te1\n";
 static const char hosts_after[] = "127.0.0.1 localhost\n"
                                   "127.0.1.1 printer # this machine\n"
                                   "::1 localhost ip6-localhost\n"
                                   "192.168.0.9  nas   # te1\n"
+                                  "# 10.9.9.9 te2\n"
+                                  "10.9.9.9 backup te22\n"
+                                  "10.0.0.1   te1\n"
                                   "# BEGIN muster: written by muster bootstrap, which replaces "
                                   "these lines\n"
                                   "10.0.0.1 te1\n"
@@ -285,6 +293,7 @@ static void apply_then_again_then_undo(void **state)
     free(text);
     text = get(tree, "/etc/cloud/templates/hosts.debian.tmpl");
     assert_non_null(strstr(text, "10.0.0.2 te2"));
+    assert_null(strstr(text, "127.0.1.1"));
     free(text);
 
     after = snapshot(tree);

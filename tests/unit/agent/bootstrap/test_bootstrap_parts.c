@@ -78,7 +78,8 @@ static void journal_entries_that_are_none(void **state)
         "\"after\":{\"exists\":false}}\n12345678",
         "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,\"size\":1},"
         "\"after\":{\"exists\":true,\"size\":1}}\n123",
-        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,\"size\":-1},"
+        "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\","
+        "\"before\":{\"exists\":true,\"size\":-1},"
         "\"after\":{\"exists\":true,\"size\":1}}\n",
         "{\"step\":\"a\",\"kind\":\"file\",\"path\":\"/a\",\"before\":{\"exists\":true,"
         "\"mode\":9999},\"after\":{\"exists\":true}}\n",
@@ -227,7 +228,8 @@ static void warm_lists(void **state)
 {
     static const char *const bad[] = {
         "", "# muster warm 2\n", "# muster warm 1\n\n", "# muster warm 1\n0 1\n",
-        "# muster warm 1\n0 1 relative\n", "# muster warm 1\n-1 1 /a\n", "# muster warm 1\n0 0 /a\n",
+        "# muster warm 1\n0 1 relative\n", "# muster warm 1\n-1 1 /a\n",
+        "# muster warm 1\n0 0 /a\n",
         "# muster warm 1\n0 x /a\n", "# muster warm 1\n 0 1 /a\n",
         "# muster warm 1\n9223372036854775807 1 /a\n0 9223372036854775807 /b\n",
         "# muster warm 1\n99999999999999999999 1 /a\n", "# muster warm 1\n0 1 \n",

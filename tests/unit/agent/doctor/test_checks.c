@@ -67,7 +67,7 @@ static char *said(checkup_check *check, const char *request)
     FILE              *file = tmpfile();
     struct task_output out = { fileno(file) };
     json_t            *body = json_loads(request, 0, NULL);
-    struct checkup      checkup = { body, &out, root, "a check", false };
+    struct checkup     checkup = { body, &out, root, "a check", false };
     char              *text = xcalloc(1, 65536);
 
     assert_non_null(body);
@@ -79,23 +79,25 @@ static char *said(checkup_check *check, const char *request)
     return text;
 }
 
-#define SAYS(check, request, words)                                             \
-    do {                                                                        \
-        char *text_ = said(check, request);                                     \
-        if (strstr(text_, words) == NULL)                                       \
-            fail_msg("no \"%s\" in %s", words, text_);                          \
-        free(text_);                                                            \
+#define SAYS(check, request, words)                                                               \
+    do {                                                                                          \
+        char *text_ = said(check, request);                                                       \
+        if (strstr(text_, words) == NULL)                                                         \
+            fail_msg("no \"%s\" in %s", words, text_);                                            \
+        free(text_);                                                                              \
     } while (0)
-#define SAYS_NOT(check, request, words)                                         \
-    do {                                                                        \
-        char *text_ = said(check, request);                                     \
-        if (strstr(text_, words) != NULL)                                       \
-            fail_msg("\"%s\" in %s", words, text_);                             \
-        free(text_);                                                            \
+#define SAYS_NOT(check, request, words)                                                           \
+    do {                                                                                          \
+        char *text_ = said(check, request);                                                       \
+        if (strstr(text_, words) != NULL)                                                         \
+            fail_msg("\"%s\" in %s", words, text_);                                               \
+        free(text_);                                                                              \
     } while (0)
 
 static void driver(void **state)
 {
+    char *path;
+
     (void)state;
     SAYS_NOT(driver_check, "{}", "driver");
     put("/proc/driver/nvidia/version",
@@ -106,12 +108,14 @@ static void driver(void **state)
     SAYS_NOT(driver_check, "{}", "level");
     put("/usr/lib64/libnvidia-ml.so.1", "");
     SAYS_NOT(driver_check, "{}", "level");
-    remove_one(xasprintf("%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15", root), NULL, 0,
-               NULL);
+    path = xasprintf("%s/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.54.15", root);
+    assert_int_equal(unlink(path), 0);
+    free(path);
     put("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07", "");
-    SAYS(driver_check, "{}", "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
-    put("/proc/driver/nvidia/version",
-        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07  Fri May 31 09:35:42 UTC 2024\n");
+    SAYS(driver_check, "{}",
+         "\"value\":\"the loaded driver is 550.54.15, its library 550.90.07\"");
+    put("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07 "
+                                       " Fri May 31 09:35:42 UTC 2024\n");
     SAYS_NOT(driver_check, "{}", "level");
     put("/proc/driver/nvidia/version", "Module");
     SAYS_NOT(driver_check, "{}", "driver");
@@ -184,8 +188,9 @@ static void interfaces(void **state)
         const char *value;
         bool        is_there;
     } cases[] = {
-        { "lo", true }, { "l", true }, { "=lo", true }, { "=l", false }, { "nosuch,lo", true },
-        { "nosuch", false }, { "^docker", true }, { "=nosuch", false }, { ",", true },
+        { "lo", true },      { "l", true },         { "=lo", true },
+        { "=l", false },     { "nosuch,lo", true }, { "nosuch", false },
+        { "^docker", true }, { "=nosuch", false },  { ",", true },
     };
     char  *request, *text;
     size_t i;
@@ -203,15 +208,69 @@ static void interfaces(void **state)
 
 static void files(void **state)
 {
+    char *request;
+
     (void)state;
-    SAYS(files_check, "{\"cwd\":\"/nonexistent\"}", "the working directory /nonexistent is not there");
+    SAYS(files_check, "{\"cwd\":\"/nonexistent\"}",
+         "the working directory /nonexistent is not there");
     SAYS(files_check, "{\"script\":\"/nonexistent/x.py\"}",
          "/nonexistent/x.py: No such file or directory");
     SAYS(files_check, "{\"script\":\"/\"}", "");
     SAYS(files_check, "{\"paths\":[\"/\", \"/nonexistent\"]}",
          "{\"fact\":\"path /nonexistent\",\"value\":\"not there\"}");
     SAYS_NOT(files_check, "{\"master_port\":-1}", "level");
+    put("/save/latest", "global_step7\n");
+    request = xasprintf("{\"paths\":[\"%s/save\"]}", root);
+    SAYS(files_check, request, "latest names global_step7, which is not there");
+    put("/save/global_step7/mp_rank_00_model_states.pt", "x");
+    SAYS_NOT(files_check, request, "level");
+    put("/save/global_step7/zero_pp_rank_0_mp_rank_00_optim_states.pt", "");
+    SAYS(files_check, request, "save/global_step7 has empty files");
+    put("/save/latest", "../x\n");
+    SAYS(files_check, request, "which is not there");
+    free(request);
     SAYS_NOT(files_check, "{\"master_port\":70000}", "level");
+}
+
+/* Of holes, which are read at once; a file system in memory cannot be read around the cache. */
+static void cold(void **state)
+{
+    char *path = xasprintf("%s/folder/large", root), *request, *text;
+
+    (void)state;
+    put("/folder/large", "x");
+    assert_int_equal(truncate(path, 80 << 20), 0);
+    request = xasprintf("{\"data\":[\"%s\"]}", root);
+    text = said(cold_check, request);
+    if (text[0] != '\0')
+        assert_non_null(strstr(text, "\"reads\":64"));
+    free(text);
+    free(request);
+    free(path);
+    SAYS_NOT(cold_check, "{\"data\":[\"/nonexistent\"]}", "fact");
+}
+
+static void python(void **state)
+{
+    char *request, *path = xasprintf("%s/bin/python", root);
+
+    (void)state;
+    SAYS(python_check, "{\"python\":\"/nonexistent/python\"}",
+         "/nonexistent/python: No such file or directory");
+    put("/bin/python", "#!/bin/sh\necho $0\necho python 3.11.2\necho torch 2.4.0\necho torch 9\n"
+                       "echo\necho \"too many words\"\n");
+    put("/bin/torchrun", "#!/nonexistent/python\n");
+    put("/bin/pip", "#!/bin/sh\n");
+    chmod(path, 0755);
+    request = xasprintf("{\"python\":\"%s\"}", path);
+    SAYS(python_check, request, "{\"fact\":\"version of torch\",\"value\":\"2.4.0\"}");
+    SAYS_NOT(python_check, request, "\"9\"");
+    SAYS(python_check, request, "torchrun begins with #!/nonexistent/python, which is not there");
+    SAYS_NOT(python_check, request, "pip begins");
+    put("/bin/python", "#!/bin/sh\necho no memory >&2\nexit 1\n");
+    SAYS(python_check, request, "exit status 1: no memory");
+    free(request);
+    free(path);
 }
 
 static void names(void **state)
@@ -247,13 +306,15 @@ static void names(void **state)
 static void bad_requests(void **state)
 {
     static const char *const bad[] = {
-        "{}", "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
+        "{}",
+        "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
         "{\"hosts\":[1, null], \"data\":[1], \"peers\":[1], \"token\":1, \"script\":{}}",
-        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1, \"x\"]}]}",
+        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1, "
+        "\"x\"]}]}",
     };
-    static checkup_check *const all[] = { disks_check, files_check, interfaces_check, peers_check,
-                                         python_check, cold_check };
-    size_t i, k;
+    static checkup_check *const all[] = { disks_check, files_check,  interfaces_check,
+                                          peers_check, python_check, cold_check };
+    size_t                      i, k;
 
     (void)state;
     for (i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -264,10 +325,10 @@ static void bad_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(driver),     cmocka_unit_test(xids),
-        cmocka_unit_test(updates),    cmocka_unit_test(cgroup_limits),
-        cmocka_unit_test(interfaces), cmocka_unit_test(files),
-        cmocka_unit_test(names),      cmocka_unit_test(bad_requests),
+        cmocka_unit_test(driver),        cmocka_unit_test(xids),       cmocka_unit_test(updates),
+        cmocka_unit_test(cgroup_limits), cmocka_unit_test(interfaces), cmocka_unit_test(files),
+        cmocka_unit_test(cold),          cmocka_unit_test(python),     cmocka_unit_test(names),
+        cmocka_unit_test(bad_requests),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

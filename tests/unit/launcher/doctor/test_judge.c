@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "doctor/judge.h"
+#include "doctor/judge_config.h"
 #include "xalloc.h"
 
 #define NODES 4
@@ -176,7 +178,8 @@ static void clocks(void **state)
     subject[2].hello = NULL;
     expect("");
     subject[0].login_s = 7.2;
-    expect("warn [\"te1\"] the login took 7 s\n");
+    subject[3].noise = 12;
+    expect("warn [\"te1\"] the login took 7 s\nwarn [\"te4\"] the login shell prints 12 bytes\n");
 }
 
 /* NODE does not reach those of a list. */
@@ -231,8 +234,8 @@ static void nonsense(void **state)
 {
     static const char *const bad[] = {
         "null", "1", "[]", "{}", "\"\"", "[1,{}]", "{\"reached\":1,\"failed\":{}}",
-        "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}],"
-        "\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
+        "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}]}",
+        "{\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
         "{\"te1\":1,\"te2\":[1,null],\"\":[]}", "\"a\\u001b[31mb\\nc\"",
     };
     static const char *const names[] = { "peers", "addresses of names", "hostname", "host key",
@@ -248,6 +251,59 @@ static void nonsense(void **state)
             assert_null(strchr(all, '\033'));
             free(all);
         }
+}
+
+/* With 8 ranks. */
+static void configs(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        { "{\"train_batch_size\": 16}", NULL },
+        { "{\"train_batch_size\": 12}", "train_batch_size 12 is not a multiple of 8 ranks" },
+        { "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 4}", NULL },
+        { "{\"train_batch_size\": 48, \"train_micro_batch_size_per_gpu\": 4}",
+          "is not a multiple of 8 ranks x micro batch" },
+        { "{\"train_batch_size\": 64, \"train_micro_batch_size_per_gpu\": 4,"
+          " \"gradient_accumulation_steps\": 2}", NULL },
+        { "{\"train_batch_size\": 128, \"train_micro_batch_size_per_gpu\": 4,"
+          " \"gradient_accumulation_steps\": 2}",
+          "train_batch_size 128 is not 8 ranks x micro batch x steps" },
+        { "{\"train_micro_batch_size_per_gpu\": 4}", NULL },
+        { "{\"train_batch_size\": \"auto\", \"gradient_accumulation_steps\": 3}", NULL },
+        { "{\"train_batch_size\": 7, \"elasticity\": {\"enabled\": true}}", NULL },
+        { "{}", "neither train_batch_size nor train_micro_batch_size_per_gpu" },
+        { "{\"train_batch_size\": 8, \"zero_optimization\": {\"stage\": 4}}", "ZeRO stage 4" },
+        { "{\"train_batch_size\": 8, \"zero_optimization\": 1}", NULL },
+        { "[]", "1: not an object" },
+        { "{\n\"a\":}", ":2: " },
+        { "", "" },
+    };
+    char            path[] = "/tmp/muster-test-config-XXXXXX";
+    struct findings findings = { 0 };
+    size_t          i;
+    FILE           *file;
+    int             fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(cases[i].text, file);
+        fclose(file);
+        judge_config(path, 8, &findings);
+        if (findings_status(&findings) != (cases[i].says != NULL ? 2 : 0) ||
+            (cases[i].says != NULL && strstr(findings.groups.group[0].key, cases[i].says) == NULL))
+            fail_msg("%s: %s", cases[i].text,
+                     findings.groups.count > 0 ? findings.groups.group[0].key : "nothing");
+        findings_clear(&findings);
+    }
+    unlink(path);
+    judge_config(path, 8, &findings);
+    assert_int_equal(findings_status(&findings), 2);
+    findings_clear(&findings);
 }
 
 static void findings_are_bounded(void **state)
@@ -285,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ways, begin, end),
         cmocka_unit_test_setup_teardown(interfaces, begin, end),
         cmocka_unit_test_setup_teardown(nonsense, begin, end),
+        cmocka_unit_test(configs),
         cmocka_unit_test(findings_are_bounded),
     };
 

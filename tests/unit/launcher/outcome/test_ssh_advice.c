@@ -79,7 +79,7 @@ static void test_more_ports(void **state)
 }
 
 #define NEW(old, port, host)                                                                       \
-    "if new: ssh-keygen -R '" old "' -f /h/k, then ssh-keyscan -p " port " " host " >> /h/k; "      \
+    "if new: ssh-keygen -R '" old "' -f /h/k, then ssh-keyscan -p " port " " host " >> /h/k; "     \
     "if not, no"
 
 static void test_two_commands(void **state)

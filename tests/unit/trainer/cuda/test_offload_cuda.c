@@ -1,5 +1,5 @@
-/* test_offload_cuda.c - parameters and states elsewhere train to the bits of the CPU, in less memory
- * of the GPU
+/* test_offload_cuda.c - parameters and states elsewhere train to the bits of the CPU, in less
+ * memory of the GPU
  *
  * Linked with tests/cuda_on_cpu in make check, and with CUDA itself in make check-gpu.
  * SPDX-License-Identifier: Apache-2.0

@@ -8,7 +8,7 @@
  */
 #include "config.h"
 
-#include "commands/bcast.h"
+#include "bcast/bcast.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define ROWS_MAX      256 /* of the table */
+#define SMOOTHED_TICKS 4
+#define TABLE_MAX     256 /* rows */
 #define TEXT_MAX      4608 /* of a part of a row: more than a path */
 #define NODE_ROWS_MAX 32  /* of one node; more of them are ignored */
 
@@ -30,20 +31,20 @@ static void    print_failures(const struct run *run, FILE *out);
 static json_t *json_of_failure(const struct run *run, const struct group *group);
 static void    row_split(const struct group *group, char **what, char **path, char **why);
 
-void bcast_failed(struct run *run, const struct node *node, size_t item, const char *what,
-                  const char *why)
+void bcast_failed(struct run *run, const struct node *node, size_t tree_number, size_t item,
+                  const char *what, const char *why)
 {
     struct bcast *bcast = bcast_of(run);
     struct copy  *copy = &bcast->copy[node->index];
-    struct tree  *tree = &bcast->trees.tree[copy->tree];
+    struct tree  *tree = &bcast->trees.tree[tree_number];
     char         *path, *row, *safe_what, *safe_why;
 
     copy->has_failed = true;
-    if (bcast->failed.count >= ROWS_MAX || copy->rows == NODE_ROWS_MAX) {
+    if (bcast->failed.count >= TABLE_MAX || copy->failures == NODE_ROWS_MAX) {
         bcast->is_cut = true;
         return;
     }
-    copy->rows++;
+    copy->failures++;
     row = xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
                     tree->item[item].path);
     path = safe(row);
@@ -57,6 +58,32 @@ void bcast_failed(struct run *run, const struct node *node, size_t item, const c
     free(safe_why);
     free(safe_what);
     free(path);
+}
+
+/* "muster: 3/8 nodes done; te5: 512.0 MiB, 93 MB/s" */
+void bcast_progress(struct run *run, double seconds)
+{
+    struct copy *copy = bcast_of(run)->copy;
+    size_t       n, done = 0, slowest = run->plan->nodes;
+    char         text[256], *size;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        double rate = (double)(copy[n].bytes - copy[n].shown_bytes) / seconds;
+
+        copy[n].rate += (rate - copy[n].rate) / SMOOTHED_TICKS;
+        copy[n].shown_bytes = copy[n].bytes;
+        done += copy[n].is_done;
+        if (!copy[n].is_done && run->node[n].state == NODE_PROBING &&
+            (slowest == run->plan->nodes || copy[n].bytes < copy[slowest].bytes))
+            slowest = n;
+    }
+    if (slowest == run->plan->nodes)
+        return;
+    size = size_words(copy[slowest].bytes);
+    snprintf(text, sizeof text, "muster: %zu/%zu nodes done; %s: %s, %.0f MB/s", done,
+             run->plan->nodes, run->plan->node[slowest].host, size, copy[slowest].rate / 1e6);
+    free(size);
+    output_progress(run->output, text);
 }
 
 /* A node may send a long text. */
@@ -170,12 +197,13 @@ json_t *bcast_json(const struct run *run, int status)
         const struct copy         *copy = &bcast->copy[i];
 
         json_array_append_new(
-            nodes, json_pack("{s:s, s:o, s:b, s:I, s:I, s:b}", "node", run->plan->node[i].host,
+            nodes, json_pack("{s:s, s:o, s:b, s:I, s:I, s:I, s:b}", "node", run->plan->node[i].host,
                              "error", why != NULL ? json_text(why->text, strlen(why->text))
                                                   : json_null(),
                              "complete", copy->is_done && !copy->has_failed && why == NULL,
                              "files_sent", (json_int_t)copy->files, "bytes_sent",
-                             (json_int_t)copy->bytes, "skipped",
+                             (json_int_t)copy->bytes, "bytes_from_nodes",
+                             (json_int_t)copy->node_bytes, "skipped",
                              copy->skipped == bcast->trees.count));
     }
     for (i = 0; i < bcast->failed.count; i++)

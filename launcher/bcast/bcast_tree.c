@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "commands/bcast_tree.h"
+#include "bcast/bcast_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,6 +62,8 @@ void trees_clear(struct trees *trees)
         for (i = 0; i < trees->tree[t].items; i++) {
             free(trees->tree[t].item[i].path);
             free(trees->tree[t].item[i].target);
+            free(trees->tree[t].item[i].sums);
+            free(trees->tree[t].item[i].fault);
         }
         free(trees->tree[t].item);
         free(trees->tree[t].root);

@@ -27,6 +27,10 @@ struct tree_item {
     char           *path;   /* below the tree's root; begins with the name of what was given */
     char           *target; /* of a link; else NULL */
     size_t          source; /* which of those given it is or is in */
+    /* bcast_sums.c */
+    unsigned char *sums;   /* NULL: none is known */
+    uint32_t       summed; /* chunks */
+    char          *fault;  /* why it cannot be sent after all; else NULL */
 };
 
 /* All that is sent below one directory of the nodes. */

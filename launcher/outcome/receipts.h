@@ -7,9 +7,14 @@
 #ifndef MUSTER_RECEIPTS_H
 #define MUSTER_RECEIPTS_H
 
-struct run;
+#include "plan/plan.h"
 
-/* Warn if receipts differ, or if only some nodes have one. Every node has answered. */
-void receipts_compare(const struct run *run);
+struct receipts {
+    const struct plan    *plan;
+    const json_t *const *hello; /* of each node; NULL: it has not answered */
+};
+
+/* Warn if receipts differ, or if only some nodes have one. */
+void receipts_compare(const struct receipts *all);
 
 #endif

@@ -1,0 +1,56 @@
+/* bcast_items.h - the files that this node was told of, and how much of each is here
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BCAST_ITEMS_H
+#define MUSTER_AGENT_BCAST_ITEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "chunk.h"
+#include "copy/bcast_file.h"
+#include "entry.h"
+
+enum item_state {
+    ITEM_NONE,   /* no file, or it will not come */
+    ITEM_WANTED, /* some of it is missing */
+    ITEM_HERE,
+};
+
+struct item {
+    enum item_state    state;
+    char              *path; /* below the root; NULL for ITEM_NONE */
+    uint64_t           size;
+    struct timespec    mtime;
+    uint32_t           mode;
+    uint32_t           rows;   /* that were announced, in order */
+    uint32_t           missing; /* chunks */
+    unsigned char     *have;   /* a bit for each chunk; NULL: none */
+    struct bcast_file *file;   /* NULL: none is open */
+};
+
+/* The entries of one tree. */
+struct items {
+    int          root_fd; /* -1: the tree was not announced */
+    struct item *item;
+    uint32_t     count, room;
+};
+
+/* The next one; ITEM_NONE. Valid until the next call. */
+struct item *items_add(struct items *items);
+void         items_clear(struct items *items); /* closes root_fd, too */
+
+/* Keep what is needed of a file's entry. */
+void items_want(struct item *item, const struct entry *entry, enum item_state state);
+/* It is here, or will not come; a file that is still open is dropped. */
+void items_settle(struct item *item, enum item_state state);
+
+bool items_has(const struct item *item, uint32_t index);
+void items_set(struct item *item, uint32_t index);
+
+/* The entry, as far as it was kept. */
+struct entry items_entry(const struct item *item);
+
+#endif

@@ -1,0 +1,38 @@
+/* bcast_receive_state.h - what bcast_receive.c (entries) and bcast_chunks.c (contents) share, and
+ * nobody else
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BCAST_RECEIVE_STATE_H
+#define MUSTER_AGENT_BCAST_RECEIVE_STATE_H
+
+#include "copy/bcast_items.h"
+#include "copy/bcast_receive.h"
+#include "entry.h"
+
+#define COMPLETE_MAX 128 /* files, each with two descriptors */
+
+struct bcast_receive {
+    const struct bcast_receive_ops *ops;
+    void                           *arg;
+    struct items                   *tree; /* by number */
+    uint32_t                        trees;
+    uint32_t                        now;  /* the one whose entries come */
+    char                            dir[ENTRY_PATH_MAX + 1]; /* the last directory that has come */
+    char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
+    struct chunk_rows   open;
+    struct bcast_counts counts;
+    struct chunk        complete[COMPLETE_MAX]; /* small files that have no name yet */
+    size_t              completed;
+    unsigned char      *room; /* CHUNK_BYTES */
+};
+
+/* bcast_receive.c: the entry of a chunk's file; NULL: it was not announced. */
+struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chunk chunk);
+/* The entry of this chunk cannot be written, because of that errno. */
+void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what,
+                          int error);
+
+/* bcast_chunks.c: make a file that has no contents. */
+void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struct chunk chunk);
+
+#endif

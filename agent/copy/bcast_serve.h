@@ -1,0 +1,39 @@
+/* bcast_serve.h - give chunks to other nodes of the run (bcast_stream.h)
+ *
+ * The socket listens on the address that the launcher's own connection came to, on a free port,
+ * and only while a node is expected that has not called yet. Whoever does not have the address and
+ * the key of an expected node is turned away.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_BCAST_SERVE_H
+#define MUSTER_AGENT_BCAST_SERVE_H
+
+#include <stddef.h>
+
+#include <event2/event.h>
+
+#include "chunk.h"
+#include "copy/seal.h"
+#include "err.h"
+#include "strlist.h"
+
+struct bcast_serve_ops {
+    /* As bcast_receive_read(). */
+    int (*read)(struct chunk chunk, void *bytes, size_t *size, void *arg);
+};
+
+struct bcast_serve;
+
+/* address: where to listen. */
+struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address,
+                                    const struct bcast_serve_ops *ops, void *arg);
+void bcast_serve_free(struct bcast_serve *serve); /* NULL is fine */
+
+/* A node with one of these addresses will call, once. Returns the port, or -1 with err. */
+int bcast_serve_expect(struct bcast_serve *serve, const struct seal_link *link,
+                       const struct strlist *callers, struct error *err);
+
+/* There may be chunks now that were not there before. */
+void bcast_serve_wake(struct bcast_serve *serve);
+
+#endif

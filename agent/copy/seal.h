@@ -1,0 +1,69 @@
+/* seal.h - messages between two nodes of a bcast: encrypted, authenticated, in order
+ *
+ * The launcher makes a key for each link between two nodes and tells it to these two, inside SSH.
+ * Each connection over the link has two keys of its own, one a direction, derived from that key
+ * and from random bytes of both ends: a key never seals two connections. A message is sealed with
+ * AES-256-GCM. Its nonce is its number, and run, link, direction, number and size are
+ * authenticated with it. So a message that was changed, cut, repeated, left out, or that comes
+ * from another connection does not open.
+ *
+ * On the wire a message is its size as u32, then that many encrypted bytes, then the tag.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_AGENT_SEAL_H
+#define MUSTER_AGENT_SEAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/buffer.h>
+#include <openssl/evp.h>
+
+#include "chunk.h"
+#include "err.h"
+
+#define SEAL_KEY_BYTES     32
+#define SEAL_RUN_BYTES     16
+#define SEAL_RANDOM_BYTES  32
+#define SEAL_TAG_BYTES     16
+#define SEAL_MESSAGE_MAX   (CHUNK_BYTES + 64)
+#define SEAL_MESSAGES_MAX  UINT32_MAX /* of one connection, in one direction */
+
+enum seal_direction { SEAL_ASK = 1, SEAL_ANSWER = 2 };
+
+/* What both ends know. */
+struct seal_link {
+    unsigned char key[SEAL_KEY_BYTES];
+    unsigned char run[SEAL_RUN_BYTES];
+    uint32_t      number;
+};
+
+/* One direction of one connection, at one end. */
+struct seal {
+    EVP_CIPHER_CTX     *context; /* NULL: not begun */
+    unsigned char       run[SEAL_RUN_BYTES];
+    uint32_t            link;
+    enum seal_direction direction;
+    uint64_t            number; /* of the next message */
+};
+
+/* Random bytes for a new connection. They need not be secret. */
+void seal_random(unsigned char random[SEAL_RANDOM_BYTES]);
+
+/* is_sealing: this end seals, else it opens. ask, answer: the random bytes of the two ends. */
+void seal_begin(struct seal *seal, const struct seal_link *link, enum seal_direction direction,
+                bool is_sealing, const unsigned char ask[SEAL_RANDOM_BYTES],
+                const unsigned char answer[SEAL_RANDOM_BYTES]);
+void seal_end(struct seal *seal);
+
+/* Append a message to out. The message is the bytes of head, then those of body. -1: there were
+ * too many. */
+int seal_put(struct seal *seal, struct evbuffer *out, const void *head, size_t head_size,
+             const void *body, size_t body_size, struct error *err);
+
+/* Take the first message of in. 1: message, which has room for SEAL_MESSAGE_MAX, has *size bytes;
+ * 0: more must come; -1: it is not the next message of the other end. */
+int seal_take(struct seal *seal, struct evbuffer *in, unsigned char *message, size_t *size,
+              struct error *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* partials.c - see partials.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/partials.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fd.h"
+#include "xalloc.h"
+
+#define NOTES_MAX 100000
+
+static char    *note_of(int dir_fd, const char *name, char path[PATH_MAX]);
+static char    *folder(void);
+static uint64_t mix(const char *text);
+static bool     is_left(const char *path);
+
+char *partials_note(int dir_fd, const char *name)
+{
+    char  path[PATH_MAX];
+    char *note = note_of(dir_fd, name, path), *end;
+    int   fd = note == NULL ? -1 : open(note, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (note != NULL && fd < 0 && errno == ENOENT) {
+        for (end = strchr(note + 1, '/'); end != NULL; end = strchr(end + 1, '/')) {
+            *end = '\0';
+            mkdir(note, 0700);
+            *end = '/';
+        }
+        fd = open(note, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    }
+    if (fd >= 0) {
+        fd_write_all(fd, path, strlen(path));
+        close(fd);
+    }
+    return note;
+}
+
+void partials_forget(char *note)
+{
+    if (note != NULL)
+        unlink(note);
+    free(note);
+}
+
+/* The note's own path; caller frees. path: what it is about. NULL: it cannot be said. */
+static char *note_of(int dir_fd, const char *name, char path[PATH_MAX])
+{
+    char    link[64], *where = folder(), *note;
+    ssize_t size;
+    int     rest;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", dir_fd);
+    size = readlink(link, path, PATH_MAX - 1);
+    rest = size > 0 ? snprintf(path + size, PATH_MAX - (size_t)size, "/%s", name) : -1;
+    if (where == NULL || rest < 0 || size + rest >= PATH_MAX) {
+        free(where);
+        return NULL;
+    }
+    note = xasprintf("%s/%016llx", where, (unsigned long long)mix(path));
+    free(where);
+    return note;
+}
+
+/* Caller frees; NULL: there is no home. */
+static char *folder(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (cache != NULL && cache[0] == '/')
+        return xasprintf("%s/muster/partial", cache);
+    return home != NULL && home[0] == '/' ? xasprintf("%s/.cache/muster/partial", home) : NULL;
+}
+
+/* FNV-1a: two paths that collide share a note, and one of them is not found. */
+static uint64_t mix(const char *text)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash;
+}
+
+void partials_find(bool (*found)(const char *path, void *arg), void *arg)
+{
+    char          *where = folder(), *note, path[PATH_MAX];
+    DIR           *dir = where != NULL ? opendir(where) : NULL;
+    struct dirent *entry;
+    int            looked = 0;
+
+    while (dir != NULL && looked++ < NOTES_MAX && (entry = readdir(dir)) != NULL) {
+        note = xasprintf("%s/%s", where, entry->d_name);
+        if (entry->d_name[0] != '.' && fd_read_file(note, path, sizeof path) > 0 &&
+            (access(path, F_OK) < 0 || (is_left(path) && found(path, arg))))
+            unlink(note);
+        free(note);
+    }
+    if (dir != NULL)
+        closedir(dir);
+    free(where);
+}
+
+/* A name of ours, and no agent has it open. */
+static bool is_left(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    struct stat about;
+    int         fd;
+    bool        is_free;
+
+    if (name == NULL || strncmp(name, "/.muster-", 9) != 0 || lstat(path, &about) < 0 ||
+        !S_ISREG(about.st_mode) || about.st_uid != geteuid())
+        return false;
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_free;
+}

@@ -1,0 +1,249 @@
+/* bcast.c - `muster bcast`: files of this machine to all nodes
+ *
+ * Each node gets one tree (bcast_tree.h) after the other: where it is, then its entries, a frame
+ * full of them at a time. The agent makes directories and links, and answers which files it
+ * wants. Of those it is told the hashes of all chunks (chunk.h), a window of them at a time. The
+ * agent takes what it has already from its own disk, and gets the rest from another node
+ * (bcast_links.c) or asks us for it (bcast_files.c). As soon as everything is settled, nothing of
+ * the tree can fail any more.
+ *
+ * Nodes do not wait for each other, but one that others get their chunks from stays until they
+ * have them. What a node does not get is a row of the table at the end, and the rest continues,
+ * unless its disk is full.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bcast/bcast.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "buffer.h"
+#include "log.h"
+#include "run/node_job.h"
+#include "xalloc.h"
+
+/* What is on its way to all nodes together, and what to one. */
+#define WINDOW_TOTAL (64u << 20)
+#define WINDOW_LEAST (64u << 10)
+#define WINDOW_MOST  (4u << 20)
+#define STALL_S      60.0 /* for the agent to deal with anything at all */
+#define ROOT_BLOB    1
+
+static int  bcast_prepare(const struct run *run, void **data);
+static void bcast_free(const struct run *run, void *data);
+static void bcast_begin(struct run *run, struct node *node);
+static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body);
+static bool take(struct run *run, struct node *node, const struct frame *frame,
+                 const json_t *body);
+static bool send_next(struct run *run, struct node *node, struct copy *copy);
+static bool next_tree(struct run *run, struct node *node, struct copy *copy);
+static bool is_source(const struct tree *tree, const struct node *node);
+static bool take_credit(struct bcast *bcast, struct copy *copy,
+                        const struct frame *frame);
+static bool take_failed(struct run *run, struct node *node, const json_t *body);
+
+const struct node_job bcast_job = {
+    .prepare = bcast_prepare,
+    .begin = bcast_begin,
+    .frame = bcast_take,
+    .report = bcast_report,
+    .json = bcast_json,
+    .free = bcast_free,
+};
+
+static int bcast_prepare(const struct run *run, void **data)
+{
+    struct bcast  *bcast = *data = xcalloc(1, sizeof *bcast);
+    struct strlist problems = { 0 };
+    size_t         n;
+
+    bcast->hashed = SUM_FILE_NONE;
+    bcast->window = WINDOW_TOTAL / run->plan->nodes;
+    bcast->window = bcast->window > WINDOW_MOST    ? WINDOW_MOST
+                    : bcast->window < WINDOW_LEAST ? WINDOW_LEAST
+                                                   : bcast->window;
+    bcast->copy = xcalloc(run->plan->nodes, sizeof *bcast->copy);
+    for (n = 0; n < run->plan->nodes; n++)
+        bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
+                                        .source.node = CHAIN_LAUNCHER };
+    if (trees_read(&bcast->trees, &run->options->args, run->options->to, &problems) == 0)
+        return bcast_links_prepare(run, bcast);
+    for (n = 0; n < problems.count; n++)
+        log_error("%s", problems.item[n]);
+    strlist_clear(&problems);
+    return EXIT_DATA;
+}
+
+static void bcast_free(const struct run *run, void *data)
+{
+    struct bcast *bcast = data;
+    size_t        n;
+
+    if (bcast == NULL)
+        return;
+    for (n = 0; n < run->plan->nodes; n++)
+        bcast_files_clear(&bcast->copy[n]);
+    free(bcast->copy);
+    sum_file_close(&bcast->hashed);
+    bcast_links_clear(bcast);
+    groups_clear(&bcast->failed);
+    trees_clear(&bcast->trees);
+    free(bcast);
+}
+
+static void bcast_begin(struct run *run, struct node *node)
+{
+    node_enter(node, NODE_PROBING, STALL_S);
+    bcast_pump(run, node);
+    bcast_links_join(run, node);
+    bcast_pump(run, node);
+}
+
+/* After STOP only failures can come. */
+static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
+                       const json_t *body)
+{
+    bool is_ours;
+
+    if (node->failure != NULL)
+        return true;
+    if (node->state != NODE_PROBING && node->state != NODE_PROBED)
+        return false;
+    is_ours = take(run, node, frame, body);
+    if (is_ours && node->state == NODE_PROBING && node->stop_ns == 0)
+        bcast_pump(run, node);
+    return is_ours;
+}
+
+static bool take(struct run *run, struct node *node, const struct frame *frame,
+                 const json_t *body)
+{
+    struct bcast *bcast = bcast_of(run);
+    struct copy  *copy = &bcast->copy[node->index];
+    bool          is_ours = false;
+
+    if (frame->type == FRAME_FAILED)
+        is_ours = take_failed(run, node, body);
+    else if (frame->type == FRAME_WANTED)
+        is_ours = bcast_take_wanted(bcast, copy, frame);
+    else if (frame->type == FRAME_CREDIT)
+        is_ours = take_credit(bcast, copy, frame);
+    else if (frame->type == FRAME_NEED)
+        is_ours = bcast_take_need(bcast, copy, frame);
+    else if (frame->type == FRAME_HAVE)
+        is_ours = bcast_take_have(copy, frame);
+    else if (frame->type == FRAME_LISTEN)
+        is_ours = bcast_take_listen(run, node, body);
+    else if (frame->type == FRAME_LINKED)
+        is_ours = bcast_take_linked(run, node, body);
+    if (is_ours)
+        bcast_links_progress(run, node, frame->type == FRAME_HAVE || frame->type == FRAME_CREDIT);
+    return is_ours;
+}
+
+/* --- sending ---------------------------------------------------------------- */
+
+void bcast_pump(struct run *run, struct node *node)
+{
+    struct copy *copy = &bcast_of(run)->copy[node->index];
+
+    while (node_takes_frames(node) && send_next(run, node, copy))
+        ;
+    if (!copy->is_done)
+        node_expect(node, "what became of the files that it got", STALL_S);
+    else if (node->state == NODE_PROBING)
+        bcast_links_done(run, node);
+}
+
+/* Do one step, or send one frame; false: something must come first, or it is done. */
+static bool send_next(struct run *run, struct node *node, struct copy *copy)
+{
+    const struct tree *tree = &bcast_of(run)->trees.tree[copy->tree];
+
+    if (copy->is_done)
+        return false;
+    if (!copy->has_root)
+        return next_tree(run, node, copy);
+    if (bcast_send_needed(run, node, copy) || bcast_send_rows(run, node, copy))
+        return true;
+    if (copy->wanted_next < copy->wanted_count)
+        return false;
+    if (copy->item < tree->items)
+        return bcast_send_entries(run, node, copy);
+    if (copy->unanswered > 0 || copy->credit < bcast_of(run)->window ||
+        copy->rows.settled < copy->rows.sent)
+        return false;
+    copy->tree++;
+    copy->has_root = false;
+    return true;
+}
+
+static bool next_tree(struct run *run, struct node *node, struct copy *copy)
+{
+    const struct trees *trees = &bcast_of(run)->trees;
+    struct buffer       blob = { 0 };
+    const char         *root;
+
+    for (; copy->tree < trees->count && is_source(&trees->tree[copy->tree], node); copy->tree++)
+        copy->skipped++;
+    if (copy->tree == trees->count) {
+        copy->is_done = true;
+        return false;
+    }
+    root = trees->tree[copy->tree].root;
+    put_u32((unsigned char *)buffer_reserve(&blob, 4), ROOT_BLOB);
+    blob.size += 4;
+    buffer_add_text(&blob, root);
+    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
+    buffer_clear(&blob);
+    node_send(node, FRAME_TREE, json_pack("{s:i, s:I}", "root", ROOT_BLOB, "tree",
+                                          (json_int_t)copy->tree));
+    copy->has_root = true;
+    copy->item = 0;
+    copy->highest = -1;
+    return true;
+}
+
+/* On this machine a tree may be its own source. */
+static bool is_source(const struct tree *tree, const struct node *node)
+{
+    struct stat here, there;
+
+    return node->plan->is_local && tree->here != NULL && stat(tree->here, &here) == 0 &&
+           stat(tree->root, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+}
+
+/* --- answers ---------------------------------------------------------------- */
+
+static bool take_credit(struct bcast *bcast, struct copy *copy, const struct frame *frame)
+{
+    if (frame->size != 4 || get_u32(frame->body) > bcast->window - copy->credit)
+        return false;
+    copy->credit += get_u32(frame->body);
+    return true;
+}
+
+static bool take_failed(struct run *run, struct node *node, const json_t *body)
+{
+    struct bcast *bcast = bcast_of(run);
+    struct copy  *copy = &bcast->copy[node->index];
+    json_int_t    tree, number;
+    const char   *what, *text;
+
+    if (json_unpack((json_t *)body, "{s:I, s:I, s:s, s:s}", "tree", &tree, "entry", &number,
+                    "what", &what, "text", &text) < 0 || tree < 0 || number < 0 ||
+        (size_t)tree >= bcast->trees.count ||
+        (size_t)number >= bcast->trees.tree[tree].items)
+        return false;
+    if (copy->is_done)
+        return true; /* its disk is full, and that was told */
+    bcast_failed(run, node, (size_t)tree, (size_t)number, what, text);
+    if (json_is_true(json_object_get(body, "all")))
+        copy->is_done = true;
+    return true;
+}

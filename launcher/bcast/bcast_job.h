@@ -1,0 +1,11 @@
+/* bcast_job.h - what launch_run() does for `muster bcast`
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_BCAST_JOB_H
+#define MUSTER_BCAST_JOB_H
+
+#include "run/node_job.h"
+
+extern const struct node_job bcast_job;
+
+#endif
