@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -162,7 +163,7 @@ long long checkup_number_in(const char *text, const char *name)
     const char *at = text;
 
     while (at != NULL && *at != '\0') {
-        if (strncmp(at, name, size) == 0 && (at[size] == ':' || at[size] == ' '))
+        if (strncasecmp(at, name, size) == 0 && (at[size] == ':' || at[size] == ' '))
             return strtoll(at + size + 1, NULL, 10);
         at = strchr(at, '\n');
         at += at != NULL;

@@ -31,7 +31,9 @@ mkdir new old
 library() {
     cc -shared -fPIC -o "$1" -Wl,-soname,"${1##*/}" mpi.c
 }
-library new/libmpi.so.40 && library new/sm_segment.node1.0.591e0000.0 && library old/libopen-rte.so.40 && library old/mca_ess_singleton.so &&
+segment=new/sm_segment.node1.0.591e0000.0
+library new/libmpi.so.40 && library $segment &&
+    library old/libopen-rte.so.40 && library old/mca_ess_singleton.so &&
     cc -shared -fPIC -o old/libmpi.so.40 -Wl,-soname,libmpi.so.40 mpi.c -Wl,--no-as-needed \
         "-Wl,-rpath,$PWD/old" old/libopen-rte.so.40 &&
     cc -o program program.c new/libmpi.so.40 "-Wl,-rpath,$PWD/new" -ldl &&
@@ -69,7 +71,6 @@ until_seen() {
 until_seen sh -c 'exec ./program'
 is "started by a script, but does not begin MPI, as PyTorch: 0" "$rc" 0
 is "... and not a word" "$(cat err)" ""
-segment=new/sm_segment.node1.0.591e0000.0
 until_seen --heartbeat 60 --dead-after 300 sh -c "exec ./program $segment"
 is "begins MPI, and all ranks end well: 126" "$rc" 126
 ok "... which says why, and what to do" grep -q \
