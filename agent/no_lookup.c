@@ -2,15 +2,18 @@
  *
  * The agent seals and hashes with libcrypto, and connects to addresses with libevent. Both also
  * contain code that looks up names or loads modules, for which a static program would need the
- * node's own C library. The linker sends these calls here (--wrap), and here they fail. Only
- * the static agent has this.
+ * node's own C library. The linker sends these calls here (--wrap), and here they fail, but for
+ * NVIDIA's library, which doctor/nvml.c loads in a process that may die of it. Only the static
+ * agent has this.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include <netdb.h>
 #include <stddef.h>
+#include <string.h>
 
+void           *__real_dlopen(const char *file, int mode);
 void           *__wrap_dlopen(const char *file, int mode);
 int             __wrap_getaddrinfo(const char *name, const char *service,
                                    const struct addrinfo *hints, struct addrinfo **result);
@@ -20,8 +23,8 @@ struct servent  *__wrap_getservbyname(const char *name, const char *protocol);
 
 void *__wrap_dlopen(const char *file, int mode)
 {
-    (void)file, (void)mode;
-    return NULL;
+    return file != NULL && strncmp(file, "libnvidia-ml.", strlen("libnvidia-ml.")) == 0
+               ? __real_dlopen(file, mode) : NULL;
 }
 
 int __wrap_getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
