@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
+own_namespaces # other scripts would meet the orphan
+
 # Old enough at the end of this script to be left over.
 MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag setsid sleep 1000 &
 orphan=$!
