@@ -23,7 +23,7 @@ make_disk() {
     truncate -s "$2M" "$nodes_dir/$1/image"
     disk=$(losetup -f --show "$nodes_dir/$1/image") || skip_all "no loop device"
     disks="$disks $disk"
-    echo "$disk" >"$nodes_dir/$1/disk"
+    echo "$disk" >"$nodes_dir/$1/device"
 }
 
 # What a node's /etc is, in full.
