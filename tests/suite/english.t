@@ -215,7 +215,7 @@ for table in phrases stiff; do
     clean "READMEs of tests, quickstart: $table" $table <"$tmp/others"
     clean "example settings and hostfile: $table" $table <"$tmp/examples"
 done
-for room in $(find launcher agent common trainer -type d -not -name '.*' | sort); do
+for room in $(find launcher agent common trainer k8s -type d -not -name '.*' | sort); do
     files=$(find "$room" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cc')
     [ -n "$files" ] || continue
     # shellcheck disable=SC2086
@@ -228,7 +228,7 @@ for room in $(find launcher agent common trainer -type d -not -name '.*' | sort)
 done
 
 # shellcheck disable=SC2046
-grep -nH '' $(code launcher agent common trainer tests) $(scripts) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
+grep -nH '' $(code launcher agent common trainer k8s tests) $(scripts) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
     tests/*/README conf/* >"$tmp/all"
 clean "no old word" old_words <"$tmp/all"
 finish
