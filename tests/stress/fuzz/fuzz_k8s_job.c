@@ -8,6 +8,7 @@
 
 #include "job/job_document.h"
 #include "job/yaml.h"
+#include "objects/objects.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error err = { "" };
     struct job   job = { 0 }, again = { 0 };
     json_t      *document = yaml_parse("fuzz", (const char *)data, size, &err), *one, *two;
+    size_t       i;
 
     /* A failure always comes with its reason. */
     if (document == NULL || job_from_document(&job, document, &err) < 0) {
@@ -34,6 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         json_decref(one);
         json_decref(two);
+        for (i = 0; i < objects_count(&job) && i < 12; i++)
+            json_decref(object_make(&job, i, "default", "uid", NULL));
+        json_decref(object_make(&job, object_launcher(&job), "default", "uid", NULL));
         job_clear(&again);
     }
     job_clear(&job);
