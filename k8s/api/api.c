@@ -210,7 +210,7 @@ static int request_once(struct api *api, const char *method, const char *path, c
 
 static void call_start(struct api *api, struct call *call, const char *path)
 {
-    char *url = xasprintf("http://cluster%s", path);
+    char *url = xasprintf("http://localhost%s", path); /* the name that kubectl proxy accepts */
 
     call->easy = curl_easy_init();
     if (call->easy == NULL)
