@@ -83,7 +83,8 @@ void sshd_environment(struct buffer *config, char *const *env, struct strlist *l
 }
 
 /* The keys' folder belongs to the group of the volume, which StrictModes does not accept. All that
- * is in there is this Pod's own. */
+ * is in there is this Pod's own. Each readiness probe would be an error in the log: a connection that
+ * closes at once. */
 static int write_config(const char *path, const char *run, const char *secrets, int port,
                         struct error *err)
 {
@@ -104,7 +105,7 @@ static int write_config(const char *path, const char *run, const char *secrets, 
                      "MaxStartups 200\nMaxSessions 1024\nLoginGraceTime 20\n"
                      "ClientAliveInterval 15\nClientAliveCountMax 4\nUseDNS no\n"
                      "X11Forwarding no\nAllowTcpForwarding no\nAllowAgentForwarding no\n"
-                     "PermitUserEnvironment no\nPrintMotd no\nLogLevel ERROR\n",
+                     "PermitUserEnvironment no\nPrintMotd no\nLogLevel FATAL\n",
                      port, run, secrets, user->pw_name);
     buffer_add_text(&config, text);
     sshd_environment(&config, environ, &left_out);

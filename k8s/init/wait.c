@@ -55,7 +55,7 @@ int wait_for_hosts(const char *hostfile, int port, double seconds, struct error 
     struct hosts hosts = { 0 };
     size_t       size;
     char        *text = file_read(hostfile, HOSTFILE_MAX, &size, err);
-    int64_t      until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), say = 0;
+    int64_t      until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), say = clock_now_ns();
     int          rc = 0;
 
     if (text == NULL)
