@@ -216,8 +216,8 @@ static void read_other_args(struct job *job, struct fields *config)
         }
         value = arg[10] == '=' ? arg + 11 : json_string_value(json_array_get(list, ++i));
         if (value == NULL || (strcmp(value, "pdsh") != 0 && strcmp(value, "muster") != 0))
-            fields_wrong(config, "otherArgs", "--launcher: write pdsh, for which muster stands in, "
-                         "or leave it out");
+            fields_wrong(config, "otherArgs", "--launcher: write pdsh, which muster replaces, or leave "
+                         "it out");
     }
 }
 

@@ -175,101 +175,102 @@ static void test_old_spellings(void **state)
 #define POD(pod)             WORKER("template: {spec: {" pod "}}")
 #define BOX(box)             POD("containers: [{image: i, " box "}]")
 
+static const struct {
+    const char *text, *says;
+} bad_documents[] = {
+    { "", "nothing in it" },
+    { "a: b: c", "f:1:" },
+    { "[1, 2", "f:" },
+    { "3", "a job is an object" },
+    { "a: 1\n---\nb: 2", "more than one document" },
+    { "a: &x 1\nb: *x", "aliases" },
+    { "a: !!int 1", "tags" },
+    { "a: 1\na: 2", "f:2: a field is there twice" },
+    { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested too deeply" },
+    { "{}", "apiVersion: must be muster.dev/v1beta1" },
+    { "apiVersion: v1\nkind: Pod", "apiVersion: must be" },
+    { "apiVersion: muster.dev/v1beta1\nkind: MPIJob", "kind: must be DeepSpeedJob, not 'MPIJob'" },
+    { HEAD, "spec: is missing" },
+    { HEAD "spec: 3", "spec: must be an object, not a number" },
+    { HEAD "spec: {}\nextra: 1", "worker.template: is missing" },
+    { HEAD "spec: {worker: {repilcas: 2, " IMAGE "}, config: {run: {exec: [a]}}}",
+      "spec.worker.repilcas: there is no such field; did you mean replicas?" },
+    { WORKER("replicas: 0, " IMAGE), "spec.worker.replicas: must be a number from 1 to 1000" },
+    { WORKER("replicas: '2', " IMAGE), "spec.worker.replicas: must be a number" },
+    { WORKER("replicas: 1001, " IMAGE), "replicas" },
+    { WORKER("restartPolicy: Sometimes, " IMAGE), "must be one of Never, OnFailure, Always, ExitCode" },
+    { RUN(""), "spec.config.run: must have exactly one of python, module and exec, not 0" },
+    { RUN("run: {python: [a.py], exec: [b]}"), "exactly one of python, module and exec, not 2" },
+    { RUN("run: {python: []}"), "spec.config.run.python: must begin with what to run" },
+    { RUN("run: {python: [--hostfile=x, a.py]}"), "must begin with what to run" },
+    { RUN("run: {python: 'a.py --x'}"), "must be a list of strings" },
+    { RUN("run: {exec: [a, 3]}"), "spec.config.run.exec: must be a list of strings" },
+    { RUN("run: {exec: [a]}, autotune: tune"), "spec.config.autotune: is not supported" },
+    { RUN("run: {exec: [a]}, slotsPerWorker: 0"), "spec.config.slotsPerWorker: must be a number" },
+    { RUN("run: {exec: [a]}, localRank: 1"), "spec.config.localRank: must be true or false" },
+    { RUN("run: {exec: [a]}, otherArgs: [--no_local_rank]"), "--no_local_rank belongs to config.localRank" },
+    { RUN("run: {exec: [a]}, otherArgs: [--autotuning=run]"), "belongs to config.autotune" },
+    { RUN("run: {exec: [a]}, otherArgs: [--module]"), "belongs to config.run.module" },
+    { RUN("run: {exec: [a]}, otherArgs: [--no_python]"), "belongs to config.run.exec" },
+    { RUN("run: {exec: [a]}, otherArgs: [-H, x]"), "belongs to worker.replicas" },
+    { RUN("run: {exec: [a]}, otherArgs: [--launcher, slurm]"), "--launcher: write pdsh" },
+    { RUN("run: {exec: [a]}, otherArgs: [--launcher]"), "--launcher: write pdsh" },
+    { RUN("customCommand: 3"), "customCommand: must be a list of strings" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {activeDeadlineSeconds: -1}}",
+      "spec.runPolicy.activeDeadlineSeconds: must be a number from 1" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {cleanUpPolicy: Some}}",
+      "must be one of Unfinished, None, All, not 'Some'" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
+      "spec.runMode.debug.enabled: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
+      "spec.runMode.pause.enabled: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
+      "spec.elastic.enabled: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {queue: q}}}",
+      "spec.scheduler.t9kScheduler: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, launcher: client}",
+      "spec.launcher: must be one of pod, worker0" },
+    { WORKER("template: 3"), "worker.template: must be an object with spec" },
+    { POD("containers: []"), "containers: must be a list with at least one" },
+    { POD("containers: [3]"), "containers[0]: must be an object" },
+    { POD("containers: [{name: worker}]"), "image: is missing" },
+    { POD("containers: [{image: i}], volumes: 3"), "volumes: must be a list" },
+    { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
+    { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
+    { BOX("env: {}"), "containers[0].env: must be a list" },
+    { BOX("command: [a]"), "what to train belongs into config.run" },
+    { BOX("resources: {limits: {memory: 4GB}}"), "resources.limits.memory: '4GB' is no quantity" },
+    { BOX("resources: {limits: {memory: [4]}}"), "must be a quantity" },
+    { BOX("resources: {limits: {memory: 1Gi}, requests: {memory: 2Gi}}"),
+      "resources.requests.memory: 2Gi is not the limit 1Gi; write 1Gi" },
+    { BOX("resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: 1}}"), "write 2" },
+    { BOX("volumeMounts: [{mountPath: /root/.ssh}]"), "/root/.ssh is muster's own" },
+    { BOX("volumeMounts: [{mountPath: /t9k/hostfile}]"), "/t9k/hostfile is muster's own" },
+    { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: is missing" },
+    { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: a.b}\n"
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: 'a.b' must consist of a-z" },
+    { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: 1}\n"
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "metadata.name: must be a string" },
+    { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
+      "metadata: {name: a123456789b123456789c123456789d123456789e123456789f1234}\n"
+      "spec: {worker: {replicas: 11, " IMAGE "}, config: {run: {exec: [a]}}}", "is too long by 2" },
+};
+
 static void test_bad_documents(void **state)
 {
-    static const struct {
-        const char *text, *says;
-    } bad[] = {
-        { "", "nothing in it" },
-        { "a: b: c", "f:1:" },
-        { "[1, 2", "f:" },
-        { "3", "a job is an object" },
-        { "a: 1\n---\nb: 2", "more than one document" },
-        { "a: &x 1\nb: *x", "aliases" },
-        { "a: !!int 1", "tags" },
-        { "a: 1\na: 2", "f:2: a field is there twice" },
-        { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested too deeply" },
-        { "{}", "apiVersion: must be muster.dev/v1beta1" },
-        { "apiVersion: v1\nkind: Pod", "apiVersion: must be" },
-        { "apiVersion: muster.dev/v1beta1\nkind: MPIJob", "kind: must be DeepSpeedJob, not 'MPIJob'" },
-        { HEAD, "spec: is missing" },
-        { HEAD "spec: 3", "spec: must be an object, not a number" },
-        { HEAD "spec: {}\nextra: 1", "worker.template: is missing" },
-        { HEAD "spec: {worker: {repilcas: 2, " IMAGE "}, config: {run: {exec: [a]}}}",
-          "spec.worker.repilcas: there is no such field; did you mean replicas?" },
-        { WORKER("replicas: 0, " IMAGE), "spec.worker.replicas: must be a number from 1 to 1000" },
-        { WORKER("replicas: '2', " IMAGE), "spec.worker.replicas: must be a number" },
-        { WORKER("replicas: 1001, " IMAGE), "replicas" },
-        { WORKER("restartPolicy: Sometimes, " IMAGE), "must be one of Never, OnFailure, Always, ExitCode" },
-        { RUN(""), "spec.config.run: must have exactly one of python, module and exec, not 0" },
-        { RUN("run: {python: [a.py], exec: [b]}"), "exactly one of python, module and exec, not 2" },
-        { RUN("run: {python: []}"), "spec.config.run.python: must begin with what to run" },
-        { RUN("run: {python: [--hostfile=x, a.py]}"), "must begin with what to run" },
-        { RUN("run: {python: 'a.py --x'}"), "must be a list of strings" },
-        { RUN("run: {exec: [a, 3]}"), "spec.config.run.exec: must be a list of strings" },
-        { RUN("run: {exec: [a]}, autotune: tune"), "spec.config.autotune: is not supported" },
-        { RUN("run: {exec: [a]}, slotsPerWorker: 0"), "spec.config.slotsPerWorker: must be a number" },
-        { RUN("run: {exec: [a]}, localRank: 1"), "spec.config.localRank: must be true or false" },
-        { RUN("run: {exec: [a]}, otherArgs: [--no_local_rank]"), "--no_local_rank belongs to config.localRank" },
-        { RUN("run: {exec: [a]}, otherArgs: [--autotuning=run]"), "belongs to config.autotune" },
-        { RUN("run: {exec: [a]}, otherArgs: [--module]"), "belongs to config.run.module" },
-        { RUN("run: {exec: [a]}, otherArgs: [--no_python]"), "belongs to config.run.exec" },
-        { RUN("run: {exec: [a]}, otherArgs: [-H, x]"), "belongs to worker.replicas" },
-        { RUN("run: {exec: [a]}, otherArgs: [--launcher, slurm]"), "--launcher: write pdsh" },
-        { RUN("run: {exec: [a]}, otherArgs: [--launcher]"), "--launcher: write pdsh" },
-        { RUN("customCommand: 3"), "customCommand: must be a list of strings" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {activeDeadlineSeconds: -1}}",
-          "spec.runPolicy.activeDeadlineSeconds: must be a number from 1" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {cleanUpPolicy: Some}}",
-          "must be one of Unfinished, None, All, not 'Some'" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
-          "spec.runMode.debug.enabled: is not supported yet" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
-          "spec.runMode.pause.enabled: is not supported yet" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
-          "spec.elastic.enabled: is not supported yet" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {queue: q}}}",
-          "spec.scheduler.t9kScheduler: is not supported yet" },
-        { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, launcher: client}",
-          "spec.launcher: must be one of pod, worker0" },
-        { WORKER("template: 3"), "worker.template: must be an object with spec" },
-        { POD("containers: []"), "containers: must be a list with at least one" },
-        { POD("containers: [3]"), "containers[0]: must be an object" },
-        { POD("containers: [{name: worker}]"), "image: is missing" },
-        { POD("containers: [{image: i}], volumes: 3"), "volumes: must be a list" },
-        { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
-        { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
-        { BOX("env: {}"), "containers[0].env: must be a list" },
-        { BOX("command: [a]"), "what to train belongs into config.run" },
-        { BOX("resources: {limits: {memory: 4GB}}"), "resources.limits.memory: '4GB' is no quantity" },
-        { BOX("resources: {limits: {memory: [4]}}"), "must be a quantity" },
-        { BOX("resources: {limits: {memory: 1Gi}, requests: {memory: 2Gi}}"),
-          "resources.requests.memory: 2Gi is not the limit 1Gi; write 1Gi" },
-        { BOX("resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: 1}}"), "write 2" },
-        { BOX("volumeMounts: [{mountPath: /root/.ssh}]"), "/root/.ssh is muster's own" },
-        { BOX("volumeMounts: [{mountPath: /t9k/hostfile}]"), "/t9k/hostfile is muster's own" },
-        { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
-          "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: is missing" },
-        { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: a.b}\n"
-          "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: 'a.b' must consist of a-z" },
-        { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: 1}\n"
-          "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "metadata.name: must be a string" },
-        { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
-          "metadata: {name: a123456789b123456789c123456789d123456789e123456789f1234}\n"
-          "spec: {worker: {replicas: 11, " IMAGE "}, config: {run: {exec: [a]}}}", "is too long by 2" },
-    };
     struct job   job;
     struct error err;
     size_t       i;
 
     (void)state;
-    for (i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (i = 0; i < sizeof bad_documents / sizeof bad_documents[0]; i++) {
         job = (struct job){ 0 };
         err.text[0] = '\0';
-        if (parse(bad[i].text, &job, &err) == 0)
-            fail_msg("accepted: %s", bad[i].text);
-        if (strstr(err.text, bad[i].says) == NULL)
-            fail_msg("%s:\n  %s\nand not:\n  %s", bad[i].text, err.text, bad[i].says);
+        if (parse(bad_documents[i].text, &job, &err) == 0)
+            fail_msg("accepted: %s", bad_documents[i].text);
+        if (strstr(err.text, bad_documents[i].says) == NULL)
+            fail_msg("%s:\n  %s\nand not:\n  %s", bad_documents[i].text, err.text, bad_documents[i].says);
     }
 }
 
