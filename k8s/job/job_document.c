@@ -114,6 +114,11 @@ static void read_spec(struct job *job, struct fields *spec)
     fields_bool(spec, "disableCustomEnv", false); /* the environment comes from the worker's Pod */
     read_not_yet(job, spec);
     fields_end(spec);
+    /* After that, so that a misspelled name is what is reported. */
+    if (job->template == NULL)
+        fields_wrong(spec, "worker.template", "is missing; it is the template of the workers' Pods");
+    if (job->command.count == 0)
+        fields_wrong(spec, "config.run", "is missing; it has python, module or exec");
 }
 
 static void read_worker(struct job *job, struct fields *worker)
@@ -122,8 +127,6 @@ static void read_worker(struct job *job, struct fields *worker)
 
     job->workers = fields_number(worker, "replicas", 1, JOB_WORKERS_MAX, 1);
     job->template = json_deep_copy(fields_any(worker, "template"));
-    if (job->template == NULL)
-        fields_wrong(worker, "template", "is missing; it is the template of the workers' Pods");
     if (fields_choice(worker, "restartPolicy", policies) != 0)
         strlist_addf(&job->warnings,
                      "worker.restartPolicy: not supported yet: a worker is not started again");
@@ -185,7 +188,7 @@ static void read_run(struct job *job, struct fields *config)
             fields_wrong(&run, ways[i].name, "must begin with what to run");
     }
     fields_end(&run);
-    if (count != 1 && !(count == 0 && fields_has(config, "customCommand")))
+    if (run.object != NULL && count != 1 && !(count == 0 && fields_has(config, "customCommand")))
         fields_wrong(config, "run", "must have exactly one of python, module and exec, not %zu", count);
 }
 
