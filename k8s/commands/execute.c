@@ -71,6 +71,12 @@ int execute_delete(const struct place *place, const struct job *job,
     return status < 0 ? -1 : 0;
 }
 
+int execute_observe_anchor(const struct place *place, const struct job *job,
+                           struct observed *observed, struct error *err)
+{
+    return observe(place, job, observed, OBJECT_ANCHOR, err);
+}
+
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err)
 {
@@ -139,9 +145,9 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     free(path);
     if (status < 0)
         return -1;
-    /* A Pod takes its time, and the watch tells; 404: gone. */
+    /* A Pod takes its time, and the watch tells, perhaps already; 404: gone. */
     if (name.kind == KIND_POD && status != 404)
-        observed->object[number].is_ending = true;
+        observed->object[number].is_ending = observed->object[number].exists;
     else
         observed->object[number] = (struct observed_object){ 0 };
     return 0;

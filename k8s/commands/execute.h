@@ -15,6 +15,10 @@ int execute(const struct place *place, const struct job *job, struct observed *o
 int execute_observe(const struct place *place, const struct job *job, struct observed *observed,
                     struct error *err);
 
+/* Is the anchor still there? */
+int execute_observe_anchor(const struct place *place, const struct job *job,
+                           struct observed *observed, struct error *err);
+
 /* Delete the job: its anchor, and by that all it owns. 0, also if it is gone already; or -1. */
 int execute_delete(const struct place *place, const struct job *job,
                    const struct observed *observed, struct error *err);

@@ -39,6 +39,7 @@ struct follow {
 };
 
 static int  step(struct follow *follow, bool *is_over, struct error *err);
+static int  make_plan(struct follow *follow, struct plan *plan, struct error *err);
 static void step_log(struct follow *follow);
 static bool is_final(struct follow *follow, const struct plan *plan);
 static void say(struct follow *follow, const struct plan *plan);
@@ -124,9 +125,8 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
     struct plan plan = { 0 };
     int         status = 0;
 
-    if (watch_step(follow->watch, err) < 0)
+    if (watch_step(follow->watch, err) < 0 || make_plan(follow, &plan, err) < 0)
         return -1;
-    plan_make(&plan, follow->job, follow->observed, time(NULL));
     step_log(follow);
     if (plan.outcome != OUTCOME_NONE && follow->ended_ns == 0)
         follow->ended_ns = clock_now_ns();
@@ -140,6 +140,19 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
         status = result(&plan, follow->job);
     plan_clear(&plan);
     return status;
+}
+
+/* Pods that are missing may be so because the whole job was deleted. */
+static int make_plan(struct follow *follow, struct plan *plan, struct error *err)
+{
+    plan_make(plan, follow->job, follow->observed, time(NULL));
+    if (plan->count == 0 || plan->action[0].kind != ACTION_CREATE)
+        return 0;
+    plan_clear(plan);
+    if (execute_observe_anchor(follow->place, follow->job, follow->observed, err) < 0)
+        return -1;
+    plan_make(plan, follow->job, follow->observed, time(NULL));
+    return 0;
 }
 
 static void step_log(struct follow *follow)
