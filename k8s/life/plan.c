@@ -210,7 +210,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
 
     for (i = OBJECT_WORKERS; i < observed->count; i++) {
         pod = &observed->object[i];
-        if (pod->exists && (pod->phase == POD_RUNNING && pod->is_ready))
+        if (pod->exists && (observed_is_finished(pod) || pod->is_ready))
             continue;
         first = waiting++ == 0 ? i : first;
     }
@@ -223,6 +223,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
              observed->count - OBJECT_WORKERS, object_name(job, first).text,
              !pod->exists             ? "not created yet"
              : pod->reason[0] != '\0' ? pod->reason
+             : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],
              pod->message[0] != '\0' ? ": " : "", pod->message);
 }
