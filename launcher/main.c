@@ -65,6 +65,8 @@ int main(int argc, char **argv)
     open_standard_fds();
     xalloc_libraries();
     log_init("muster", LOG_WARN);
+    if (argc > 1 && strcmp(argv[1], "k8s") == 0)
+        return command_k8s(argv + 1);
     switch (options_parse(&options, argc, argv, &exit_code, &err)) {
     case OPTIONS_RUN:
         log_init("muster", options.log_level);

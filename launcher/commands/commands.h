@@ -27,6 +27,10 @@ int stop_namesakes(const char *name);
  * the help. Returns the exit status. help.c. */
 int command_help(enum command topic);
 
+/* Become muster-k8s with these arguments, of which the first is "k8s". Returns an exit status if
+ * it is not there or cannot be executed. k8s.c. */
+int command_k8s(char **argv);
+
 /* status.c: a row for each run, for people, or a line that there is none. */
 void status_print_runs(const struct history *list, FILE *out);
 

@@ -20,7 +20,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "commands/table.h"
-#include "domain.h"
+#include "plan/domain.h"
 #include "exit_code.h"
 #include "history/history.h"
 #include "history/run_dir.h"

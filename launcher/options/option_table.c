@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options/nearby.h"
+#include "nearby.h"
 #include "options/option_value.h"
 #include "options/other_launchers.h"
 

@@ -87,6 +87,7 @@ static void print_overview(FILE *out)
     fputs(overview_head, out);
     for (command = 0; command < COMMANDS; command++)
         fprintf(out, "  %-9s %s\n", command_names[command], subcommands[command].summary);
+    fprintf(out, "  %-9s %s\n", "k8s", "submit the same run to a Kubernetes cluster");
     fputs("\nUsual options of a run ('muster run --help' lists all)\n", out);
     print_rows(out, FOR_RUN, false);
     fputs(overview_tail, out);

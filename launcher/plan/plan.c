@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "domain.h"
+#include "plan/domain.h"
 #include "frame.h"
 #include "plan/environ.h"
 #include "xalloc.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "exit_code.h"
-#include "options/nearby.h"
+#include "nearby.h"
 #include "plan/environ.h"
 #include "xalloc.h"
 

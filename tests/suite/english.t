@@ -206,7 +206,7 @@ is "C is taken apart" "$(c_texts comments "$tmp/old.c" | hits stiff | cut -d: -f
 is "and its strings put together" "$(c_texts strings "$tmp/old.c" | cut -d: -f2,3)" "3: by itself /*"
 
 texts README HACKING NEWS >"$tmp/guide"
-texts doc/muster.1 doc/muster-train.1 doc/muster.conf.5 doc/hostfile.5 doc/muster-agent.8 doc/PROTOCOL >"$tmp/manual"
+texts doc/muster.1 doc/muster-train.1 doc/muster-k8s.1 doc/muster.conf.5 doc/hostfile.5 doc/muster-agent.8 doc/PROTOCOL >"$tmp/manual"
 texts tests/*/README contrib/quickstart >"$tmp/others"
 texts conf/hostfile conf/muster.conf >"$tmp/examples"
 for table in phrases stiff; do
@@ -215,7 +215,7 @@ for table in phrases stiff; do
     clean "READMEs of tests, quickstart: $table" $table <"$tmp/others"
     clean "example settings and hostfile: $table" $table <"$tmp/examples"
 done
-for room in $(find launcher agent common trainer -type d -not -name '.*' | sort); do
+for room in $(find launcher agent common trainer k8s -type d -not -name '.*' | sort); do
     files=$(find "$room" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cc')
     [ -n "$files" ] || continue
     # shellcheck disable=SC2086
@@ -228,7 +228,7 @@ for room in $(find launcher agent common trainer -type d -not -name '.*' | sort)
 done
 
 # shellcheck disable=SC2046
-grep -nH '' $(code launcher agent common trainer tests) $(scripts) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
+grep -nH '' $(code launcher agent common trainer k8s tests) $(scripts) README HACKING NEWS doc/*.[0-9] doc/PROTOCOL \
     tests/*/README conf/* >"$tmp/all"
 clean "no old word" old_words <"$tmp/all"
 finish

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/run/lib.sh"
 
-rooms="agent|common|conf|contrib|doc|launcher|tests|trainer"
+rooms="agent|common|conf|contrib|doc|k8s|launcher|tests|trainer"
 
 cd "$top_srcdir" || exit 1
 # shellcheck disable=SC2046
@@ -18,7 +18,7 @@ words() {
 # nowhere. What a build makes is no file of ours.
 no_paths() {
     words | grep -E "^($rooms)/" | sed 's|/$||' | grep -vxFf "$tmp/tree" |
-        grep -vE '^(launcher/muster|(tests/run/)?agent/muster-agent|launcher/libmuster.a)$|\.log$'
+        grep -vE '^(launcher/muster|k8s/muster-(k8s|init)|(tests/run/)?agent/muster-agent|launcher/libmuster.a)$|\.log$'
 }
 
 # no_sources: C files of a name that is not there. Not ours: NCCL's, MPICH's, and the project llm.c.
@@ -33,7 +33,7 @@ comments() {
 
 is "README and HACKING name paths that exist" "$(cat README HACKING tests/*/README | no_paths)" ""
 is "and sources" "$(cat README HACKING doc/PROTOCOL | no_sources)" ""
-is "so do comments" "$(comments agent common launcher trainer tests | no_sources)" ""
+is "so do comments" "$(comments agent common launcher trainer k8s tests | no_sources)" ""
 is "a path that leads nowhere is found" "$(echo "see agent/none/such.c and such.c." | no_paths)" "agent/none/such.c"
 is "and a source" "$(echo "see agent/none/such.c, such.c" | no_sources)" "such.c"
 

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "options/nearby.h"
+#include "nearby.h"
 
 #include <stdbool.h>
 #include <stdint.h>

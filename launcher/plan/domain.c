@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "domain.h"
+#include "plan/domain.h"
 
 #include <string.h>
 

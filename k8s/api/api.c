@@ -1,0 +1,330 @@
+/* api.c - see api.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "api/api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "api/proxy.h"
+#include "buffer.h"
+#include "clock.h"
+#include "log.h"
+#include "xalloc.h"
+
+#define FIRST_PAUSE_S 0.2
+#define LONGEST_PAUSE_S 5.0
+#define CONNECT_S     10L
+#define SAYS_BYTES    1024
+
+struct api {
+    struct proxy proxy;
+    char        *socket;
+    CURLM       *multi;
+    bool         has_delivered;
+};
+
+/* One request or stream; the private pointer of its easy handle. */
+struct call {
+    CURL         *easy;
+    struct buffer body; /* of the answer */
+    bool          is_done, is_too_large;
+    CURLcode      result;
+    struct api_stream *stream; /* NULL: a request */
+};
+
+struct api_stream {
+    struct api                  *api;
+    struct call                  call;
+    const struct api_stream_ops *ops;
+    void                        *arg;
+};
+
+static struct api *open_multi(void);
+static int    request_once(struct api *api, const char *method, const char *path, const char *body,
+                           struct call *call, double *pause_s);
+static void   call_start(struct api *api, struct call *call, const char *path);
+static void   call_end(struct api *api, struct call *call);
+static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
+static void   take_lines(struct api_stream *stream);
+static void   step(struct api *api, double timeout_s, int fd);
+static void   pause_for(struct api *api, double seconds);
+static int    refuse(const char *method, const char *path, int status, const json_t *reply,
+                     struct error *err);
+
+struct api *api_open(const char *context, struct error *err)
+{
+    struct api *api = open_multi();
+
+    if (proxy_start(&api->proxy, context, err) < 0) {
+        api_close(api);
+        return NULL;
+    }
+    api->socket = xstrdup(api->proxy.socket);
+    return api;
+}
+
+struct api *api_open_socket(const char *path)
+{
+    struct api *api = open_multi();
+
+    api->socket = xstrdup(path);
+    return api;
+}
+
+void api_close(struct api *api)
+{
+    if (api == NULL)
+        return;
+    curl_multi_cleanup(api->multi);
+    proxy_stop(&api->proxy);
+    free(api->socket);
+    free(api);
+}
+
+int api_request(struct api *api, const char *method, const char *path, const json_t *body,
+                json_t **reply, struct error *err)
+{
+    char       *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    int64_t     until = clock_now_ns() + API_PATIENCE_S * NS_PER_S;
+    double      pause_s = FIRST_PAUSE_S, asked_s;
+    struct call call;
+    json_t     *document;
+    int         status;
+
+    for (;;) {
+        asked_s = 0;
+        status = request_once(api, method, path, text, &call, &asked_s);
+        if (status != 0 && status != 429 && status < 500)
+            break;
+        if (asked_s < pause_s)
+            asked_s = pause_s;
+        if (clock_now_ns() + (int64_t)(asked_s * NS_PER_S) > until)
+            break;
+        log_info("%s %s: %s; trying again", method, path,
+                 status == 0 ? curl_easy_strerror(call.result) : "the server is busy or away");
+        buffer_clear(&call.body);
+        pause_for(api, asked_s);
+        pause_s = pause_s * 2 < LONGEST_PAUSE_S ? pause_s * 2 : LONGEST_PAUSE_S;
+    }
+    if (text != NULL)
+        explicit_bzero(text, strlen(text)); /* a Secret may have been in it */
+    free(text);
+    if (status == 0) {
+        err_set(err, "%s %s: %s", method, path,
+                call.is_too_large ? "the answer is too large" : curl_easy_strerror(call.result));
+        buffer_clear(&call.body);
+        return -1;
+    }
+    document = json_loadb(call.body.size > 0 ? call.body.bytes : "", call.body.size, 0, NULL);
+    buffer_clear(&call.body);
+    if (status >= 400 && status != 404 && status != 409) {
+        refuse(method, path, status, document, err);
+        status = -1;
+    } else if (status < 300 && document == NULL) {
+        err_set(err, "%s %s: the answer is no JSON", method, path);
+        status = -1;
+    }
+    if (reply != NULL && status > 0)
+        *reply = document != NULL ? document : json_object();
+    else
+        json_decref(document);
+    return status;
+}
+
+struct api_stream *api_stream_open(struct api *api, const char *path,
+                                   const struct api_stream_ops *ops, void *arg)
+{
+    struct api_stream *stream = xcalloc(1, sizeof *stream);
+
+    *stream = (struct api_stream){ .api = api, .ops = ops, .arg = arg };
+    stream->call.stream = stream;
+    call_start(api, &stream->call, path);
+    curl_multi_add_handle(api->multi, stream->call.easy);
+    return stream;
+}
+
+void api_stream_close(struct api_stream *stream)
+{
+    if (stream == NULL)
+        return;
+    call_end(stream->api, &stream->call);
+    buffer_clear(&stream->call.body);
+    free(stream);
+}
+
+void api_wait(struct api *api, double timeout_s, int fd)
+{
+    api->has_delivered = false;
+    step(api, 0, -1);
+    if (!api->has_delivered)
+        step(api, timeout_s, fd);
+}
+
+static struct api *open_multi(void)
+{
+    struct api *api = xcalloc(1, sizeof *api);
+
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || (api->multi = curl_multi_init()) == NULL)
+        xalloc_die();
+    return api;
+}
+
+/* The status, or 0. *pause_s: what the server asks for, in Retry-After. */
+static int request_once(struct api *api, const char *method, const char *path, const char *body,
+                        struct call *call, double *pause_s)
+{
+    struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
+    curl_off_t         retry_after = 0;
+    long               status = 0;
+
+    *call = (struct call){ 0 };
+    call_start(api, call, path);
+    curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT, (long)API_REQUEST_S);
+    if (body != NULL) {
+        headers = curl_slist_append(headers, strcmp(method, "PATCH") == 0
+                                                 ? "Content-Type: application/merge-patch+json"
+                                                 : "Content-Type: application/json");
+        headers = curl_slist_append(headers, "Expect:");
+        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, body);
+        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
+    }
+    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, headers);
+    curl_multi_add_handle(api->multi, call->easy);
+    while (!call->is_done)
+        step(api, 1, -1);
+    if (call->result == CURLE_OK) {
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    }
+    *pause_s = retry_after > 0 ? (double)retry_after : 0;
+    call_end(api, call);
+    curl_slist_free_all(headers);
+    return (int)status;
+}
+
+static void call_start(struct api *api, struct call *call, const char *path)
+{
+    char *url = xasprintf("http://localhost%s", path); /* the name that kubectl proxy accepts */
+
+    call->easy = curl_easy_init();
+    if (call->easy == NULL)
+        xalloc_die();
+    curl_easy_setopt(call->easy, CURLOPT_URL, url);
+    curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, api->socket);
+    curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* nor one of the environment */
+    curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+    curl_easy_setopt(call->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, take_bytes);
+    curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(call->easy, CURLOPT_PRIVATE, call);
+    free(url);
+}
+
+static void call_end(struct api *api, struct call *call)
+{
+    curl_multi_remove_handle(api->multi, call->easy);
+    curl_easy_cleanup(call->easy);
+    call->easy = NULL;
+}
+
+static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg)
+{
+    struct call *call = arg;
+
+    (void)one;
+    if (call->stream == NULL && call->body.size + size > API_REPLY_MAX) {
+        call->is_too_large = true;
+        return 0;
+    }
+    buffer_add(&call->body, bytes, size);
+    if (call->stream != NULL)
+        take_lines(call->stream);
+    return size;
+}
+
+/* Deliver the lines that are complete. Those of an answer that is an error wait for its end. */
+static void take_lines(struct api_stream *stream)
+{
+    struct buffer *body = &stream->call.body;
+    long           status = 0;
+    char          *newline;
+    size_t         at = 0, length;
+
+    curl_easy_getinfo(stream->call.easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200) {
+        if (body->size > SAYS_BYTES)
+            body->size = SAYS_BYTES;
+        return;
+    }
+    stream->api->has_delivered = true;
+    while ((newline = memchr(body->bytes + at, '\n', body->size - at)) != NULL) {
+        length = (size_t)(newline - body->bytes) - at;
+        stream->ops->line(stream->arg, body->bytes + at, length);
+        at += length + 1;
+    }
+    if (at == 0 && body->size > API_LINE_MAX) {
+        stream->ops->line(stream->arg, body->bytes, body->size);
+        at = body->size;
+    }
+    memmove(body->bytes, body->bytes + at, body->size - at);
+    body->size -= at;
+}
+
+/* One round of libcurl's multi interface. */
+static void step(struct api *api, double timeout_s, int fd)
+{
+    struct curl_waitfd extra = { .fd = fd, .events = CURL_WAIT_POLLIN };
+    struct api_stream *stream;
+    struct call       *call;
+    CURLMsg           *message;
+    int                running, left;
+    long               status = 0;
+
+    if (timeout_s > 0)
+        curl_multi_poll(api->multi, &extra, fd >= 0, (int)(timeout_s * 1000), NULL);
+    curl_multi_perform(api->multi, &running);
+    proxy_drain(&api->proxy);
+    while ((message = curl_multi_info_read(api->multi, &left)) != NULL) {
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        call->result = message->data.result;
+        call->is_done = true;
+        stream = call->stream;
+        if (stream == NULL)
+            continue;
+        api->has_delivered = true;
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+        if (status == 200 && call->body.size > 0)
+            stream->ops->line(stream->arg, call->body.bytes, call->body.size);
+        buffer_add(&call->body, "", 1);
+        stream->ops->end(stream->arg, (int)status,
+                         status == 200 ? "" : call->result != CURLE_OK ? curl_easy_strerror(call->result)
+                                                                       : call->body.bytes);
+    }
+}
+
+static void pause_for(struct api *api, double seconds)
+{
+    int64_t until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), left;
+
+    while ((left = until - clock_now_ns()) > 0)
+        step(api, (double)left / NS_PER_S + 0.001, -1);
+}
+
+/* The text that the server has for people is in its Status document. */
+static int refuse(const char *method, const char *path, int status, const json_t *reply,
+                  struct error *err)
+{
+    const char *message = json_string_value(json_object_get(reply, "message"));
+
+    if (message != NULL)
+        return err_set(err, "the cluster refuses (%d): %s", status, message);
+    return err_set(err, "%s %s: the cluster refuses with status %d", method, path, status);
+}

@@ -1,0 +1,56 @@
+/* api.h - requests to the Kubernetes API, and streams from it
+ *
+ * By libcurl's multi interface, in one thread: while a request is waited for, streams deliver.
+ * Nothing waits without a deadline.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_API_H
+#define MUSTER_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "err.h"
+
+#define API_REQUEST_S   30       /* one request */
+#define API_PATIENCE_S  90       /* with its repetitions, while the server is away */
+#define API_REPLY_MAX   (256 << 20)
+#define API_LINE_MAX    (4 << 20) /* of a stream; more is cut off there */
+
+struct api;
+
+/* NULL: error. context: of the kubeconfig, or NULL. */
+struct api *api_open(const char *context, struct error *err);
+
+/* At this socket there is an API server that asks for no login; path is borrowed. */
+struct api *api_open_socket(const char *path);
+
+void api_close(struct api *api);
+
+/* Do a request and wait for the answer. Refused connections, 429 and 5xx are repeated, as the
+ * server's Retry-After says or later each time, until API_PATIENCE_S is over.
+ * Returns the status of the answer, 404 and 409 included, with the document in *reply (a new
+ * reference, never NULL) if reply is not NULL. -1: no answer, or one of another error; err has what
+ * the server says. */
+int api_request(struct api *api, const char *method, const char *path, const json_t *body,
+                json_t **reply, struct error *err);
+
+/* A GET whose answer comes line by line. line() gets each without its newline; end() is the last
+ * call: status is 0 if there was no answer; says: the first bytes of an error. Neither may close
+ * the stream or the api. */
+struct api_stream;
+struct api_stream_ops {
+    void (*line)(void *arg, const char *line, size_t size);
+    void (*end)(void *arg, int status, const char *says);
+};
+struct api_stream *api_stream_open(struct api *api, const char *path,
+                                   const struct api_stream_ops *ops, void *arg);
+void               api_stream_close(struct api_stream *stream); /* NULL is fine */
+
+/* Let streams deliver. Returns after timeout_s, after something was delivered, or when fd (or -1)
+ * is readable. */
+void api_wait(struct api *api, double timeout_s, int fd);
+
+#endif

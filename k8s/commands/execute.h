@@ -1,0 +1,26 @@
+/* execute.h - carrying out what plan_make() has decided
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_EXECUTE_H
+#define MUSTER_EXECUTE_H
+
+#include "commands/place.h"
+#include "life/plan.h"
+
+/* All actions, in order; observed is brought up to date with what the server answers. */
+int execute(const struct place *place, const struct job *job, struct observed *observed,
+            const struct plan *plan, struct error *err);
+
+/* Read the objects of the job that are not Pods: for a job that exists already. */
+int execute_observe(const struct place *place, const struct job *job, struct observed *observed,
+                    struct error *err);
+
+/* Is the anchor still there? */
+int execute_observe_anchor(const struct place *place, const struct job *job,
+                           struct observed *observed, struct error *err);
+
+/* Delete the job: its anchor, and by that all it owns. 0, also if it is gone already; or -1. */
+int execute_delete(const struct place *place, const struct job *job,
+                   const struct observed *observed, struct error *err);
+
+#endif

@@ -1,0 +1,124 @@
+/* place.c - see place.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/place.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proxy.h"
+#include "job/job_document.h"
+#include "xalloc.h"
+
+int place_set_context(void *to, const char *value, struct error *err)
+{
+    struct place *place = to;
+
+    (void)err;
+    free(place->context);
+    place->context = xstrdup(value);
+    return 0;
+}
+
+int place_set_space(void *to, const char *value, struct error *err)
+{
+    struct place *place = to;
+
+    if (value[0] == '\0' || strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(value))
+        return err_set(err, "'%.80s' is not the name of a namespace", value);
+    free(place->space);
+    place->space = xstrdup(value);
+    return 0;
+}
+
+int place_open(struct place *place, struct error *err)
+{
+    if (place->space == NULL && (place->space = proxy_namespace(place->context, err)) == NULL)
+        return -1;
+    place->api = api_open(place->context, err);
+    return place->api != NULL ? 0 : -1;
+}
+
+void place_close(struct place *place)
+{
+    api_close(place->api);
+    free(place->context);
+    free(place->space);
+    *place = (struct place){ 0 };
+}
+
+char *place_path(const struct place *place, enum object_kind kind, const char *name)
+{
+    const struct object_kind_row *row = &object_kinds[kind];
+
+    return xasprintf("%s/namespaces/%s/%s%s%s", row->root, place->space, row->plural,
+                     name != NULL ? "/" : "", name != NULL ? name : "");
+}
+
+int place_find(const struct place *place, const char *name, struct job *job,
+               struct observed *observed, struct error *err)
+{
+    json_t *anchor = NULL;
+    char   *path;
+    int     rc;
+
+    if (name[0] == '\0' || strlen(name) > JOB_NAME_MAX ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(name))
+        return err_set(err, "'%.80s' is not the name of a job", name);
+    path = place_path(place, KIND_CONFIG_MAP, name);
+    rc = api_request(place->api, "GET", path, NULL, &anchor, err);
+    free(path);
+    if (rc < 0)
+        return -1;
+    if (rc == 200 && place_read_anchor(anchor, job, err) < 0)
+        rc = -1;
+    else if (rc == 200) {
+        observed_init(observed, job);
+        observed_take(observed, job, anchor, false);
+        rc = 1;
+    } else
+        rc = 0;
+    json_decref(anchor);
+    return rc;
+}
+
+int place_read_anchor(const json_t *anchor, struct job *job, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(anchor, "data"), "job"));
+    const char *name =
+        json_string_value(json_object_get(json_object_get(anchor, "metadata"), "name"));
+    json_t      *document = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    struct error why = { "it has no job" };
+    int          rc = document != NULL ? job_from_document(job, document, &why) : -1;
+
+    json_decref(document);
+    if (rc == 0 && job_check(job, &why) < 0) {
+        job_clear(job);
+        rc = -1;
+    }
+    return rc == 0 ? 0
+                   : err_set(err, "ConfigMap %.80s is not muster's: %s", name != NULL ? name : "?",
+                             why.text);
+}
+
+int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,
+                       struct error *err)
+{
+    char   *all = place_path(place, KIND_POD, NULL);
+    char   *path = xasprintf("%s?labelSelector=" LABEL_JOB "%%3D%s", all, job->name);
+    json_t *reply = NULL, *pod;
+    size_t  i;
+    int     status = api_request(place->api, "GET", path, NULL, &reply, err);
+
+    free(all);
+    free(path);
+    if (status < 0)
+        return -1;
+    observed_forget_pods(observed);
+    json_array_foreach(json_object_get(reply, "items"), i, pod)
+        observed_take(observed, job, pod, false);
+    json_decref(reply);
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* pod_log.h - the log of a Pod's container, line by line, to standard output
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_POD_LOG_H
+#define MUSTER_POD_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "commands/place.h"
+
+struct pod_log;
+
+/* follow: resume it when it breaks off, without a line twice, until pod_log_step() is told that the
+ * container has ended. tail: the last lines only; -1: all. */
+struct pod_log *pod_log_open(const struct place *place, const char *pod, const char *container,
+                             bool follow, int64_t tail);
+void            pod_log_close(struct pod_log *log);
+
+/* In each round, before api_wait(). True when all of it was printed. -1 in *status: there is no such
+ * log (yet); says: why. */
+bool pod_log_step(struct pod_log *log, bool has_ended);
+const char *pod_log_error(const struct pod_log *log); /* NULL: none */
+
+#endif

@@ -1,0 +1,98 @@
+/* query.c - see query.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/query.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "exit_code.h"
+#include "log.h"
+#include "number.h"
+
+#define ROWS_MAX 8
+
+static int set_output(void *to, const char *value, struct error *err)
+{
+    struct query *query = to;
+
+    query->is_json = strcmp(value, "json") == 0;
+    query->is_name = strcmp(value, "name") == 0;
+    if (!query->is_json && !query->is_name)
+        return err_set(err, "must be json or name, not '%.60s'", value);
+    return 0;
+}
+
+static int set_all(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    ((struct query *)to)->is_all = true;
+    return 0;
+}
+
+static int set_follow(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    ((struct query *)to)->does_follow = true;
+    return 0;
+}
+
+static int set_tail(void *to, const char *value, struct error *err)
+{
+    return parse_number(value, 0, INT32_MAX, &((struct query *)to)->tail, err);
+}
+
+static int set_instance(void *to, const char *value, struct error *err)
+{
+    (void)err;
+    ((struct query *)to)->instance = value;
+    return 0;
+}
+
+static const struct {
+    unsigned       of; /* 0: every command */
+    struct arg_row row;
+} all_rows[] = {
+    { 0, { "namespace", 'n', false, place_set_space } },
+    { 0, { "context", 0, false, place_set_context } },
+    { QUERY_OUTPUT, { "output", 'o', false, set_output } },
+    { QUERY_ALL, { "all-namespaces", 'A', true, set_all } },
+    { QUERY_LOG, { "follow", 'f', true, set_follow } },
+    { QUERY_LOG, { "tail", 't', false, set_tail } },
+    { QUERY_LOG, { "instance", 'i', false, set_instance } },
+};
+
+int query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most)
+{
+    struct arg_row rows[ROWS_MAX] = { { 0 } };
+    struct error   err;
+    size_t         count = 0, i;
+
+    *query = (struct query){ .tail = -1 };
+    for (i = 0; i < sizeof all_rows / sizeof all_rows[0]; i++)
+        if (all_rows[i].of == 0 || (all_rows[i].of & has))
+            rows[count++] = all_rows[i].row;
+    if (args_read((const char *const *)argv, rows, false, query, &query->names, &err) < 0)
+        log_error("%s", err.text);
+    else if (query->names.count < least)
+        log_error("the name of a job is missing; `muster k8s list` shows them");
+    else if (query->names.count > most)
+        log_error("'%.80s': there is one argument too many", query->names.item[most]);
+    else if (place_open(&query->place, &err) == 0)
+        return 0;
+    else {
+        log_error("%s", err.text);
+        query_end(query);
+        return EXIT_UNREACHABLE;
+    }
+    query_end(query);
+    return EXIT_USAGE;
+}
+
+void query_end(struct query *query)
+{
+    place_close(&query->place);
+    strlist_clear(&query->names);
+}

@@ -1,0 +1,57 @@
+/* show.c - see show.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "objects/objects.h"
+
+const char *show_status(const struct plan *plan, const struct job *job,
+                        const struct observed *observed)
+{
+    size_t i;
+
+    switch (plan->outcome) {
+    case OUTCOME_SUCCEEDED:
+        return "SUCCEEDED";
+    case OUTCOME_MAX_WAIT:
+        return "MAX_WAIT_TIME_EXCEEDED";
+    case OUTCOME_NONE:
+        break;
+    default:
+        return "FAILED";
+    }
+    for (i = OBJECT_WORKERS; i < objects_count(job); i++)
+        if (!observed->object[i].exists || observed->object[i].phase == POD_PENDING)
+            return "PENDING";
+    return "RUNNING";
+}
+
+void show_duration(const struct job *job, const struct observed *observed, int64_t now_s,
+                   char *text)
+{
+    const struct observed_object *launcher = &observed->object[object_launcher(job)];
+    int64_t                       end_s = observed->ended_s > 0  ? observed->ended_s
+                                          : launcher->ended_s > 0 ? launcher->ended_s
+                                                                  : now_s;
+
+    show_seconds(end_s - observed->created_s, text);
+}
+
+void show_seconds(int64_t seconds, char *text)
+{
+    if (seconds < 0)
+        seconds = 0;
+    if (seconds < 120)
+        snprintf(text, SHOW_BYTES, "%" PRId64 "s", seconds);
+    else if (seconds < 2 * 3600)
+        snprintf(text, SHOW_BYTES, "%" PRId64 "m", seconds / 60);
+    else if (seconds < 2 * 86400)
+        snprintf(text, SHOW_BYTES, "%" PRId64 "h", seconds / 3600);
+    else
+        snprintf(text, SHOW_BYTES, "%" PRId64 "d", seconds / 86400);
+}

@@ -1,0 +1,20 @@
+/* show.h - what get and list print of a job, in Arena's words
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_SHOW_H
+#define MUSTER_SHOW_H
+
+#include "life/observed.h"
+#include "life/plan.h"
+
+/* PENDING, RUNNING, SUCCEEDED, FAILED, MAX_WAIT_TIME_EXCEEDED. */
+const char *show_status(const struct plan *plan, const struct job *job,
+                        const struct observed *observed);
+
+/* From its submission to its end, or to now: "90s", "12m", "3h", "2d"; text has SHOW_BYTES. */
+#define SHOW_BYTES 24
+void show_duration(const struct job *job, const struct observed *observed, int64_t now_s,
+                   char *text);
+void show_seconds(int64_t seconds, char *text);
+
+#endif

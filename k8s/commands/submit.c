@@ -1,0 +1,265 @@
+/* submit.c - muster k8s submit: a job by options or by a document
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/execute.h"
+#include "commands/follow.h"
+#include "commands/place.h"
+#include "commands/subcommands.h"
+#include "exit_code.h"
+#include "file.h"
+#include "job/job_argv.h"
+#include "job/job_document.h"
+#include "job/yaml.h"
+#include "log.h"
+#include "utf8.h"
+#include "xalloc.h"
+
+struct submit {
+    struct job_argv argv; /* the first: its rows get a pointer to it */
+    struct job      job;
+    struct place    place;
+    const char     *file;
+    bool            is_dry_run, does_wait, is_yaml;
+};
+
+static int  read_all(struct submit *submit, char *const *argv, int *exit_code, struct error *err);
+static int  check_utf8(char *const *argv, struct error *err);
+static int  read_file(struct submit *submit, const struct strlist *words, int *exit_code,
+                      struct error *err);
+static int  dry_run(struct submit *submit);
+static int  submit_job(struct submit *submit);
+static int  find_same(struct submit *submit, struct observed *observed, struct error *err);
+
+int command_submit(char *const *argv)
+{
+    struct submit submit = { .is_yaml = true };
+    struct error  err;
+    int           exit_code = EXIT_USAGE;
+    size_t        i;
+
+    if (read_all(&submit, argv, &exit_code, &err) < 0)
+        log_error("%s", err.text);
+    else {
+        for (i = 0; i < submit.job.warnings.count; i++)
+            log_warn("%s", submit.job.warnings.item[i]);
+        if (submit.job.as_root)
+            log_warn("the Pods run as root: a rank that breaks out of its container is root on the node");
+        exit_code = submit.is_dry_run ? dry_run(&submit) : submit_job(&submit);
+    }
+    place_close(&submit.place);
+    job_clear(&submit.job);
+    return exit_code;
+}
+
+static int set_file(void *to, const char *value, struct error *err)
+{
+    (void)err;
+    ((struct submit *)to)->file = value;
+    return 0;
+}
+
+static int set_dry_run(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    ((struct submit *)to)->is_dry_run = true;
+    return 0;
+}
+
+static int set_wait(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    ((struct submit *)to)->does_wait = true;
+    return 0;
+}
+
+static int set_output(void *to, const char *value, struct error *err)
+{
+    if (strcmp(value, "yaml") != 0 && strcmp(value, "json") != 0)
+        return err_set(err, "must be yaml or json, not '%.60s'", value);
+    ((struct submit *)to)->is_yaml = value[0] == 'y';
+    return 0;
+}
+
+static int set_context(void *to, const char *value, struct error *err)
+{
+    return place_set_context(&((struct submit *)to)->place, value, err);
+}
+
+static const struct arg_row own_rows[] = {
+    { "file", 'f', false, set_file },      { "dry-run", 0, true, set_dry_run },
+    { "wait", 'w', true, set_wait },       { "output", 'o', false, set_output },
+    { "context", 0, false, set_context },
+};
+#define OWN_ROWS (sizeof own_rows / sizeof own_rows[0])
+
+static int read_all(struct submit *submit, char *const *argv, int *exit_code, struct error *err)
+{
+    struct arg_row *rows = xcalloc(job_argv_row_count + OWN_ROWS + 1, sizeof *rows);
+    struct strlist  words = { 0 };
+    int             rc;
+
+    memcpy(rows, own_rows, sizeof own_rows);
+    memcpy(rows + OWN_ROWS, job_argv_rows, job_argv_row_count * sizeof *rows);
+    job_argv_begin(&submit->argv, &submit->job);
+    rc = check_utf8(argv, err);
+    if (rc == 0)
+        rc = args_read((const char *const *)argv, rows, true, submit, &words, err);
+    if (rc == 0 && submit->file != NULL)
+        rc = read_file(submit, &words, exit_code, err);
+    else if (rc == 0)
+        job_argv_end(&submit->argv, &words);
+    if (rc == 0)
+        rc = job_check(&submit->job, err);
+    strlist_clear(&words);
+    free(rows);
+    return rc;
+}
+
+/* All that goes into JSON. */
+static int check_utf8(char *const *argv, struct error *err)
+{
+    const char *at;
+    uint32_t    code;
+    size_t      size;
+
+    for (; *argv != NULL; argv++)
+        for (at = *argv; *at != '\0'; at += size) {
+            size = utf8_decode(at, strlen(at), &code);
+            if (size == 0)
+                return err_set(err, "'%.80s' is no UTF-8, which Kubernetes asks for", *argv);
+        }
+    return 0;
+}
+
+static int read_file(struct submit *submit, const struct strlist *words, int *exit_code,
+                     struct error *err)
+{
+    struct error why;
+    json_t      *document;
+    size_t       size;
+    char        *bytes, *space = submit->job.space;
+    int          rc;
+
+    if (submit->argv.has_fields || words->count > 0)
+        return err_set(err, "-f %s: the document says all of the job; take away the other options%s",
+                       submit->file, words->count > 0 ? " and the command" : "");
+    *exit_code = EXIT_DATA;
+    bytes = file_read(submit->file, YAML_BYTES_MAX, &size, err);
+    if (bytes == NULL)
+        return -1;
+    document = yaml_parse(submit->file, bytes, size, err);
+    free(bytes);
+    if (document == NULL)
+        return -1;
+    submit->job.space = NULL;
+    job_clear(&submit->job);
+    rc = job_from_document(&submit->job, document, &why);
+    json_decref(document);
+    if (rc < 0)
+        err_set(err, "%s: %s", submit->file, why.text);
+    else if (space != NULL) { /* -n, as in kubectl, has to agree */
+        if (submit->job.space != NULL && strcmp(submit->job.space, space) != 0)
+            rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace %.80s", submit->file,
+                         submit->job.space, space);
+        free(submit->job.space);
+        submit->job.space = xstrdup(space);
+    }
+    free(space);
+    return rc;
+}
+
+/* All objects, without connecting to a cluster. */
+static int dry_run(struct submit *submit)
+{
+    const char *space = submit->job.space != NULL ? submit->job.space : "default";
+    size_t      count = objects_count(&submit->job), i;
+    json_t     *all = json_array(), *object;
+    int         rc = 0;
+
+    for (i = 0; i < count; i++) {
+        object = object_make(&submit->job, i, space, NULL, NULL);
+        if (submit->is_yaml && yaml_print(object, stdout) < 0)
+            rc = -1;
+        json_array_append_new(all, object);
+    }
+    if (!submit->is_yaml) {
+        object = json_pack("{sssssO}", "apiVersion", "v1", "kind", "List", "items", all);
+        rc = json_dumpf(object, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(object);
+    }
+    json_decref(all);
+    return rc < 0 ? EXIT_OUTPUT : 0;
+}
+
+static int submit_job(struct submit *submit)
+{
+    struct observed observed = { 0 };
+    struct error    err;
+    const char     *name = submit->job.name;
+    int             status = EXIT_UNREACHABLE;
+
+    if (submit->job.space != NULL)
+        submit->place.space = xstrdup(submit->job.space);
+    if (place_open(&submit->place, &err) < 0) {
+        log_error("%s", err.text);
+        return status;
+    }
+    if (submit->job.space == NULL)
+        submit->job.space = xstrdup(submit->place.space);
+    status = find_same(submit, &observed, &err);
+    if (status != 0)
+        log_error("%s", err.text);
+    else
+        status = follow_create(&submit->place, &submit->job, &observed);
+    if (status == 0) {
+        printf("deepspeedjob.muster.dev/%s created\n", name);
+        printf("The job %s has been submitted successfully\n", name);
+        printf("You can run `muster k8s get %s` to check the job status\n", name);
+        fflush(stdout);
+        if (submit->does_wait)
+            status = follow_wait(&submit->place, &submit->job, &observed);
+    }
+    observed_clear(&observed);
+    return status;
+}
+
+/* A job of that name, which is the same and only half created, is continued; another is an error. */
+static int find_same(struct submit *submit, struct observed *observed, struct error *err)
+{
+    struct job old = { 0 };
+    json_t    *wanted, *there;
+    bool       is_same;
+    int        rc = place_find(&submit->place, submit->job.name, &old, observed, err);
+
+    if (rc < 0)
+        return EXIT_CREATE;
+    if (rc == 0) {
+        observed_init(observed, &submit->job);
+        return 0;
+    }
+    wanted = job_document(&submit->job);
+    there = job_document(&old);
+    is_same = json_equal(wanted, there);
+    json_decref(wanted);
+    json_decref(there);
+    job_clear(&old);
+    if (!is_same) {
+        err_set(err, "a job %s exists already; `muster k8s delete %s`, or take another --name",
+                submit->job.name, submit->job.name);
+        return EXIT_CREATE;
+    }
+    if (execute_observe(&submit->place, &submit->job, observed, err) < 0)
+        return EXIT_UNREACHABLE;
+    if (observed->outcome == OUTCOME_NONE && !observed->object[object_launcher(&submit->job)].exists)
+        return 0;
+    err_set(err, "the job %s was submitted already; `muster k8s get %s` shows it",
+            submit->job.name, submit->job.name);
+    return EXIT_CREATE;
+}

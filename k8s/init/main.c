@@ -1,0 +1,253 @@
+/* main.c - muster-init: the first process of a job's container
+ *
+ *     muster-init --sshd                                            a worker
+ *     muster-init --wait=HOSTFILE [--release] -- COMMAND...         the launcher
+ *     muster-init --sshd --wait=HOSTFILE [--release] -- COMMAND...  worker 0 that is both
+ *     muster-init --end                                             ends the worker it is called in
+ *
+ * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
+ * end, and the kernel would kill all ranks. Its exit status is the command's.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "fd.h"
+#include "init/sshd.h"
+#include "init/wait.h"
+#include "log.h"
+#include "number.h"
+#include "xalloc.h"
+
+#define RUN_DIR     "/run/muster"
+#define SECRETS_DIR "/etc/muster/host"
+#define HOSTS_DIR   "/etc/muster/hosts"
+#define SSH_PORT    2222
+#define WAIT_S      3600
+#define RELEASE_S   "20"
+#define LAST_S      10 /* from the release to the end of a worker */
+
+struct init {
+    bool         has_sshd, does_release;
+    const char  *hostfile; /* NULL: no wait */
+    double       wait_s;
+    char *const *command; /* NULL: none */
+    pid_t        sshd, main; /* 0: not running */
+    int          status;     /* of main */
+    bool         is_ending;
+    int64_t      until_ns;   /* 0: no limit */
+};
+
+static int  read_args(struct init *init, char **argv, struct error *err);
+static int  end_worker(void);
+static int  start(struct init *init, const sigset_t *signals, struct error *err);
+static int  live(struct init *init, const sigset_t *signals);
+static void reap(struct init *init);
+static void take_signal(struct init *init, int number);
+static void release(void);
+static bool tell_processes(const struct init *init, int number);
+
+int main(int argc, char **argv)
+{
+    struct init  init = { .wait_s = WAIT_S };
+    struct error err;
+    sigset_t     signals;
+    int          exit_code;
+
+    (void)argc;
+    log_init("muster-init", LOG_WARN);
+    if (argc == 2 && strcmp(argv[1], "--end") == 0)
+        return end_worker();
+    if (read_args(&init, argv + 1, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    if (start(&init, &signals, &err) < 0) {
+        log_error("%s", err.text);
+        return EXIT_INTERNAL;
+    }
+    exit_code = live(&init, &signals);
+    if (init.does_release && !init.is_ending)
+        release();
+    return exit_code;
+}
+
+static int read_args(struct init *init, char **argv, struct error *err)
+{
+    for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
+        if (strcmp(*argv, "--sshd") == 0)
+            init->has_sshd = true;
+        else if (strcmp(*argv, "--release") == 0)
+            init->does_release = true;
+        else if (strncmp(*argv, "--wait=", 7) == 0)
+            init->hostfile = *argv + 7;
+        else if (strncmp(*argv, "--wait-time=", 12) == 0) {
+            if (parse_seconds(*argv + 12, 1, INT_MAX, &init->wait_s, err) < 0)
+                return -1;
+        } else
+            return err_set(err, "there is no option '%.60s'; see muster-k8s(1)", *argv);
+    }
+    if (*argv != NULL && argv[1] != NULL)
+        init->command = argv + 1;
+    if (init->command == NULL && !init->has_sshd)
+        return err_set(err, "usage: muster-init [--sshd] [--wait=HOSTFILE] [--] [COMMAND...]");
+    return 0;
+}
+
+static int end_worker(void)
+{
+    if (kill(1, SIGUSR1) == 0)
+        return 0;
+    log_error("process 1: %s", strerror(errno));
+    return 1;
+}
+
+static int start(struct init *init, const sigset_t *signals, struct error *err)
+{
+    struct error why;
+
+    if (init->has_sshd) {
+        init->sshd = sshd_start(RUN_DIR, SECRETS_DIR, SSH_PORT, err);
+        if (init->sshd < 0)
+            return -1;
+    }
+    if (init->command == NULL)
+        return 0;
+    init->main = fork();
+    if (init->main < 0)
+        return err_set(err, "fork: %s", strerror(errno));
+    if (init->main > 0)
+        return 0;
+    sigprocmask(SIG_UNBLOCK, signals, NULL);
+    if (init->hostfile != NULL && wait_for_hosts(init->hostfile, SSH_PORT, init->wait_s, &why) < 0) {
+        log_error("%s", why.text);
+        _exit(EXIT_WAITED);
+    }
+    execvp(init->command[0], init->command);
+    log_error("%s: %s", init->command[0], strerror(errno));
+    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+}
+
+/* Until what this container is for has ended. */
+static int live(struct init *init, const sigset_t *signals)
+{
+    struct timespec second = { .tv_sec = 1 };
+    int             number;
+
+    for (;;) {
+        number = sigtimedwait(signals, NULL, &second);
+        if (number == SIGCHLD)
+            reap(init);
+        else if (number > 0)
+            take_signal(init, number);
+        if (init->command != NULL && init->main == 0)
+            return init->status;
+        if (init->command == NULL && init->is_ending &&
+            (!tell_processes(init, 0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
+            return 0;
+        if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
+            log_error("sshd has ended: no rank can be started here any more");
+            return EXIT_INTERNAL;
+        }
+    }
+}
+
+static void reap(struct init *init)
+{
+    pid_t pid;
+    int   status;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == init->sshd)
+            init->sshd = 0;
+        if (pid != init->main)
+            continue;
+        init->main = 0;
+        init->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+}
+
+static void take_signal(struct init *init, int number)
+{
+    if (init->command != NULL) {
+        if (number == SIGUSR1) /* the release of the workers, of which we are one */
+            return;
+        init->is_ending = true;
+        kill(init->main, number);
+        return;
+    }
+    init->is_ending = true;
+    if (number == SIGUSR1)
+        init->until_ns = clock_now_ns() + LAST_S * NS_PER_S;
+    else
+        tell_processes(init, SIGTERM);
+}
+
+/* The workers have nothing to do any more: let go their GPUs, without asking the cluster. */
+static void release(void)
+{
+    pid_t pid = fork();
+    int   status, null;
+
+    if (pid == 0) {
+        sigset_t none;
+
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        execlp("muster", "muster", "exec", "--hostfile=" HOSTS_DIR "/hostfile",
+               "--ssh-config=" HOSTS_DIR "/ssh_config", "--timeout=" RELEASE_S, "--", "muster-init",
+               "--end", (char *)NULL);
+        _exit(EXIT_NOT_FOUND);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+/* Send it to every process of the container but sshd's and ourselves; 0: to none. Is there any? */
+static bool tell_processes(const struct init *init, int number)
+{
+    DIR           *proc = opendir("/proc");
+    struct dirent *entry;
+    char           path[64], name[64];
+    bool           is_any = false;
+    pid_t          pid;
+
+    (void)init;
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid <= 1 || pid == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+        if (fd_read_file(path, name, sizeof name) <= 0 || strncmp(name, "sshd", 4) == 0)
+            continue;
+        is_any = true;
+        if (number != 0)
+            kill(pid, number);
+    }
+    if (proc != NULL)
+        closedir(proc);
+    return is_any;
+}

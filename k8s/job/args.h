@@ -1,0 +1,25 @@
+/* args.h - the options of muster-k8s, by a table
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ARGS_H
+#define MUSTER_ARGS_H
+
+#include <stdbool.h>
+
+#include "err.h"
+#include "strlist.h"
+
+struct arg_row {
+    const char *name;  /* without "--"; the last row has NULL */
+    char        letter; /* 0: none */
+    bool        is_flag; /* takes no value; set() gets NULL */
+    int (*set)(void *to, const char *value, struct error *err);
+};
+
+/* Read argv (without the program's name) by the rows. What is no option goes to words; with
+ * options_first, so does everything after the first of them. After "--" nothing is an option, and
+ * the "--" is dropped. -1: unknown option (the nearest is named), missing value, or set() failed. */
+int args_read(const char *const *argv, const struct arg_row *rows, bool options_first, void *to,
+              struct strlist *words, struct error *err);
+
+#endif

@@ -1,0 +1,99 @@
+/* job.c - see job.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "job/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/template.h"
+
+const char *const job_launchers[] = { "pod", "worker0", NULL };
+const char *const job_cleanups[] = { "Unfinished", "None", "All", NULL };
+
+static int check_name(const struct job *job, struct error *err);
+static int check_space(const char *space, struct error *err);
+
+void job_clear(struct job *job)
+{
+    free(job->name);
+    free(job->space);
+    strlist_clear(&job->command);
+    strlist_clear(&job->warnings);
+    json_decref(job->template);
+    *job = (struct job){ 0 };
+}
+
+int job_check(const struct job *job, struct error *err)
+{
+    int64_t gpus;
+
+    if (check_name(job, err) < 0 || (job->space != NULL && check_space(job->space, err) < 0))
+        return -1;
+    if (job->workers < 1 || job->workers > JOB_WORKERS_MAX)
+        return err_set(err, "workers: must be a number from 1 to %d", JOB_WORKERS_MAX);
+    if (job->slots < 0 || job->slots > JOB_SLOTS_MAX)
+        return err_set(err, "slotsPerWorker: must be a number from 1 to %d", JOB_SLOTS_MAX);
+    if (template_check(job->template, err) < 0)
+        return -1;
+    gpus = job_gpus(job);
+    if (gpus > 0 && job->slots > gpus)
+        return err_set(err, "slotsPerWorker: %" PRId64 " ranks would share %" PRId64 " GPUs; write "
+                       "at most %" PRId64, job->slots, gpus, gpus);
+    if (job->command.count == 0)
+        return err_set(err, "there is nothing to run; write for example -- train.py --epochs=3");
+    return 0;
+}
+
+int64_t job_slots(const struct job *job)
+{
+    int64_t gpus = job_gpus(job);
+
+    return job->slots > 0 ? job->slots : gpus > 0 ? gpus : 1;
+}
+
+int64_t job_max_wait_s(const struct job *job)
+{
+    return job->max_wait_s > 0 ? job->max_wait_s : JOB_MAX_WAIT_S;
+}
+
+int64_t job_gpus(const struct job *job)
+{
+    return template_gpus(job->template);
+}
+
+/* The name is also that of the Service, so a name in DNS (RFC 1035); and its longest Pod is the
+ * name of a host. */
+static int check_name(const struct job *job, struct error *err)
+{
+    char   pod[256];
+    size_t length;
+
+    if (job->name == NULL || job->name[0] == '\0')
+        return err_set(err, "name: is missing; write --name NAME, or metadata.name");
+    length = strlen(job->name);
+    if (strspn(job->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != length ||
+        strchr("0123456789-", job->name[0]) != NULL || job->name[length - 1] == '-')
+        return err_set(err, "name: '%.80s' must consist of a-z, 0-9 and '-', begin with a letter and "
+                       "not end with '-'", job->name);
+    snprintf(pod, sizeof pod, "%.200s-worker-%" PRId64, job->name, job->workers - 1);
+    if (strlen(pod) > JOB_NAME_MAX)
+        return err_set(err, "name: '%.80s' is too long by %zu: %s is the name of a host, which has "
+                       "at most %d letters", job->name, strlen(pod) - JOB_NAME_MAX, pod,
+                       JOB_NAME_MAX);
+    return 0;
+}
+
+static int check_space(const char *space, struct error *err)
+{
+    size_t length = strlen(space);
+
+    if (length == 0 || length > 63 || space[0] == '-' || space[length - 1] == '-' ||
+        strspn(space, "abcdefghijklmnopqrstuvwxyz0123456789-") != length)
+        return err_set(err, "namespace: '%.80s' must consist of a-z, 0-9 and '-'", space);
+    return 0;
+}

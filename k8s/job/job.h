@@ -1,0 +1,57 @@
+/* job.h - a job: what `muster k8s submit` was asked for, and nothing of what the cluster says
+ *
+ * Made from the command line (job_argv.h) or from a document (job_document.h). Start from { 0 },
+ * end with job_clear().
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_JOB_H
+#define MUSTER_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "err.h"
+#include "strlist.h"
+
+#define JOB_WORKERS_MAX  1000 /* their host keys are one Secret, which holds at most 1 MiB */
+#define JOB_SLOTS_MAX    1024
+#define JOB_NAME_MAX     63 /* of a Pod: it is a label of a host name */
+#define JOB_MAX_WAIT_S   3600
+#define JOB_GRACE_S      120 /* from SIGTERM to SIGKILL, so that ranks can write a checkpoint */
+
+enum job_launcher { LAUNCHER_POD, LAUNCHER_WORKER0 };
+enum job_cleanup { CLEANUP_UNFINISHED, CLEANUP_NONE, CLEANUP_ALL };
+
+/* "pod", "worker0"; "Unfinished", "None", "All"; then NULL. */
+extern const char *const job_launchers[];
+extern const char *const job_cleanups[];
+
+struct job {
+    char             *name;
+    char             *space;   /* namespace; NULL: that of the context */
+    int64_t           workers;
+    int64_t           slots;   /* per worker; 0: as many as GPUs, at least one */
+    enum job_launcher launcher;
+    struct strlist    command; /* the arguments of muster, after those that name hosts and keys */
+    bool              is_custom; /* command is run instead of muster */
+    json_t           *template;  /* PodTemplateSpec of the workers */
+    enum job_cleanup  cleanup;
+    int64_t           deadline_s; /* of the launcher, from its start; 0: none */
+    int64_t           max_wait_s; /* until all workers are ready; 0: JOB_MAX_WAIT_S */
+    bool              as_root;
+    struct strlist    warnings;   /* what was asked for and will not be done */
+};
+
+void job_clear(struct job *job);
+
+/* All that can be checked without the cluster; the text names the field or option and says what
+ * to write. */
+int job_check(const struct job *job, struct error *err);
+
+int64_t job_slots(const struct job *job);
+int64_t job_max_wait_s(const struct job *job);
+int64_t job_gpus(const struct job *job); /* per worker */
+
+#endif

@@ -1,0 +1,456 @@
+/* job_argv.c - see job_argv.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "job/job_argv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/quantity.h"
+#include "job/template.h"
+#include "number.h"
+#include "xalloc.h"
+
+#define DEFAULT_SHM "2Gi"
+
+static json_t *inner(json_t *object, const char *name, json_t *(*make)(void));
+static int     set_resource(struct job_argv *argv, const char *name, const char *value,
+                            struct error *err);
+static int     set_pair(json_t *object, const char *pair, struct error *err);
+static int     add_volume(struct job_argv *argv, json_t *volume, const char *path, bool is_read_only);
+static void    set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value);
+
+void job_argv_begin(struct job_argv *argv, struct job *job)
+{
+    argv->container = json_pack("{ss}", "name", "worker");
+    argv->spec = json_pack("{s[o]}", "containers", argv->container);
+    job->template = json_pack("{so}", "spec", argv->spec);
+    job->workers = 1;
+    job->launcher = LAUNCHER_POD;
+    argv->job = job;
+    argv->has_fields = false;
+}
+
+void job_argv_end(struct job_argv *argv, const struct strlist *words)
+{
+    json_t *env;
+
+    strlist_append(&argv->job->command, words);
+    if (json_object_get(argv->container, "image") != NULL &&
+        !template_mounts(argv->job->template, "/dev/shm"))
+        add_volume(argv, json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
+                   "/dev/shm", false);
+    if (job_gpus(argv->job) == 0) { /* else an image of NVIDIA's sees the GPUs of others */
+        env = inner(argv->container, "env", json_array);
+        json_array_append_new(env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
+    }
+}
+
+/* The options, in the order of the table */
+
+static int set_name(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    free(argv->job->name);
+    argv->job->name = xstrdup(value);
+    argv->has_fields = true;
+    return 0;
+}
+
+static int set_namespace(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    free(argv->job->space);
+    argv->job->space = xstrdup(value);
+    return 0;
+}
+
+static int set_workers(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return parse_number(value, 1, JOB_WORKERS_MAX, &argv->job->workers, err);
+}
+
+static int set_slots(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return parse_number(value, 1, JOB_SLOTS_MAX, &argv->job->slots, err);
+}
+
+static int set_gpus(void *to, const char *value, struct error *err)
+{
+    int64_t number;
+
+    if (parse_number(value, 0, JOB_SLOTS_MAX, &number, err) < 0)
+        return -1;
+    return number == 0 ? 0 : set_resource(to, "nvidia.com/gpu", value, err);
+}
+
+static int set_cpu(void *to, const char *value, struct error *err)
+{
+    return set_resource(to, "cpu", value, err);
+}
+
+static int set_memory(void *to, const char *value, struct error *err)
+{
+    return set_resource(to, "memory", value, err);
+}
+
+static int set_device(void *to, const char *value, struct error *err)
+{
+    const char *equal = strchr(value, '=');
+    char       *name;
+    int         rc;
+
+    if (equal == NULL || equal == value)
+        return err_set(err, "'%.80s' is not NAME=COUNT, such as amd.com/gpu=8", value);
+    name = xstrndup(value, (size_t)(equal - value));
+    rc = set_resource(to, name, equal + 1, err);
+    free(name);
+    return rc;
+}
+
+static int set_image(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    set_choice(argv, argv->container, "image", value);
+    return 0;
+}
+
+static int set_pull_policy(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    if (strcmp(value, "Always") != 0 && strcmp(value, "IfNotPresent") != 0 &&
+        strcmp(value, "Never") != 0)
+        return err_set(err, "must be Always, IfNotPresent or Never, not '%.60s'", value);
+    set_choice(argv, argv->container, "imagePullPolicy", value);
+    return 0;
+}
+
+static int set_pull_secret(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    argv->has_fields = true;
+    json_array_append_new(inner(argv->spec, "imagePullSecrets", json_array),
+                          json_pack("{ss}", "name", value));
+    return 0;
+}
+
+static int set_data(void *to, const char *value, struct error *err)
+{
+    const char *colon = strchr(value, ':'), *end;
+    char       *claim, *path;
+    bool        is_read_only;
+    int         rc;
+
+    if (colon == NULL || colon == value || colon[1] != '/')
+        return err_set(err, "'%.80s' is not CLAIM:/PATH or CLAIM:/PATH:ro", value);
+    end = strchr(colon + 1, ':');
+    is_read_only = end != NULL && strcmp(end, ":ro") == 0;
+    if (end != NULL && !is_read_only)
+        return err_set(err, "'%.80s' must end with :ro or without it", value);
+    claim = xstrndup(value, (size_t)(colon - value));
+    path = end != NULL ? xstrndup(colon + 1, (size_t)(end - colon - 1)) : xstrdup(colon + 1);
+    rc = add_volume(to, json_pack("{s{ss}}", "persistentVolumeClaim", "claimName", claim), path,
+                    is_read_only);
+    free(claim);
+    free(path);
+    return rc;
+}
+
+static int set_env(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    const char      *equal = strchr(value, '=');
+
+    if (equal == NULL || equal == value)
+        return err_set(err, "'%.80s' is not NAME=VALUE", value);
+    argv->has_fields = true;
+    json_array_append_new(inner(argv->container, "env", json_array),
+                          json_pack("{ss%ss}", "name", value, (size_t)(equal - value), "value",
+                                    equal + 1));
+    return 0;
+}
+
+static int set_env_secret(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    const char      *equal = strchr(value, '='), *slash = strchr(value, '/');
+
+    if (equal == NULL || equal == value || slash == NULL || slash < equal + 2 || slash[1] == '\0')
+        return err_set(err, "'%.80s' is not NAME=SECRET/KEY", value);
+    argv->has_fields = true;
+    json_array_append_new(
+        inner(argv->container, "env", json_array),
+        json_pack("{ss%s{s{ss%ss}}}", "name", value, (size_t)(equal - value), "valueFrom",
+                  "secretKeyRef", "name", equal + 1, (size_t)(slash - equal - 1), "key", slash + 1));
+    return 0;
+}
+
+static int set_shm(void *to, const char *value, struct error *err)
+{
+    double bytes;
+
+    if (quantity_parse(value, &bytes, err) < 0)
+        return -1;
+    return add_volume(to, json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", value),
+                      "/dev/shm", false);
+}
+
+static int set_selector(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return set_pair(inner(argv->spec, "nodeSelector", json_object), value, err);
+}
+
+/* Arena's: all, or KEY=VALUE:EFFECT,OPERATOR with all parts but the key optional. */
+static int set_toleration(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    json_t          *list = inner(argv->spec, "tolerations", json_array), *one = json_object();
+    const char      *operator= strchr(value, ','), *effect = strchr(value, ':');
+    const char      *equal = strchr(value, '=');
+    size_t           head = strcspn(value, ":,"), key = strcspn(value, "=:,");
+
+    argv->has_fields = true;
+    json_array_append_new(list, one);
+    if (strcmp(value, "all") == 0)
+        return json_object_set_new(one, "operator", json_string("Exists"));
+    if (key == 0)
+        return err_set(err, "'%.80s' is not KEY[=VALUE][:EFFECT][,OPERATOR]; or write all", value);
+    json_object_set_new(one, "key", json_stringn(value, key));
+    if (equal != NULL && equal < value + head)
+        json_object_set_new(one, "value", json_stringn(equal + 1, head - key - 1));
+    if (effect != NULL)
+        json_object_set_new(one, "effect", json_stringn(effect + 1, strcspn(effect + 1, ",")));
+    json_object_set_new(one, "operator",
+                        json_string(operator!= NULL   ? operator+ 1
+                                    : equal != NULL ? "Equal"
+                                                    : "Exists"));
+    return 0;
+}
+
+static int set_label(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return set_pair(inner(inner(argv->job->template, "metadata", json_object), "labels", json_object),
+                    value, err);
+}
+
+static int set_annotation(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return set_pair(inner(inner(argv->job->template, "metadata", json_object), "annotations", json_object),
+                    value, err);
+}
+
+static int set_priority(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    set_choice(argv, argv->spec, "priorityClassName", value);
+    return 0;
+}
+
+static int set_scheduler(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    set_choice(argv, argv->spec, "schedulerName", value);
+    return 0;
+}
+
+static int set_working_dir(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    if (value[0] != '/')
+        return err_set(err, "'%.80s' must begin with /", value);
+    set_choice(argv, argv->container, "workingDir", value);
+    return 0;
+}
+
+static int set_launcher(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    if (strcmp(value, "pod") != 0 && strcmp(value, "worker0") != 0)
+        return err_set(err, "must be pod or worker0, not '%.60s'", value);
+    argv->job->launcher = value[0] == 'p' ? LAUNCHER_POD : LAUNCHER_WORKER0;
+    return 0;
+}
+
+static int set_deadline(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    double           seconds;
+
+    argv->has_fields = true;
+    if (parse_seconds(value, 1, INT32_MAX, &seconds, err) < 0)
+        return -1;
+    argv->job->deadline_s = (int64_t)seconds;
+    return 0;
+}
+
+static int set_max_wait(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    double           seconds;
+
+    argv->has_fields = true;
+    if (parse_seconds(value, 1, INT32_MAX, &seconds, err) < 0)
+        return -1;
+    argv->job->max_wait_s = (int64_t)seconds;
+    return 0;
+}
+
+static int set_cleanup(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    int              i;
+
+    argv->has_fields = true;
+    for (i = 0; job_cleanups[i] != NULL; i++)
+        if (strcasecmp(job_cleanups[i], value) == 0) {
+            argv->job->cleanup = (enum job_cleanup)i;
+            return 0;
+        }
+    return err_set(err, "must be Unfinished, None or All, not '%.60s'", value);
+}
+
+static int set_root(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)value, (void)err;
+    argv->has_fields = true;
+    argv->job->as_root = true;
+    return 0;
+}
+
+static int set_not_yet(void *to, const char *value, struct error *err)
+{
+    (void)to, (void)value;
+    return err_set(err, "is not supported yet");
+}
+
+const struct arg_row job_argv_rows[] = {
+    { "name", 0, false, set_name },
+    { "namespace", 'n', false, set_namespace },
+    { "workers", 0, false, set_workers },
+    { "slots", 0, false, set_slots },
+    { "gpus", 0, false, set_gpus },
+    { "cpu", 0, false, set_cpu },
+    { "memory", 0, false, set_memory },
+    { "device", 0, false, set_device },
+    { "image", 0, false, set_image },
+    { "image-pull-policy", 0, false, set_pull_policy },
+    { "image-pull-secret", 0, false, set_pull_secret },
+    { "data", 'd', false, set_data },
+    { "env", 'e', false, set_env },
+    { "env-from-secret", 0, false, set_env_secret },
+    { "shm", 0, false, set_shm },
+    { "selector", 0, false, set_selector },
+    { "toleration", 0, false, set_toleration },
+    { "label", 'l', false, set_label },
+    { "annotation", 'a', false, set_annotation },
+    { "priority", 'p', false, set_priority },
+    { "scheduler", 0, false, set_scheduler },
+    { "working-dir", 0, false, set_working_dir },
+    { "launcher", 0, false, set_launcher },
+    { "deadline", 0, false, set_deadline },
+    { "max-wait-time", 0, false, set_max_wait },
+    { "clean-up", 0, false, set_cleanup },
+    { "run-as-root", 0, true, set_root },
+    { "tensorboard", 0, true, set_not_yet },
+    { "logdir", 0, false, set_not_yet },
+    { "gang", 0, true, set_not_yet },
+    { "queue", 0, false, set_not_yet },
+    { "rdma", 0, true, set_not_yet },
+    { "hostNetwork", 0, true, set_not_yet },
+    { NULL, 0, false, NULL },
+};
+const size_t job_argv_row_count = sizeof job_argv_rows / sizeof job_argv_rows[0] - 1;
+
+/* The object or list in that field, made if it is not there; borrowed. */
+static json_t *inner(json_t *object, const char *name, json_t *(*make)(void))
+{
+    if (json_object_get(object, name) == NULL)
+        json_object_set_new(object, name, make());
+    return json_object_get(object, name);
+}
+
+/* Requested and limited alike, as in Arena: what is asked for is what is there. */
+static int set_resource(struct job_argv *argv, const char *name, const char *value,
+                        struct error *err)
+{
+    json_t *resources = inner(argv->container, "resources", json_object);
+    double  amount;
+
+    if (quantity_parse(value, &amount, err) < 0)
+        return -1;
+    argv->has_fields = true;
+    json_object_set_new(inner(resources, "limits", json_object), name, json_string(value));
+    json_object_set_new(inner(resources, "requests", json_object), name, json_string(value));
+    return 0;
+}
+
+static int set_pair(json_t *object, const char *pair, struct error *err)
+{
+    const char *equal = strchr(pair, '=');
+    char       *name;
+
+    if (equal == NULL || equal == pair)
+        return err_set(err, "'%.80s' is not NAME=VALUE", pair);
+    name = xstrndup(pair, (size_t)(equal - pair));
+    json_object_set_new(object, name, json_string(equal + 1));
+    free(name);
+    return 0;
+}
+
+/* Takes the volume, which has no name yet. */
+static int add_volume(struct job_argv *argv, json_t *volume, const char *path, bool is_read_only)
+{
+    json_t *volumes = inner(argv->spec, "volumes", json_array), *mount;
+    char   *name = xasprintf("volume-%zu", json_array_size(volumes));
+
+    argv->has_fields = true;
+    json_object_set_new(volume, "name", json_string(name));
+    json_array_append_new(volumes, volume);
+    mount = json_pack("{ssss}", "name", name, "mountPath", path);
+    if (is_read_only)
+        json_object_set_new(mount, "readOnly", json_true());
+    json_array_append_new(inner(argv->container, "volumeMounts", json_array), mount);
+    free(name);
+    return 0;
+}
+
+static void set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value)
+{
+    argv->has_fields = true;
+    json_object_set_new(to, name, json_string(value));
+}

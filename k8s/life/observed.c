@@ -1,0 +1,226 @@
+/* observed.c - see observed.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "life/observed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "err.h"
+#include "job/template.h"
+#include "objects/objects.h"
+#include "xalloc.h"
+
+const char *const outcome_names[OUTCOMES] = {
+    "", "Succeeded", "Failed", "CannotStart", "MaxWaitTimeExceeded", "NameTaken",
+};
+const char *const pod_phases[] = { "Pending", "Running", "Succeeded", "Failed", "Unknown", NULL };
+
+static void take_anchor(struct observed *observed, const json_t *document);
+static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
+static void take_conditions(struct observed_object *pod, const json_t *status);
+static void take_container(struct observed_object *pod, const char *name, const json_t *list);
+static void take_reason(struct observed_object *pod, const json_t *state);
+static bool is_owned(const json_t *metadata, const char *uid);
+static void keep(char *to, size_t room, const json_t *text);
+static int  index_of(const char *const *names, const char *name, int otherwise);
+
+void observed_init(struct observed *observed, const struct job *job)
+{
+    *observed = (struct observed){ .count = objects_count(job) };
+    observed->object = xcalloc(observed->count, sizeof *observed->object);
+}
+
+void observed_clear(struct observed *observed)
+{
+    free(observed->object);
+    *observed = (struct observed){ 0 };
+}
+
+void observed_take(struct observed *observed, const struct job *job, const json_t *document,
+                   bool is_gone)
+{
+    const json_t           *metadata = json_object_get(document, "metadata");
+    const char             *name = json_string_value(json_object_get(metadata, "name"));
+    const char             *kind = json_string_value(json_object_get(document, "kind"));
+    struct observed_object *object;
+    struct object_name      wanted;
+    size_t                  i;
+
+    for (i = 0; name != NULL && i < observed->count; i++) {
+        wanted = object_name(job, i);
+        /* The items of a list have no kind: Pods are all that is listed. */
+        if (strcmp(wanted.text, name) == 0 &&
+            strcmp(object_kinds[wanted.kind].name, kind != NULL ? kind : "Pod") == 0)
+            break;
+    }
+    if (name == NULL || i == observed->count)
+        return;
+    object = &observed->object[i];
+    *object = (struct observed_object){ .exists = !is_gone };
+    if (is_gone)
+        return;
+    object->is_ending = json_object_get(metadata, "deletionTimestamp") != NULL;
+    keep(object->uid, sizeof object->uid, json_object_get(metadata, "uid"));
+    object->created_s =
+        observed_time(json_string_value(json_object_get(metadata, "creationTimestamp")));
+    if (i == OBJECT_ANCHOR)
+        take_anchor(observed, document);
+    object->is_ours = i == OBJECT_ANCHOR || is_owned(metadata, observed->uid);
+    if (i >= OBJECT_WORKERS)
+        take_pod(object, job, document);
+}
+
+void observed_forget_pods(struct observed *observed)
+{
+    size_t i;
+
+    for (i = OBJECT_WORKERS; i < observed->count; i++)
+        observed->object[i] = (struct observed_object){ 0 };
+}
+
+int64_t observed_time(const char *text)
+{
+    struct tm tm = { 0 };
+
+    return text != NULL && strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ? timegm(&tm) : 0;
+}
+
+bool observed_is_finished(const struct observed_object *pod)
+{
+    return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
+}
+
+static void take_anchor(struct observed *observed, const json_t *document)
+{
+    const json_t *metadata = json_object_get(document, "metadata");
+    const char   *text =
+        json_string_value(json_object_get(json_object_get(document, "data"), "outcome"));
+    json_t       *outcome = text != NULL ? json_loads(text, 0, NULL) : NULL;
+
+    keep(observed->uid, sizeof observed->uid, json_object_get(metadata, "uid"));
+    observed->created_s =
+        observed_time(json_string_value(json_object_get(metadata, "creationTimestamp")));
+    if (outcome == NULL)
+        return;
+    observed->outcome = (enum outcome)index_of(
+        outcome_names, json_string_value(json_object_get(outcome, "state")), OUTCOME_FAILED);
+    observed->exit_code = (int)json_integer_value(json_object_get(outcome, "exitCode"));
+    observed->ended_s = json_integer_value(json_object_get(outcome, "ended"));
+    keep(observed->why, sizeof observed->why, json_object_get(outcome, "reason"));
+    json_decref(outcome);
+}
+
+static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document)
+{
+    const json_t *status = json_object_get(document, "status");
+    const char   *container =
+        json_string_value(json_object_get(template_container(job->template), "name"));
+
+    pod->phase = (enum pod_phase)index_of(
+        pod_phases, json_string_value(json_object_get(status, "phase")), POD_PENDING);
+    pod->started_s = observed_time(json_string_value(json_object_get(status, "startTime")));
+    keep(pod->node, sizeof pod->node,
+         json_object_get(json_object_get(document, "spec"), "nodeName"));
+    take_conditions(pod, status);
+    if (json_object_get(status, "reason") != NULL) { /* Evicted, DeadlineExceeded ... */
+        keep(pod->reason, sizeof pod->reason, json_object_get(status, "reason"));
+        keep(pod->message, sizeof pod->message, json_object_get(status, "message"));
+    }
+    take_container(pod, NULL, json_object_get(status, "initContainerStatuses"));
+    take_container(pod, container, json_object_get(status, "containerStatuses"));
+    if (pod->phase == POD_FAILED && pod->exit_code == 0)
+        pod->exit_code = 1; /* it was ended from outside */
+}
+
+static void take_conditions(struct observed_object *pod, const json_t *status)
+{
+    const json_t *list = json_object_get(status, "conditions"), *one;
+    const char   *type, *value;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list); i++) {
+        one = json_array_get(list, i);
+        type = json_string_value(json_object_get(one, "type"));
+        value = json_string_value(json_object_get(one, "status"));
+        if (type == NULL || value == NULL)
+            continue;
+        if (strcmp(type, "Ready") == 0)
+            pod->is_ready = strcmp(value, "True") == 0;
+        if (strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) {
+            keep(pod->reason, sizeof pod->reason, json_object_get(one, "reason"));
+            keep(pod->message, sizeof pod->message, json_object_get(one, "message"));
+        }
+    }
+}
+
+/* name NULL: any that waits or has failed. */
+static void take_container(struct observed_object *pod, const char *name, const json_t *list)
+{
+    const json_t *one, *state, *ended;
+    const char   *its;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list); i++) {
+        one = json_array_get(list, i);
+        its = json_string_value(json_object_get(one, "name"));
+        state = json_object_get(one, "state");
+        ended = json_object_get(state, "terminated");
+        if (name != NULL && its != NULL && strcmp(name, its) == 0 && ended != NULL) {
+            pod->exit_code = (int)json_integer_value(json_object_get(ended, "exitCode"));
+            pod->ended_s = observed_time(json_string_value(json_object_get(ended, "finishedAt")));
+            if (pod->reason[0] == '\0' || pod->message[0] == '\0')
+                take_reason(pod, ended);
+        } else if (json_object_get(state, "waiting") != NULL)
+            take_reason(pod, json_object_get(state, "waiting"));
+        else if (name == NULL && json_integer_value(json_object_get(ended, "exitCode")) != 0)
+            take_reason(pod, ended);
+    }
+}
+
+static void take_reason(struct observed_object *pod, const json_t *state)
+{
+    keep(pod->reason, sizeof pod->reason, json_object_get(state, "reason"));
+    keep(pod->message, sizeof pod->message, json_object_get(state, "message"));
+}
+
+static bool is_owned(const json_t *metadata, const char *uid)
+{
+    const json_t *list = json_object_get(metadata, "ownerReferences");
+    const char   *owner;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list); i++) {
+        owner = json_string_value(json_object_get(json_array_get(list, i), "uid"));
+        if (owner != NULL && uid[0] != '\0' && strcmp(owner, uid) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Harmless for a terminal, and one line. */
+static void keep(char *to, size_t room, const json_t *text)
+{
+    const char *from = json_string_value(text);
+    size_t      length;
+
+    snprintf(to, room, "%s", from != NULL ? from : "");
+    length = strlen(to);
+    while (length > 0 && to[length - 1] == '\n')
+        to[--length] = '\0';
+    text_make_harmless(to);
+}
+
+static int index_of(const char *const *names, const char *name, int otherwise)
+{
+    int i;
+
+    for (i = 0; name != NULL && i < 6 && names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return otherwise;
+}

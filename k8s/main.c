@@ -1,0 +1,106 @@
+/* main.c - muster-k8s: the same run on Kubernetes; `muster k8s` executes this program
+ *
+ * The story: a job (job/) becomes objects (objects/) of the cluster's API (api/); what to do next
+ * is decided in life/, and the subcommands are in commands/.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include <jansson.h>
+
+#include "commands/subcommands.h"
+#include "exit_code.h"
+#include "log.h"
+#include "nearby.h"
+#include "xalloc.h"
+
+static const struct {
+    const char *name, *summary;
+    int (*run)(char *const *argv);
+} subcommands[] = {
+    { "submit", "start a job: its objects are created, or printed with --dry-run", command_submit },
+    { "get", "show a job and its Pods", command_get },
+    { "list", "list jobs", command_list },
+    { "logs", "show what a job has printed; -f goes along", command_logs },
+    { "delete", "delete a job and everything it has in the cluster", command_delete },
+};
+
+static void wipe_and_free(void *old);
+static int  run(char *const *argv);
+static void print_help(FILE *out);
+
+int main(int argc, char **argv)
+{
+    int exit_code;
+
+    (void)argc;
+    prctl(PR_SET_DUMPABLE, 0); /* a core file would contain keys */
+    json_set_alloc_funcs(xmalloc, wipe_and_free);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    log_init("muster k8s", LOG_WARN);
+    exit_code = run(argv + 1);
+    if (fflush(stdout) != 0 && exit_code == 0) {
+        log_error("stdout: %s", strerror(errno));
+        exit_code = EXIT_OUTPUT;
+    }
+    return exit_code;
+}
+
+/* Documents hold private keys. */
+static void wipe_and_free(void *old)
+{
+    if (old != NULL)
+        explicit_bzero(old, malloc_usable_size(old));
+    free(old);
+}
+
+static int run(char *const *argv)
+{
+    size_t      i, count = sizeof subcommands / sizeof subcommands[0], distance, least = SIZE_MAX;
+    const char *word = argv[0], *best = NULL;
+
+    if (word == NULL || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
+        strcmp(word, "-h") == 0) {
+        print_help(word != NULL ? stdout : stderr);
+        return word != NULL ? 0 : EXIT_USAGE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        puts("muster-k8s " PACKAGE_VERSION);
+        return 0;
+    }
+    for (i = 0; i < count; i++) {
+        if (strcmp(word, subcommands[i].name) == 0)
+            return subcommands[i].run(argv + 1);
+        distance = nearby(word, strlen(word), subcommands[i].name);
+        if (distance < least) {
+            least = distance;
+            best = subcommands[i].name;
+        }
+    }
+    log_error("there is no subcommand '%.60s'%s%s%s", word, best != NULL ? "; did you mean " : "",
+              best != NULL ? best : "", best != NULL ? "?" : "; muster k8s help lists them");
+    return EXIT_USAGE;
+}
+
+static void print_help(FILE *out)
+{
+    size_t i;
+
+    fputs("usage: muster k8s SUBCOMMAND [OPTIONS] [ARGS...]\n"
+          "\n"
+          "The same run on Kubernetes: its nodes are Pods with sshd. See muster-k8s(1).\n"
+          "\n",
+          out);
+    for (i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
+        fprintf(out, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+}

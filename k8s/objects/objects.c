@@ -1,0 +1,232 @@
+/* objects.c - see objects.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "objects/objects.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "job/job_document.h"
+#include "objects/pod.h"
+#include "xalloc.h"
+
+#define NO_KEY "(made when the job is submitted)"
+
+const struct object_kind_row object_kinds[KINDS] = {
+    [KIND_CONFIG_MAP] = { "ConfigMap", "v1", "/api/v1", "configmaps" },
+    [KIND_SECRET] = { "Secret", "v1", "/api/v1", "secrets" },
+    [KIND_SERVICE] = { "Service", "v1", "/api/v1", "services" },
+    [KIND_POLICY] = { "NetworkPolicy", "networking.k8s.io/v1", "/apis/networking.k8s.io/v1",
+                      "networkpolicies" },
+    [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
+};
+
+static json_t *with_head(json_t *object, const struct job *job, size_t number, const char *space,
+                         const char *uid);
+static json_t *anchor(const struct job *job);
+static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys);
+static json_t *worker_keys(const struct job *job, const struct keys *keys);
+static json_t *hosts(const struct job *job, const char *space);
+static json_t *service(const struct job *job);
+static json_t *policy(const struct job *job);
+static void    add_line(struct buffer *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+size_t objects_count(const struct job *job)
+{
+    return OBJECT_WORKERS + (size_t)job->workers + (job->launcher == LAUNCHER_POD);
+}
+
+size_t object_launcher(const struct job *job)
+{
+    return job->launcher == LAUNCHER_POD ? OBJECT_WORKERS + (size_t)job->workers : OBJECT_WORKERS;
+}
+
+struct object_name object_name(const struct job *job, size_t number)
+{
+    static const struct {
+        enum object_kind kind;
+        const char      *suffix;
+    } first[OBJECT_WORKERS] = {
+        [OBJECT_ANCHOR] = { KIND_CONFIG_MAP, "" },
+        [OBJECT_LAUNCHER_KEY] = { KIND_SECRET, "-launcher-key" },
+        [OBJECT_WORKER_KEYS] = { KIND_SECRET, "-worker-keys" },
+        [OBJECT_HOSTS] = { KIND_CONFIG_MAP, "-hosts" },
+        [OBJECT_SERVICE] = { KIND_SERVICE, "" },
+        [OBJECT_POLICY] = { KIND_POLICY, "" },
+    };
+    struct object_name name = { .kind = KIND_POD };
+
+    if (number < OBJECT_WORKERS) {
+        name.kind = first[number].kind;
+        snprintf(name.text, sizeof name.text, "%s%s", job->name, first[number].suffix);
+    } else if (number < OBJECT_WORKERS + (size_t)job->workers)
+        snprintf(name.text, sizeof name.text, "%s-worker-%zu", job->name, number - OBJECT_WORKERS);
+    else
+        snprintf(name.text, sizeof name.text, "%s-launcher", job->name);
+    return name;
+}
+
+json_t *object_make(const struct job *job, size_t number, const char *space, const char *uid,
+                    const struct keys *keys)
+{
+    json_t *object;
+
+    switch (number) {
+    case OBJECT_ANCHOR:
+        object = anchor(job);
+        break;
+    case OBJECT_LAUNCHER_KEY:
+        object = launcher_key(job, space, keys);
+        break;
+    case OBJECT_WORKER_KEYS:
+        object = worker_keys(job, keys);
+        break;
+    case OBJECT_HOSTS:
+        object = hosts(job, space);
+        break;
+    case OBJECT_SERVICE:
+        object = service(job);
+        break;
+    case OBJECT_POLICY:
+        object = policy(job);
+        break;
+    default:
+        object = number < OBJECT_WORKERS + (size_t)job->workers
+                     ? pod_worker(job, number - OBJECT_WORKERS)
+                     : pod_launcher(job);
+    }
+    return with_head(object, job, number, space, uid);
+}
+
+/* With apiVersion, kind, and what all have in metadata. Takes the object. */
+static json_t *with_head(json_t *object, const struct job *job, size_t number, const char *space,
+                         const char *uid)
+{
+    struct object_name            name = object_name(job, number);
+    const struct object_kind_row *kind = &object_kinds[name.kind];
+    json_t *metadata = json_pack("{ssss}", "name", name.text, "namespace", space), *labels;
+    json_t *whole =
+        json_pack("{ssssso}", "apiVersion", kind->version, "kind", kind->name, "metadata", metadata);
+
+    json_object_update_missing(metadata, json_object_get(object, "metadata"));
+    json_object_del(object, "metadata");
+    json_object_update(whole, object);
+    json_decref(object);
+    if (json_object_get(metadata, "labels") == NULL)
+        json_object_set_new(metadata, "labels", json_object());
+    labels = json_object_get(metadata, "labels");
+    json_object_set_new(labels, LABEL_JOB, json_string(job->name));
+    json_object_set_new(labels, "app.kubernetes.io/managed-by", json_string("muster"));
+    if (number == OBJECT_ANCHOR)
+        json_object_set_new(labels, LABEL_ROLE, json_string("anchor"));
+    else if (uid != NULL)
+        json_object_set_new(metadata, "ownerReferences",
+                            json_pack("[{sssssssssbsb}]", "apiVersion", "v1", "kind", "ConfigMap",
+                                      "name", job->name, "uid", uid, "controller", 1,
+                                      "blockOwnerDeletion", 0));
+    return whole;
+}
+
+/* The job itself, for whoever comes next. */
+static json_t *anchor(const struct job *job)
+{
+    json_t *document = job_document(job);
+    char   *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *object = json_pack("{s{ss}}", "data", "job", text);
+
+    free(text);
+    json_decref(document);
+    return object;
+}
+
+static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys)
+{
+    struct buffer known = { 0 };
+    json_t       *object;
+    int64_t       i;
+
+    for (i = 0; keys != NULL && i < job->workers; i++)
+        add_line(&known, "[%s-worker-%" PRId64 ".%s.%s.svc]:%d %s\n", job->name, i, job->name, space,
+                 SSH_PORT, keys->host[i].public_text);
+    buffer_add(&known, "", 1);
+    object = json_pack("{sss{ssss}sb}", "type", "Opaque", "stringData", "id_ed25519",
+                       keys != NULL ? keys->user.private_text : NO_KEY, "known_hosts",
+                       keys != NULL ? known.bytes : NO_KEY, "immutable", 1);
+    buffer_clear(&known);
+    return object;
+}
+
+static json_t *worker_keys(const struct job *job, const struct keys *keys)
+{
+    json_t *data = json_object();
+    char   *name, *line;
+    int64_t i;
+
+    /* No forwarding, no terminal: muster needs neither. */
+    line = xasprintf("restrict %s\n", keys != NULL ? keys->user.public_text : NO_KEY);
+    json_object_set_new(data, "authorized_keys", json_string(line));
+    free(line);
+    for (i = 0; i < job->workers; i++) {
+        name = xasprintf("host-%" PRId64, i);
+        json_object_set_new(data, name,
+                            json_string(keys != NULL ? keys->host[i].private_text : NO_KEY));
+        free(name);
+    }
+    return json_pack("{sssosb}", "type", "Opaque", "stringData", data, "immutable", 1);
+}
+
+static json_t *hosts(const struct job *job, const char *space)
+{
+    struct buffer lines = { 0 }, config = { 0 };
+    json_t       *object;
+    int64_t       i;
+
+    add_line(&lines, "# generation 1\n");
+    for (i = 0; i < job->workers; i++)
+        add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "\n", job->name, i,
+                 job->name, space, job_slots(job));
+    add_line(&config,
+             "Host *\n    Port %d\n    User %s\n    IdentityFile " POD_KEY "/id_ed25519\n"
+             "    IdentitiesOnly yes\n    UserKnownHostsFile " POD_KEY "/known_hosts\n"
+             "    GlobalKnownHostsFile none\n    StrictHostKeyChecking yes\n",
+             SSH_PORT, job->as_root ? "root" : POD_USER);
+    buffer_add(&lines, "", 1);
+    buffer_add(&config, "", 1);
+    object = json_pack("{s{ssss}}", "data", "hostfile", lines.bytes, "ssh_config", config.bytes);
+    buffer_clear(&lines);
+    buffer_clear(&config);
+    return object;
+}
+
+/* Workers have names before they are ready: the launcher's wait, not DNS, decides when it begins. */
+static json_t *service(const struct job *job)
+{
+    return json_pack("{s{sss{ss}sbs[{sssisi}]}}", "spec", "clusterIP", "None", "selector", LABEL_JOB,
+                     job->name, "publishNotReadyAddresses", 1, "ports", "name", "ssh", "port",
+                     SSH_PORT, "targetPort", SSH_PORT);
+}
+
+/* By peer, not by port: NCCL takes any port. */
+static json_t *policy(const struct job *job)
+{
+    return json_pack("{s{s{s{ss}}s[s]s[{s[{s{s{ss}}}]}]}}", "spec", "podSelector", "matchLabels",
+                     LABEL_JOB, job->name, "policyTypes", "Ingress", "ingress", "from",
+                     "podSelector", "matchLabels", LABEL_JOB, job->name);
+}
+
+static void add_line(struct buffer *text, const char *format, ...)
+{
+    char    line[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    buffer_add_text(text, line);
+}

@@ -1,0 +1,231 @@
+/* pod.c - see pod.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "objects/pod.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "job/template.h"
+#include "objects/objects.h"
+#include "strlist.h"
+#include "xalloc.h"
+
+#define LAUNCHER_CPU    "100m"
+#define LAUNCHER_MEMORY "1Gi"
+#define BACKSTOP_S      60 /* later than muster's own --timeout */
+
+static json_t *make_pod(const struct job *job, const char *role, const char *name);
+static void    add_security(const struct job *job, json_t *spec, json_t *container);
+static void    add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd);
+static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
+static json_t *command_of(const struct job *job, bool has_sshd);
+static void    add_word(json_t *command, const char *word);
+static void    add_mount(json_t *pod, json_t *container, const char *name, const char *path,
+                         json_t *source);
+static void    add_env(json_t *container, const char *name, const char *value);
+static void    set_default(json_t *object, const char *name, json_t *value);
+static json_t *in(json_t *object, const char *name, json_t *(*make)(void));
+
+json_t *pod_worker(const struct job *job, size_t index)
+{
+    bool    is_launcher = job->launcher == LAUNCHER_WORKER0 && index == 0;
+    char   *name = xasprintf("%s-worker-%zu", job->name, index);
+    json_t *pod = make_pod(job, "worker", name), *container = template_container(pod);
+    char    number[24];
+
+    snprintf(number, sizeof number, "%zu", index);
+    json_object_set_new(in(in(pod, "metadata", json_object), "labels", json_object), LABEL_INDEX,
+                        json_string(number));
+    add_sshd(job, pod, container, index);
+    if (is_launcher)
+        add_launcher(job, pod, container, true);
+    else
+        json_object_set_new(container, "command", json_pack("[ss]", "muster-init", "--sshd"));
+    free(name);
+    return pod;
+}
+
+/* In the image of the workers and with their data, but without their GPUs. */
+json_t *pod_launcher(const struct job *job)
+{
+    char   *name = xasprintf("%s-launcher", job->name);
+    json_t *pod = make_pod(job, "launcher", name), *container = template_container(pod);
+
+    json_object_set_new(container, "resources",
+                        json_pack("{s{ssss}s{ssss}}", "requests", "cpu", LAUNCHER_CPU, "memory",
+                                  LAUNCHER_MEMORY, "limits", "cpu", "1", "memory", LAUNCHER_MEMORY));
+    add_env(container, "NVIDIA_VISIBLE_DEVICES", "void");
+    add_launcher(job, pod, container, false);
+    free(name);
+    return pod;
+}
+
+/* What both kinds share. */
+static json_t *make_pod(const struct job *job, const char *role, const char *name)
+{
+    json_t *pod = json_deep_copy(job->template), *container = template_container(pod);
+    json_t *metadata = in(pod, "metadata", json_object), *spec = json_object_get(pod, "spec");
+
+    json_object_set_new(in(metadata, "labels", json_object), LABEL_ROLE, json_string(role));
+    set_default(in(metadata, "annotations", json_object), "sidecar.istio.io/inject",
+                json_string("false")); /* it would come between the ranks */
+    json_object_set_new(spec, "hostname", json_string(name));
+    json_object_set_new(spec, "subdomain", json_string(job->name));
+    json_object_set_new(spec, "restartPolicy", json_string("Never"));
+    set_default(spec, "automountServiceAccountToken", json_false());
+    set_default(spec, "enableServiceLinks", json_false());
+    set_default(spec, "terminationGracePeriodSeconds", json_integer(JOB_GRACE_S));
+    set_default(container, "terminationMessagePolicy", json_string("FallbackToLogsOnError"));
+    add_mount(pod, container, "muster-run", POD_RUN,
+              json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", "16Mi"));
+    add_security(job, spec, container);
+    if (job->as_root)
+        return pod;
+    /* The root directory is read-only. */
+    if (!template_mounts(pod, "/tmp"))
+        add_mount(pod, container, "muster-tmp", "/tmp", json_pack("{s{}}", "emptyDir"));
+    if (!template_mounts(pod, POD_HOME))
+        add_mount(pod, container, "muster-home", POD_HOME, json_pack("{s{}}", "emptyDir"));
+    add_env(container, "HOME", POD_HOME);
+    return pod;
+}
+
+/* Pod Security "restricted", as far as the template leaves it open. */
+static void add_security(const struct job *job, json_t *spec, json_t *container)
+{
+    if (job->as_root) {
+        set_default(spec, "securityContext", json_pack("{sisi}", "runAsUser", 0, "runAsGroup", 0));
+        return;
+    }
+    set_default(spec, "securityContext",
+                json_pack("{sbsisisisss{ss}}", "runAsNonRoot", 1, "runAsUser", POD_UID, "runAsGroup",
+                          POD_UID, "fsGroup", POD_UID, "fsGroupChangePolicy", "OnRootMismatch",
+                          "seccompProfile", "type", "RuntimeDefault"));
+    set_default(container, "securityContext",
+                json_pack("{sbsbs{s[s]}}", "allowPrivilegeEscalation", 0, "readOnlyRootFilesystem", 1,
+                          "capabilities", "drop", "ALL"));
+}
+
+static void add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd)
+{
+    json_t *spec = json_object_get(pod, "spec");
+    /* OpenSSH refuses a key of its own user that the group can read, and takes one of root's. */
+    int     mode = job->as_root ? 0400 : 0440;
+    char   *name = xasprintf("%s-launcher-key", job->name);
+
+    add_mount(pod, container, "muster-key", POD_KEY,
+              json_pack("{s{sssi}}", "secret", "secretName", name, "defaultMode", mode));
+    free(name);
+    name = xasprintf("%s-hosts", job->name);
+    add_mount(pod, container, "muster-hosts", POD_HOSTS,
+              json_pack("{s{ss}}", "configMap", "name", name));
+    free(name);
+    json_object_set_new(container, "command", command_of(job, has_sshd));
+    if (job->deadline_s > 0)
+        set_default(spec, "activeDeadlineSeconds",
+                    json_integer(job->deadline_s + job_max_wait_s(job) + BACKSTOP_S));
+}
+
+static void add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index)
+{
+    char   *name = xasprintf("%s-worker-keys", job->name), *key = xasprintf("host-%zu", index);
+
+    add_mount(pod, container, "muster-host", POD_HOST,
+              json_pack("{s{sssis[{ssss}{ssss}]}}", "secret", "secretName", name, "defaultMode", 0440,
+                        "items", "key", key, "path", "host_key", "key", "authorized_keys", "path",
+                        "authorized_keys"));
+    json_array_append_new(in(container, "ports", json_array),
+                          json_pack("{sssi}", "name", "ssh", "containerPort", SSH_PORT));
+    set_default(container, "readinessProbe",
+                json_pack("{s{si}sisi}", "tcpSocket", "port", SSH_PORT, "periodSeconds", 2,
+                          "failureThreshold", 3));
+    free(name);
+    free(key);
+}
+
+static json_t *command_of(const struct job *job, bool has_sshd)
+{
+    json_t *command = json_pack("[ss]", "muster-init", "--wait=" POD_HOSTS "/hostfile");
+    char    text[64];
+    size_t  i;
+
+    if (has_sshd)
+        add_word(command, "--sshd");
+    snprintf(text, sizeof text, "--wait-time=%" PRId64, job_max_wait_s(job));
+    add_word(command, text);
+    if (job->cleanup != CLEANUP_NONE)
+        add_word(command, "--release");
+    add_word(command, "--");
+    if (!job->is_custom) {
+        add_word(command, "muster");
+        add_word(command, "--hostfile=" POD_HOSTS "/hostfile");
+        add_word(command, "--ssh-config=" POD_HOSTS "/ssh_config");
+        if (job->deadline_s > 0) {
+            snprintf(text, sizeof text, "--timeout=%" PRId64, job->deadline_s);
+            add_word(command, text);
+        }
+    }
+    for (i = 0; i < job->command.count; i++)
+        add_word(command, job->command.item[i]);
+    return command;
+}
+
+/* Kubernetes would replace $(NAME), and $$ by $. */
+static void add_word(json_t *command, const char *word)
+{
+    char *doubled = xmalloc(2 * strlen(word) + 1), *to = doubled;
+
+    for (; *word != '\0'; word++) {
+        *to++ = *word;
+        if (*word == '$')
+            *to++ = '$';
+    }
+    *to = '\0';
+    json_array_append_new(command, json_string(doubled));
+    free(doubled);
+}
+
+/* Takes the source of the volume. */
+static void add_mount(json_t *pod, json_t *container, const char *name, const char *path,
+                      json_t *source)
+{
+    json_object_set_new(source, "name", json_string(name));
+    json_array_append_new(in(json_object_get(pod, "spec"), "volumes", json_array), source);
+    json_array_append_new(in(container, "volumeMounts", json_array),
+                          json_pack("{ssss}", "name", name, "mountPath", path));
+}
+
+/* Unless the template has it. */
+static void add_env(json_t *container, const char *name, const char *value)
+{
+    json_t     *list = in(container, "env", json_array);
+    const char *there;
+    size_t      i;
+
+    for (i = 0; i < json_array_size(list); i++) {
+        there = json_string_value(json_object_get(json_array_get(list, i), "name"));
+        if (there != NULL && strcmp(there, name) == 0)
+            return;
+    }
+    json_array_append_new(list, json_pack("{ssss}", "name", name, "value", value));
+}
+
+/* Takes the value. */
+static void set_default(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_get(object, name) == NULL)
+        json_object_set(object, name, value);
+    json_decref(value);
+}
+
+/* The object or list in that field, made if it is not there; borrowed. */
+static json_t *in(json_t *object, const char *name, json_t *(*make)(void))
+{
+    if (json_object_get(object, name) == NULL)
+        json_object_set_new(object, name, make());
+    return json_object_get(object, name);
+}

@@ -1,0 +1,29 @@
+/* pod.h - the Pods of a job: the user's template, and what muster adds to it
+ *
+ * Unless the job runs as root, they satisfy the Pod Security Standard "restricted".
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_POD_H
+#define MUSTER_POD_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "job/job.h"
+
+/* What the image has to have: contrib/kubernetes/Dockerfile. */
+#define POD_USER "muster"
+#define POD_UID  1000
+#define POD_HOME "/home/muster"
+
+#define POD_HOSTS   "/etc/muster/hosts"   /* hostfile, ssh_config */
+#define POD_KEY     "/etc/muster/key"     /* of the launcher: id_ed25519, known_hosts */
+#define POD_HOST    "/etc/muster/host"    /* of a worker: host_key, authorized_keys */
+#define POD_RUN     "/run/muster"
+
+/* Without apiVersion, kind and name. New references. */
+json_t *pod_worker(const struct job *job, size_t index);
+json_t *pod_launcher(const struct job *job);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/sh
+# muster k8s without a cluster: objects are printed, and errors say what to write.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+need_k8s() {
+    [ -x "$top_builddir/k8s/muster-k8s" ] ||
+        { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+}
+
+# A muster without it, as one that was built so.
+mkdir alone
+cp "$top_builddir/launcher/muster" alone/
+if [ ! -e /usr/local/libexec/muster/muster-k8s ]; then
+    run alone/muster k8s list
+    is "a build without it says so" "$rc" 127
+    ok "and how to build it" grep -q 'configure --enable-kubernetes' err
+fi
+
+need k8s
+run muster k8s
+is "no subcommand" "$rc" 2
+ok "... lists them" grep -q '^  submit' err
+run muster k8s sumbit
+is "a wrong one" "$rc" 2
+ok "... is told the right one" grep -q 'did you mean submit?' err
+run muster k8s submit --name j --image i --workers 2 --gpus 8 --dry-run -- train.py --lr 1
+is "a dry run" "$rc" 0
+is "... prints all objects" "$(grep '^kind: ' out | tr '\n' ' ')" \
+    "kind: ConfigMap kind: Secret kind: Secret kind: ConfigMap kind: Service kind: NetworkPolicy kind: Pod kind: Pod kind: Pod "
+ok "... but makes no key" not grep -q 'PRIVATE KEY' out
+run muster k8s submit --name j --image i --dry-run -o json -- train.py
+ok "... and JSON" python3 -c 'import json; assert len(json.load(open("out"))["items"]) == 8'
+run muster k8s submit --name j --image i --dry-run
+is "a job of nothing" "$rc" 2
+run muster k8s submit -f nowhere.yaml
+is "a file that is not there" "$rc" 65
+printf 'apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nspec: {wroker: {}}\n' >wrong.yaml
+run muster k8s submit -f wrong.yaml
+is "a wrong document" "$rc" 65
+ok "... is told the field" grep -q 'wrong.yaml: spec.wroker: there is no such field; did you mean worker?' err
+run muster k8s submit -f wrong.yaml --gpus 2
+is "a document and options" "$rc" 2
+run muster k8s get
+is "get of nothing" "$rc" 2
+mkdir empty
+run env PATH="$PWD/empty" "$top_builddir/launcher/muster" k8s list
+is "without kubectl" "$rc" 68
+ok "... which is said" grep -q 'kubectl is not on PATH' err
+run env KUBECONFIG="$PWD/none" muster k8s list
+[ ! -x "$(command -v kubectl)" ] || is "without a cluster" "$rc" 68
+finish

@@ -1,0 +1,216 @@
+/* test_objects.c - the objects of a job; what OpenSSH says of its keys, and Pod Security of its Pods
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/job_argv.h"
+#include "job/template.h"
+#include "objects/objects.h"
+#include "xalloc.h"
+
+static void make_job(struct job *job, const char *const *argv)
+{
+    struct job_argv reader;
+    struct strlist  words = { 0 };
+    struct error    err;
+
+    job_argv_begin(&reader, job);
+    if (args_read(argv, job_argv_rows, true, &reader, &words, &err) < 0)
+        fail_msg("%s", err.text);
+    job_argv_end(&reader, &words);
+    if (job_check(job, &err) < 0)
+        fail_msg("%s", err.text);
+    strlist_clear(&words);
+}
+
+static const char *const usual[] = { "--name=j", "--image=i", "--workers=3", "--gpus=2", "--", "a.py",
+                                     "$(X) $$", NULL };
+
+/* ssh-keygen -y reads the private key and prints the public one. */
+static void test_keys(void **state)
+{
+    struct keys  keys;
+    struct error err;
+    char         line[512] = "", *command;
+    int          fd = memfd_create("key", 0);
+    FILE        *out;
+
+    (void)state;
+    assert_int_equal(keys_make(&keys, 2, &err), 0);
+    assert_int_equal(keys.hosts, 2);
+    assert_string_not_equal(keys.host[0].public_text, keys.host[1].public_text);
+    assert_int_equal(write(fd, keys.host[1].private_text, strlen(keys.host[1].private_text)),
+                     strlen(keys.host[1].private_text));
+    assert_int_equal(fchmod(fd, 0600), 0);
+    command = xasprintf("ssh-keygen -y -f /proc/%d/fd/%d", (int)getpid(), fd);
+    out = popen(command, "r");
+    assert_non_null(out);
+    assert_non_null(fgets(line, sizeof line, out));
+    assert_int_equal(pclose(out), 0);
+    assert_int_equal(strncmp(line, keys.host[1].public_text, strlen(keys.host[1].public_text)), 0);
+    free(command);
+    close(fd);
+    keys_clear(&keys);
+}
+
+static const char *text_at(const json_t *object, const char *a, const char *b)
+{
+    return json_string_value(json_object_get(json_object_get(object, a), b));
+}
+
+/* Who has which key: the launcher none of a host, a worker not the user's. */
+static void test_secrets(void **state)
+{
+    struct job   job = { 0 };
+    struct keys  keys;
+    struct error err;
+    json_t      *launcher, *workers;
+    const char  *known;
+
+    (void)state;
+    make_job(&job, usual);
+    assert_int_equal(keys_make(&keys, 3, &err), 0);
+    launcher = object_make(&job, OBJECT_LAUNCHER_KEY, "space", "uid", &keys);
+    workers = object_make(&job, OBJECT_WORKER_KEYS, "space", "uid", &keys);
+    assert_true(json_is_true(json_object_get(launcher, "immutable")));
+    assert_true(json_is_true(json_object_get(workers, "immutable")));
+    assert_string_equal(text_at(launcher, "stringData", "id_ed25519"), keys.user.private_text);
+    assert_string_equal(text_at(workers, "stringData", "host-2"), keys.host[2].private_text);
+    assert_int_equal(json_object_size(json_object_get(launcher, "stringData")), 2);
+    assert_int_equal(json_object_size(json_object_get(workers, "stringData")), 4);
+    known = text_at(launcher, "stringData", "known_hosts");
+    assert_non_null(strstr(known, "[j-worker-2.j.space.svc]:2222 ssh-ed25519 "));
+    assert_non_null(strstr(known, keys.host[2].public_text));
+    assert_int_equal(strncmp(text_at(workers, "stringData", "authorized_keys"), "restrict ssh-ed25519 ", 21), 0);
+    json_decref(launcher);
+    json_decref(workers);
+    keys_clear(&keys);
+    job_clear(&job);
+}
+
+/* The rules of Pod Security "restricted" that these Pods could break. */
+static void check_restricted(const json_t *pod)
+{
+    const json_t *spec = json_object_get(pod, "spec"), *safe = json_object_get(spec, "securityContext");
+    const json_t *list = json_object_get(spec, "volumes"), *box;
+    size_t        i;
+
+    assert_true(json_is_true(json_object_get(safe, "runAsNonRoot")));
+    assert_true(json_integer_value(json_object_get(safe, "runAsUser")) > 0);
+    assert_string_equal(text_at(safe, "seccompProfile", "type"), "RuntimeDefault");
+    assert_null(json_object_get(spec, "hostNetwork"));
+    assert_true(json_is_false(json_object_get(spec, "automountServiceAccountToken")));
+    for (i = 0; i < json_array_size(list); i++)
+        assert_null(json_object_get(json_array_get(list, i), "hostPath"));
+    list = json_object_get(spec, "containers");
+    for (i = 0; i < json_array_size(list); i++) {
+        box = json_object_get(json_array_get(list, i), "securityContext");
+        assert_true(json_is_false(json_object_get(box, "allowPrivilegeEscalation")));
+        assert_true(json_is_true(json_object_get(box, "readOnlyRootFilesystem")));
+        assert_string_equal(json_string_value(json_array_get(
+                                json_object_get(json_object_get(box, "capabilities"), "drop"), 0)),
+                            "ALL");
+    }
+}
+
+static bool has_volume(const json_t *pod, const char *name)
+{
+    const json_t *list = json_object_get(json_object_get(pod, "spec"), "volumes");
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_object_get(json_array_get(list, i), "name")), name) == 0)
+            return true;
+    return false;
+}
+
+static void test_pods(void **state)
+{
+    struct job job = { 0 };
+    json_t    *worker, *launcher, *command;
+
+    (void)state;
+    make_job(&job, usual);
+    worker = object_make(&job, OBJECT_WORKERS + 1, "space", "uid", NULL);
+    launcher = object_make(&job, object_launcher(&job), "space", "uid", NULL);
+    check_restricted(worker);
+    check_restricted(launcher);
+    assert_string_equal(text_at(worker, "metadata", "name"), "j-worker-1");
+    assert_string_equal(text_at(worker, "spec", "subdomain"), "j");
+    assert_true(has_volume(worker, "muster-host") && !has_volume(worker, "muster-key"));
+    assert_true(has_volume(launcher, "muster-key") && !has_volume(launcher, "muster-host"));
+    assert_int_equal(template_gpus(worker), 2);
+    assert_int_equal(template_gpus(launcher), 0);
+    command = json_object_get(template_container(launcher), "command");
+    assert_string_equal(json_string_value(json_array_get(command, json_array_size(command) - 1)),
+                        "$$(X) $$$$");
+    json_decref(worker);
+    json_decref(launcher);
+    job_clear(&job);
+}
+
+static void test_worker0(void **state)
+{
+    static const char *const argv[] = { "--name=j", "--image=i", "--launcher=worker0", "a.py", NULL };
+    struct job               job = { 0 };
+    json_t                  *worker;
+
+    (void)state;
+    make_job(&job, argv);
+    assert_int_equal(objects_count(&job), OBJECT_WORKERS + 1);
+    worker = object_make(&job, OBJECT_WORKERS, "space", "uid", NULL);
+    check_restricted(worker);
+    assert_true(has_volume(worker, "muster-host") && has_volume(worker, "muster-key"));
+    json_decref(worker);
+    job_clear(&job);
+}
+
+static void test_all(void **state)
+{
+    struct job job = { 0 };
+    json_t    *object, *hosts, *owner;
+    size_t     i;
+
+    (void)state;
+    make_job(&job, usual);
+    for (i = 0; i < objects_count(&job); i++) {
+        object = object_make(&job, i, "space", "uid", NULL);
+        assert_string_equal(text_at(object, "metadata", "name"), object_name(&job, i).text);
+        assert_string_equal(json_string_value(json_object_get(
+                                json_object_get(json_object_get(object, "metadata"), "labels"), LABEL_JOB)),
+                            "j");
+        owner = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
+        assert_true(i == OBJECT_ANCHOR ? owner == NULL : json_array_size(owner) == 1);
+        json_decref(object);
+    }
+    hosts = object_make(&job, OBJECT_HOSTS, "space", "uid", NULL);
+    assert_string_equal(text_at(hosts, "data", "hostfile"),
+                        "# generation 1\nj-worker-0.j.space.svc slots=2\n"
+                        "j-worker-1.j.space.svc slots=2\nj-worker-2.j.space.svc slots=2\n");
+    json_decref(hosts);
+    job_clear(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys),    cmocka_unit_test(test_secrets), cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_worker0), cmocka_unit_test(test_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
