@@ -305,8 +305,9 @@ static void step(struct api *api, double timeout_s, int fd)
             stream->ops->line(stream->arg, call->body.bytes, call->body.size);
         buffer_add(&call->body, "", 1);
         stream->ops->end(stream->arg, (int)status,
-                         status == 200 ? "" : call->result != CURLE_OK ? curl_easy_strerror(call->result)
-                                                                       : call->body.bytes);
+                         status == 200              ? ""
+                         : call->result != CURLE_OK ? curl_easy_strerror(call->result)
+                                                    : call->body.bytes);
     }
 }
 

@@ -38,7 +38,8 @@ int proxy_start(struct proxy *proxy, const char *context, struct error *err)
 
     if (base == NULL || base[0] != '/' || access(base, W_OK) < 0)
         base = getenv("TMPDIR");
-    proxy->directory = xasprintf("%s/muster-k8s-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
+    proxy->directory =
+        xasprintf("%s/muster-k8s-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp");
     if (mkdtemp(proxy->directory) == NULL) {
         err_set(err, "%s: %s", proxy->directory, strerror(errno));
         free(proxy->directory);
@@ -153,7 +154,8 @@ static pid_t start(const struct strlist *argv, int *out)
     return pid;
 }
 
-/* 0 when it has said wanted, or wanted is NULL and it has ended; -1: it ended, or did not in time. */
+/* 0 when it has said wanted, or wanted is NULL and it has ended; -1: it ended, or did not in
+ * time. */
 static int read_until(int fd, const char *wanted, double seconds, char says[SAYS_MAX])
 {
     int64_t       until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), left;

@@ -64,7 +64,8 @@ int watch_step(struct watch *watch, struct error *err)
         api_stream_close(watch->stream);
         watch->stream = NULL;
         watch->has_ended = false;
-        watch->not_before_ns = clock_now_ns() + (watch->has_brought ? 0 : (int64_t)(PAUSE_S * NS_PER_S));
+        watch->not_before_ns =
+            clock_now_ns() + (watch->has_brought ? 0 : (int64_t)(PAUSE_S * NS_PER_S));
     }
     if (watch->stream != NULL || clock_now_ns() < watch->not_before_ns)
         return 0;
@@ -157,7 +158,9 @@ static void keep_version(struct watch *watch, const json_t *object)
     const char *version =
         json_string_value(json_object_get(json_object_get(object, "metadata"), "resourceVersion"));
 
-    if (version == NULL || strspn(version, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") != strlen(version))
+    if (version == NULL ||
+        strspn(version, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") !=
+            strlen(version))
         return;
     free(watch->version);
     watch->version = xstrdup(version);

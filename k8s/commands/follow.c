@@ -132,7 +132,8 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
         follow->ended_ns = clock_now_ns();
     say(follow, &plan);
     /* Nothing is deleted before its log is here. */
-    if (plan.outcome == OUTCOME_NONE || follow->is_log_done || follow->observed->outcome == OUTCOME_NONE ||
+    if (plan.outcome == OUTCOME_NONE || follow->is_log_done ||
+        follow->observed->outcome == OUTCOME_NONE ||
         clock_now_ns() > follow->ended_ns + LOG_LAST_S * NS_PER_S)
         status = execute(follow->place, follow->job, follow->observed, &plan, err);
     *is_over = status == 0 && is_final(follow, &plan);
@@ -209,8 +210,10 @@ static int interrupted(struct follow *follow)
 
     if (read(follow->signals, &info, sizeof info) != (ssize_t)sizeof info)
         return EXIT_INTERRUPTED;
-    log_warn("the job is still running: `muster k8s logs -f %s` shows it, `muster k8s delete %s` ends "
-             "it%s", name, name, info.ssi_signo == SIGINT ? "; Ctrl-C again deletes it" : "");
+    log_warn("the job is still running: `muster k8s logs -f %s` shows it, `muster k8s delete "
+             "%s` ends "
+             "it%s",
+             name, name, info.ssi_signo == SIGINT ? "; Ctrl-C again deletes it" : "");
     if (info.ssi_signo != SIGINT)
         return 128 + SIGTERM;
     if (poll(&again, 1, FOLLOW_AGAIN_S * 1000) != 1)

@@ -97,11 +97,11 @@ static void print_pods(const struct job *job, const struct observed *observed)
 
 static const char *pod_status(const struct observed_object *pod)
 {
-    return !pod->exists                                                     ? "Deleted"
-           : pod->is_ending                                                 ? "Terminating"
+    return !pod->exists                                                      ? "Deleted"
+           : pod->is_ending                                                  ? "Terminating"
            : pod->reason[0] != '\0' && strcmp(pod->reason, "Completed") != 0 ? pod->reason
-           : pod->phase == POD_RUNNING && !pod->is_ready                    ? "NotReady"
-                                                                            : pod_phases[pod->phase];
+           : pod->phase == POD_RUNNING && !pod->is_ready                     ? "NotReady"
+                                                         : pod_phases[pod->phase];
 }
 
 static void print_json(const struct query *query, const struct job *job,
@@ -115,9 +115,10 @@ static void print_json(const struct query *query, const struct job *job,
             pods, json_pack("{sssssbss}", "name", object_name(job, i).text, "status",
                             pod_status(&observed->object[i]), "ready",
                             (int)observed->object[i].is_ready, "node", observed->object[i].node));
-    all = json_pack("{sssssssisssIso}", "name", job->name, "namespace", query->place.space, "status",
-                    show_status(plan, job, observed), "exitCode", plan->exit_code, "reason",
-                    plan->why, "workers", (json_int_t)job->workers, "instances", pods);
+    all =
+        json_pack("{sssssssisssIso}", "name", job->name, "namespace", query->place.space,
+                  "status", show_status(plan, job, observed), "exitCode", plan->exit_code,
+                  "reason", plan->why, "workers", (json_int_t)job->workers, "instances", pods);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

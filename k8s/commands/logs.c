@@ -90,6 +90,7 @@ static int find_pod(const struct query *query, const struct job *job, size_t *nu
             *number = i;
             return 0;
         }
-    return err_set(err, "--instance: %.80s is not a Pod of this job; `muster k8s get %s` shows them",
+    return err_set(err,
+                   "--instance: %.80s is not a Pod of this job; `muster k8s get %s` shows them",
                    query->instance, job->name);
 }

@@ -103,7 +103,8 @@ static void take_line(void *arg, const char *line, size_t size)
 
     if (stamp >= 20 && stamp < STAMP_BYTES && line[4] == '-' && line[10] == 'T') {
         /* After a resumption, those of the same second come again. */
-        if (log->last[0] != '\0' && strncmp(line, log->last, stamp) <= 0 && strlen(log->last) == stamp)
+        if (log->last[0] != '\0' && strncmp(line, log->last, stamp) <= 0 &&
+            strlen(log->last) == stamp)
             return;
         memcpy(log->last, line, stamp);
         log->last[stamp] = '\0';

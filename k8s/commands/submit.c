@@ -49,7 +49,8 @@ int command_submit(char *const *argv)
         for (i = 0; i < submit.job.warnings.count; i++)
             log_warn("%s", submit.job.warnings.item[i]);
         if (submit.job.as_root)
-            log_warn("the Pods run as root: a rank that breaks out of its container is root on the node");
+            log_warn("the Pods run as root: a rank that breaks out of its container is root on "
+                     "the node");
         exit_code = submit.is_dry_run ? dry_run(&submit) : submit_job(&submit);
     }
     place_close(&submit.place);
@@ -147,7 +148,8 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
     int          rc;
 
     if (submit->argv.has_fields || words->count > 0)
-        return err_set(err, "-f %s: the document says all of the job; take away the other options%s",
+        return err_set(err,
+                       "-f %s: the document says all of the job; take away the other options%s",
                        submit->file, words->count > 0 ? " and the command" : "");
     *exit_code = EXIT_DATA;
     bytes = file_read(submit->file, YAML_BYTES_MAX, &size, err);
@@ -165,8 +167,8 @@ static int read_file(struct submit *submit, const struct strlist *words, int *ex
         err_set(err, "%s: %s", submit->file, why.text);
     else if (space != NULL) { /* -n, as in kubectl, has to agree */
         if (submit->job.space != NULL && strcmp(submit->job.space, space) != 0)
-            rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace %.80s", submit->file,
-                         submit->job.space, space);
+            rc = err_set(err, "%s: metadata.namespace is %.80s, but --namespace %.80s",
+                         submit->file, submit->job.space, space);
         free(submit->job.space);
         submit->job.space = xstrdup(space);
     }
@@ -230,7 +232,8 @@ static int submit_job(struct submit *submit)
     return status;
 }
 
-/* A job of that name, which is the same and only half created, is continued; another is an error. */
+/* A job of that name, which is the same and only half created, is continued; another is an
+ * error. */
 static int find_same(struct submit *submit, struct observed *observed, struct error *err)
 {
     struct job old = { 0 };
@@ -257,7 +260,8 @@ static int find_same(struct submit *submit, struct observed *observed, struct er
     }
     if (execute_observe(&submit->place, &submit->job, observed, err) < 0)
         return EXIT_UNREACHABLE;
-    if (observed->outcome == OUTCOME_NONE && !observed->object[object_launcher(&submit->job)].exists)
+    if (observed->outcome == OUTCOME_NONE &&
+        !observed->object[object_launcher(&submit->job)].exists)
         return 0;
     err_set(err, "the job %s was submitted already; `muster k8s get %s` shows it",
             submit->job.name, submit->job.name);

@@ -139,7 +139,8 @@ static int start(struct init *init, const sigset_t *signals, struct error *err)
     if (init->main > 0)
         return 0;
     sigprocmask(SIG_UNBLOCK, signals, NULL);
-    if (init->hostfile != NULL && wait_for_hosts(init->hostfile, SSH_PORT, init->wait_s, &why) < 0) {
+    if (init->hostfile != NULL &&
+        wait_for_hosts(init->hostfile, SSH_PORT, init->wait_s, &why) < 0) {
         log_error("%s", why.text);
         _exit(EXIT_WAITED);
     }

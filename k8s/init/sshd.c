@@ -82,9 +82,9 @@ void sshd_environment(struct buffer *config, char *const *env, struct strlist *l
         buffer_add(config, "\n", 1);
 }
 
-/* The keys' folder belongs to the group of the volume, which StrictModes does not accept. All that
- * is in there is this Pod's own. Each readiness probe would be an error in the log: a connection that
- * closes at once. */
+/* The keys' folder belongs to the group of the volume, which StrictModes does not accept. All
+ * that is in there is this Pod's own. Each readiness probe would be an error in the log: a
+ * connection that closes at once. */
 static int write_config(const char *path, const char *run, const char *secrets, int port,
                         struct error *err)
 {
@@ -96,8 +96,11 @@ static int write_config(const char *path, const char *run, const char *secrets, 
     int                  rc;
 
     if (user == NULL)
-        return err_set(err, "uid %d has no line in /etc/passwd of this image, so sshd lets nobody in; "
-                       "see contrib/kubernetes/Dockerfile", (int)getuid());
+        return err_set(
+            err,
+            "uid %d has no line in /etc/passwd of this image, so sshd lets nobody in; "
+            "see contrib/kubernetes/Dockerfile",
+            (int)getuid());
     text = xasprintf("Port %d\nHostKey %s/host_key\nAuthorizedKeysFile %s/authorized_keys\n"
                      "AllowUsers %s\nPidFile none\nUsePAM no\nStrictModes no\n"
                      "AuthenticationMethods publickey\nPasswordAuthentication no\n"

@@ -14,8 +14,8 @@
  * The PID, or -1. */
 pid_t sshd_start(const char *run, const char *secrets, int port, struct error *err);
 
-/* The line SetEnv for sshd_config: an SSH session has not the environment of the container. Names of
- * variables that cannot be in it (a newline) go to left_out. */
+/* The line SetEnv for sshd_config: an SSH session has not the environment of the container.
+ * Names of variables that cannot be in it (a newline) go to left_out. */
 void sshd_environment(struct buffer *config, char *const *env, struct strlist *left_out);
 
 #endif

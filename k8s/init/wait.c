@@ -73,7 +73,8 @@ int wait_for_hosts(const char *hostfile, int port, double seconds, struct error 
         }
         if (clock_now_ns() > say + SAY_S * NS_PER_S) {
             log_warn("waiting for %zu of %zu workers; %s: %s", hosts.count - hosts.done,
-                     hosts.count, first_missing(&hosts)->name, stages[first_missing(&hosts)->stage]);
+                     hosts.count, first_missing(&hosts)->name,
+                     stages[first_missing(&hosts)->stage]);
             say = clock_now_ns();
         }
         sleep(PAUSE_S);

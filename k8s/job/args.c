@@ -11,7 +11,7 @@
 #include "nearby.h"
 
 static const struct arg_row *find(const struct arg_row *rows, const char *arg);
-static int                   unknown(const struct arg_row *rows, const char *arg, struct error *err);
+static int unknown(const struct arg_row *rows, const char *arg, struct error *err);
 
 int args_read(const char *const *argv, const struct arg_row *rows, bool options_first, void *to,
               struct strlist *words, struct error *err)

@@ -17,8 +17,9 @@ struct arg_row {
 };
 
 /* Read argv (without the program's name) by the rows. What is no option goes to words; with
- * options_first, so does everything after the first of them. After "--" nothing is an option, and
- * the "--" is dropped. -1: unknown option (the nearest is named), missing value, or set() failed. */
+ * options_first, so does everything after the first of them. After "--" nothing is an option,
+ * and the "--" is dropped. -1: unknown option (the nearest is named), missing value, or set()
+ * failed. */
 int args_read(const char *const *argv, const struct arg_row *rows, bool options_first, void *to,
               struct strlist *words, struct error *err);
 

@@ -78,8 +78,11 @@ static int check_name(const struct job *job, struct error *err)
     length = strlen(job->name);
     if (strspn(job->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != length ||
         strchr("0123456789-", job->name[0]) != NULL || job->name[length - 1] == '-')
-        return err_set(err, "name: '%.80s' must consist of a-z, 0-9 and '-', begin with a letter and "
-                       "not end with '-'", job->name);
+        return err_set(
+            err,
+            "name: '%.80s' must consist of a-z, 0-9 and '-', begin with a letter and "
+            "not end with '-'",
+            job->name);
     snprintf(pod, sizeof pod, "%.200s-worker-%" PRId64, job->name, job->workers - 1);
     if (strlen(pod) > JOB_NAME_MAX)
         return err_set(err, "name: '%.80s' is too long by %zu: %s is the name of a host, which has "

@@ -19,7 +19,8 @@ static json_t *inner(json_t *object, const char *name, json_t *(*make)(void));
 static int     set_resource(struct job_argv *argv, const char *name, const char *value,
                             struct error *err);
 static int     set_pair(json_t *object, const char *pair, struct error *err);
-static int     add_volume(struct job_argv *argv, json_t *volume, const char *path, bool is_read_only);
+static int     add_volume(struct job_argv *argv, json_t *volume, const char *path,
+                          bool is_read_only);
 static void    set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value);
 
 void job_argv_begin(struct job_argv *argv, struct job *job)
@@ -40,11 +41,14 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
     strlist_append(&argv->job->command, words);
     if (json_object_get(argv->container, "image") != NULL &&
         !template_mounts(argv->job->template, "/dev/shm"))
-        add_volume(argv, json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
-                   "/dev/shm", false);
+        add_volume(
+            argv,
+            json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
+            "/dev/shm", false);
     if (job_gpus(argv->job) == 0) { /* else an image of NVIDIA's sees the GPUs of others */
         env = inner(argv->container, "env", json_array);
-        json_array_append_new(env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
+        json_array_append_new(
+            env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
     }
 }
 
@@ -195,10 +199,10 @@ static int set_env_secret(void *to, const char *value, struct error *err)
     if (equal == NULL || equal == value || slash == NULL || slash < equal + 2 || slash[1] == '\0')
         return err_set(err, "'%.80s' is not NAME=SECRET/KEY", value);
     argv->has_fields = true;
-    json_array_append_new(
-        inner(argv->container, "env", json_array),
-        json_pack("{ss%s{s{ss%ss}}}", "name", value, (size_t)(equal - value), "valueFrom",
-                  "secretKeyRef", "name", equal + 1, (size_t)(slash - equal - 1), "key", slash + 1));
+    json_array_append_new(inner(argv->container, "env", json_array),
+                          json_pack("{ss%s{s{ss%ss}}}", "name", value, (size_t)(equal - value),
+                                    "valueFrom", "secretKeyRef", "name", equal + 1,
+                                    (size_t)(slash - equal - 1), "key", slash + 1));
     return 0;
 }
 
@@ -208,8 +212,9 @@ static int set_shm(void *to, const char *value, struct error *err)
 
     if (quantity_parse(value, &bytes, err) < 0)
         return -1;
-    return add_volume(to, json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", value),
-                      "/dev/shm", false);
+    return add_volume(
+        to, json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", value),
+        "/dev/shm", false);
 }
 
 static int set_selector(void *to, const char *value, struct error *err)
@@ -252,8 +257,9 @@ static int set_label(void *to, const char *value, struct error *err)
     struct job_argv *argv = to;
 
     argv->has_fields = true;
-    return set_pair(inner(inner(argv->job->template, "metadata", json_object), "labels", json_object),
-                    value, err);
+    return set_pair(
+        inner(inner(argv->job->template, "metadata", json_object), "labels", json_object),
+        value, err);
 }
 
 static int set_annotation(void *to, const char *value, struct error *err)
@@ -261,8 +267,9 @@ static int set_annotation(void *to, const char *value, struct error *err)
     struct job_argv *argv = to;
 
     argv->has_fields = true;
-    return set_pair(inner(inner(argv->job->template, "metadata", json_object), "annotations", json_object),
-                    value, err);
+    return set_pair(
+        inner(inner(argv->job->template, "metadata", json_object), "annotations", json_object),
+        value, err);
 }
 
 static int set_priority(void *to, const char *value, struct error *err)

@@ -116,7 +116,8 @@ static void read_spec(struct job *job, struct fields *spec)
     fields_end(spec);
     /* After that, so that a misspelled name is what is reported. */
     if (job->template == NULL)
-        fields_wrong(spec, "worker.template", "is missing; it is the template of the workers' Pods");
+        fields_wrong(spec, "worker.template",
+                     "is missing; it is the template of the workers' Pods");
     if (job->command.count == 0)
         fields_wrong(spec, "config.run", "is missing; it has python, module or exec");
 }
@@ -145,7 +146,8 @@ static void read_config(struct job *job, struct fields *config)
     if (!fields_bool(config, "localRank", true))
         strlist_add(&job->command, "--no_local_rank");
     if (fields_choice(config, "autotune", tunings) != 0)
-        fields_wrong(config, "autotune", "is not supported: muster does not start deepspeed's tuner; "
+        fields_wrong(config, "autotune",
+                     "is not supported: muster does not start deepspeed's tuner; "
                      "write none");
     read_other_args(job, config);
     read_run(job, config);
@@ -177,7 +179,8 @@ static void read_run(struct job *job, struct fields *config)
         if (json_is_string(json_object_get(run.object, ways[i].name))) {
             first = fields_text(&run, ways[i].name);
             if (strpbrk(first, " \t\n'\"\\$") != NULL)
-                fields_wrong(&run, ways[i].name, "must be a list of strings; write one per argument");
+                fields_wrong(&run, ways[i].name,
+                             "must be a list of strings; write one per argument");
             strlist_add(&job->command, first);
         } else {
             list = fields_list(&run, ways[i].name);
@@ -189,7 +192,8 @@ static void read_run(struct job *job, struct fields *config)
     }
     fields_end(&run);
     if (run.object != NULL && count != 1 && !(count == 0 && fields_has(config, "customCommand")))
-        fields_wrong(config, "run", "must have exactly one of python, module and exec, not %zu", count);
+        fields_wrong(config, "run", "must have exactly one of python, module and exec, not %zu",
+                     count);
 }
 
 static void read_other_args(struct job *job, struct fields *config)
@@ -219,7 +223,8 @@ static void read_other_args(struct job *job, struct fields *config)
         }
         value = arg[10] == '=' ? arg + 11 : json_string_value(json_array_get(list, ++i));
         if (value == NULL || (strcmp(value, "pdsh") != 0 && strcmp(value, "muster") != 0))
-            fields_wrong(config, "otherArgs", "--launcher: write pdsh, which muster replaces, or leave "
+            fields_wrong(config, "otherArgs",
+                         "--launcher: write pdsh, which muster replaces, or leave "
                          "it out");
     }
 }

@@ -30,7 +30,9 @@ int quantity_parse(const char *text, double *amount, struct error *err)
             *amount = number * units[i].factor;
             return 0;
         }
-    return err_set(err, "'%.60s' is no quantity: there is no unit '%.20s'; write for example %.*sGi, "
-                   "%.*sG or %.*sm", text, text + digits, (int)digits, text, (int)digits, text,
-                   (int)digits, text);
+    return err_set(
+        err,
+        "'%.60s' is no quantity: there is no unit '%.20s'; write for example %.*sGi, "
+        "%.*sG or %.*sm",
+        text, text + digits, (int)digits, text, (int)digits, text, (int)digits, text);
 }

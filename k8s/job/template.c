@@ -33,8 +33,9 @@ int template_check(const json_t *template, struct error *err)
         return err_set(err, "image: is missing; write --image NAME, or " WHERE
                        ".containers[].image");
     if (json_object_get(container, "command") != NULL || json_object_get(container, "args") != NULL)
-        return err_set(err, WHERE ".containers[].command, args: the worker runs sshd; what to train "
-                       "belongs into config.run");
+        return err_set(err,
+                       WHERE ".containers[].command, args: the worker runs sshd; what to train "
+                             "belongs into config.run");
     if (json_is_true(json_object_get(spec, "hostNetwork")))
         return err_set(err, WHERE ".hostNetwork: is not supported yet");
     return check_amounts(container, err) < 0 ? -1 : check_mounts(template, spec, err);
@@ -85,7 +86,8 @@ bool template_mounts(const json_t *template, const char *path)
     return false;
 }
 
-/* Of what muster adds to; an error for each that the cluster would not see, since it sees the sum. */
+/* Of what muster adds to; an error for each that the cluster would not see, since it sees the
+ * sum. */
 static int check_types(const json_t *spec, struct error *err)
 {
     static const char *const lists[] = { "containers", "volumes" };
@@ -156,8 +158,8 @@ static int check_mounts(const json_t *template, const json_t *spec, struct error
     for (i = 0; i < json_array_size(volumes); i++) {
         name = json_string_value(json_object_get(json_array_get(volumes, i), "name"));
         if (name == NULL || strncmp(name, "muster-", 7) == 0)
-            return err_set(err, WHERE ".volumes[%zu].name: must be there, and not begin with muster-",
-                           i);
+            return err_set(
+                err, WHERE ".volumes[%zu].name: must be there, and not begin with muster-", i);
     }
     return 0;
 }

@@ -181,7 +181,8 @@ static json_t *read_object(struct reader *reader)
             break;
         }
         value = next(reader, &event) < 0 ? NULL : read_node(reader, &event);
-        if (value != NULL && json_object_set_new(object, (const char *)key.data.scalar.value, value) < 0)
+        if (value != NULL &&
+            json_object_set_new(object, (const char *)key.data.scalar.value, value) < 0)
             value = wrong(reader, &key, "the name of a field is no UTF-8");
         else
             yaml_event_delete(&key);

@@ -38,7 +38,7 @@ struct observed_object {
     bool    is_ready;
     int     exit_code;    /* of the training container, if it has ended */
     int64_t created_s, started_s, ended_s; /* 0: not yet */
-    char    reason[64];   /* why it waits or has ended: Unschedulable, OOMKilled ...; may be empty */
+    char reason[64]; /* why it waits or has ended: Unschedulable, OOMKilled ...; may be empty */
     char    message[400];
     char    node[128];
 };

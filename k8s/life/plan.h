@@ -34,8 +34,8 @@ struct plan {
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 
-/* now_s: since 1970; the clocks of this machine and the server are taken to agree. A plan that has ended and has no action is final. End with
- * plan_clear(). */
+/* now_s: since 1970; the clocks of this machine and the server are taken to agree. A plan that
+ * has ended and has no action is final. End with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s);
 void plan_clear(struct plan *plan);

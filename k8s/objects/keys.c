@@ -167,7 +167,7 @@ static char *armor(const struct blob *blob)
     static const char end[] = "-----END OPENSSH PRIVATE KEY-----\n";
     char             *text = base64(blob);
     size_t            length = strlen(text), at, part;
-    char             *whole = xmalloc(sizeof begin + sizeof end + length + length / LINE_LETTERS + 2);
+    char *whole = xmalloc(sizeof begin + sizeof end + length + length / LINE_LETTERS + 2);
     char             *to = stpcpy(whole, begin);
 
     for (at = 0; at < length; at += part) {

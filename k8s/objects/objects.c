@@ -111,8 +111,8 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number, c
     struct object_name            name = object_name(job, number);
     const struct object_kind_row *kind = &object_kinds[name.kind];
     json_t *metadata = json_pack("{ssss}", "name", name.text, "namespace", space), *labels;
-    json_t *whole =
-        json_pack("{ssssso}", "apiVersion", kind->version, "kind", kind->name, "metadata", metadata);
+    json_t *whole = json_pack("{ssssso}", "apiVersion", kind->version, "kind", kind->name,
+                              "metadata", metadata);
 
     json_object_update_missing(metadata, json_object_get(object, "metadata"));
     json_object_del(object, "metadata");
@@ -152,8 +152,8 @@ static json_t *launcher_key(const struct job *job, const char *space, const stru
     int64_t       i;
 
     for (i = 0; keys != NULL && i < job->workers; i++)
-        add_line(&known, "[%s-worker-%" PRId64 ".%s.%s.svc]:%d %s\n", job->name, i, job->name, space,
-                 SSH_PORT, keys->host[i].public_text);
+        add_line(&known, "[%s-worker-%" PRId64 ".%s.%s.svc]:%d %s\n", job->name, i, job->name,
+                 space, SSH_PORT, keys->host[i].public_text);
     buffer_add(&known, "", 1);
     object = json_pack("{sss{ssss}sb}", "type", "Opaque", "stringData", "id_ed25519",
                        keys != NULL ? keys->user.private_text : NO_KEY, "known_hosts",
@@ -204,12 +204,13 @@ static json_t *hosts(const struct job *job, const char *space)
     return object;
 }
 
-/* Workers have names before they are ready: the launcher's wait, not DNS, decides when it begins. */
+/* Workers have names before they are ready: the launcher's wait, not DNS, decides when it
+ * begins. */
 static json_t *service(const struct job *job)
 {
-    return json_pack("{s{sss{ss}sbs[{sssisi}]}}", "spec", "clusterIP", "None", "selector", LABEL_JOB,
-                     job->name, "publishNotReadyAddresses", 1, "ports", "name", "ssh", "port",
-                     SSH_PORT, "targetPort", SSH_PORT);
+    return json_pack("{s{sss{ss}sbs[{sssisi}]}}", "spec", "clusterIP", "None", "selector",
+                     LABEL_JOB, job->name, "publishNotReadyAddresses", 1, "ports", "name",
+                     "ssh", "port", SSH_PORT, "targetPort", SSH_PORT);
 }
 
 /* By peer, not by port: NCCL takes any port. */

@@ -57,7 +57,8 @@ json_t *pod_launcher(const struct job *job)
 
     json_object_set_new(container, "resources",
                         json_pack("{s{ssss}s{ssss}}", "requests", "cpu", LAUNCHER_CPU, "memory",
-                                  LAUNCHER_MEMORY, "limits", "cpu", "1", "memory", LAUNCHER_MEMORY));
+                                  LAUNCHER_MEMORY, "limits", "cpu", "1", "memory",
+                                  LAUNCHER_MEMORY));
     add_env(container, "NVIDIA_VISIBLE_DEVICES", "void");
     add_launcher(job, pod, container, false);
     free(name);
@@ -102,12 +103,12 @@ static void add_security(const struct job *job, json_t *spec, json_t *container)
         return;
     }
     set_default(spec, "securityContext",
-                json_pack("{sbsisisisss{ss}}", "runAsNonRoot", 1, "runAsUser", POD_UID, "runAsGroup",
-                          POD_UID, "fsGroup", POD_UID, "fsGroupChangePolicy", "OnRootMismatch",
-                          "seccompProfile", "type", "RuntimeDefault"));
+                json_pack("{sbsisisisss{ss}}", "runAsNonRoot", 1, "runAsUser", POD_UID,
+                          "runAsGroup", POD_UID, "fsGroup", POD_UID, "fsGroupChangePolicy",
+                          "OnRootMismatch", "seccompProfile", "type", "RuntimeDefault"));
     set_default(container, "securityContext",
-                json_pack("{sbsbs{s[s]}}", "allowPrivilegeEscalation", 0, "readOnlyRootFilesystem", 1,
-                          "capabilities", "drop", "ALL"));
+                json_pack("{sbsbs{s[s]}}", "allowPrivilegeEscalation", 0,
+                          "readOnlyRootFilesystem", 1, "capabilities", "drop", "ALL"));
 }
 
 static void add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd)
@@ -135,9 +136,9 @@ static void add_sshd(const struct job *job, json_t *pod, json_t *container, size
     char   *name = xasprintf("%s-worker-keys", job->name), *key = xasprintf("host-%zu", index);
 
     add_mount(pod, container, "muster-host", POD_HOST,
-              json_pack("{s{sssis[{ssss}{ssss}]}}", "secret", "secretName", name, "defaultMode", 0440,
-                        "items", "key", key, "path", "host_key", "key", "authorized_keys", "path",
-                        "authorized_keys"));
+              json_pack("{s{sssis[{ssss}{ssss}]}}", "secret", "secretName", name, "defaultMode",
+                        0440, "items", "key", key, "path", "host_key", "key", "authorized_keys",
+                        "path", "authorized_keys"));
     json_array_append_new(in(container, "ports", json_array),
                           json_pack("{sssi}", "name", "ssh", "containerPort", SSH_PORT));
     set_default(container, "readinessProbe",

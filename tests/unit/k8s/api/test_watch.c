@@ -34,11 +34,14 @@ static void test_lines(void **state)
         const char *line;
         int         rc, changes, gone;
     } rows[] = {
-        { "{\"type\": \"ADDED\", \"object\": {\"metadata\": {\"resourceVersion\": \"5\"}}}", 0, 1, 0 },
+        { "{\"type\": \"ADDED\", \"object\": {\"metadata\": {\"resourceVersion\": \"5\"}}}", 0,
+          1, 0 },
         { "{\"type\": \"MODIFIED\", \"object\": {\"metadata\": {}}}", 0, 1, 0 },
         { "{\"type\": \"DELETED\", \"object\": {\"metadata\": {}}}", 0, 1, 1 },
-        { "{\"type\": \"BOOKMARK\", \"object\": {\"metadata\": {\"resourceVersion\": \"9\"}}}", 0, 0, 0 },
-        { "{\"type\": \"ERROR\", \"object\": {\"kind\": \"Status\", \"code\": 410}}", -1, 0, 0 },
+        { "{\"type\": \"BOOKMARK\", \"object\": {\"metadata\": {\"resourceVersion\": \"9\"}}}",
+          0, 0, 0 },
+        { "{\"type\": \"ERROR\", \"object\": {\"kind\": \"Status\", \"code\": 410}}", -1, 0,
+          0 },
         { "{\"type\": \"ADDED\", \"object\": {\"metadata\"", -1, 0, 0 },
         { "{\"type\": 3, \"object\": {}}", -1, 0, 0 },
         { "{\"type\": \"ADDED\"}", -1, 0, 0 },

@@ -23,43 +23,44 @@
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
 
 /* What T9k's manual has, field by field. */
-static const char t9k[] = "apiVersion: batch.tensorstack.dev/v1beta1\n"
-                          "kind: DeepSpeedJob\n"
-                          "metadata:\n"
-                          "  name: deepspeed-example\n"
-                          "spec:\n"
-                          "  worker:\n"
-                          "    replicas: 4\n"
-                          "    restartPolicy: Never\n"
-                          "    template:\n"
-                          "      spec:\n"
-                          "        containers:\n"
-                          "          - name: helper\n"
-                          "            image: other\n"
-                          "          - name: worker\n"
-                          "            image: t9kpublic/torch\n"
-                          "            resources:\n"
-                          "              limits: {nvidia.com/gpu: 2, cpu: 4, memory: 8Gi}\n"
-                          "              requests: {cpu: 2}\n"
-                          "            volumeMounts:\n"
-                          "              - {name: dshm, mountPath: /dev/shm}\n"
-                          "        volumes:\n"
-                          "          - name: dshm\n"
-                          "            emptyDir: {medium: Memory, sizeLimit: \"1Gi\"}\n"
-                          "  config:\n"
-                          "    slotsPerWorker: 2\n"
-                          "    localRank: false\n"
-                          "    autotune: none\n"
-                          "    otherArgs: [--launcher, pdsh, --enable_each_rank_log=/logs]\n"
-                          "    run:\n"
-                          "      python: [resnet.py, \"--deepspeed\", '--epochs=3']\n"
-                          "  disableCustomEnv: true\n"
-                          "  elastic: {enabled: false, minReplicas: 1, maxReplicas: 4}\n"
-                          "  runPolicy: {cleanUpPolicy: All, activeDeadlineSeconds: 600, backoffLimit: 0}\n"
-                          "  runMode:\n"
-                          "    debug: {enabled: false, replicaSpecs: [{type: worker}]}\n"
-                          "    pause: {enabled: false}\n"
-                          "status: {phase: Running}\n";
+static const char t9k[] =
+    "apiVersion: batch.tensorstack.dev/v1beta1\n"
+    "kind: DeepSpeedJob\n"
+    "metadata:\n"
+    "  name: deepspeed-example\n"
+    "spec:\n"
+    "  worker:\n"
+    "    replicas: 4\n"
+    "    restartPolicy: Never\n"
+    "    template:\n"
+    "      spec:\n"
+    "        containers:\n"
+    "          - name: helper\n"
+    "            image: other\n"
+    "          - name: worker\n"
+    "            image: t9kpublic/torch\n"
+    "            resources:\n"
+    "              limits: {nvidia.com/gpu: 2, cpu: 4, memory: 8Gi}\n"
+    "              requests: {cpu: 2}\n"
+    "            volumeMounts:\n"
+    "              - {name: dshm, mountPath: /dev/shm}\n"
+    "        volumes:\n"
+    "          - name: dshm\n"
+    "            emptyDir: {medium: Memory, sizeLimit: \"1Gi\"}\n"
+    "  config:\n"
+    "    slotsPerWorker: 2\n"
+    "    localRank: false\n"
+    "    autotune: none\n"
+    "    otherArgs: [--launcher, pdsh, --enable_each_rank_log=/logs]\n"
+    "    run:\n"
+    "      python: [resnet.py, \"--deepspeed\", '--epochs=3']\n"
+    "  disableCustomEnv: true\n"
+    "  elastic: {enabled: false, minReplicas: 1, maxReplicas: 4}\n"
+    "  runPolicy: {cleanUpPolicy: All, activeDeadlineSeconds: 600, backoffLimit: 0}\n"
+    "  runMode:\n"
+    "    debug: {enabled: false, replicaSpecs: [{type: worker}]}\n"
+    "    pause: {enabled: false}\n"
+    "status: {phase: Running}\n";
 
 static int parse(const char *text, struct job *job, struct error *err)
 {
@@ -159,8 +160,10 @@ static void test_old_spellings(void **state)
     struct error err;
 
     (void)state;
-    if (parse("apiVersion: batch.tensorstack.dev/v1beta1\nkind: DeepspeedJob\nmetadata: {name: j}\n"
-              "spec: {worker: {replicas: 2, " IMAGE "}, config: {slotPerWorker: 3, run: {python: a.py}}}",
+    if (parse("apiVersion: batch.tensorstack.dev/v1beta1\nkind: DeepspeedJob\nmetadata: {name: "
+              "j}\n"
+              "spec: {worker: {replicas: 2, " IMAGE
+              "}, config: {slotPerWorker: 3, run: {python: a.py}}}",
               &job, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(job.warnings.count, 2);
@@ -186,10 +189,12 @@ static const struct {
     { "a: &x 1\nb: *x", "aliases" },
     { "a: !!int 1", "tags" },
     { "a: 1\na: 2", "f:2: a field is there twice" },
-    { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "nested too deeply" },
+    { "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+      "nested too deeply" },
     { "{}", "apiVersion: must be muster.dev/v1beta1" },
     { "apiVersion: v1\nkind: Pod", "apiVersion: must be" },
-    { "apiVersion: muster.dev/v1beta1\nkind: MPIJob", "kind: must be DeepSpeedJob, not 'MPIJob'" },
+    { "apiVersion: muster.dev/v1beta1\nkind: MPIJob",
+      "kind: must be DeepSpeedJob, not 'MPIJob'" },
     { HEAD, "spec: is missing" },
     { HEAD "spec: 3", "spec: must be an object, not a number" },
     { HEAD "spec: {}\nextra: 1", "worker.template: is missing" },
@@ -198,19 +203,24 @@ static const struct {
     { WORKER("replicas: 0, " IMAGE), "spec.worker.replicas: must be a number from 1 to 1000" },
     { WORKER("replicas: '2', " IMAGE), "spec.worker.replicas: must be a number" },
     { WORKER("replicas: 1001, " IMAGE), "replicas" },
-    { WORKER("restartPolicy: Sometimes, " IMAGE), "must be one of Never, OnFailure, Always, ExitCode" },
+    { WORKER("restartPolicy: Sometimes, " IMAGE),
+      "must be one of Never, OnFailure, Always, ExitCode" },
     { RUN(""), "spec.config.run: is missing" },
-    { RUN("run: {}"), "spec.config.run: must have exactly one of python, module and exec, not 0" },
+    { RUN("run: {}"),
+      "spec.config.run: must have exactly one of python, module and exec, not 0" },
     { HEAD "spec: {wroker: {}}", "spec.wroker: there is no such field; did you mean worker?" },
-    { RUN("run: {python: [a.py], exec: [b]}"), "exactly one of python, module and exec, not 2" },
+    { RUN("run: {python: [a.py], exec: [b]}"),
+      "exactly one of python, module and exec, not 2" },
     { RUN("run: {python: []}"), "spec.config.run.python: must begin with what to run" },
     { RUN("run: {python: [--hostfile=x, a.py]}"), "must begin with what to run" },
     { RUN("run: {python: 'a.py --x'}"), "must be a list of strings" },
     { RUN("run: {exec: [a, 3]}"), "spec.config.run.exec: must be a list of strings" },
     { RUN("run: {exec: [a]}, autotune: tune"), "spec.config.autotune: is not supported" },
-    { RUN("run: {exec: [a]}, slotsPerWorker: 0"), "spec.config.slotsPerWorker: must be a number" },
+    { RUN("run: {exec: [a]}, slotsPerWorker: 0"),
+      "spec.config.slotsPerWorker: must be a number" },
     { RUN("run: {exec: [a]}, localRank: 1"), "spec.config.localRank: must be true or false" },
-    { RUN("run: {exec: [a]}, otherArgs: [--no_local_rank]"), "--no_local_rank belongs to config.localRank" },
+    { RUN("run: {exec: [a]}, otherArgs: [--no_local_rank]"),
+      "--no_local_rank belongs to config.localRank" },
     { RUN("run: {exec: [a]}, otherArgs: [--autotuning=run]"), "belongs to config.autotune" },
     { RUN("run: {exec: [a]}, otherArgs: [--module]"), "belongs to config.run.module" },
     { RUN("run: {exec: [a]}, otherArgs: [--no_python]"), "belongs to config.run.exec" },
@@ -218,17 +228,22 @@ static const struct {
     { RUN("run: {exec: [a]}, otherArgs: [--launcher, slurm]"), "--launcher: write pdsh" },
     { RUN("run: {exec: [a]}, otherArgs: [--launcher]"), "--launcher: write pdsh" },
     { RUN("customCommand: 3"), "customCommand: must be a list of strings" },
-    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {activeDeadlineSeconds: -1}}",
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runPolicy: {activeDeadlineSeconds: -1}}",
       "spec.runPolicy.activeDeadlineSeconds: must be a number from 1" },
-    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runPolicy: {cleanUpPolicy: Some}}",
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runPolicy: {cleanUpPolicy: Some}}",
       "must be one of Unfinished, None, All, not 'Some'" },
-    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
       "spec.runMode.debug.enabled: is not supported yet" },
-    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
       "spec.runMode.pause.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
       "spec.elastic.enabled: is not supported yet" },
-    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {queue: q}}}",
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {queue: q}}}",
       "spec.scheduler.t9kScheduler: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, launcher: client}",
       "spec.launcher: must be one of pod, worker0" },
@@ -241,22 +256,28 @@ static const struct {
     { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
     { BOX("env: {}"), "containers[0].env: must be a list" },
     { BOX("command: [a]"), "what to train belongs into config.run" },
-    { BOX("resources: {limits: {memory: 4GB}}"), "resources.limits.memory: '4GB' is no quantity" },
+    { BOX("resources: {limits: {memory: 4GB}}"),
+      "resources.limits.memory: '4GB' is no quantity" },
     { BOX("resources: {limits: {memory: [4]}}"), "must be a quantity" },
     { BOX("resources: {limits: {memory: 1Gi}, requests: {memory: 2Gi}}"),
       "resources.requests.memory: 2Gi is not the limit 1Gi; write 1Gi" },
-    { BOX("resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: 1}}"), "write 2" },
+    { BOX("resources: {limits: {nvidia.com/gpu: \"2\"}, requests: {nvidia.com/gpu: 1}}"),
+      "write 2" },
     { BOX("volumeMounts: [{mountPath: /root/.ssh}]"), "/root/.ssh is muster's own" },
     { BOX("volumeMounts: [{mountPath: /t9k/hostfile}]"), "/t9k/hostfile is muster's own" },
     { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
-      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: is missing" },
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}",
+      "name: is missing" },
     { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: a.b}\n"
-      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "name: 'a.b' must consist of a-z" },
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}",
+      "name: 'a.b' must consist of a-z" },
     { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: 1}\n"
-      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}", "metadata.name: must be a string" },
+      "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}}",
+      "metadata.name: must be a string" },
     { "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\n"
       "metadata: {name: a123456789b123456789c123456789d123456789e123456789f1234}\n"
-      "spec: {worker: {replicas: 11, " IMAGE "}, config: {run: {exec: [a]}}}", "is too long by 2" },
+      "spec: {worker: {replicas: 11, " IMAGE "}, config: {run: {exec: [a]}}}",
+      "is too long by 2" },
 };
 
 static void test_bad_documents(void **state)
@@ -272,7 +293,8 @@ static void test_bad_documents(void **state)
         if (parse(bad_documents[i].text, &job, &err) == 0)
             fail_msg("accepted: %s", bad_documents[i].text);
         if (strstr(err.text, bad_documents[i].says) == NULL)
-            fail_msg("%s:\n  %s\nand not:\n  %s", bad_documents[i].text, err.text, bad_documents[i].says);
+            fail_msg("%s:\n  %s\nand not:\n  %s", bad_documents[i].text, err.text,
+                     bad_documents[i].says);
     }
 }
 
@@ -305,8 +327,10 @@ static void test_bad_options(void **state)
         { { "--image-pull-policy=x", NULL }, "must be Always, IfNotPresent or Never" },
         { { "--gang", NULL }, "--gang: is not supported yet" },
         { { "--tensorboard", NULL }, "is not supported yet" },
-        { { "--name=j", "--image=i", "--gpus=2", "--slots=3", "a.py", NULL }, "3 ranks would share 2 GPUs" },
-        { { "--name=j", "--image=i", "-d", "c:/run/muster", "a.py", NULL }, "/run/muster is muster's own" },
+        { { "--name=j", "--image=i", "--gpus=2", "--slots=3", "a.py", NULL },
+          "3 ranks would share 2 GPUs" },
+        { { "--name=j", "--image=i", "-d", "c:/run/muster", "a.py", NULL },
+          "/run/muster is muster's own" },
         { { "--name=J", "--image=i", "a.py", NULL }, "name: 'J' must consist of" },
         { { "--name=j", "--namespace=A", "--image=i", "a.py", NULL }, "namespace: 'A'" },
     };
@@ -328,7 +352,9 @@ static void test_bad_options(void **state)
 
 static void test_quantities(void **state)
 {
-    static const char *const bad[] = { "", "x", "1x", ".5", "-1", "1 Gi", "1e3", "1gi", "99999999999999999999" };
+    static const char *const bad[] = { "",    "x",   "1x",
+                                       ".5",  "-1",  "1 Gi",
+                                       "1e3", "1gi", "99999999999999999999" };
     double                   amount;
     struct error             err;
     size_t                   i;

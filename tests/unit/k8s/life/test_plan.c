@@ -23,10 +23,11 @@
 #define EVENTS_MAX  40
 #define STEPS_MAX   200
 
-static void make_job(struct job *job, const char *workers, const char *launcher, const char *cleanup)
+static void make_job(struct job *job, const char *workers, const char *launcher,
+                     const char *cleanup)
 {
-    const char *const argv[] = { "--name=j", "--image=i", "--workers", workers, "--launcher", launcher,
-                                 "--clean-up", cleanup, "a.py", NULL };
+    const char *const argv[] = { "--name=j", "--image=i",  "--workers", workers, "--launcher",
+                                 launcher,   "--clean-up", cleanup,     "a.py",  NULL };
     struct job_argv   reader;
     struct strlist    words = { 0 };
     struct error      err;
@@ -56,7 +57,8 @@ static void create(struct observed *world, size_t number)
     }
 }
 
-static void carry_out(struct observed *world, const struct job *job, const struct plan *plan, size_t most)
+static void carry_out(struct observed *world, const struct job *job, const struct plan *plan,
+                      size_t most)
 {
     struct observed_object *object;
     size_t                  i, number, left;
@@ -92,7 +94,7 @@ static void carry_out(struct observed *world, const struct job *job, const struc
 /* What a cluster, or somebody in it, does to one Pod. */
 static void happen(struct observed *world, const struct job *job, bool is_friendly)
 {
-    size_t                  number = OBJECT_WORKERS + (size_t)random() % (world->count - OBJECT_WORKERS);
+    size_t number = OBJECT_WORKERS + (size_t)random() % (world->count - OBJECT_WORKERS);
     struct observed_object *pod = &world->object[number];
     size_t                  i, ready = 0;
 
@@ -277,15 +279,17 @@ static void test_observed(void **state)
     static const char anchor[] =
         "{\"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\", \"uid\": \"u\","
         " \"creationTimestamp\": \"2026-11-22T15:00:00Z\"}}";
-    static const char pod[] =
-        "{\"metadata\": {\"name\": \"j-worker-1\", \"uid\": \"v\", \"ownerReferences\": [{\"uid\": \"u\"}]},"
-        " \"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": \"Failed\", \"containerStatuses\": ["
-        "{\"name\": \"worker\", \"state\": {\"terminated\": {\"exitCode\": 137, \"reason\": \"OOMKilled\","
-        " \"finishedAt\": \"1970-01-01T00:01:00Z\"}}}]}}";
+    static const char pod[] = "{\"metadata\": {\"name\": \"j-worker-1\", \"uid\": \"v\", "
+                              "\"ownerReferences\": [{\"uid\": \"u\"}]},"
+                              " \"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": "
+                              "\"Failed\", \"containerStatuses\": ["
+                              "{\"name\": \"worker\", \"state\": {\"terminated\": "
+                              "{\"exitCode\": 137, \"reason\": \"OOMKilled\","
+                              " \"finishedAt\": \"1970-01-01T00:01:00Z\"}}}]}}";
     struct job                    job = { 0 };
     struct observed               world;
     const struct observed_object *seen;
-    json_t                       *one = json_loads(anchor, 0, NULL), *two = json_loads(pod, 0, NULL);
+    json_t *one = json_loads(anchor, 0, NULL), *two = json_loads(pod, 0, NULL);
 
     (void)state;
     make_job(&job, "2", "pod", "Unfinished");

@@ -1,5 +1,5 @@
-/* test_objects.c - the objects of a job; what OpenSSH says of its keys, and Pod Security of its Pods
- * SPDX-License-Identifier: Apache-2.0
+/* test_objects.c - the objects of a job; what OpenSSH says of its keys, and Pod Security of its
+ * Pods SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
@@ -37,8 +37,8 @@ static void make_job(struct job *job, const char *const *argv)
     strlist_clear(&words);
 }
 
-static const char *const usual[] = { "--name=j", "--image=i", "--workers=3", "--gpus=2", "--", "a.py",
-                                     "$(X) $$", NULL };
+static const char *const usual[] = { "--name=j", "--image=i", "--workers=3", "--gpus=2",
+                                     "--",       "a.py",      "$(X) $$",     NULL };
 
 /* ssh-keygen -y reads the private key and prints the public one. */
 static void test_keys(void **state)
@@ -95,7 +95,9 @@ static void test_secrets(void **state)
     known = text_at(launcher, "stringData", "known_hosts");
     assert_non_null(strstr(known, "[j-worker-2.j.space.svc]:2222 ssh-ed25519 "));
     assert_non_null(strstr(known, keys.host[2].public_text));
-    assert_int_equal(strncmp(text_at(workers, "stringData", "authorized_keys"), "restrict ssh-ed25519 ", 21), 0);
+    assert_int_equal(
+        strncmp(text_at(workers, "stringData", "authorized_keys"), "restrict ssh-ed25519 ", 21),
+        0);
     json_decref(launcher);
     json_decref(workers);
     keys_clear(&keys);
@@ -105,7 +107,8 @@ static void test_secrets(void **state)
 /* The rules of Pod Security "restricted" that these Pods could break. */
 static void check_restricted(const json_t *pod)
 {
-    const json_t *spec = json_object_get(pod, "spec"), *safe = json_object_get(spec, "securityContext");
+    const json_t *spec = json_object_get(pod, "spec"),
+                 *safe = json_object_get(spec, "securityContext");
     const json_t *list = json_object_get(spec, "volumes"), *box;
     size_t        i;
 
@@ -165,7 +168,8 @@ static void test_pods(void **state)
 
 static void test_worker0(void **state)
 {
-    static const char *const argv[] = { "--name=j", "--image=i", "--launcher=worker0", "a.py", NULL };
+    static const char *const argv[] = { "--name=j", "--image=i", "--launcher=worker0", "a.py",
+                                        NULL };
     struct job               job = { 0 };
     json_t                  *worker;
 
@@ -190,9 +194,10 @@ static void test_all(void **state)
     for (i = 0; i < objects_count(&job); i++) {
         object = object_make(&job, i, "space", "uid", NULL);
         assert_string_equal(text_at(object, "metadata", "name"), object_name(&job, i).text);
-        assert_string_equal(json_string_value(json_object_get(
-                                json_object_get(json_object_get(object, "metadata"), "labels"), LABEL_JOB)),
-                            "j");
+        assert_string_equal(
+            json_string_value(json_object_get(
+                json_object_get(json_object_get(object, "metadata"), "labels"), LABEL_JOB)),
+            "j");
         owner = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
         assert_true(i == OBJECT_ANCHOR ? owner == NULL : json_array_size(owner) == 1);
         json_decref(object);
