@@ -22,7 +22,7 @@
 /* When the session ends: for the launcher to log in again and hear why. */
 #define HEAR_WHY_S 5.0
 /* The ranks may have got the signal this long before us if the node is busy. */
-#define TOLD_BEFORE_S 1.0
+#define TOLD_BEFORE_S 3.0
 
 static void          open_all(struct agent *agent, const char *nonce);
 static void          open_base(struct agent *agent);
