@@ -67,7 +67,8 @@ struct fake_conn *fake_make(const struct conn_ops *ops, void *arg)
     struct fake_conn *fake = &fakes[fakes_made++];
 
     assert_true(fakes_made <= FAKES_MAX);
-    *fake = (struct fake_conn){ .conn = { &kind, ops, arg }, .to_launcher = evbuffer_new(),
+    *fake = (struct fake_conn){ .conn = { .kind = &kind, .ops = ops, .arg = arg },
+                                .to_launcher = evbuffer_new(),
                                 .to_agent = evbuffer_new() };
     return fake;
 }
