@@ -27,7 +27,8 @@ int as_root(const json_t *request, struct task_output *out)
 {
     char                  exe[PATH_MAX], why[512];
     ssize_t               size = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    const char *const     argv[] = { "sudo", "-n", "--", exe, "--" AS_ROOT_OPTION, NULL };
+    static const char     option[] = "--" AS_ROOT_OPTION;
+    const char *const     argv[] = { "sudo", "-n", "--", exe, option, NULL };
     struct command_result result;
     char                 *text = json_dumps(request, JSON_COMPACT);
     bool                  is_ok;

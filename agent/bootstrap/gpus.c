@@ -114,11 +114,14 @@ static bool library_version(const struct bootstrap *b, char *version)
         char *path = xasprintf("%s%s", b->root, dirs[i]);
         DIR  *dir = opendir(path);
 
-        while (dir != NULL && !is_found && (one = readdir(dir)) != NULL)
+        if (dir == NULL) {
+            free(path);
+            continue;
+        }
+        while (!is_found && (one = readdir(dir)) != NULL)
             is_found = strncmp(one->d_name, LIBRARY, strlen(LIBRARY)) == 0 &&
                        read_version(one->d_name, version);
-        if (dir != NULL)
-            closedir(dir);
+        closedir(dir);
         free(path);
     }
     return is_found;

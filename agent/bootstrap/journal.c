@@ -58,8 +58,8 @@ int journal_open(struct journal *journal, const char *root, struct error *err)
 
 static int make_dirs(const char *root, struct error *err)
 {
-    static const char *const dirs[] = { "/var", "/var/lib", "/var/lib/muster", JOURNAL_DIR,
-                                        JOURNAL_DIR "/journal" };
+    static const char        last[] = JOURNAL_DIR "/journal";
+    static const char *const dirs[] = { "/var", "/var/lib", "/var/lib/muster", JOURNAL_DIR, last };
     size_t i;
     char  *dir;
     int    rc = 0;

@@ -91,7 +91,7 @@ void warm_list_add(struct warm_list *list, int64_t offset, int64_t length, const
 {
     if (list->count >= WARM_RANGES_MAX || strchr(path, '\n') != NULL)
         return;
-    if ((list->count & (list->count - 1)) == 0)
+    if (list->range == NULL || (list->count & (list->count - 1)) == 0)
         list->range = xreallocarray(list->range, list->count > 0 ? 2 * list->count : 1,
                                     sizeof *list->range);
     list->range[list->count++] = (struct warm_range){ offset, length, xstrdup(path) };

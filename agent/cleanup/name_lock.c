@@ -201,7 +201,7 @@ static bool read_line(char *line, struct namesake *other)
     line[strcspn(line, "\n")] = '\0';
     if (name == NULL || strlen(++name) >= sizeof other->socket)
         return false;
-    strcpy(other->socket, name);
+    memcpy(other->socket, name, strlen(name) + 1);
     return run_of(name, LOCK, other->run);
 }
 

@@ -104,7 +104,7 @@ static void event_cb(struct bufferevent *stream, short what, void *arg)
 
     if ((what & BEV_EVENT_CONNECTED) != 0) {
         seal_random(fetch->random);
-        memcpy(greeting, STREAM_MAGIC, STREAM_MAGIC_BYTES);
+        memcpy(greeting, STREAM_MAGIC, STREAM_MAGIC_BYTES); /* NOLINT: not a text */
         put_u32(greeting + STREAM_MAGIC_BYTES, fetch->link.number);
         memcpy(greeting + STREAM_MAGIC_BYTES + 4, fetch->random, sizeof fetch->random);
         bufferevent_write(stream, greeting, sizeof greeting);

@@ -73,7 +73,7 @@ int bcast_frames_take_link(struct agent *agent, const struct frame *frame, const
     const char      *address = json_string_value(json_object_get(body, "addr"));
     json_int_t       port = json_integer_value(json_object_get(body, "port"));
     struct bcast    *bcast = agent->bcast;
-    struct seal_link link;
+    struct seal_link link = { .number = 0 };
 
     (void)frame;
     if (bcast == NULL)

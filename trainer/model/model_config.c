@@ -147,7 +147,7 @@ static int take_all(struct model_config *config, const json_t *root, struct erro
         return -1;
     for (i = 0; i < DROPOUTS; i++)
         if (take_real(root, config->kind == MODEL_GPT2 ? dropouts[i].gpt2 : dropouts[i].bert, 0,
-                      (double *)((char *)config + dropouts[i].field), err) < 0)
+                      (double *)(void *)((char *)config + dropouts[i].field), err) < 0)
             return -1;
     if (check_fixed(config, root, err) < 0)
         return -1;
@@ -291,7 +291,8 @@ char *model_config_text(const struct model_config *c)
     }
     for (i = 0; i < DROPOUTS; i++)
         json_object_set_new(root, gpt2 ? dropouts[i].gpt2 : dropouts[i].bert,
-                            json_real(*(const double *)((const char *)c + dropouts[i].field)));
+                            json_real(*(const double *)(const void *)((const char *)c +
+                                                            dropouts[i].field)));
     text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     json_decref(root);
     return text;
