@@ -245,18 +245,25 @@ static void test_what_forks_for_ever_is_ended(void **state)
     assert_int_equal(containment_count(&none, getpid()), 0);
 }
 
-/* Found one by one, the processes are always gone; their group is not. */
-static void test_one_blow_ends_what_forks_for_ever(void **state)
+/* Found one by one, the processes are always gone; their group is not. On a busy machine none may
+ * be there when we look. */
+static void test_few_blows_end_what_forks_for_ever(void **state)
 {
     int64_t        begin_ns = clock_now_ns();
     struct process root;
+    pid_t          pid = 0;
+    int            blows = 0;
 
     (void)state;
     child_start(SIG_IGN, hop);
     assert_true(process_read(getpid(), &root));
-    containment_kill_below(&root);
-    while (waitpid(-1, NULL, WNOHANG) >= 0)
+    for (; pid >= 0; pid = waitpid(-1, NULL, WNOHANG)) {
         assert_true(seconds_since(begin_ns) < PATIENCE_S);
+        if (blows < 5 && pid == 0 && seconds_since(begin_ns) >= blows) {
+            containment_kill_below(&root);
+            blows++;
+        }
+    }
     assert_int_equal(errno, ECHILD);
 }
 
@@ -330,7 +337,7 @@ int main(void)
         TEST(test_grace_only_gets_shorter),
         TEST(test_daemons_are_ended),
         TEST(test_what_forks_for_ever_is_ended),
-        TEST(test_one_blow_ends_what_forks_for_ever),
+        TEST(test_few_blows_end_what_forks_for_ever),
         TEST(test_pauses_grow),
         TEST(test_what_survives_is_reported),
         TEST(test_one_is_left_at_least),
