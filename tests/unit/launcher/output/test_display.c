@@ -163,6 +163,7 @@ static void test_pipe(void **state)
     display_unfinished(&display, &one, &noon, "prompt", 6, &out);
     run(&display, &one, "\033[2J\n", &out);
     expect_text(&out, "te1: \033[2J\n");
+    display_clear(&display);
 }
 
 static void test_pipe_without_label(void **state)
@@ -187,6 +188,7 @@ static void test_pipe_without_label(void **state)
     run(&display, &one, "no end", &out);
     run(&display, &two, "a\n", &out);
     expect_text(&out, "no end\na\n");
+    display_clear(&display);
 }
 
 static void test_terminal(void **state)
@@ -235,6 +237,7 @@ static void test_terminal(void **state)
     display_progress(&display, "leaving", &out);
     display_end(&display, &out);
     expect_text(&out, "leaving" ERASE);
+    display_clear(&display);
 }
 
 static void test_times(void **state)
@@ -249,6 +252,7 @@ static void test_times(void **state)
     run(&display, &one, "a\nb\n", &out);
     run(&display, &none, "c", &out);
     expect_text(&out, "te1: 12:00:00.034 a\nte1: 12:00:00.034 b\n12:00:00.034 c\n");
+    display_clear(&display);
 }
 
 static void count_and_empty(struct buffer *out, void *arg)
@@ -282,6 +286,7 @@ static void test_out_is_emptied_on_the_way(void **state)
     assert_true(out.room < 4 * DISPLAY_FULL);
     buffer_clear(&out);
     free(lines);
+    display_clear(&display);
 }
 
 static char *tail_text(const struct tail *tail, size_t count)
