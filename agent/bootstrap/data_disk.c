@@ -16,17 +16,14 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "bootstrap/block.h"
 #include "bootstrap/disks.h"
+#include "bootstrap/fstab.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/peek.h"
-#include "buffer.h"
 #include "xalloc.h"
 
-#define FSTAB   "/etc/fstab"
 #define OPTIONS "defaults,nofail,noatime"
 #define MIB     (1024.0 * 1024.0)
-#define BLANKS  " \t"
 
 /* A file system may be smaller than its disk by this part: the rest is not worth a change. XFS
  * tells its size without its log. */
@@ -50,7 +47,6 @@ static int   check_marker(struct look *look, struct error *err);
 static int   add_mount(struct look *look, struct error *err);
 static int   add_fstab(struct look *look, struct error *err);
 static int   fstab_name(const struct look *look, char *text, size_t size, struct error *err);
-static char *without_place(const char *fstab, const char *place);
 static void  add_growth(struct look *look);
 static void  add_partition_growth(struct look *look);
 
@@ -226,27 +222,22 @@ static int add_mount(struct look *look, struct error *err)
     return rc;
 }
 
-/* One line in muster's block, in the place of any other line for that folder. */
 static int add_fstab(struct look *look, struct error *err)
 {
     struct state now;
-    char         name[128], *line, *plain, *text;
-    int          rc;
+    char         name[128], *line, *text;
+    int          rc = -1;
 
     if (fstab_name(look, name, sizeof name, err) < 0 ||
         state_read(look->b->root, STATE_FILE, FSTAB, &now, err) < 0)
         return -1;
     line = xasprintf("%s %s %s " OPTIONS " 0 2\n", name, look->place,
                      look->disk->superblock.type);
-    plain = without_place(now.exists ? now.bytes : "", look->place);
-    text = block_put(plain, line, err);
-    if (text == NULL)
-        rc = err_set(err, FSTAB ": %s", err->text);
-    else
+    text = fstab_put(now.exists ? now.bytes : "", look->place, line, err);
+    if (text != NULL)
         rc = changes_add_file(&look->finding->changes, FSTAB, text, 0644,
                               "so that it is mounted after the next boot, by label", err);
     free(text);
-    free(plain);
     free(line);
     state_clear(&now);
     return rc;
@@ -277,31 +268,6 @@ static int fstab_name(const struct look *look, char *text, size_t size, struct e
                        "them apart", look->device);
     }
     return 0;
-}
-
-/* Those of muster's block stay: block_put() replaces them. */
-static char *without_place(const char *fstab, const char *place)
-{
-    struct buffer out = { 0 };
-    size_t        length, at;
-    bool          is_block = false;
-
-    for (; *fstab != '\0'; fstab += length) {
-        length = strcspn(fstab, "\n");
-        length += fstab[length] == '\n';
-        if (strncmp(fstab, BLOCK_BEGIN, strlen(BLOCK_BEGIN)) == 0)
-            is_block = true;
-        at = strspn(fstab, BLANKS);
-        at += strcspn(fstab + at, BLANKS "\n");
-        at += strspn(fstab + at, BLANKS);
-        if (is_block || fstab[0] == '#' || strncmp(fstab + at, place, strlen(place)) != 0 ||
-            strchr(BLANKS, fstab[at + strlen(place)]) == NULL)
-            buffer_add(&out, fstab, length);
-        if (strncmp(fstab, BLOCK_END, strlen(BLOCK_END)) == 0)
-            is_block = false;
-    }
-    buffer_add(&out, "", 1);
-    return out.bytes;
 }
 
 /* --- a disk that is larger than its file system ------------------------------ */

@@ -289,7 +289,9 @@ static void apply_then_again_then_undo(void **state)
     expect(tree, "/etc/ssh/sshd_config.d/00-muster.conf",
            "# written by muster bootstrap\nMaxStartups 256\n");
     text = get(tree, "/etc/fstab");
-    assert_non_null(strstr(text, "0 1\ntmpfs /dev/shm tmpfs rw,nosuid,nodev,size=67108864 0 0\n"));
+    assert_non_null(strstr(text, "these lines\n"
+                                 "tmpfs /dev/shm tmpfs rw,nosuid,nodev,size=67108864 0 0\n"
+                                 "# END muster\n"));
     free(text);
     text = get(tree, "/etc/cloud/templates/hosts.debian.tmpl");
     assert_non_null(strstr(text, "10.0.0.2 te2"));

@@ -1,4 +1,4 @@
-/* test_bootstrap_parts.c - marked blocks, journal entries, disks, lists of what to read
+/* test_bootstrap_parts.c - marked blocks, fstab, journal entries, disks, lists of what to read
  *
  * The disks are images that mkfs.ext4 has made, in a tree that looks like sysfs.
  * SPDX-License-Identifier: Apache-2.0
@@ -19,6 +19,7 @@
 
 #include "bootstrap/block.h"
 #include "bootstrap/disks.h"
+#include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/warm_list.h"
@@ -65,6 +66,44 @@ static void blocks(void **state)
         free(wanted);
         free(text);
     }
+}
+
+/* One line for each place, whatever was there; what is right already stays as it is. */
+static void fstab_lines(void **state)
+{
+#define B "# BEGIN muster: written by muster bootstrap, which replaces these lines\n"
+#define E "# END muster\n"
+    static const struct {
+        const char *text, *place, *result; /* NULL: refused */
+        bool        is_there;
+    } rows[] = {
+        { "", "/data", B "L\n" E, false },
+        { "a / b\n", "/data", "a / b\n" B "L\n" E, false },
+        { "x\t/data\text4\nx /data2 y\n#x /data y\n", "/data",
+          "x /data2 y\n#x /data y\n" B "L\n" E, true },
+        { "x /data", "/data", B "L\n" E, true },
+        { " # tmpfs /dev/shm x\n", FSTAB_SHM, " # tmpfs /dev/shm x\n" B "L\n" E, false },
+        { "tmpfs\t/dev/shm\ttmpfs\n", FSTAB_SHM, B "L\n" E, true },
+        { B "old /data x\ntmpfs /dev/shm x\n" E "end\n", FSTAB_SHM,
+          B "old /data x\nL\n" E "end\n", false },
+        { B "tmpfs /dev/shm x\nold /was x\n" E, "/data", B "tmpfs /dev/shm x\nL\n" E, false },
+        { "a\n# BEGIN muster\n", "/data", NULL, false },
+    };
+    struct error err;
+    size_t       i;
+    char        *text;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(fstab_has(rows[i].text, rows[i].place), rows[i].is_there);
+        text = fstab_put(rows[i].text, rows[i].place, "L\n", &err);
+        if (rows[i].result == NULL)
+            assert_null(text);
+        else
+            assert_string_equal(text, rows[i].result);
+        free(text);
+    }
+    assert_non_null(strstr(err.text, "/etc/fstab: a line"));
 }
 
 static void journal_entries_that_are_none(void **state)
@@ -280,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks),
+        cmocka_unit_test(fstab_lines),
         cmocka_unit_test(journal_entries_that_are_none),
         cmocka_unit_test(disks_are_found_by_what_is_on_them),
         cmocka_unit_test(bytes_that_are_no_file_system),
