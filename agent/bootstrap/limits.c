@@ -173,8 +173,8 @@ static int sshd_limits(struct bootstrap *b, struct finding *finding, struct erro
         access("/run/systemd/system", F_OK) == 0) {
         strlist_add(&reload, "systemctl");
         strlist_add(&reload, "try-reload-or-restart");
-        strlist_add(&reload, "ssh.service");
-        strlist_add(&reload, "sshd.service");
+        strlist_add(&reload, "[s]sh.service"); /* a pattern may match nothing, a name may not */
+        strlist_add(&reload, "[s]shd.service");
         changes_add_command(&finding->changes, "sshd", &reload, &reload, "sshd: reload it",
                             "it reads its configuration only then");
         strlist_clear(&reload);
