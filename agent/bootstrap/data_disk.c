@@ -48,7 +48,7 @@ static int   add_mount(struct look *look, struct error *err);
 static int   add_fstab(struct look *look, struct error *err);
 static int   fstab_name(const struct look *look, char *text, size_t size, struct error *err);
 static void  add_growth(struct look *look);
-static void  add_partition_growth(struct look *look);
+static void  add_partition_growth(struct look *look, uint64_t *room);
 
 int step_data_disk(struct bootstrap *b, struct finding *finding, struct error *err)
 {
@@ -278,31 +278,32 @@ static void add_growth(struct look *look)
     struct strlist argv = { 0 };
     struct statvfs about;
     uint64_t       bytes = look->disk->superblock.bytes, slack = SLACK_EXT;
+    uint64_t       room = look->disk->bytes;
     char          *why;
 
     if (look->b->root[0] != '\0' || (grow != NULL && strcmp(grow, "no") == 0))
         return;
-    add_partition_growth(look);
+    add_partition_growth(look, &room);
     type = look->disk->superblock.type;
     if (strcmp(type, "xfs") == 0) {
         slack = SLACK_XFS;
         if (look->is_mounted && statvfs(look->place, &about) == 0)
             bytes = (uint64_t)about.f_blocks * about.f_frsize;
     }
-    if (bytes + look->disk->bytes / slack >= look->disk->bytes)
+    if (bytes + room / slack >= room)
         return;
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? "xfs_growfs" : "resize2fs");
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? look->place : look->device);
     why = xasprintf("the disk has %.0f MiB, its file system %.0f MiB; undo does not shrink it",
-                    (double)look->disk->bytes / MIB, (double)bytes / MIB);
+                    (double)room / MIB, (double)bytes / MIB);
     changes_add_command(&look->finding->changes, look->device, &argv, NULL,
                         "grow the file system", why);
     free(why);
     strlist_clear(&argv);
 }
 
-/* The last partition of a disk that has become larger. */
-static void add_partition_growth(struct look *look)
+/* The last partition of a disk that has become larger. room: what its file system has then. */
+static void add_partition_growth(struct look *look, uint64_t *room)
 {
     const struct disk *disk = look->disk, *whole = disks_find(&look->disks, disk->parent);
     struct strlist     argv = { 0 };
@@ -321,4 +322,5 @@ static void add_partition_growth(struct look *look)
     changes_add_command(&look->finding->changes, disk->parent, &argv, NULL,
                         "grow the partition", "the disk is larger than its last partition");
     strlist_clear(&argv);
+    *room = whole->bytes - disk->start;
 }
