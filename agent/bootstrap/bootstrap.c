@@ -47,6 +47,7 @@ static int         run_step(struct bootstrap *b, const struct step *step,
                             struct journal *journal);
 static int         apply(struct bootstrap *b, const struct step *step, struct journal *journal,
                          struct finding *finding, struct error *err);
+static void        add_new(json_t *notes, const json_t *more);
 static void        report(struct bootstrap *b, const struct step *step, const char *state,
                           const struct finding *finding, const struct error *err);
 static json_t     *text_json(const char *text);
@@ -167,7 +168,7 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
         if (rc == 0 && again.changes.count > 0)
             rc = err_set(err, "this was changed, but does not stay so: %s",
                          again.changes.item[0].what);
-        json_array_extend(finding->notes, again.notes);
+        add_new(finding->notes, again.notes);
     }
     if (rc == 0 && step->act != NULL)
         rc = step->act(b, finding, err);
@@ -175,6 +176,21 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
         snprintf(finding->fix, sizeof finding->fix, "%s", again.fix);
     finding_clear(&again);
     return rc;
+}
+
+/* Most of what the second look finds worth a note the first one has noted. */
+static void add_new(json_t *notes, const json_t *more)
+{
+    json_t *one, *have;
+    size_t  i, k;
+
+    json_array_foreach(more, i, one) {
+        json_array_foreach(notes, k, have)
+            if (json_equal(have, one))
+                break;
+        if (k == json_array_size(notes))
+            json_array_append(notes, one);
+    }
 }
 
 /* --- what is told ----------------------------------------------------------- */
