@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "bootstrap/as_root.h"
-#include "bootstrap/mesh.h"
 #include "bootstrap/steps.h"
 #include "bootstrap/undo.h"
 #include "frame.h"

@@ -12,7 +12,7 @@
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
  * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
- * see mesh.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
+ * see steps.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
  * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/gpu_users.h"
 #include "fd.h"
 #include "node/gpu.h"
 #include "number.h"
