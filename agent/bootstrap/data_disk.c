@@ -25,10 +25,8 @@
 #define OPTIONS "defaults,nofail,noatime"
 #define MIB     (1024.0 * 1024.0)
 
-/* A file system may be smaller than its disk by this part: the rest is not worth a change. XFS
- * tells its size without its log. */
-#define SLACK_EXT 64
-#define SLACK_XFS 16
+/* A file system may be smaller than its disk by this part: the rest is not worth a change. */
+#define SLACK 64
 
 struct look {
     struct bootstrap  *b;
@@ -277,20 +275,17 @@ static void add_growth(struct look *look)
     const char    *grow = bootstrap_conf(look->b, "data", "grow"), *type;
     struct strlist argv = { 0 };
     struct statvfs about;
-    uint64_t       bytes = look->disk->superblock.bytes, slack = SLACK_EXT;
-    uint64_t       room = look->disk->bytes;
+    uint64_t       bytes = look->disk->superblock.bytes, room = look->disk->bytes;
     char          *why;
 
     if (look->b->root[0] != '\0' || (grow != NULL && strcmp(grow, "no") == 0))
         return;
     add_partition_growth(look, &room);
     type = look->disk->superblock.type;
-    if (strcmp(type, "xfs") == 0) {
-        slack = SLACK_XFS;
-        if (look->is_mounted && statvfs(look->place, &about) == 0)
-            bytes = (uint64_t)about.f_blocks * about.f_frsize;
-    }
-    if (bytes + room / slack >= room)
+    /* On the disk the size is what it was, until XFS takes it out of its log. */
+    if (strcmp(type, "xfs") == 0 && look->is_mounted && statvfs(look->place, &about) == 0)
+        bytes = (uint64_t)about.f_blocks * about.f_frsize + look->disk->superblock.log_bytes;
+    if (bytes + room / SLACK >= room)
         return;
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? "xfs_growfs" : "resize2fs");
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? look->place : look->device);
@@ -310,7 +305,7 @@ static void add_partition_growth(struct look *look, uint64_t *room)
     size_t             i;
 
     if (disk->partition == 0 || whole == NULL ||
-        disk->start + disk->bytes + whole->bytes / SLACK_EXT >= whole->bytes)
+        disk->start + disk->bytes + whole->bytes / SLACK >= whole->bytes)
         return;
     for (i = 0; i < look->disks.count; i++)
         if (strcmp(look->disks.disk[i].parent, disk->parent) == 0 &&

@@ -230,6 +230,12 @@ static void bytes_that_are_no_file_system(void **state)
     assert_string_equal(superblock.type, "xfs");
     assert_string_equal(superblock.label, "data");
     assert_int_equal(superblock.bytes, (1 << 16) * 4096);
+    bytes[99] = 3; /* blocks of the log; it is on another disk */
+    assert_true(superblock_parse(bytes, sizeof bytes, &superblock));
+    assert_int_equal(superblock.log_bytes, 0);
+    bytes[55] = 1;
+    assert_true(superblock_parse(bytes, sizeof bytes, &superblock));
+    assert_int_equal(superblock.log_bytes, 3 * 4096);
     bytes[6] = 0; /* no block size */
     assert_false(superblock_parse(bytes, sizeof bytes, &superblock) &&
                  strcmp(superblock.type, "xfs") == 0);
