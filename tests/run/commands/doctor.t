@@ -2,24 +2,10 @@
 # muster doctor: what is broken on one node of four is said of that node, and of no other.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/healthy.sh"
 
 own_namespaces
 use_netns 4
-
-# on NODE COMMAND...: in the namespaces of its sshd.
-on() {
-    on_pid=$(cat "$nodes_dir/$1/pid")
-    shift
-    nsenter -t "$on_pid" -m -u -n -- "$@"
-}
-
-# over NODE FILE: standard input takes the place of that file there.
-over() {
-    over_file=$(mktemp "$PWD/over.XXXXXX")
-    chmod 644 "$over_file"
-    cat >"$over_file"
-    on "$1" mount --bind "$over_file" "$2"
-}
 
 # A node as it should be: its own keys, a data disk, an idle machine.
 python=$(readlink -f "$(command -v /usr/bin/python3 || command -v python3)")
@@ -44,10 +30,7 @@ healthy() {
     printf 'HostKey %s\n' "$nodes_dir/$1/host_key" | on "$1" tee /etc/ssh/sshd_config >/dev/null
     tr -d - <"$nodes_dir/$1/boot_id" >"$1.id"
     over "$1" /etc/machine-id <"$1.id"
-    echo '0.10 0.10 0.10 1/100 1000' | over "$1" /proc/loadavg
-    echo 'cpu 1000 0 1000 10000 0 0 0 10 0 0' | over "$1" /proc/stat
-    printf 'MemTotal: 1000000 kB\nMemAvailable: 900000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n' |
-        over "$1" /proc/meminfo
+    at_rest "$1"
     : | over "$1" /dev/kmsg
     on "$1" mount -t tmpfs -o size=2G tmpfs "$PWD/run"
     on "$1" mkdir "$PWD/run/logs"
