@@ -54,4 +54,7 @@ checkup_check names_check, disks_check, cold_check, login_limits_check, machine_
     updates_check, sshd_check, interfaces_check, leftovers_check, holders_check, driver_check,
     nvml_check, xid_check, python_check, files_check, peers_check;
 
+/* checkpoint.c: of files_check, if folder has checkpoints. */
+void checkpoint_check(const struct checkup *checkup, const char *folder);
+
 #endif
