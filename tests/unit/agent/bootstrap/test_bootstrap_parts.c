@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "bootstrap/block.h"
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/disks.h"
 #include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
@@ -241,6 +242,63 @@ static void bytes_that_are_no_file_system(void **state)
                  strcmp(superblock.type, "xfs") == 0);
 }
 
+/* --- GPUs ------------------------------------------------------------------- */
+
+/* What the step "gpus" says below root, a line of JSON. The caller releases it. */
+static json_t *gpus_of(const char *root, const char *conf)
+{
+    json_t *request = json_pack("{s:s, s:[s], s:{s:o}}", "op", "plan", "steps", "gpus", "conf",
+                                "gpus", json_loads(conf, 0, NULL)), *line;
+    FILE              *file = tmpfile();
+    struct task_output out = { fileno(file) };
+
+    bootstrap_run(request, root, &out);
+    rewind(file);
+    line = json_loadf(file, 0, NULL);
+    assert_non_null(line);
+    fclose(file);
+    json_decref(request);
+    return line;
+}
+
+/* Of the versions of driver and library, and of what conf says. */
+static void gpus_that_cannot_work(void **state)
+{
+    static const struct {
+        const char *module, *library, *conf, *error;
+    } rows[] = {
+        { "550.54.14", "550.54.14", "{}", NULL },
+        { "550.54.14", "550.54.14", "{\"driver\":\"550\"}", NULL },
+        { "550.54.14", "550.90.07", "{}",
+          "the driver that is loaded is 550.54.14, its library is 550.90.07" },
+        { "550.54.14", "550.54.14", "{\"driver\":\"535\"}", "[gpus] driver says 535" },
+        { "", "550.54.14", "{\"driver\":\"550\"}", "the NVIDIA driver is not loaded" },
+        { "550.54.14", "550.54.14", "{\"count\":\"8\"}", "[gpus] count says 8" },
+    };
+    char        root[] = "/tmp/muster-test-gpus.XXXXXX", *command;
+    const char *error;
+    json_t     *line;
+    size_t      i;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command = xasprintf("cd $root; rm -rf usr; mkdir -p proc/driver/nvidia usr/lib64\n"
+                            "echo 'NVRM: x86_64 Kernel Module  %s' >proc/driver/nvidia/version\n"
+                            ": >usr/lib64/libnvidia-ml.so.%s", rows[i].module, rows[i].library);
+        run_shell(root, command);
+        free(command);
+        line = gpus_of(root, rows[i].conf);
+        error = json_string_value(json_object_get(line, "error"));
+        if ((error != NULL) != (rows[i].error != NULL) ||
+            (error != NULL && strstr(error, rows[i].error) == NULL))
+            fail_msg("%zu: %s", i, error != NULL ? error : "no error");
+        assert_int_equal(json_string_length(json_object_get(line, "fix")) > 0, error != NULL);
+        json_decref(line);
+    }
+    run_shell(root, "rm -r $root");
+}
+
 static void mounts_are_read(void **state)
 {
     static const char text[] =
@@ -329,6 +387,7 @@ int main(void)
         cmocka_unit_test(journal_entries_that_are_none),
         cmocka_unit_test(disks_are_found_by_what_is_on_them),
         cmocka_unit_test(bytes_that_are_no_file_system),
+        cmocka_unit_test(gpus_that_cannot_work),
         cmocka_unit_test(mounts_are_read),
         cmocka_unit_test(warm_lists),
         cmocka_unit_test(what_is_in_memory_is_recorded),
