@@ -150,6 +150,9 @@ static int run_step(struct bootstrap *b, const struct step *step, struct journal
         b->is_pending = true;
     if (rc == 0 && b->op == BOOTSTRAP_APPLY && !finding.is_unused)
         rc = apply(b, step, journal, &finding, &err);
+    if (rc < 0 && finding.fix[0] == '\0')
+        finding_fix(&finding, "put that right, then run it again; --skip %s leaves it out",
+                    step->name);
     report(b, step, rc < 0 ? "failed" : state, &finding, rc < 0 ? &err : NULL);
     finding_clear(&finding);
     return rc;
@@ -171,7 +174,7 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
     }
     if (rc == 0 && step->act != NULL)
         rc = step->act(b, finding, err);
-    if (rc < 0 && finding->fix[0] == '\0')
+    if (rc < 0 && again.fix[0] != '\0')
         snprintf(finding->fix, sizeof finding->fix, "%s", again.fix);
     finding_clear(&again);
     return rc;
@@ -209,7 +212,7 @@ static void report(struct bootstrap *b, const struct step *step, const char *sta
     json_object_set(line, "notes", finding->notes);
     if (err != NULL)
         json_object_set_new(line, "error", text_json(err->text));
-    if (err != NULL && finding->fix[0] != '\0')
+    if (err != NULL)
         json_object_set_new(line, "fix", text_json(finding->fix));
     task_output_line(b->out, line);
 }

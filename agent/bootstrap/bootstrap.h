@@ -52,7 +52,7 @@ struct finding {
     json_t        *notes;     /* texts worth a line, which change nothing */
     bool           is_later;  /* see above */
     bool           is_unused;
-    char           fix[512];  /* what to do, if the step fails; "": the error says it */
+    char           fix[512];  /* what to do, if the step fails; "": mend what err names */
 };
 
 /* Look, and add to finding. -1 with err. It changes nothing on the node. */

@@ -67,6 +67,9 @@ if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
     mkdir -p "$tmp/deb/DEBIAN" "$tmp/deb/var/lib/$packages" "$tmp/repo"
     printf '%s\n' "Package: $packages" "Version: 1" "Architecture: all" \
         "Maintainer: nobody <nobody@localhost>" "Description: test" >"$tmp/deb/DEBIAN/control"
+    # While there is a file "hold", its installation goes no further.
+    printf '%s\n' '#!/bin/sh' '[ ! -e /var/lib/hold ] || { : >/var/lib/held; exec sleep 1000; }' |
+        script_file "$tmp/deb/DEBIAN/postinst"
     dpkg-deb -b "$tmp/deb" "$tmp/repo/p.deb" >/dev/null
     { cat "$tmp/deb/DEBIAN/control"; printf 'Filename: ./p.deb\nSize: %s\nSHA256: %s\n' \
         "$(stat -c %s "$tmp/repo/p.deb")" "$(sha256sum "$tmp/repo/p.deb" | cut -d' ' -f1)"; } \
@@ -225,6 +228,7 @@ broken="hosts name data shell limits environment key receipt"
 for step in $broken; do
     ok "node, step and cause are named: $step" grep -q "^node2  $step: failed: ." err
 done
+is "each with what to do" "$(grep -c '^      ' err)" "$(echo $broken | wc -w)"
 is "and no other step or node failed" "$(grep -c failed: err)" "$(echo $broken | wc -w)"
 ok "the cause is the one" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
 ok "and what to do is said" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
@@ -245,8 +249,29 @@ cp -a "$tmp/etc/security/limits.d" etc/security
 : >home/.bashrc
 cd "$tmp/work" || exit 1
 
+# The power goes while a package is being installed. Until then nothing comes from the mirror.
+power_cut() {
+    cut=$(readlink "/proc/$(cat "$nodes_dir/$1/pid")/ns/mnt")
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/ns/mnt")" != "$cut" ] ||
+            [ "${process#/proc/}" = "$(cat "$nodes_dir/$1/pid")" ] ||
+            kill -KILL "${process#/proc/}" 2>/dev/null
+    done
+}
+if [ -n "$packages" ]; then
+    : >"$nodes_dir/node2/varlib/hold"
+    start muster bootstrap --apply --password-fd 7 conf 7<right
+    wait_for 30 [ -e "$nodes_dir/node2/varlib/held" ]
+    power_cut node2
+    finish_run 30
+    ok "a node whose power goes is a failure" not same "$rc" 0
+    ok "and named" grep -q "node2" err
+    rm "$nodes_dir/node2/varlib/hold" "$nodes_dir/node2/varlib/held"
+fi
 run muster bootstrap --apply --password-fd 7 conf 7<right
 is "once that is mended the next apply completes it" "$rc" 0
+[ -z "$packages" ] || ok "also a package that is half installed" \
+    grep -q '^node2  packages: dpkg: finish an earlier installation' out
 ok "and only that" grep -q '^node\[1,3-4\]: nothing is to be changed' out
 
 for name in node1 node2 node3 node4; do etc_of $name "$tmp/$name.applied"; done
