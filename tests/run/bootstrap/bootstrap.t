@@ -76,6 +76,18 @@ if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
         >"$tmp/repo/Packages"
 fi
 
+# The same for dnf, which node3 gets if it is here.
+dnf=no
+if [ -n "$packages" ] && command -v dnf >/dev/null && command -v rpmbuild >/dev/null &&
+    command -v createrepo_c >/dev/null; then
+    dnf=yes
+    printf '%s\n' "Name: $packages" "Version: 1" "Release: 1" "Summary: test" "License: none" \
+        "BuildArch: noarch" "%description" "test" "%install" \
+        "mkdir -p %{buildroot}/var/lib/$packages" "%files" "%dir /var/lib/$packages" >"$tmp/spec"
+    rpmbuild -bb --quiet --define "_topdir $tmp/rpm" "$tmp/spec" >/dev/null 2>&1
+    createrepo_c -q "$tmp/rpm/RPMS" >/dev/null
+fi
+
 # An ext4 grows only with CAP_SYS_RESOURCE, which is bit 24.
 grow=no xfs=no someone=
 [ $((0x$(sed -n 's/^CapEff:.//p' /proc/self/status) >> 24 & 1)) = 0 ] || grow=yes
@@ -122,6 +134,15 @@ fresh() {
     cp "$node_dir/host_key.pub" "$node_dir/etc/ssh/ssh_host_ed25519_key.pub"
 }
 
+# without_apt NODE: it has dnf, and a repository for that.
+without_apt() {
+    node_dir=$nodes_dir/$1
+    mkdir -p "$node_dir/etc/yum.repos.d" "$node_dir/etc/dnf/vars"
+    printf '[test]\nname=test\nbaseurl=file://%s/rpm/RPMS\ngpgcheck=0\n' "$tmp" \
+        >"$node_dir/etc/yum.repos.d/test.repo"
+    echo 1 >"$node_dir/etc/dnf/vars/releasever"
+}
+
 # log_in_as NAME NODE: the login there is not root, but may use sudo.
 log_in_as() {
     node_dir=$nodes_dir/$2
@@ -138,12 +159,14 @@ for node in 1 2 3 4; do
     [ "$node$xfs" = 3yes ] || ext4_disk "node$node" "$([ $grow = no ] && echo 24 || echo $((24 + 24 * node)))"
 done
 [ $xfs = no ] || xfs_disk node3 || skip_all "no XFS in a partition here"
+[ $dnf = no ] || without_apt node3
 [ -z "$someone" ] || log_in_as $someone node4
 for node in 1 2 3 4; do
     etc_of "node$node" "$tmp/node$node.before"
     node_start_in_namespace "node$node" "$(node_address "$node")"
 done
 use_nodes
+[ $dnf = no ] || on node3 mount --bind /dev/null /usr/bin/dpkg-query
 
 cat >conf <<END
 [data]
@@ -318,6 +341,11 @@ run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"
     cat /var/lib/data/.muster-data.json; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
 [ -z "$packages" ] || ok "the package is installed" [ -d "$nodes_dir/node1/varlib/$packages" ]
+if [ $dnf = yes ]; then
+    ok "... by dnf, where there is no apt" [ -d "$nodes_dir/node3/varlib/$packages" ]
+else
+    skip "... by dnf, where there is no apt" "dnf, rpmbuild or createrepo_c is missing"
+fi
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
 ok "names are those of the hostfile" grep -q '^node2: node2$' out
 ok "the same address everywhere" [ "$(grep -c '10.99.0.2 *node1' out)" = 4 ]
