@@ -379,11 +379,24 @@ run muster bootstrap -H '10.99.0.[2-5]' --record conf
 is "what is in memory is recorded" "$rc" 0
 ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in [0-9]* ranges' out
 unset MUSTER_HOSTFILE
+# What can be broken of the steps that were not done until now.
+echo '# BEGIN muster' >"$nodes_dir/node2/etc/ssh/ssh_known_hosts"
+on node2 mv /var/lib/data/.muster-warm /var/lib/data/list
+echo 'something' | on node2 tee /var/lib/data/.muster-warm >/dev/null
+run muster bootstrap -H '10.99.0.[2-5]' --names 'node[1-4]' --mesh --apply conf
+is "a mesh and a list that are broken on one node" "$rc" 1
+for step in mesh warm; do
+    ok "node, step and cause are named: $step" grep -q "^10.99.0.3  $step: failed: ." err
+done
+is "and no other step or node failed, with what to do" "$(wc -l <err)" 4
+ok "no hostfile is written" not [ -e hostfile ]
+rm "$nodes_dir/node2/etc/ssh/ssh_known_hosts"
+on node2 mv /var/lib/data/list /var/lib/data/.muster-warm
 run muster bootstrap -H '10.99.0.[2-5]' --names 'node[1-4]' --mesh --apply conf
 is "the same nodes by their addresses" "$rc" 0
-ok "what was recorded is read" grep -q 'warm: note: read 3 MiB in .* MiB/s' out
+ok "what was recorded is read" grep -q '^10.99.0.3  warm: note: read 3 MiB in .* MiB/s' out
 ok "nodes got keys for each other, and nothing else is to be changed" \
-    grep -q '^10.99.0.\[2-5\]: changes: 3;' out
+    grep -q '^10.99.0.3: changes: 1;' out
 ok "a hostfile is written" cmp hostfile - <<END
 # written by muster bootstrap
 node1 addr=10.99.0.2 slots=1
