@@ -65,12 +65,16 @@ int as_root_main(void)
 {
     struct task_output out = { STDOUT_FILENO };
     json_t            *request = json_loadf(stdin, JSON_REJECT_DUPLICATES, NULL);
+    double             deadline_s = json_number_value(json_object_get(request, "deadline_s"));
     int                status;
 
     if (!json_is_object(request) || geteuid() != 0) {
         json_decref(request);
         return EXIT_USAGE;
     }
+    /* The agent that asked may not send signals to root. */
+    alarm(deadline_s > 0 && deadline_s < LONGEST_S ? 1 + (unsigned)deadline_s
+                                                   : (unsigned)LONGEST_S);
     status = bootstrap_task(request, &out);
     json_decref(request);
     return status == FAILED ? AS_ROOT_FAILED : status;

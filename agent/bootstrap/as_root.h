@@ -17,7 +17,8 @@
 /* The status of the task. */
 int as_root(const json_t *request, struct task_output *out);
 /* What that program does: the request is on stdin, lines go to stdout. Its exit status: that of
- * the task, but AS_ROOT_FAILED for 1, which sudo itself ends with. */
+ * the task, but AS_ROOT_FAILED for 1, which sudo itself ends with. SIGALRM ends it at the deadline
+ * of the task, and with it the program that it has started. */
 int as_root_main(void);
 
 #endif

@@ -437,6 +437,15 @@ run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPO
 is "who is not root, and may not use sudo, changes nothing" "$rc" 1
 ok "and is told so" grep -q "not root on this node, and sudo -n does not help" err
 
+mkdir -p prefix/bin
+printf '#!/bin/sh\nexec sleep 999\n' | script_file prefix/bin/python
+echo '{"op": "plan", "steps": ["environment"], "deadline_s": 0.1,
+    "conf": {"environment": {"python": "'"$PWD"'/prefix/bin/python"}}}' >request
+rc=0
+"$top_builddir/agent/muster-agent" --bootstrap <request >out 2>err || rc=$?
+is "what sudo starts ends at its deadline" "$rc" $((128 + 14))
+ok "and what that has started" wait_for 10 not pgrep -f '^sleep 999$'
+
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2
 ok "and it says why" grep -q "name the hosts by --hostfile or -H" err
