@@ -20,6 +20,9 @@ version_of() {
 }
 version_of "venv/$site/torch" 2.4.0
 echo 'print(1)' >train.py
+mkdir -p save/global_step1
+echo global_step1 >save/latest
+for rank in 0 1 2; do echo x >save/global_step1/shard-0000$rank; done
 mkdir model
 : >model/weights
 healthy() {
@@ -46,7 +49,7 @@ done
 doctor() {
     run muster doctor --python "$PWD/venv/bin/python" "$@"
 }
-doctor train.py --model="$PWD/model"
+doctor train.py --model="$PWD/model" --save="$PWD/save"
 is "a healthy cluster is one line, and 0" "$rc $(cat out err)" "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
 
 # says WHAT LEVEL NODES TEXT: one line does, in its columns.
@@ -98,9 +101,12 @@ on node3 mount --bind "$PWD/site" "$PWD/venv/$site"
 echo '#!/nowhere/bin/python' | over node3 "$PWD/venv/bin/torchrun"
 echo 'print(2)' | over node3 "$PWD/train.py"
 on node3 mount -t tmpfs -o mode=700 tmpfs "$PWD/model"
+on node3 mount -t tmpfs tmpfs "$PWD/save/global_step1"
+for rank in 0 2; do echo x | on node3 tee "$PWD/save/global_step1/shard-0000$rank" >/dev/null; done
 ip -n node3 link set eth0 mtu 1400
 in_cloud node3 "Amazon EC2" notice
-doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 train.py --model="$PWD/model/weights"
+doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 \
+    train.py --model="$PWD/model/weights" --save="$PWD/save"
 is "what fails: 2" "$rc" 2
 says "its name is a loopback address" FAIL node3 "node3 is 127\\.0\\.1\\.1 here"
 says "a name has another address" FAIL node3 "node2 is 10\\.99\\.0\\.9 there, but 10\\.99\\.0\\.3"
@@ -128,6 +134,7 @@ says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/now
 says "the script differs" FAIL node3 "content of .*train\\.py: 9 bytes, [0-9a-f]*, but 9 bytes"
 says "a path is not there" FAIL node3 "path .*/model/weights: not there, but a file on node\\[1-2,4\\]"
 says "a spot machine has its notice" FAIL node3 "EC2 takes this spot machine away at 2026-11-22T08:22:00Z \\(terminate\\)"
+says "a checkpoint lacks a file" FAIL node3 "save/global_step1 has not all of its files: 2 of shard-# from 0 to 2"
 says "the MTU differs" WARN node3 "MTU 1400, but 1500 on node\\[1-2,4\\]"
 is "nothing is said of the healthy, but what they share with it" \
     "$(grep -vE '^(FAIL|WARN)  node3 ' out | sed 's/  */ /g; s/:.*//')" \
