@@ -20,12 +20,11 @@
 #define LONGEST_S 86400.0
 #define FAILED    1
 
-static int  pass_on(const char *text, struct task_output *out);
-static void refuse(struct task_output *out, const char *why);
+static void refuse(struct task_output *out, const struct command_result *result);
 
 int as_root(const json_t *request, struct task_output *out)
 {
-    char                  exe[PATH_MAX], why[512];
+    char                  exe[PATH_MAX];
     ssize_t               size = readlink("/proc/self/exe", exe, sizeof exe - 1);
     static const char     option[] = "--" AS_ROOT_OPTION;
     const char *const     argv[] = { "sudo", "-n", "--", exe, option, NULL };
@@ -34,44 +33,28 @@ int as_root(const json_t *request, struct task_output *out)
     bool                  is_ok;
 
     exe[size > 0 ? size : 0] = '\0';
-    is_ok = command_run(argv, text, LONGEST_S, &result);
-    if (pass_on(result.out, out) == 0 && !is_ok) {
-        command_why(&result, LONGEST_S, why, sizeof why);
-        refuse(out, why);
-    }
+    is_ok = command_run_to(out->fd, argv, text, LONGEST_S, &result);
+    if (!is_ok && result.status != AS_ROOT_FAILED)
+        refuse(out, &result);
     command_clear(&result);
     free(text);
     return is_ok ? 0 : FAILED;
 }
 
-/* How many lines there were. */
-static int pass_on(const char *text, struct task_output *out)
-{
-    size_t  length;
-    json_t *line;
-    int     lines = 0;
-
-    for (; *text != '\0'; text += length + (text[length] == '\n')) {
-        length = strcspn(text, "\n");
-        line = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-        if (json_is_object(line)) {
-            task_output_line(out, line);
-            lines++;
-        } else {
-            json_decref(line);
-        }
-    }
-    return lines;
-}
-
-static void refuse(struct task_output *out, const char *why)
+static void refuse(struct task_output *out, const struct command_result *result)
 {
     const char *user = getenv("USER") != NULL ? getenv("USER") : "this user";
-    char       *text, *fix;
+    char       *text, *fix, why[512];
 
-    text = xasprintf("%s is not root on this node, and sudo -n does not help (%s)", user, why);
-    fix = xasprintf("log in as root (--ssh_user root), or allow %s to use sudo without a "
-                    "password", user);
+    command_why(result, LONGEST_S, why, sizeof why);
+    if (result->signal != 0) {
+        text = xasprintf("the agent that sudo has started was ended early (%s)", why);
+        fix = xstrdup("run it again: it completes what was begun");
+    } else {
+        text = xasprintf("%s is not root on this node, and sudo -n does not help (%s)", user, why);
+        fix = xasprintf("log in as root (--ssh_user root), or allow %s to use sudo without a "
+                        "password", user);
+    }
     task_output_line(out, json_pack("{s:o, s:o}", "error", json_text(text, strlen(text)), "fix",
                                     json_text(fix, strlen(fix))));
     free(text);
@@ -82,13 +65,17 @@ int as_root_main(void)
 {
     struct task_output out = { STDOUT_FILENO };
     json_t            *request = json_loadf(stdin, JSON_REJECT_DUPLICATES, NULL);
+    double             deadline_s = json_number_value(json_object_get(request, "deadline_s"));
     int                status;
 
     if (!json_is_object(request) || geteuid() != 0) {
         json_decref(request);
         return EXIT_USAGE;
     }
+    /* The agent that asked may not send signals to root. */
+    alarm(deadline_s > 0 && deadline_s < LONGEST_S ? 1 + (unsigned)deadline_s
+                                                   : (unsigned)LONGEST_S);
     status = bootstrap_task(request, &out);
     json_decref(request);
-    return status;
+    return status == FAILED ? AS_ROOT_FAILED : status;
 }

@@ -1,7 +1,7 @@
 /* authorized_key.c - the launcher's public key is in authorized_keys, once
  *
- * sshd ignores the file if others could write it, its directory or the home, so that is mended,
- * too. Other keys and their order stay.
+ * sshd ignores the file if others could write it or its directory, so that is mended, too; of the
+ * home it is only said. Other keys and their order stay.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

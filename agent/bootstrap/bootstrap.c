@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "bootstrap/as_root.h"
-#include "bootstrap/mesh.h"
 #include "bootstrap/steps.h"
 #include "bootstrap/undo.h"
 #include "frame.h"
@@ -47,6 +46,7 @@ static int         run_step(struct bootstrap *b, const struct step *step,
                             struct journal *journal);
 static int         apply(struct bootstrap *b, const struct step *step, struct journal *journal,
                          struct finding *finding, struct error *err);
+static void        add_new(json_t *notes, const json_t *more);
 static void        report(struct bootstrap *b, const struct step *step, const char *state,
                           const struct finding *finding, const struct error *err);
 static json_t     *text_json(const char *text);
@@ -150,6 +150,9 @@ static int run_step(struct bootstrap *b, const struct step *step, struct journal
         b->is_pending = true;
     if (rc == 0 && b->op == BOOTSTRAP_APPLY && !finding.is_unused)
         rc = apply(b, step, journal, &finding, &err);
+    if (rc < 0 && finding.fix[0] == '\0')
+        finding_fix(&finding, "put that right, then run it again; --skip %s leaves it out",
+                    step->name);
     report(b, step, rc < 0 ? "failed" : state, &finding, rc < 0 ? &err : NULL);
     finding_clear(&finding);
     return rc;
@@ -167,14 +170,29 @@ static int apply(struct bootstrap *b, const struct step *step, struct journal *j
         if (rc == 0 && again.changes.count > 0)
             rc = err_set(err, "this was changed, but does not stay so: %s",
                          again.changes.item[0].what);
-        json_array_extend(finding->notes, again.notes);
+        add_new(finding->notes, again.notes);
     }
     if (rc == 0 && step->act != NULL)
         rc = step->act(b, finding, err);
-    if (rc < 0 && finding->fix[0] == '\0')
+    if (rc < 0 && again.fix[0] != '\0')
         snprintf(finding->fix, sizeof finding->fix, "%s", again.fix);
     finding_clear(&again);
     return rc;
+}
+
+/* Most of what the second look finds worth a note the first one has noted. */
+static void add_new(json_t *notes, const json_t *more)
+{
+    json_t *one, *have;
+    size_t  i, k;
+
+    json_array_foreach(more, i, one) {
+        json_array_foreach(notes, k, have)
+            if (json_equal(have, one))
+                break;
+        if (k == json_array_size(notes))
+            json_array_append(notes, one);
+    }
 }
 
 /* --- what is told ----------------------------------------------------------- */
@@ -194,7 +212,7 @@ static void report(struct bootstrap *b, const struct step *step, const char *sta
     json_object_set(line, "notes", finding->notes);
     if (err != NULL)
         json_object_set_new(line, "error", text_json(err->text));
-    if (err != NULL && finding->fix[0] != '\0')
+    if (err != NULL)
         json_object_set_new(line, "fix", text_json(finding->fix));
     task_output_line(b->out, line);
 }

@@ -12,7 +12,7 @@
  *      "conf":{"data":{"mount":"/data", ...}, ...}}
  *
  * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
- * see mesh.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
+ * see steps.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
  * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
@@ -52,7 +52,7 @@ struct finding {
     json_t        *notes;     /* texts worth a line, which change nothing */
     bool           is_later;  /* see above */
     bool           is_unused;
-    char           fix[512];  /* what to do, if the step fails; "": the error says it */
+    char           fix[512];  /* what to do, if the step fails; "": mend what err names */
 };
 
 /* Look, and add to finding. -1 with err. It changes nothing on the node. */

@@ -16,22 +16,17 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "bootstrap/block.h"
 #include "bootstrap/disks.h"
+#include "bootstrap/fstab.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/peek.h"
-#include "buffer.h"
 #include "xalloc.h"
 
-#define FSTAB   "/etc/fstab"
 #define OPTIONS "defaults,nofail,noatime"
 #define MIB     (1024.0 * 1024.0)
-#define BLANKS  " \t"
 
-/* A file system may be smaller than its disk by this part: the rest is not worth a change. XFS
- * tells its size without its log. */
-#define SLACK_EXT 64
-#define SLACK_XFS 16
+/* A file system may be smaller than its disk by this part: the rest is not worth a change. */
+#define SLACK 64
 
 struct look {
     struct bootstrap  *b;
@@ -50,9 +45,8 @@ static int   check_marker(struct look *look, struct error *err);
 static int   add_mount(struct look *look, struct error *err);
 static int   add_fstab(struct look *look, struct error *err);
 static int   fstab_name(const struct look *look, char *text, size_t size, struct error *err);
-static char *without_place(const char *fstab, const char *place);
 static void  add_growth(struct look *look);
-static void  add_partition_growth(struct look *look);
+static void  add_partition_growth(struct look *look, uint64_t *room);
 
 int step_data_disk(struct bootstrap *b, struct finding *finding, struct error *err)
 {
@@ -226,27 +220,22 @@ static int add_mount(struct look *look, struct error *err)
     return rc;
 }
 
-/* One line in muster's block, in the place of any other line for that folder. */
 static int add_fstab(struct look *look, struct error *err)
 {
     struct state now;
-    char         name[128], *line, *plain, *text;
-    int          rc;
+    char         name[128], *line, *text;
+    int          rc = -1;
 
     if (fstab_name(look, name, sizeof name, err) < 0 ||
         state_read(look->b->root, STATE_FILE, FSTAB, &now, err) < 0)
         return -1;
     line = xasprintf("%s %s %s " OPTIONS " 0 2\n", name, look->place,
                      look->disk->superblock.type);
-    plain = without_place(now.exists ? now.bytes : "", look->place);
-    text = block_put(plain, line, err);
-    if (text == NULL)
-        rc = err_set(err, FSTAB ": %s", err->text);
-    else
+    text = fstab_put(now.exists ? now.bytes : "", look->place, line, err);
+    if (text != NULL)
         rc = changes_add_file(&look->finding->changes, FSTAB, text, 0644,
                               "so that it is mounted after the next boot, by label", err);
     free(text);
-    free(plain);
     free(line);
     state_clear(&now);
     return rc;
@@ -279,31 +268,6 @@ static int fstab_name(const struct look *look, char *text, size_t size, struct e
     return 0;
 }
 
-/* Those of muster's block stay: block_put() replaces them. */
-static char *without_place(const char *fstab, const char *place)
-{
-    struct buffer out = { 0 };
-    size_t        length, at;
-    bool          is_block = false;
-
-    for (; *fstab != '\0'; fstab += length) {
-        length = strcspn(fstab, "\n");
-        length += fstab[length] == '\n';
-        if (strncmp(fstab, BLOCK_BEGIN, strlen(BLOCK_BEGIN)) == 0)
-            is_block = true;
-        at = strspn(fstab, BLANKS);
-        at += strcspn(fstab + at, BLANKS "\n");
-        at += strspn(fstab + at, BLANKS);
-        if (is_block || fstab[0] == '#' || strncmp(fstab + at, place, strlen(place)) != 0 ||
-            strchr(BLANKS, fstab[at + strlen(place)]) == NULL)
-            buffer_add(&out, fstab, length);
-        if (strncmp(fstab, BLOCK_END, strlen(BLOCK_END)) == 0)
-            is_block = false;
-    }
-    buffer_add(&out, "", 1);
-    return out.bytes;
-}
-
 /* --- a disk that is larger than its file system ------------------------------ */
 
 static void add_growth(struct look *look)
@@ -311,39 +275,37 @@ static void add_growth(struct look *look)
     const char    *grow = bootstrap_conf(look->b, "data", "grow"), *type;
     struct strlist argv = { 0 };
     struct statvfs about;
-    uint64_t       bytes = look->disk->superblock.bytes, slack = SLACK_EXT;
+    uint64_t       bytes = look->disk->superblock.bytes, room = look->disk->bytes;
     char          *why;
 
     if (look->b->root[0] != '\0' || (grow != NULL && strcmp(grow, "no") == 0))
         return;
-    add_partition_growth(look);
+    add_partition_growth(look, &room);
     type = look->disk->superblock.type;
-    if (strcmp(type, "xfs") == 0) {
-        slack = SLACK_XFS;
-        if (look->is_mounted && statvfs(look->place, &about) == 0)
-            bytes = (uint64_t)about.f_blocks * about.f_frsize;
-    }
-    if (bytes + look->disk->bytes / slack >= look->disk->bytes)
+    /* On the disk the size is what it was, until XFS takes it out of its log. */
+    if (strcmp(type, "xfs") == 0 && look->is_mounted && statvfs(look->place, &about) == 0)
+        bytes = (uint64_t)about.f_blocks * about.f_frsize + look->disk->superblock.log_bytes;
+    if (bytes + room / SLACK >= room)
         return;
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? "xfs_growfs" : "resize2fs");
     strlist_add(&argv, strcmp(type, "xfs") == 0 ? look->place : look->device);
     why = xasprintf("the disk has %.0f MiB, its file system %.0f MiB; undo does not shrink it",
-                    (double)look->disk->bytes / MIB, (double)bytes / MIB);
+                    (double)room / MIB, (double)bytes / MIB);
     changes_add_command(&look->finding->changes, look->device, &argv, NULL,
                         "grow the file system", why);
     free(why);
     strlist_clear(&argv);
 }
 
-/* The last partition of a disk that has become larger. */
-static void add_partition_growth(struct look *look)
+/* The last partition of a disk that has become larger. room: what its file system has then. */
+static void add_partition_growth(struct look *look, uint64_t *room)
 {
     const struct disk *disk = look->disk, *whole = disks_find(&look->disks, disk->parent);
     struct strlist     argv = { 0 };
     size_t             i;
 
     if (disk->partition == 0 || whole == NULL ||
-        disk->start + disk->bytes + whole->bytes / SLACK_EXT >= whole->bytes)
+        disk->start + disk->bytes + whole->bytes / SLACK >= whole->bytes)
         return;
     for (i = 0; i < look->disks.count; i++)
         if (strcmp(look->disks.disk[i].parent, disk->parent) == 0 &&
@@ -355,4 +317,5 @@ static void add_partition_growth(struct look *look)
     changes_add_command(&look->finding->changes, disk->parent, &argv, NULL,
                         "grow the partition", "the disk is larger than its last partition");
     strlist_clear(&argv);
+    *room = whole->bytes - disk->start;
 }

@@ -109,6 +109,7 @@ static int ask(struct bootstrap *b, struct finding *finding, const char *python,
     int                   rc = prefix != NULL ? check_scripts(finding, prefix, err) : 0;
 
     strlist_add(&argv, python);
+    strlist_add(&argv, "-B"); /* a plan writes nothing, no __pycache__ either */
     strlist_add(&argv, "-c");
     strlist_add(&argv, program);
     while (names != NULL && *(names += strspn(names, BLANKS)) != '\0') {
@@ -121,7 +122,7 @@ static int ask(struct bootstrap *b, struct finding *finding, const char *python,
         } else {
             command_why(&result, IMPORT_S, why, sizeof why);
             finding_fix(finding, "try: %s -c 'import %s'", python,
-                        argv.count > 3 ? argv.item[3] : "sys");
+                        argv.count > 4 ? argv.item[4] : "sys");
             rc = err_set(err, "%s: %s", python, why);
         }
         command_clear(&result);

@@ -1,9 +1,9 @@
-/* gpu_users.c - see gpu_users.h
+/* gpu_users.c - who has GPUs of this node open; what earlier runs have left there is ended
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "bootstrap/gpu_users.h"
+#include "bootstrap/steps.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bootstrap/fstab.h"
 #include "buffer.h"
 #include "number.h"
 #include "xalloc.h"
@@ -21,8 +22,7 @@
 #define SSHD_DIR    "/etc/ssh/sshd_config.d"
 #define SSHD_FILE   SSHD_DIR "/00-muster.conf" /* sshd takes the first value that it meets */
 #define INCLUDE     "Include " SSHD_DIR
-#define SHM         "/dev/shm"
-#define FSTAB       "/etc/fstab"
+#define SHM         FSTAB_SHM
 #define WRITTEN     "# written by muster bootstrap\n"
 #define SIZE_MAX_B  (INT64_C(1) << 50)
 
@@ -107,25 +107,26 @@ static int keep_shm_size(struct bootstrap *b, struct finding *finding, const cha
                          struct error *err)
 {
     struct state now;
-    char        *text = NULL, *lines;
     const char  *old;
+    char        *text, *line;
     int          rc = 0;
 
     if (state_read(b->root, STATE_FILE, FSTAB, &now, err) < 0)
         return -1;
-    lines = xasprintf("tmpfs " SHM " tmpfs rw,nosuid,nodev,size=%s 0 0\n", size);
-    old = now.exists ? strstr(now.bytes, " " SHM " ") : NULL;
-    if (old != NULL && strstr(now.bytes, lines) == NULL) {
+    old = now.exists ? now.bytes : "";
+    line = xasprintf("tmpfs " SHM " tmpfs rw,nosuid,nodev,size=%s 0 0\n", size);
+    if (fstab_has(old, SHM)) {
         finding_note(finding, FSTAB " has a line for " SHM " already: its size holds after the "
                      "next boot");
-    } else if (old == NULL) {
-        text = xasprintf("%s%s%s", now.exists ? now.bytes : "",
-                         now.size > 0 && now.bytes[now.size - 1] != '\n' ? "\n" : "", lines);
-        rc = changes_add_file(&finding->changes, FSTAB, text, 0644,
-                              "so that " SHM " has this size after the next boot", err);
+    } else {
+        text = fstab_put(old, SHM, line, err);
+        rc = text == NULL ? -1
+                          : changes_add_file(&finding->changes, FSTAB, text, 0644,
+                                             "so that " SHM " has this size after the next boot",
+                                             err);
+        free(text);
     }
-    free(text);
-    free(lines);
+    free(line);
     state_clear(&now);
     return rc;
 }
@@ -172,8 +173,8 @@ static int sshd_limits(struct bootstrap *b, struct finding *finding, struct erro
         access("/run/systemd/system", F_OK) == 0) {
         strlist_add(&reload, "systemctl");
         strlist_add(&reload, "try-reload-or-restart");
-        strlist_add(&reload, "ssh.service");
-        strlist_add(&reload, "sshd.service");
+        strlist_add(&reload, "[s]sh.service"); /* a pattern may match nothing, a name may not */
+        strlist_add(&reload, "[s]shd.service");
         changes_add_command(&finding->changes, "sshd", &reload, &reload, "sshd: reload it",
                             "it reads its configuration only then");
         strlist_clear(&reload);

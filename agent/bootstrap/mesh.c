@@ -1,9 +1,9 @@
-/* mesh.c - see mesh.h
+/* mesh.c - nodes log in to each other (muster bootstrap --mesh)
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "bootstrap/mesh.h"
+#include "bootstrap/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,10 @@
 #include "task/command.h"
 #include "xalloc.h"
 
-#define KEY_NAME "/.ssh/id_ed25519"
-#define TEMP_KEY JOURNAL_DIR "/new_key"
-#define KEYGEN_S 30.0
+#define MESH_KNOWN "/etc/ssh/ssh_known_hosts"
+#define KEY_NAME   "/.ssh/id_ed25519"
+#define TEMP_KEY   JOURNAL_DIR "/new_key"
+#define KEYGEN_S   30.0
 
 static int   add_key(struct bootstrap *b, struct finding *finding, struct error *err);
 static int   add_pair(struct bootstrap *b, struct finding *finding, const struct state *home,

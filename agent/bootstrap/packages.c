@@ -62,10 +62,11 @@ int step_packages(struct bootstrap *b, struct finding *finding, struct error *er
     return 0;
 }
 
+/* dnf itself needs a second to say that it is there. */
 static enum manager find_manager(void)
 {
     return runs("dpkg-query", "--version") && runs("apt-get", "--version") ? APT
-           : runs("rpm", "--version") && runs("dnf", "--version")          ? DNF
+           : runs("rpm", "--version")                                      ? DNF
                                                                            : NO_MANAGER;
 }
 

@@ -10,6 +10,13 @@
 
 /* authorized_key.c: the launcher's public key, once, with modes that sshd accepts */
 step_f step_authorized_key;
+/* mesh.c: nodes log in to each other; the step: the host keys of all nodes are in
+ * /etc/ssh/ssh_known_hosts. mesh_run() says what the others need of this node, as a line
+ * {"mesh":{"key":"ssh-ed25519 ...", "host_keys":["ssh-ed25519 ...", ...]}}, after a line of step
+ * "mesh": with is_apply a key pair of the login is made if it has none (ssh-keygen). key is absent
+ * if there is none. -1 with err. */
+step_f step_mesh;
+int    mesh_run(struct bootstrap *b, bool is_apply, struct error *err);
 /* host_name.c: the host name is that of the hostfile, also after the next boot */
 step_f step_host_name;
 /* hosts_block.c: /etc/hosts has every node, and this node's name is no loopback address */
@@ -26,6 +33,10 @@ step_f step_limits;
 step_f step_environment;
 /* gpus.c: the driver is loaded and matches its library, and nobody holds a GPU */
 step_f step_gpus, step_gpus_free;
+/* gpu_users.c: a note for each process that has a GPU open: pid, user, for how long, command; and
+ * the end (TERM, then KILL) of those of this user's earlier runs that no agent looks after */
+void gpu_users_note(struct finding *finding);
+void gpu_users_end_ours(struct finding *finding);
 /* warm.c: what a good run has read is in memory, and so off the lazy disk */
 step_f step_warm, step_warm_read;
 int    warm_record(struct bootstrap *b, struct error *err);

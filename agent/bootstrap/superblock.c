@@ -31,6 +31,8 @@
 #define XFS_BLOCK_SIZE 4
 #define XFS_BLOCKS     8
 #define XFS_UUID       32
+#define XFS_LOG_START  48 /* 0: the log is on another disk */
+#define XFS_LOG_BLOCKS 96
 #define XFS_LABEL      108
 #define XFS_LABEL_SIZE 12
 #define XFS_BLOCK_MAX  65536
@@ -81,17 +83,20 @@ static bool parse_ext(const unsigned char *bytes, struct superblock *superblock)
 
 static bool parse_xfs(const unsigned char *bytes, struct superblock *superblock)
 {
-    uint32_t block;
-    uint64_t blocks;
+    uint32_t block, log_blocks;
+    uint64_t blocks, log_start;
 
     if (memcmp(bytes, "XFSB", 4) != 0)
         return false;
     memcpy(&block, bytes + XFS_BLOCK_SIZE, sizeof block);
     memcpy(&blocks, bytes + XFS_BLOCKS, sizeof blocks);
+    memcpy(&log_start, bytes + XFS_LOG_START, sizeof log_start);
+    memcpy(&log_blocks, bytes + XFS_LOG_BLOCKS, sizeof log_blocks);
     if (be32toh(block) == 0 || be32toh(block) > XFS_BLOCK_MAX)
         return false;
     superblock->type = "xfs";
     superblock->bytes = be64toh(blocks) * be32toh(block);
+    superblock->log_bytes = log_start != 0 ? (uint64_t)be32toh(log_blocks) * be32toh(block) : 0;
     memcpy(superblock->label, bytes + XFS_LABEL, XFS_LABEL_SIZE);
     uuid_text(bytes + XFS_UUID, superblock->uuid);
     return true;

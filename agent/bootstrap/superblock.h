@@ -18,6 +18,7 @@ struct superblock {
     char        label[17]; /* "": none */
     char        uuid[37];
     uint64_t    bytes;     /* of the file system */
+    uint64_t    log_bytes; /* of it, that statvfs(3) does not count: XFS's log */
 };
 
 /* False if there is none; superblock is then empty. */

@@ -45,6 +45,7 @@ static const struct {
     { "gpu driver", driver_check, 0, false, "" },
     { "gpu", nvml_check, 0, false, "CUDA programs hang at their start" },
     { "gpu errors", xid_check, 0, false, "" },
+    { "spot", spot_check, 0, false, "" },
     { "python", python_check, 0, false, "ranks hang at their start" },
     { "cold disk", cold_check, 0, true, "programs hang when they read their data" },
     { "peers", peers_check, 1, false, "" },

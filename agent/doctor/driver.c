@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "doctor/checkup.h"
+#include "node/gpu_driver.h"
 
 #define LOG_MAX  (4u << 20) /* of the kernel's log */
 #define XIDS_MAX 256
@@ -25,52 +26,18 @@ static bool is_of_hardware(int xid);
 
 void driver_check(const struct checkup *checkup)
 {
-    struct driver driver;
+    struct gpu_driver driver;
 
-    driver_find(checkup, &driver);
+    gpu_driver_find(checkup->root, &driver);
     if (driver.module[0] == '\0')
         return;
     checkup_fact(checkup, "driver module", json_string(driver.module));
-    if (driver_differs(&driver))
+    if (gpu_driver_differs(&driver))
         checkup_find(checkup, CHECKUP_FAIL,
                      "\"Failed to initialize NVML: Driver/library version "
                      "mismatch\", and no CUDA program starts",
                      "sudo reboot", "the loaded driver is %s, its library %s", driver.module,
                      driver.library);
-}
-
-void driver_find(const struct checkup *checkup, struct driver *driver)
-{
-    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu",
-                                          "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib" };
-    char                     text[1024], pattern[PATH_MAX], path[PATH_MAX];
-    const char              *at;
-    glob_t                   found;
-    size_t                   i;
-
-    *driver = (struct driver){ 0 };
-    checkup_read(checkup, "/proc/driver/nvidia/version", text, sizeof text);
-    at = strstr(text, "Module");
-    /* The first word behind that, perhaps behind "for x86_64", that is a version. */
-    for (at = at != NULL ? at + 1 : text + strlen(text); *at != '\0' && *at != '\n'; at++)
-        if (at[-1] == ' ' && strspn(at, "0123456789.") >= 5 && strchr(at, '.') != NULL &&
-            sscanf(at, "%31[0-9.]", driver->module) == 1)
-            break;
-    for (i = 0; i < sizeof places / sizeof *places && driver->library[0] == '\0'; i++) {
-        snprintf(path, sizeof path, "%s/libnvidia-ml.so.[0-9]*.*", places[i]);
-        checkup_path(checkup, path, pattern);
-        if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
-            snprintf(driver->library, sizeof driver->library, "%.31s",
-                     strstr(found.gl_pathv[0], ".so.") + strlen(".so."));
-        if (found.gl_pathc > 0)
-            globfree(&found);
-    }
-}
-
-bool driver_differs(const struct driver *driver)
-{
-    return driver->module[0] != '\0' && driver->library[0] != '\0' &&
-           strcmp(driver->module, driver->library) != 0;
 }
 
 /* Of the last day. One line of findings for each number. */

@@ -7,7 +7,6 @@
 
 #include "doctor/checkup.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,14 +17,12 @@
 
 #include "doctor/hash.h"
 #include "err.h"
-#include "fd.h"
 #include "file.h"
 #include "node/port.h"
 
 #define SCRIPT_MAX (16u << 20)
 
 static void script_check(const struct checkup *checkup, const char *script);
-static void checkpoint_check(const struct checkup *checkup, const char *folder);
 static void port_check(const struct checkup *checkup);
 
 void files_check(const struct checkup *checkup)
@@ -73,36 +70,6 @@ static void script_check(const struct checkup *checkup, const char *script)
             checkup, name,
             json_sprintf("%zu bytes, %016llx", size, (unsigned long long)hash_of(bytes, size)));
     free(bytes);
-}
-
-/* A folder of DeepSpeed's checkpoints has a file "latest", which names the last one. */
-static void checkpoint_check(const struct checkup *checkup, const char *folder)
-{
-    char           path[PATH_MAX], tag[256];
-    struct dirent *entry;
-    struct stat    about;
-    DIR           *dir;
-
-    if (snprintf(path, sizeof path, "%s/latest", folder) >= (int)sizeof path ||
-        fd_read_file(path, tag, sizeof tag) <= 0)
-        return;
-    tag[strcspn(tag, "\n")] = '\0';
-    snprintf(path, sizeof path, "%s/%s", folder, tag);
-    dir = strchr(tag, '/') == NULL ? opendir(path) : NULL;
-    if (dir == NULL)
-        checkup_find(checkup, CHECKUP_FAIL, "the run cannot continue from there",
-                     "write the name of a complete checkpoint into the file latest",
-                     "%s/latest names %s, which is not there", folder, tag);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        if (fstatat(dirfd(dir), entry->d_name, &about, 0) == 0 && S_ISREG(about.st_mode) &&
-            about.st_size == 0) {
-            checkup_find(checkup, CHECKUP_FAIL, "the run cannot continue from there",
-                         "write the name of a complete checkpoint into the file latest",
-                         "%s has empty files: its disk was full, or its run was killed", path);
-            break;
-        }
-    if (dir != NULL)
-        closedir(dir);
 }
 
 /* Only if the user has fixed it: otherwise muster takes a free one. */

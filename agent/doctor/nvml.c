@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "doctor/driver.h"
 #include "node/gpu.h"
+#include "node/gpu_driver.h"
 #include "task/command.h"
 
 #define LIBRARY     "libnvidia-ml.so.1"
@@ -80,10 +80,10 @@ static int load_and_ask(const struct checkup *checkup)
         return CANNOT_LOAD;
     error = nvml.init();
     if (error != 0) {
-        struct driver driver;
+        struct gpu_driver driver;
 
-        driver_find(checkup, &driver);
-        if (error != MISMATCH || !driver_differs(&driver)) /* else that was said */
+        gpu_driver_find(checkup->root, &driver);
+        if (error != MISMATCH || !gpu_driver_differs(&driver)) /* else that was said */
             tell_failure(checkup, nvml.error(error));
         return 0;
     }

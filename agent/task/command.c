@@ -33,6 +33,7 @@ enum { IN, OUT, ERR, WHY, PIPES };
 struct command {
     pid_t         pid;
     int           fd[PIPES];
+    int           out_fd; /* of the caller; -1: into text */
     const char   *input;
     struct buffer text[PIPES];
     bool          is_cut;
@@ -50,7 +51,13 @@ static void drop(int *fd);
 bool command_run(const char *const *argv, const char *input, double timeout_s,
                  struct command_result *result)
 {
-    struct command command = { .fd = { -1, -1, -1, -1 }, .input = input };
+    return command_run_to(-1, argv, input, timeout_s, result);
+}
+
+bool command_run_to(int out_fd, const char *const *argv, const char *input, double timeout_s,
+                    struct command_result *result)
+{
+    struct command command = { .fd = { -1, -1, -1, -1 }, .out_fd = out_fd, .input = input };
     int            status = 0, which, error = 0;
 
     *result = (struct command_result){ .status = -1 };
@@ -121,6 +128,10 @@ static bool start(struct command *command, const char *const *argv)
     for (which = 0; which < PIPES && is_open; which++) {
         if (which == IN && command->input == NULL) {
             theirs[IN] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+            continue;
+        }
+        if (which == OUT && command->out_fd >= 0) {
+            theirs[OUT] = fcntl(command->out_fd, F_DUPFD_CLOEXEC, 0);
             continue;
         }
         is_open = pipe2(pair, O_CLOEXEC) == 0;

@@ -26,6 +26,9 @@ struct command_result {
  * nothing. True if it ended with exit status 0. Clear the result in any case. */
 bool command_run(const char *const *argv, const char *input, double timeout_s,
                  struct command_result *result);
+/* The same, but stdout is out_fd: what the program says is there at once, and not in the result. */
+bool command_run_to(int out_fd, const char *const *argv, const char *input, double timeout_s,
+                    struct command_result *result);
 void command_clear(struct command_result *result);
 
 /* Why it did not end with 0: "not finished after 3 s", "exit status 1: ...", with the last line

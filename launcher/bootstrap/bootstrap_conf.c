@@ -232,7 +232,8 @@ static int check_value(const struct key *key, const char *value, char *out, size
     int64_t number;
     size_t  i;
 
-    snprintf(out, size, "%s", value);
+    if ((size_t)snprintf(out, size, "%s", value) >= size)
+        return err_set(err, "has more than %zu bytes", size - 1);
     for (i = 0; value[i] != '\0'; i++)
         if (iscntrl((unsigned char)value[i]) && value[i] != '\t')
             return err_set(err, "has a control character");
@@ -245,8 +246,11 @@ static int check_value(const struct key *key, const char *value, char *out, size
     case PATH:
         if (value[0] != '/' || leaves_folder(value))
             return err_set(err, "'%s' is not an absolute path without '..'", value);
-        return key->kind == PATHS || strpbrk(value, " \t") == NULL
-                   ? 0 : err_set(err, "'%s' has a blank", value);
+        if (key->kind == PATH && strpbrk(value, " \t") != NULL)
+            return err_set(err, "'%s' has a blank", value);
+        for (i = strlen(out); key->kind == PATH && i > 1 && out[i - 1] == '/'; i--)
+            out[i - 1] = '\0'; /* mountinfo has /data, not /data/ */
+        return 0;
     case IN_FOLDER:
         return value[0] != '/' && !leaves_folder(value)
                    ? 0 : err_set(err, "'%s' is not a path below the mount point", value);

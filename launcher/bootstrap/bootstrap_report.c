@@ -32,7 +32,7 @@ static void tell_line(const json_t *line, int node, struct told *told, int *chan
                       bool *has_failed);
 static void tell_end(const struct bootstrap *bootstrap, int node, struct told *told, int changes,
                      int later, bool has_failed);
-static const char *ended_badly(const struct node_task_end *end);
+static const char *ended_badly(const struct node_task_end *end, bool has_said_why);
 static void add(struct groups *groups, int node, char *text);
 static void print(const struct groups *groups, const struct run *run, const char *between,
                   FILE *out);
@@ -70,6 +70,7 @@ static void tell_node(const struct run *run, size_t node, struct told *told)
     const struct bootstrap     *bootstrap = run->job_data;
     const struct node_task_end *end;
     const json_t               *line;
+    const char                 *why;
     size_t                      i;
     int                         changes = 0, later = 0, round;
     bool                        has_failed = false;
@@ -78,9 +79,10 @@ static void tell_node(const struct run *run, size_t node, struct told *told)
         end = node_task_ended(bootstrap->task, node, round);
         json_array_foreach(node_task_lines(bootstrap->task, node, round), i, line)
             tell_line(line, (int)node, told, &changes, &later, &has_failed);
-        if (end->has_ended && ended_badly(end) != NULL) {
+        why = end->has_ended ? ended_badly(end, has_failed) : NULL;
+        if (why != NULL) {
             has_failed = true;
-            add(&told->failures, (int)node, xstrdup(ended_badly(end)));
+            add(&told->failures, (int)node, xstrdup(why));
         }
     }
     tell_end(bootstrap, (int)node, told, changes, later, has_failed);
@@ -140,13 +142,15 @@ static void tell_end(const struct bootstrap *bootstrap, int node, struct told *t
                                          changes));
 }
 
-/* NULL: it has not. */
-static const char *ended_badly(const struct node_task_end *end)
+/* NULL: it has not, or has said why. */
+static const char *ended_badly(const struct node_task_end *end, bool has_said_why)
 {
     if (end->timed_out)
         return "failed: it took too long and was ended; run it again";
     if (end->status < 0)
         return "failed: it was killed; run it again";
+    if (end->status > 0 && !has_said_why)
+        return "failed: it ended early and did not say why; run it again";
     return end->dropped > 0 ? "failed: it said more than can be passed on" : NULL;
 }
 

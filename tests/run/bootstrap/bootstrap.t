@@ -1,9 +1,11 @@
 #!/bin/sh
-# Fresh nodes with their own /etc, a "snapshot" disk, a password and no keys: plan, apply, again,
-# undo; and one of them has a step that cannot be done
+# Four fresh nodes with their own /etc, a "snapshot" disk, a password and no keys: plan, apply, again;
+# muster doctor finds nothing, muster-train trains; undo. On one of them each step meets something
+# that is in its way.
 # SPDX-License-Identifier: Apache-2.0
 
 . "$(dirname "$0")/../lib.sh"
+. "$here/healthy.sh"
 
 own_namespaces
 
@@ -11,19 +13,35 @@ disks=
 free_disks() {
     nodes_stop
     for disk in $disks; do
+        partx --delete "$disk" 2>/dev/null
         losetup -d "$disk"
     done
 }
 trap 'status=$?; free_disks; (exit $status); test_cleanup' EXIT
 
-# make_disk NODE MIB: an ext4 of 24 MiB on a disk that is larger. Clones of one snapshot: the same
-# label and UUID.
-make_disk() {
-    cp "$tmp/snapshot" "$nodes_dir/$1/image"
-    truncate -s "$2M" "$nodes_dir/$1/image"
+# attach NODE: its image as a disk.
+attach() {
     disk=$(losetup -f --show "$nodes_dir/$1/image") || skip_all "no loop device"
     disks="$disks $disk"
     echo "$disk" >"$nodes_dir/$1/device"
+}
+
+# ext4_disk NODE MIB: an ext4 of 24 MiB on a disk of that size. Clones of one snapshot: the same
+# label and UUID.
+ext4_disk() {
+    cp "$tmp/snapshot" "$nodes_dir/$1/image"
+    truncate -s "$2M" "$nodes_dir/$1/image"
+    attach "$1"
+}
+
+# xfs_disk NODE: an XFS of 300 MiB, the smallest that mkfs.xfs makes, in a partition of its size
+# on a larger disk.
+xfs_disk() {
+    truncate -s 400M "$nodes_dir/$1/image"
+    echo 'start=2048, size=300MiB' | sfdisk -q --label gpt "$nodes_dir/$1/image" >/dev/null &&
+        attach "$1" && partx --add "$disk" && mkfs.xfs -q -L data "${disk}p1" &&
+        mount "${disk}p1" /mnt && cp -a "$tmp/content/." /mnt && umount /mnt &&
+        echo "${disk}p1" >>"$nodes_dir/$1/device"
 }
 
 # What a node's /etc is, in full.
@@ -31,8 +49,13 @@ etc_of() {
     tar -C "$nodes_dir/$1/etc" --sort=name --mtime=@0 -cf "$2" .
 }
 
-mkdir "$tmp/content"
-echo '{"id": "llm-1"}' >"$tmp/content/.marker"
+chmod 755 "$tmp" # for logins, and apt, which fetches as another user
+python=$(readlink -f "$(command -v /usr/bin/python3 || command -v python3)")
+venv=/var/lib/data/venv
+mkdir -p "$tmp/content/venv/bin"
+ln -s "$python" "$tmp/content/venv/bin/python"
+printf 'home = %s\n' "$(dirname "$python")" >"$tmp/content/venv/pyvenv.cfg"
+echo '{"id": "llm-1"}' >"$tmp/content/.muster-data.json"
 head -c 3145728 /dev/urandom >"$tmp/content/model"
 truncate -s 24M "$tmp/snapshot"
 mkfs.ext4 -q -L data -d "$tmp/content" "$tmp/snapshot" || skip_all "no mkfs.ext4"
@@ -44,12 +67,33 @@ if command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then
     mkdir -p "$tmp/deb/DEBIAN" "$tmp/deb/var/lib/$packages" "$tmp/repo"
     printf '%s\n' "Package: $packages" "Version: 1" "Architecture: all" \
         "Maintainer: nobody <nobody@localhost>" "Description: test" >"$tmp/deb/DEBIAN/control"
+    # While there is a file "hold", its installation goes no further.
+    printf '%s\n' '#!/bin/sh' '[ ! -e /var/lib/hold ] || { : >/var/lib/held; exec sleep 1000; }' |
+        script_file "$tmp/deb/DEBIAN/postinst"
     dpkg-deb -b "$tmp/deb" "$tmp/repo/p.deb" >/dev/null
     { cat "$tmp/deb/DEBIAN/control"; printf 'Filename: ./p.deb\nSize: %s\nSHA256: %s\n' \
         "$(stat -c %s "$tmp/repo/p.deb")" "$(sha256sum "$tmp/repo/p.deb" | cut -d' ' -f1)"; } \
         >"$tmp/repo/Packages"
-    chmod 755 "$tmp" # apt fetches as another user
 fi
+
+# The same for dnf, which node3 gets if it is here.
+dnf=no
+if [ -n "$packages" ] && command -v dnf >/dev/null && command -v rpmbuild >/dev/null &&
+    command -v createrepo_c >/dev/null; then
+    dnf=yes
+    printf '%s\n' "Name: $packages" "Version: 1" "Release: 1" "Summary: test" "License: none" \
+        "BuildArch: noarch" "%description" "test" "%install" \
+        "mkdir -p %{buildroot}/var/lib/$packages" "%files" "%dir /var/lib/$packages" >"$tmp/spec"
+    rpmbuild -bb --quiet --define "_topdir $tmp/rpm" "$tmp/spec" >/dev/null 2>&1
+    createrepo_c -q "$tmp/rpm/RPMS" >/dev/null
+fi
+
+# An ext4 grows only with CAP_SYS_RESOURCE, which is bit 24.
+grow=no xfs=no someone=
+[ $((0x$(sed -n 's/^CapEff:.//p' /proc/self/status) >> 24 & 1)) = 0 ] || grow=yes
+command -v mkfs.xfs >/dev/null && command -v growpart >/dev/null &&
+    grep -qw xfs /proc/filesystems && xfs=yes
+command -v sudo >/dev/null && someone=someone
 
 nodes_prepare
 script_file "$tmp/node_sshd" <<END
@@ -59,46 +103,76 @@ END
 sshd_program=$tmp/node_sshd
 nodes_bridge
 hash=$(openssl passwd -6 'its pass, word')
-for node in 1 2; do
-    name=node$node
-    node_files "$name"
-    node_wire "$name" "$node"
-    mkdir -p "$nodes_dir/$name/varlib"
-    cp -a /etc "$nodes_dir/$name/etc"
-    printf '127.0.0.1 localhost\n127.0.1.1 %s.example %s\n' "$name" "$name" \
-        >"$nodes_dir/$name/etc/hosts"
-    echo ubuntu >"$nodes_dir/$name/etc/hostname"
-    mkdir -p "$nodes_dir/$name/varlib/dpkg/updates" "$nodes_dir/$name/varlib/dpkg/info"
-    : >"$nodes_dir/$name/varlib/dpkg/status"
-    rm -rf "$nodes_dir/$name/etc/apt/sources.list.d"
-    echo "deb [trusted=yes] file:$tmp/repo ./" >"$nodes_dir/$name/etc/apt/sources.list"
-    sed -i "s|^root:[^:]*:|root:$hash:|" "$nodes_dir/$name/etc/shadow"
+
+# fresh NODE NUMBER: its files, as an image of a cloud has them.
+fresh() {
+    node_files "$1"
+    sed -i "s/^$1 .*/$1 slots=1/" "$nodes_dir/hostfile"
+    node_wire "$1" "$2"
+    node_dir=$nodes_dir/$1
+    mkdir -p "$node_dir/varlib"
+    cp -a /etc "$node_dir/etc"
+    printf '127.0.0.1 localhost\n127.0.1.1 %s.example %s\n' "$1" "$1" >"$node_dir/etc/hosts"
+    echo ubuntu >"$node_dir/etc/hostname"
+    tr -d - </proc/sys/kernel/random/uuid >"$node_dir/etc/machine-id"
+    mkdir -p "$node_dir/varlib/dpkg/updates" "$node_dir/varlib/dpkg/info"
+    : >"$node_dir/varlib/dpkg/status"
+    rm -rf "$node_dir/etc/apt/sources.list.d" "$node_dir/etc/apt/apt.conf.d/20auto-upgrades"
+    echo "deb [trusted=yes] file:$tmp/repo ./" >"$node_dir/etc/apt/sources.list"
+    sed -i "s|^root:[^:]*:|root:$hash:|" "$node_dir/etc/shadow"
     # Keys in the node's own home; a password by one method each.
-    echo "AuthorizedKeysFile $nodes_dir/$name/home/.ssh/authorized_keys" \
-        >"$nodes_dir/$name/sshd_extra"
-    make_disk "$name" $((24 + 24 * node))
-    chmod 700 "$nodes_dir/$name/home"
-    cp /dev/null "$nodes_dir/$name/home/.bashrc"
-    rm -f "$nodes_dir/$name"/etc/ssh/ssh_host_*
-    cp "$nodes_dir/$name/host_key.pub" "$nodes_dir/$name/etc/ssh/ssh_host_ed25519_key.pub"
-    etc_of "$name" "$tmp/$name.before"
+    echo "AuthorizedKeysFile $node_dir/home/.ssh/authorized_keys" >"$node_dir/sshd_extra"
+    if [ "$2" = 2 ]; then
+        printf 'UsePAM yes\nKbdInteractiveAuthentication yes\n' >>"$node_dir/sshd_extra"
+    else
+        echo "PasswordAuthentication yes" >>"$node_dir/sshd_extra"
+    fi
+    chmod 700 "$node_dir/home"
+    cp /dev/null "$node_dir/home/.bashrc"
+    rm -f "$node_dir"/etc/ssh/ssh_host_*
+    cp "$node_dir/host_key" "$node_dir/etc/ssh/ssh_host_ed25519_key"
+    cp "$node_dir/host_key.pub" "$node_dir/etc/ssh/ssh_host_ed25519_key.pub"
+}
+
+# without_apt NODE: it has dnf, and a repository for that.
+without_apt() {
+    node_dir=$nodes_dir/$1
+    mkdir -p "$node_dir/etc/yum.repos.d" "$node_dir/etc/dnf/vars"
+    printf '[test]\nname=test\nbaseurl=file://%s/rpm/RPMS\ngpgcheck=0\n' "$tmp" \
+        >"$node_dir/etc/yum.repos.d/test.repo"
+    echo 1 >"$node_dir/etc/dnf/vars/releasever"
+}
+
+# log_in_as NAME NODE: the login there is not root, but may use sudo.
+log_in_as() {
+    node_dir=$nodes_dir/$2
+    echo "$1:x:4711:4711::$node_dir/home:/bin/bash" >>"$node_dir/etc/passwd"
+    echo "$1:x:4711:" >>"$node_dir/etc/group"
+    echo "$1:$hash:20000:0:99999:7:::" >>"$node_dir/etc/shadow"
+    (umask 227 && echo "$1 ALL=(ALL) NOPASSWD: ALL" >"$node_dir/etc/sudoers.d/$1")
+    chown -R 4711:4711 "$node_dir/home"
+    sed -i "s/^$2 .*/& user=$1/" "$nodes_dir/hostfile"
+}
+
+for node in 1 2 3 4; do
+    fresh "node$node" "$node"
+    [ "$node$xfs" = 3yes ] || ext4_disk "node$node" "$([ $grow = no ] && echo 24 || echo $((24 + 24 * node)))"
 done
-echo "PasswordAuthentication yes" >>"$nodes_dir/node1/sshd_extra"
-printf 'UsePAM yes\nKbdInteractiveAuthentication yes\n' >>"$nodes_dir/node2/sshd_extra"
-for node in 1 2; do
+[ $xfs = no ] || xfs_disk node3 || skip_all "no XFS in a partition here"
+[ $dnf = no ] || without_apt node3
+[ -z "$someone" ] || log_in_as $someone node4
+for node in 1 2 3 4; do
+    etc_of "node$node" "$tmp/node$node.before"
     node_start_in_namespace "node$node" "$(node_address "$node")"
 done
 use_nodes
+[ $dnf = no ] || on node3 mount --bind /dev/null /usr/bin/dpkg-query
 
-# CAP_SYS_RESOURCE is bit 24.
-grow=no
-[ $((0x$(sed -n 's/^CapEff:.//p' /proc/self/status) >> 24 & 1)) = 0 ] || grow=yes
 cat >conf <<END
 [data]
-grow = $grow
 mount = /var/lib/data
 label = data
-marker = .marker
+marker = .muster-data.json
 marker_text = llm-1
 
 [shell]
@@ -106,10 +180,10 @@ path = /var/lib/data/bin
 
 [limits]
 nofile = 65536
-shm = 24M
+shm = 1G
 
 [environment]
-python = /usr/bin/python3
+python = $venv/bin/python
 import = json
 
 [warm]
@@ -131,7 +205,7 @@ ok "with the option that accepts it" grep -q 'add --trust-first, which records i
 run setsid -w muster bootstrap --trust-first conf
 is "without a key, a password and a terminal nothing can be done" "$rc" 77
 ok "and it says how to give one" grep -q 'no terminal to ask for a password; --password-fd' err
-ok "the host keys were recorded" lines "$nodes_dir/known_hosts" 2
+ok "the host keys were recorded" lines "$nodes_dir/known_hosts" 4
 ok "and their fingerprints shown" grep -q "host key recorded in .*: ssh-ed25519 SHA256:" err
 
 echo "not the password" >wrong
@@ -146,7 +220,7 @@ is "one that is typed opens all nodes" "$rc" 0
 is "it is asked once" "$(grep -c 'password (asked once' out)" 1
 ok "and not shown" not grep -q 'its pass' out
 ok "a plan says what would change on which nodes" grep -q \
-    '^node\[1-2\]  hosts: /etc/hosts: change it (every node' out
+    '^node\[1-4\]  hosts: /etc/hosts: change it (every node' out
 ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop.*label .data.' out
 etc_of node1 "$tmp/node1.planned"
 ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
@@ -172,21 +246,22 @@ left=$(cat left)
 wait_for 10 sh -c "ls -l /proc/$left/fd | grep -q nvidia-uvm"
 run muster bootstrap --apply --password-fd 7 --json=result.json conf 7<right
 is "a step that fails on one node is exit status 1" "$rc" 1
-broken="hosts name data shell limits key receipt"
+broken="hosts name data shell limits environment key receipt"
 [ -z "$packages" ] || broken="$broken packages"
 for step in $broken; do
     ok "node, step and cause are named: $step" grep -q "^node2  $step: failed: ." err
 done
+is "each with what to do" "$(grep -c '^      ' err)" "$(echo $broken | wc -w)"
 is "and no other step or node failed" "$(grep -c failed: err)" "$(echo $broken | wc -w)"
 ok "the cause is the one" grep -q "^node2  hosts: failed: /etc/hosts: a line '# BEGIN" err
 ok "and what to do is said" grep -q "^ *remove muster's lines from /etc/hosts by hand" err
 ok "what has a GPU open is named" \
     grep -q "^node.*  gpus: note: pid $left of root has had a GPU open.*sleep 1000 (left by" out
 ok "and ended" wait_for 10 is_gone "$left"
-ok "the other node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
+ok "another node gets its hosts" grep -q "^10.99.0.3 node2" "$nodes_dir/node1/etc/hosts"
 ok "the JSON says the same" json_says result.json \
     '([s["state"] for n in d["nodes"] for s in n["steps"] if s["step"] == "hosts"] ==
-     ["changed", "failed"])'
+     ["changed", "failed", "changed", "changed"])'
 
 cd "$nodes_dir/node2" || exit 1
 cp -a "$tmp/etc/hosts" "$tmp/etc/fstab" "$tmp/etc/apt" etc
@@ -197,75 +272,157 @@ cp -a "$tmp/etc/security/limits.d" etc/security
 : >home/.bashrc
 cd "$tmp/work" || exit 1
 
+# The power goes while a package is being installed. Until then nothing comes from the mirror.
+power_cut() {
+    cut=$(readlink "/proc/$(cat "$nodes_dir/$1/pid")/ns/mnt")
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/ns/mnt")" != "$cut" ] ||
+            [ "${process#/proc/}" = "$(cat "$nodes_dir/$1/pid")" ] ||
+            kill -KILL "${process#/proc/}" 2>/dev/null
+    done
+}
+if [ -n "$packages" ]; then
+    : >"$nodes_dir/node2/varlib/hold"
+    start muster bootstrap --apply --password-fd 7 conf 7<right
+    wait_for 30 [ -e "$nodes_dir/node2/varlib/held" ]
+    power_cut node2
+    finish_run 30
+    ok "a node whose power goes is a failure" not same "$rc" 0
+    ok "and named" grep -q "node2" err
+    rm "$nodes_dir/node2/varlib/hold" "$nodes_dir/node2/varlib/held"
+fi
 run muster bootstrap --apply --password-fd 7 conf 7<right
 is "once that is mended the next apply completes it" "$rc" 0
-ok "and only that" grep -q '^node1: nothing is to be changed' out
+[ -z "$packages" ] || ok "also a package that is half installed" \
+    grep -q '^node2  packages: dpkg: finish an earlier installation' out
+ok "and only that" grep -q '^node\[1,3-4\]: nothing is to be changed' out
 
-etc_of node1 "$tmp/node1.applied"
+for name in node1 node2 node3 node4; do etc_of $name "$tmp/$name.applied"; done
 run muster bootstrap --apply conf
 is "a third apply succeeds" "$rc" 0
-ok "and says that nothing is to be changed" grep -q '^node\[1-2\]: nothing is to be changed' out
-etc_of node1 "$tmp/node1.again"
-ok "it changes nothing" cmp "$tmp/node1.applied" "$tmp/node1.again"
+ok "and says that nothing is to be changed" grep -q '^node\[1-4\]: nothing is to be changed' out
+for name in node1 node2 node3 node4; do
+    etc_of $name "$tmp/$name.again"
+    ok "it changes nothing on $name" cmp "$tmp/$name.applied" "$tmp/$name.again"
+    at_rest $name
+    on $name rm /dev/nvidia0 /dev/nvidia-uvm
+done
+
+if [ -n "$someone" ]; then
+    ok "a login that is not root uses sudo" [ -e "$nodes_dir/node4/varlib/muster/receipt.json" ]
+    printf '#!/bin/sh\nkill -9 $PPID\n' | script_file "$tmp/killer"
+    on node4 mount --bind "$tmp/killer" "$python"
+    run muster bootstrap --include node4 conf
+    on node4 umount "$python"
+    is "if its agent is killed there, that is a failure" "$rc" 1
+    ok "and said" grep -q '^node4  failed: the agent that sudo .*(killed by signal 9)' err
+else
+    skip "a login that is not root uses sudo" "sudo is missing"
+fi
+
+# As root everywhere: what mounts over /proc keeps others from a PID namespace of their own here.
+sed 's/ user=.*//' "$nodes_dir/hostfile" >as_root
+run muster doctor --hostfile=as_root --quick --python $venv/bin/python
+is "muster doctor finds nothing" "$rc $(cat out err)" \
+    "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
+if [ -x "$top_builddir/trainer/muster-train" ]; then
+    seq 1 1000 >text
+    echo '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "steps_per_print": 1,
+        "optimizer": {"type": "AdamW", "params": {"lr": 1e-3}}}' >ds.json
+    run muster --label=none --env OMP_NUM_THREADS=1 \
+        muster-train --deepspeed_config "$PWD/ds.json" --model gpt2 --vocabulary 257 --positions 16 \
+        --width 16 --heads 2 --blocks 1 --length 16 --data "$PWD/text" --steps 3 --device cpu --seed 1
+    is "muster trains on them" "$rc $(grep -c '^step [123]/3 .* loss [0-9]' out)" "0 3"
+else
+    skip "muster trains on them" "muster-train was not built"
+fi
 
 run muster exec --label=host sh -c 'hostname; . "$HOME/.bashrc"; echo "$PATH"
-    cat /var/lib/data/.marker; md5sum /var/lib/data/model; getent hosts node1
+    cat /var/lib/data/.muster-data.json; md5sum /var/lib/data/model; getent hosts node1
     df --output=size -k /var/lib/data /dev/shm | sed 1d'
 [ -z "$packages" ] || ok "the package is installed" [ -d "$nodes_dir/node1/varlib/$packages" ]
+if [ $dnf = yes ]; then
+    ok "... by dnf, where there is no apt" [ -d "$nodes_dir/node3/varlib/$packages" ]
+else
+    skip "... by dnf, where there is no apt" "dnf, rpmbuild or createrepo_c is missing"
+fi
 ok "the disk is mounted" grep -q '^node2: {"id": "llm-1"}' out
 ok "names are those of the hostfile" grep -q '^node2: node2$' out
-ok "the same address everywhere" [ "$(grep -c '10.99.0.2 *node1' out)" = 2 ]
+ok "the same address everywhere" [ "$(grep -c '10.99.0.2 *node1' out)" = 4 ]
 if [ "$grow" = yes ]; then
     ok "the file system fills its disk" grep -q '^node2: *6[0-9]...$' out
 else
     skip "the file system fills its disk" "no CAP_SYS_RESOURCE, which growing needs"
 fi
-ok "/dev/shm is larger" grep -q '^node1: *24576$' out
+if [ $xfs = yes ]; then
+    ok "a partition and its XFS do, too" grep -q '^node3: *3[45][0-9]...$' out
+else
+    skip "a partition and its XFS do, too" "mkfs.xfs or growpart is missing"
+fi
+ok "/dev/shm is larger" grep -q '^node1: *1048576$' out
 ok "PATH has the folder" grep -q '^node1: /var/lib/data/bin:' out
 
 sed -i 's/"python": "/&0/' "$nodes_dir/node2/varlib/muster/receipt.json"
 run muster --label=none /bin/true
 is "nodes whose receipts differ can run" "$rc" 0
-ok "but it is said" grep -q 'the nodes differ in python: 3.* on node1, 03.* on node2' err
+ok "but it is said" grep -q 'the nodes differ in python: 3.* on node\[1,3-4\], 03.* on node2' err
 sed -i 's/"python": "0/"python": "/' "$nodes_dir/node2/varlib/muster/receipt.json"
 
 cat >>"$nodes_dir/ssh_config" <<END
+Host 10.99.0.5
+    User ${someone:-root}
 Host 10.99.0.*
     IdentityFile $nodes_dir/id
     UserKnownHostsFile $nodes_dir/known_hosts
 END
-run muster bootstrap -H '10.99.0.[2-3]' --record conf
+run muster bootstrap -H '10.99.0.[2-5]' --record conf
 is "what is in memory is recorded" "$rc" 0
-ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in 2 ranges' out
+ok "with its size" grep -q 'warm: note: /var/lib/data/.muster-warm: 3 MiB in [0-9]* ranges' out
 unset MUSTER_HOSTFILE
-run muster bootstrap -H '10.99.0.[2-3]' --names 'node[1-2]' --mesh --apply conf
+# What can be broken of the steps that were not done until now.
+echo '# BEGIN muster' >"$nodes_dir/node2/etc/ssh/ssh_known_hosts"
+on node2 mv /var/lib/data/.muster-warm /var/lib/data/list
+echo 'something' | on node2 tee /var/lib/data/.muster-warm >/dev/null
+run muster bootstrap -H '10.99.0.[2-5]' --names 'node[1-4]' --mesh --apply conf
+is "a mesh and a list that are broken on one node" "$rc" 1
+for step in mesh warm; do
+    ok "node, step and cause are named: $step" grep -q "^10.99.0.3  $step: failed: ." err
+done
+is "and no other step or node failed, with what to do" "$(wc -l <err)" 4
+ok "no hostfile is written" not [ -e hostfile ]
+rm "$nodes_dir/node2/etc/ssh/ssh_known_hosts"
+on node2 mv /var/lib/data/list /var/lib/data/.muster-warm
+run muster bootstrap -H '10.99.0.[2-5]' --names 'node[1-4]' --mesh --apply conf
 is "the same nodes by their addresses" "$rc" 0
-ok "what was recorded is read" grep -q 'warm: note: read 3 MiB in .* MiB/s' out
+ok "what was recorded is read" grep -q '^10.99.0.3  warm: note: read 3 MiB in .* MiB/s' out
 ok "nodes got keys for each other, and nothing else is to be changed" \
-    grep -q '^10.99.0.\[2-3\]: changes: 3;' out
+    grep -q '^10.99.0.3: changes: 1;' out
 ok "a hostfile is written" cmp hostfile - <<END
 # written by muster bootstrap
 node1 addr=10.99.0.2 slots=1
 node2 addr=10.99.0.3 slots=1
+node3 addr=10.99.0.4 slots=1
+node4 addr=10.99.0.5 slots=1
 END
 
-run muster exec --hostfile=hostfile --label=host sh -c 'for node in node1 node2; do
-    ssh -o BatchMode=yes -o UserKnownHostsFile=/dev/null -i "$HOME/.ssh/id_ed25519" $node true &&
-        echo "reached $node"; done'
-is "each node can log in to each" "$(grep -c 'reached node' out)" 4
+run muster exec --hostfile=hostfile --label=host sh -c "for login in root@node1 root@node2 \
+    root@node3 ${someone:-root}@node4; do
+    ssh -o BatchMode=yes -o UserKnownHostsFile=/dev/null -i \"\$HOME/.ssh/id_ed25519\" \$login true &&
+        echo reached \$login; done"
+is "each node can log in to each" "$(grep -c 'reached .*node' out)" 16
 
 run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
-for name in node1 node2; do
+for name in node1 node2 node3 node4; do
     etc_of "$name" "$tmp/$name.after"
     ok "/etc of $name is byte for byte what it was" cmp "$tmp/$name.before" "$tmp/$name.after"
 done
-for name in node1 node2; do # the key is gone, too
+for name in node1 node2 node3 node4; do # the key is gone, too
     nsenter -t "$(cat "$nodes_dir/$name/pid")" -m sh -c 'ls /var/lib; df --output=size -k /dev/shm'
 done >there
 ok "the package is removed" not grep -q "^muster-test-package" there
 ok "the disk is unmounted and the folder gone" not grep -q '^data$' there
-ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 2 ]
+ok "/dev/shm is as it was" [ "$(grep -c '^ *16384$' there)" = 4 ]
 ok "nothing is left" no_leftovers
 
 other=$(cut -d' ' -f1,2 "$nodes_dir/node2/host_key.pub")
@@ -275,11 +432,19 @@ is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
 ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
 
-chmod 755 "$tmp"
 run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
     muster bootstrap -H localhost --apply
 is "who is not root, and may not use sudo, changes nothing" "$rc" 1
 ok "and is told so" grep -q "not root on this node, and sudo -n does not help" err
+
+mkdir -p prefix/bin
+printf '#!/bin/sh\nexec sleep 999\n' | script_file prefix/bin/python
+echo '{"op": "plan", "steps": ["environment"], "deadline_s": 0.1,
+    "conf": {"environment": {"python": "'"$PWD"'/prefix/bin/python"}}}' >request
+rc=0
+"$top_builddir/agent/muster-agent" --bootstrap <request >out 2>err || rc=$?
+is "what sudo starts ends at its deadline" "$rc" $((128 + 14))
+ok "and what that has started" wait_for 10 not pgrep -f '^sleep 999$'
 
 run muster bootstrap --apply conf
 is "without hosts nothing is done to this machine" "$rc" 2

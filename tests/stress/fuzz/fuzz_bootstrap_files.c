@@ -1,5 +1,5 @@
 /* fuzz_bootstrap_files.c - any bytes as what a node may hold: the journal, a list of what to
- * read, a file with a marked block, a disk, mountinfo
+ * read, a file with a marked block, fstab, a disk, mountinfo
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bootstrap/block.h"
+#include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/superblock.h"
@@ -41,6 +42,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     block = block_put(text, "x\n", &err);
     if (block != NULL) {
         again = block_put(block, "x\n", &err);
+        if (again == NULL || strcmp(block, again) != 0)
+            abort();
+        free(again);
+    }
+    free(block);
+    block = fstab_put(text, "/data", "x /data\n", &err);
+    if (block != NULL) {
+        again = fstab_put(block, "/data", "x /data\n", &err);
         if (again == NULL || strcmp(block, again) != 0)
             abort();
         free(again);

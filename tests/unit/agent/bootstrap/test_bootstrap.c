@@ -289,7 +289,9 @@ static void apply_then_again_then_undo(void **state)
     expect(tree, "/etc/ssh/sshd_config.d/00-muster.conf",
            "# written by muster bootstrap\nMaxStartups 256\n");
     text = get(tree, "/etc/fstab");
-    assert_non_null(strstr(text, "0 1\ntmpfs /dev/shm tmpfs rw,nosuid,nodev,size=67108864 0 0\n"));
+    assert_non_null(strstr(text, "these lines\n"
+                                 "tmpfs /dev/shm tmpfs rw,nosuid,nodev,size=67108864 0 0\n"
+                                 "# END muster\n"));
     free(text);
     text = get(tree, "/etc/cloud/templates/hosts.debian.tmpl");
     assert_non_null(strstr(text, "10.0.0.2 te2"));
@@ -360,6 +362,22 @@ static void a_step_that_fails_does_not_stop_the_others(void **state)
     assert_non_null(strstr(text_in(lines, "hosts", "fix"), "by hand"));
     expect_state(lines, "limits", "changed");
     expect(tree, "/etc/hosts", "# BEGIN muster\n10.0.0.1 te1\n");
+    json_decref(lines);
+}
+
+/* A second look follows each change, and would say it again. */
+static void a_note_is_said_once(void **state)
+{
+    struct tree *tree = *state;
+    json_t      *lines, *notes;
+    int          status;
+
+    put(tree, "/etc/ssh/sshd_config", "UsePAM yes\n", 0600);
+    lines = run_op(tree, "apply", &status);
+    expect_state(lines, "limits", "changed");
+    notes = json_object_get(json_object_get(lines, "limits"), "notes");
+    assert_int_equal(json_array_size(notes), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(notes, 0)), "does not include"));
     json_decref(lines);
 }
 
@@ -559,6 +577,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(undo_leaves_what_others_have_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_step_that_fails_does_not_stop_the_others, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_note_is_said_once, setup, teardown),
         cmocka_unit_test_setup_teardown(only_the_chosen_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_that_does_not_answer, setup, teardown),
         cmocka_unit_test_setup_teardown(a_symbolic_link_is_refused, setup, teardown),

@@ -1,4 +1,4 @@
-/* test_bootstrap_parts.c - marked blocks, journal entries, disks, lists of what to read
+/* test_bootstrap_parts.c - marked blocks, fstab, journal entries, disks, lists of what to read
  *
  * The disks are images that mkfs.ext4 has made, in a tree that looks like sysfs.
  * SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 #include "bootstrap/block.h"
+#include "bootstrap/bootstrap.h"
 #include "bootstrap/disks.h"
+#include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/warm_list.h"
@@ -65,6 +67,44 @@ static void blocks(void **state)
         free(wanted);
         free(text);
     }
+}
+
+/* One line for each place, whatever was there; what is right already stays as it is. */
+static void fstab_lines(void **state)
+{
+#define B "# BEGIN muster: written by muster bootstrap, which replaces these lines\n"
+#define E "# END muster\n"
+    static const struct {
+        const char *text, *place, *result; /* NULL: refused */
+        bool        is_there;
+    } rows[] = {
+        { "", "/data", B "L\n" E, false },
+        { "a / b\n", "/data", "a / b\n" B "L\n" E, false },
+        { "x\t/data\text4\nx /data2 y\n#x /data y\n", "/data",
+          "x /data2 y\n#x /data y\n" B "L\n" E, true },
+        { "x /data", "/data", B "L\n" E, true },
+        { " # tmpfs /dev/shm x\n", FSTAB_SHM, " # tmpfs /dev/shm x\n" B "L\n" E, false },
+        { "tmpfs\t/dev/shm\ttmpfs\n", FSTAB_SHM, B "L\n" E, true },
+        { B "old /data x\ntmpfs /dev/shm x\n" E "end\n", FSTAB_SHM,
+          B "old /data x\nL\n" E "end\n", false },
+        { B "tmpfs /dev/shm x\nold /was x\n" E, "/data", B "tmpfs /dev/shm x\nL\n" E, false },
+        { "a\n# BEGIN muster\n", "/data", NULL, false },
+    };
+    struct error err;
+    size_t       i;
+    char        *text;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(fstab_has(rows[i].text, rows[i].place), rows[i].is_there);
+        text = fstab_put(rows[i].text, rows[i].place, "L\n", &err);
+        if (rows[i].result == NULL)
+            assert_null(text);
+        else
+            assert_string_equal(text, rows[i].result);
+        free(text);
+    }
+    assert_non_null(strstr(err.text, "/etc/fstab: a line"));
 }
 
 static void journal_entries_that_are_none(void **state)
@@ -191,9 +231,72 @@ static void bytes_that_are_no_file_system(void **state)
     assert_string_equal(superblock.type, "xfs");
     assert_string_equal(superblock.label, "data");
     assert_int_equal(superblock.bytes, (1 << 16) * 4096);
+    bytes[99] = 3; /* blocks of the log; it is on another disk */
+    assert_true(superblock_parse(bytes, sizeof bytes, &superblock));
+    assert_int_equal(superblock.log_bytes, 0);
+    bytes[55] = 1;
+    assert_true(superblock_parse(bytes, sizeof bytes, &superblock));
+    assert_int_equal(superblock.log_bytes, 3 * 4096);
     bytes[6] = 0; /* no block size */
     assert_false(superblock_parse(bytes, sizeof bytes, &superblock) &&
                  strcmp(superblock.type, "xfs") == 0);
+}
+
+/* --- GPUs ------------------------------------------------------------------- */
+
+/* What the step "gpus" says below root, a line of JSON. The caller releases it. */
+static json_t *gpus_of(const char *root, const char *conf)
+{
+    json_t *request = json_pack("{s:s, s:[s], s:{s:o}}", "op", "plan", "steps", "gpus", "conf",
+                                "gpus", json_loads(conf, 0, NULL)), *line;
+    FILE              *file = tmpfile();
+    struct task_output out = { fileno(file) };
+
+    bootstrap_run(request, root, &out);
+    rewind(file);
+    line = json_loadf(file, 0, NULL);
+    assert_non_null(line);
+    fclose(file);
+    json_decref(request);
+    return line;
+}
+
+/* Of the versions of driver and library, and of what conf says. */
+static void gpus_that_cannot_work(void **state)
+{
+    static const struct {
+        const char *module, *library, *conf, *error;
+    } rows[] = {
+        { "550.54.14", "550.54.14", "{}", NULL },
+        { "550.54.14", "550.54.14", "{\"driver\":\"550\"}", NULL },
+        { "550.54.14", "550.90.07", "{}",
+          "the driver that is loaded is 550.54.14, its library is 550.90.07" },
+        { "550.54.14", "550.54.14", "{\"driver\":\"535\"}", "[gpus] driver says 535" },
+        { "", "550.54.14", "{\"driver\":\"550\"}", "the NVIDIA driver is not loaded" },
+        { "550.54.14", "550.54.14", "{\"count\":\"8\"}", "[gpus] count says 8" },
+    };
+    char        root[] = "/tmp/muster-test-gpus.XXXXXX", *command;
+    const char *error;
+    json_t     *line;
+    size_t      i;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        command = xasprintf("cd $root; rm -rf usr; mkdir -p proc/driver/nvidia usr/lib64\n"
+                            "echo 'NVRM: x86_64 Kernel Module  %s' >proc/driver/nvidia/version\n"
+                            ": >usr/lib64/libnvidia-ml.so.%s", rows[i].module, rows[i].library);
+        run_shell(root, command);
+        free(command);
+        line = gpus_of(root, rows[i].conf);
+        error = json_string_value(json_object_get(line, "error"));
+        if ((error != NULL) != (rows[i].error != NULL) ||
+            (error != NULL && strstr(error, rows[i].error) == NULL))
+            fail_msg("%zu: %s", i, error != NULL ? error : "no error");
+        assert_int_equal(json_string_length(json_object_get(line, "fix")) > 0, error != NULL);
+        json_decref(line);
+    }
+    run_shell(root, "rm -r $root");
 }
 
 static void mounts_are_read(void **state)
@@ -280,9 +383,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks),
+        cmocka_unit_test(fstab_lines),
         cmocka_unit_test(journal_entries_that_are_none),
         cmocka_unit_test(disks_are_found_by_what_is_on_them),
         cmocka_unit_test(bytes_that_are_no_file_system),
+        cmocka_unit_test(gpus_that_cannot_work),
         cmocka_unit_test(mounts_are_read),
         cmocka_unit_test(warm_lists),
         cmocka_unit_test(what_is_in_memory_is_recorded),

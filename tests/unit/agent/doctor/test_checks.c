@@ -226,6 +226,19 @@ static void files(void **state)
     SAYS_NOT(files_check, request, "level");
     put("/save/global_step7/zero_pp_rank_0_mp_rank_00_optim_states.pt", "");
     SAYS(files_check, request, "save/global_step7 has empty files");
+    put("/save/global_step7/zero_pp_rank_0_mp_rank_00_optim_states.pt", "x");
+    put("/save/global_step7/zero_pp_rank_1_mp_rank_01_optim_states.pt", "x");
+    SAYS_NOT(files_check, request, "level");
+    put("/save/global_step7/zero_pp_rank_2_mp_rank_00_optim_states.pt", "x");
+    SAYS(files_check, request, "save/global_step7 has not all of its files: 2 of "
+                               "zero_pp_rank_#_mp_rank_00_optim_states.pt from 0 to 2");
+    put("/save/latest", "global_step8");
+    put("/save/global_step8/shard-00009", "x"); /* a node may have those of its own ranks */
+    put("/save/global_step8/shard-00010", "x");
+    put("/save/global_step8/shard-", "x");
+    SAYS_NOT(files_check, request, "level");
+    put("/save/global_step8/shard-00012", "x");
+    SAYS(files_check, request, "3 of shard-# from 9 to 12");
     put("/save/latest", "../x\n");
     SAYS(files_check, request, "which is not there");
     free(request);

@@ -31,7 +31,7 @@ static void settings(void **state)
 {
     struct error err;
     json_t      *conf = bootstrap_conf_parse(
-        "my.conf", "# comment\r\n[data] ; ours\nmount=/data\n  label = my data ; note\n"
+        "my.conf", "# comment\r\n[data] ; ours\nmount=/data//\n  label = my data ; note\n"
                    "size = 1.5K\n"
                    "serial =\n[limits]\nmemlock: unlimited\n[warm]\npaths = /a /b\n", &err);
 

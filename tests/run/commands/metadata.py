@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# metadata.py notice|hostile - the metadata service of EC2, version 2, at 169.254.169.254: this spot
+# machine has its notice; or somebody else in its place. Says "ready".
+# SPDX-License-Identifier: Apache-2.0
+import http.server
+import sys
+
+TOKEN = "AQAEAL-x_y=="
+SAYS = {"/latest/meta-data/instance-life-cycle": "spot",
+        "/latest/meta-data/spot/instance-action":
+            '{"action": "terminate", "time": "2026-11-22T08:22:00Z"}'}
+
+
+class Service(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_PUT(self):
+        is_asked = self.path == "/latest/api/token" and \
+            self.headers["X-aws-ec2-metadata-token-ttl-seconds"] == "60"
+        if sys.argv[1] == "hostile":
+            self.reply(200, "x\r\nHost: elsewhere\r\n\x1b[31m")
+        else:
+            self.reply(200 if is_asked else 400, TOKEN)
+
+    def do_GET(self):
+        if self.headers["X-aws-ec2-metadata-token"] != TOKEN:
+            self.reply(401, "")
+        else:
+            self.reply(200 if self.path in SAYS else 404, SAYS.get(self.path, ""))
+
+    def reply(self, status, text):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.HTTPServer(("169.254.169.254", 80), Service)
+print("ready", flush=True)
+server.serve_forever()
