@@ -17,6 +17,8 @@
 
 #include "xalloc.h"
 
+#define COLUMNS 80 /* of a terminal that does not say */
+
 /* Without close_range() (before Linux 5.9, or forbidden by a container) close those that /proc
  * lists, since the limit may be a thousand million; without /proc the first 65536. */
 void fd_close_from(int first)
@@ -129,4 +131,13 @@ bool fd_write_file(const char *path, const char *text)
     taken = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     close(fd);
     return taken;
+}
+
+size_t fd_columns(int fd)
+{
+    struct winsize window;
+
+    if (!isatty(fd))
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : COLUMNS;
 }

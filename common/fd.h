@@ -32,4 +32,7 @@ ssize_t fd_read_file(const char *path, char *text, size_t size);
 /* Write a short text into an existing file of /proc or /sys. True if it was accepted. */
 bool fd_write_file(const char *path, const char *text);
 
+/* How wide a terminal is, 80 if it does not say; 0: it is no terminal. */
+size_t fd_columns(int fd);
+
 #endif

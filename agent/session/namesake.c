@@ -104,14 +104,16 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* The id of a run begins with its time. */
+/* The id of a run begins with its time. On some nodes the later one of two is the first: there it
+ * may have seen nobody, but on others it waits, so it does not run yet. */
 static void replaced(const char *run_id, void *arg)
 {
     struct agent  *agent = arg;
     struct failure failure;
 
     if (agent->state >= AGENT_ENDING ||
-        (agent->namesake.again != NULL && strcmp(agent->plan.run_id, run_id) > 0))
+        (agent->state < AGENT_RUNNING && agent->plan.replace_s > 0 &&
+         strcmp(agent->plan.run_id, run_id) > 0))
         return;
     failure_set(&failure, 128 + SIGTERM, "", "%s takes the place of this run (--replace)", run_id);
     agent_fail(agent, agent->state < AGENT_RUNNING ? "plan" : "run", &failure);

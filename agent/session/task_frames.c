@@ -45,12 +45,13 @@ void task_frames_end(struct agent *agent)
     agent->task = NULL;
 }
 
+/* Sent a little later: a link that is lost now would end the task that calls us. */
 static void line_cb(json_t *body, void *arg)
 {
     struct agent *agent = arg;
 
     agent_send(agent, FRAME_TASK_LINE, 0, body);
-    link_flush(&agent->link);
+    link_ask_room(&agent->link);
 }
 
 static void end_cb(json_t *body, void *arg)
@@ -58,7 +59,7 @@ static void end_cb(json_t *body, void *arg)
     struct agent *agent = arg;
 
     agent_send(agent, FRAME_TASK_END, 0, body);
-    link_flush(&agent->link);
+    link_ask_room(&agent->link);
 }
 
 /* To see that tasks work. */

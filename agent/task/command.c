@@ -26,6 +26,7 @@
 #define LOOK_MS  5    /* between two looks whether it has ended, once its pipes have */
 #define STUCK_MS 1000 /* that KILL may take */
 #define PART     4096
+#define TURN     (64u << 10) /* taken from a pipe at a time: all that one holds */
 
 enum { IN, OUT, ERR, WHY, PIPES };
 
@@ -187,7 +188,7 @@ static bool wait_until(struct command *command, int64_t late_ns, int *status)
     int64_t left_ms;
 
     while (waitpid(command->pid, status, WNOHANG) == 0) {
-        left_ms = (late_ns - clock_now_ns()) / (NS_PER_S / 1000);
+        left_ms = (late_ns - clock_now_ns() + NS_PER_S / 1000 - 1) / (NS_PER_S / 1000);
         if (left_ms <= 0)
             return false;
         exchange(command, left_ms < 100 ? (int)left_ms : 100);
@@ -223,20 +224,24 @@ static void put(struct command *command)
         drop(&command->fd[IN]);
 }
 
-/* All that is there now. */
+/* What is there now: what writes faster than we read must not keep us from its deadline. */
 static void get(struct command *command, int which)
 {
     struct buffer *text = &command->text[which];
     char           part[PART];
-    ssize_t        got;
+    size_t         taken;
+    ssize_t        got = 1;
 
-    while ((got = read(command->fd[which], part, sizeof part)) > 0) {
+    for (taken = 0; taken < TURN; taken += (size_t)got) {
         size_t room = COMMAND_OUTPUT_MAX - text->size;
 
+        got = read(command->fd[which], part, sizeof part);
+        if (got <= 0)
+            break;
         command->is_cut |= (size_t)got > room;
         buffer_add(text, part, (size_t)got < room ? (size_t)got : room);
     }
-    if (got == 0 || (errno != EAGAIN && errno != EINTR))
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
         drop(&command->fd[which]);
 }
 

@@ -121,7 +121,7 @@ bool task_is_over(const struct task *task)
 void task_free(struct task *task)
 {
     const struct timespec pause = { .tv_nsec = (long)(LOOK_S * NS_PER_S) };
-    int                   i;
+    int                   i, fd;
 
     if (task == NULL)
         return;
@@ -131,8 +131,9 @@ void task_free(struct task *task)
         nanosleep(&pause, NULL);
     if (task->pid > 0)
         waitpid(task->pid, NULL, WNOHANG);
-    close(event_get_fd(task->readable));
+    fd = event_get_fd(task->readable);
     event_free(task->readable);
+    close(fd);
     event_free(task->late);
     event_free(task->look);
     evbuffer_free(task->in);

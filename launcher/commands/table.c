@@ -7,18 +7,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "fd.h"
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define BLANKS           2    /* between two columns */
-#define WIDTH_MAX        40   /* a longer text does not make its column wider */
-#define CELL_COLUMNS     300  /* shown of a text; the name of a file is shorter */
-#define CELL_BYTES       2048 /* looked at for that, with colours */
-#define TERMINAL_COLUMNS 80   /* of a terminal that does not tell */
-#define LAST_LEAST       8    /* columns that the last text has, whatever the terminal */
+#define BLANKS       2    /* between two columns */
+#define WIDTH_MAX    40   /* a longer text does not make its column wider */
+#define CELL_COLUMNS 300  /* shown of a text; the name of a file is shorter */
+#define CELL_BYTES   2048 /* looked at for that, with colours */
+#define LAST_LEAST   8    /* columns that the last text has, whatever the terminal */
 
 static size_t columns_of(FILE *out);
 static void   fit(const struct table *table, size_t room, size_t width[TABLE_COLUMNS]);
@@ -82,12 +81,7 @@ static void fit(const struct table *table, size_t room, size_t width[TABLE_COLUM
 /* Of a terminal; 0: a file has room for all. */
 static size_t columns_of(FILE *out)
 {
-    struct winsize size;
-    int            fd = fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO; /* of a text in memory */
-
-    if (!isatty(fd))
-        return 0;
-    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : TERMINAL_COLUMNS;
+    return fd_columns(fileno(out) >= 0 ? fileno(out) : STDOUT_FILENO); /* of a text in memory */
 }
 
 /* width: at least; room: at most, unless 0. */

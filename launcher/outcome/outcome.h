@@ -142,8 +142,10 @@ json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failed nodes as one table (stage, cause, hint), the first failed rank in words with
  * the last lines of its stderr, and one line for the others. Prints nothing if all is well.
- * output gives the last lines (NULL: none); all text from nodes is made safe to print. */
+ * output gives the last lines (NULL: none); all text from nodes is made safe to print. columns: of
+ * the terminal, where causes stay in their column; 0: none. */
 struct output;
-void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out);
+void outcome_report(const struct outcome *outcome, const struct output *output, size_t columns,
+                    FILE *out);
 
 #endif

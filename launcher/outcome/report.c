@@ -22,6 +22,7 @@
 #include "hostrange.h"
 #include "outcome/alike.h"
 #include "outcome/group.h"
+#include "outcome/wrap.h"
 #include "output/output.h"
 #include "sanitize.h"
 #include "strlist.h"
@@ -31,7 +32,7 @@
 #define GROUPS_MAX 16   /* lines for the other ranks that failed */
 
 static void        report_lost(const struct outcome *outcome, FILE *out);
-static void        report_nodes(const struct outcome *outcome, FILE *out);
+static void        report_nodes(const struct outcome *outcome, size_t columns, FILE *out);
 static void        group_nodes(const struct outcome *outcome, struct groups *rows,
                                struct groups *hints, struct groups *cleanups);
 static const char *cause_of(const struct outcome *outcome, int node);
@@ -39,7 +40,7 @@ static const char *hint_of(const struct outcome *outcome, int node);
 static const char *cleanup_of(const struct outcome *outcome, int node);
 static bool        may_have_started(const struct outcome *outcome);
 static void        print_rows(const struct outcome *outcome, const struct groups *rows,
-                              FILE *out);
+                              size_t columns, FILE *out);
 static void        print_safe(const char *text, FILE *out);
 static int         widest(int width, const char *text);
 static void        print_notes(const struct outcome *outcome, const char *what,
@@ -64,7 +65,8 @@ static void        report_exec(const struct outcome *outcome, FILE *out);
 static char       *words_of(const struct rank_end *end);
 static void        report_slow(const struct outcome *outcome, FILE *out);
 
-void outcome_report(const struct outcome *outcome, const struct output *output, FILE *out)
+void outcome_report(const struct outcome *outcome, const struct output *output, size_t columns,
+                    FILE *out)
 {
     size_t             node;
     enum outcome_first first = outcome_first(outcome, &node);
@@ -82,14 +84,14 @@ void outcome_report(const struct outcome *outcome, const struct output *output, 
         print_safe(outcome->apart_text, out);
     }
     if (first == FIRST_NODE || outcome->is_exec)
-        report_nodes(outcome, out);
+        report_nodes(outcome, columns, out);
     if (outcome->is_exec) {
         report_exec(outcome, out);
     } else {
         report_first_rank(outcome, output, out);
         report_too(outcome, output, out);
         if (first != FIRST_NODE)
-            report_nodes(outcome, out);
+            report_nodes(outcome, columns, out);
         report_after(outcome, out);
     }
     report_slow(outcome, out);
@@ -112,7 +114,7 @@ static void report_lost(const struct outcome *outcome, FILE *out)
 
 /* --- nodes ------------------------------------------------------------------ */
 
-static void report_nodes(const struct outcome *outcome, FILE *out)
+static void report_nodes(const struct outcome *outcome, size_t columns, FILE *out)
 {
     struct groups rows = { 0 }, hints = { 0 }, cleanups = { 0 };
     size_t        i, failed = 0;
@@ -125,7 +127,7 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
                 outcome->plan->nodes == 1 ? "node" : "nodes",
                 outcome->plan->world_size == 0 || may_have_started(outcome)
                     ? ":" : "; nothing was started:");
-        print_rows(outcome, &rows, out);
+        print_rows(outcome, &rows, columns, out);
     }
     print_notes(outcome, "cleaned up", &cleanups, cleanup_of, out);
     print_notes(outcome, "hint", &hints, hint_of, out);
@@ -183,7 +185,8 @@ static bool may_have_started(const struct outcome *outcome)
     return outcome->has_begun || outcome_any_started(outcome);
 }
 
-static void print_rows(const struct outcome *outcome, const struct groups *rows, FILE *out)
+static void print_rows(const struct outcome *outcome, const struct groups *rows, size_t columns,
+                       FILE *out)
 {
     char **names = xcalloc(rows->count, sizeof *names);
     int    name_width = 4, stage_width = 5;
@@ -205,7 +208,7 @@ static void print_rows(const struct outcome *outcome, const struct groups *rows,
                                         cause_of);
 
         fprintf(out, "  %-*s  %-*s  ", name_width, names[i], stage_width, stage);
-        print_safe(cause, out);
+        wrap_print(cause, (size_t)(name_width + stage_width) + 6, columns, out);
         free(cause);
         free(names[i]);
     }

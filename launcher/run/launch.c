@@ -54,6 +54,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "fd.h"
 #include "hostrange.h"
 #include "log.h"
 #include "node/draining.h"
@@ -270,7 +271,7 @@ static int finish(struct run *run)
     text_open(&out);
     text_open(&err);
     hang_report(run, err.file);
-    outcome_report(&run->outcome, run->output, err.file);
+    outcome_report(&run->outcome, run->output, fd_columns(STDERR_FILENO), err.file);
     status = outcome_status(&run->outcome);
     if (status != 0 && run->plan->command == COMMAND_CHECK)
         report_late(run, err.file);

@@ -134,7 +134,8 @@ control 2 -H node1:1,node2:1 ./rank
 is_one_of() {
     case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
 }
-# try CODES SECONDS KIND OPTIONS...: muster's peak memory is counted.
+# try CODES SECONDS KIND OPTIONS...: muster's peak memory is counted. With READER=slow its standard
+# output is read at some megabytes per second.
 try() {
     code=$1
     limit=$2
@@ -145,8 +146,12 @@ try() {
     ran_reset
     began=$(now_ms)
     run env FAKE="$kind" python3 -c '
-import os, resource, subprocess, sys
-rc = subprocess.call(sys.argv[1:])
+import os, resource, subprocess, sys, time
+slow = "READER" in os.environ
+muster = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE if slow else None)
+while slow and os.read(muster.stdout.fileno(), 1 << 16):
+    time.sleep(0.01)
+rc = muster.wait()
 open("peak", "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(rc if rc >= 0 else 128 - rc)' muster --json end.json --agent ./agent --grace 1 \
         --master_addr 127.0.0.1 --env FAULT=yes -H node1:1,node2:1 "$@" ./rank
@@ -162,9 +167,10 @@ for kind in garbage oversized not-json deep-json too-early other-version other-r
     exit-twice launchers-frame no-such-type early-done; do
     try 76 2 "$kind"
 done
-# More output than it has credit for. As long as muster writes it as fast as it comes, nobody can
-# tell; what counts is the memory.
-try 76 20 flood
+# More output than it has credit for, which shows as soon as muster cannot write as fast as it comes.
+export READER=slow
+try 76 5 flood
+unset READER
 # It pings and never reads: the answers to all that would take gigabytes. Or it is too slow for that,
 # on a busy machine, and has not answered a probe.
 try "69 75" 20 early-pings

@@ -79,8 +79,8 @@ ran_reset
 run ./terminal muster --detach --env FAULT=yes -H node1:2,node2:2 ./rank
 is "detached: 0, and the terminal is free" "$rc" 0
 ok "... every rank ran" all_ran 4
-id=$(sed -n 's/^muster: \(.*\) is running: .*/\1/p' out)
-ok "... and continues" sh -c "muster status --json - $id | grep -q '\"exit_status\": null'"
+id=$(tr -d '\r' <out | sed -n 's/^muster: running; .* stop //p')
+ok "... and continues" sh -c "muster status --json - ${id:-none} | grep -q '\"exit_status\": null'"
 : >closed
 run muster attach "$id"
 ended 0

@@ -6,7 +6,9 @@
 import contextlib
 import os
 import signal
+import socket
 import sys
+import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
 from agent_driver import (Agent, complete, DEADLINE_S, main, plan_error, python, PYTHON, SCRATCH,
@@ -155,6 +157,31 @@ def test_of_two_that_replace_the_later_stays():
     later.send('GO')
     for agent in (old, earlier, later):
         agent.finish()
+
+
+def connect(line, name):
+    """Once somebody listens there."""
+    end = time.monotonic() + DEADLINE_S
+    while line.connect_ex(name) != 0:
+        assert time.monotonic() < end, name
+        time.sleep(0.01)
+
+
+# Each is the first on some nodes, and asked there by the other one.
+def test_the_later_stays_where_it_was_first():
+    later, earlier = Agent(), Agent()
+    later.plan(['true'], run_id=named(3), replace_s=DEADLINE_S)
+    later.wait('READY')
+    earlier.plan(['true'], run_id=named(2), replace_s=DEADLINE_S)
+    for agent, number in ((earlier, 2), (later, 3)):  # it has asked; and that was heard
+        with socket.socket(socket.AF_UNIX) as line:
+            connect(line, f'\0muster-name-{named(number)}-{agent.pid}')
+            assert line.recv(100) == b''
+    later.send('GO')
+    later.finish()
+    earlier.wait('READY')
+    earlier.send('GO')
+    earlier.finish()
 
 
 # Who is not root cannot see who else has a file open.

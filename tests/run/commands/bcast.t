@@ -230,9 +230,20 @@ is "... and nothing half is left" "$(half)" ""
 ok "... and no note" test -z "$(ls "$HOME/.cache/muster/partial")"
 rm to/big
 stops KILL 137
-run muster clean -H node1 --kill
-ok "muster clean finds what nobody continues" grep -q "$(half | head -n 1 | sed 's/.*muster-//')" out
-is "... and removes it" "$(half)$(ls "$HOME/.cache/muster/partial")" ""
+# Where it meets no other script's processes and files, since it would end them.
+script_file alone <<'END'
+#!/bin/sh
+mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /sys/fs/cgroup && exec "$@"
+END
+if need_namespaces >/dev/null; then
+    run unshare --pid --fork --kill-child --mount --mount-proc ./alone muster clean -H node1 --kill
+    ok "muster clean finds what nobody continues" \
+        grep -q "$(half | head -n 1 | sed 's/.*muster-//')" out
+    is "... and removes it" "$(half)$(ls "$HOME/.cache/muster/partial")" ""
+else
+    skip "muster clean finds what nobody continues" "no namespaces of its own"
+    half | xargs -r rm
+fi
 
 # Somebody else's file has that name.
 stops INT 130

@@ -7,11 +7,8 @@
 own_namespaces # other scripts would meet the orphan
 
 # Old enough at the end of this script to be left over.
-start_orphan() {
-    MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag setsid sleep 1000 &
-    orphan=$!
-}
-start_orphan
+MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag setsid sleep 1000 &
+orphan=$!
 mkdir -p root/dev root/proc/sys/kernel
 for number in 0 1 2 3; do : >root/dev/nvidia$number; done
 echo vm >root/proc/sys/kernel/hostname
@@ -67,10 +64,8 @@ wait_for 10 test -s port
 MUSTER_TEST_CONTAIN=subreaper run muster doctor -H node1:1,node2:1 --master_port "$(cat port)"
 says "the port is taken, on the first node" FAIL node1 "port $(cat port): pid [0-9]+ \\(python3\\)"
 says "nothing contains a run" WARN "node\\[1-2\\]" "neither a PID namespace nor a cgroup is available"
-# Each check has its time, and a busy machine may need more; muster clean --kill of another script
-# may have ended the orphan.
+# Each check has its time, and a busy machine may need more.
 is_told() {
-    is_gone $orphan && start_orphan
     [ "$(ps -o etimes= -p $orphan)" -gt 11 ] || return
     run muster doctor -H node1:1 --json=-
     grep -q '1 process of earlier runs' out

@@ -108,11 +108,11 @@ grep -vxE 'fanout|label|env' example >examples
 is "muster.conf.5 lists the settings of the example" "$(comm -3 examples settings | tr '\n' ' ')" ""
 
 if command -v bash >/dev/null; then
-    # shellcheck disable=SC2016
-    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word in run exec check clean bcast doctor attach status stop help; do
+    # shellcheck disable=SC2016,SC2086
+    is "the completion knows the subcommands" "$(bash -c '. "$0"; for word; do
         COMP_WORDS=(muster "$word") COMP_CWORD=1; _muster
         [[ " ${COMPREPLY[*]} " == *" $word "* ]] || echo "$word"
-    done' "$top_srcdir/contrib/completion/muster" 2>/dev/null)" ""
+    done' "$top_srcdir/contrib/completion/muster" $subcommands help 2>/dev/null)" ""
     # shellcheck disable=SC2016
     is "it offers what a subcommand takes" "$(bash -c '. "$0"; for word in "clean --k" "exec --k" "exec --fo" "run --fo"; do
         read -ra COMP_WORDS <<<"muster $word"; COMP_CWORD=2; _muster
@@ -138,7 +138,8 @@ else
     skip "the completion" "bash is missing"
 fi
 
-for page in muster.1 muster-doctor.1 muster-train.1 muster-agent.8 muster.conf.5 hostfile.5; do
+for page in "$top_srcdir"/doc/*.[0-9]; do
+    page=${page##*/}
     if command -v man >/dev/null; then
         is "$page is clean" \
             "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$top_srcdir/doc/$page" 2>&1 >/dev/null)" ""

@@ -58,8 +58,12 @@ if need_pty; then
     ok "... and has its heading" grep -q '^NODE .*COMMAND' out
     kill "$pid"
     finish_run 10
+    on_terminal muster -q -H node1:1,node2:1 --cwd /nowhere/$(printf '%030d' 7) sh
+    sed -i "s/.*$(printf '\033')\[K//; /^  hint: /d" out # what was erased, and commands to copy
+    ok "the causes of failed nodes fit" fits
+    ok "... in their column" grep -q '^                      /nowhere/0' out
 else
-    for _ in 1 2 3 4; do skip "tables on a terminal" "script(1) is missing"; done
+    for _ in 1 2 3 4 5 6; do skip "tables on a terminal" "script(1) is missing"; done
 fi
 if need_trainer; then
     run muster check -H node1.example.org:1,node2.example.org:1 -- -b 8 -e 1M -f 4

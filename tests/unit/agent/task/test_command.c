@@ -123,6 +123,20 @@ static void floods(void **state)
     command_clear(&result);
 }
 
+/* There is always more to read. */
+static void floods_without_end(void **state)
+{
+    struct command_result result;
+    int64_t               begun_ns = clock_now_ns();
+
+    (void)state;
+    assert_false(sh("yes & yes & yes", NULL, 0.3, &result));
+    assert_true(result.timed_out);
+    assert_true(clock_now_ns() - begun_ns < LONG_S * NS_PER_S);
+    assert_int_equal(result.out_size, COMMAND_OUTPUT_MAX);
+    command_clear(&result);
+}
+
 /* More than a pipe holds, to a program that reads none of it. */
 static void does_not_read(void **state)
 {
@@ -161,6 +175,7 @@ int main(void)
         cmocka_unit_test(is_killed_at_the_deadline),
         cmocka_unit_test(leaves_a_daemon),
         cmocka_unit_test(floods),
+        cmocka_unit_test(floods_without_end),
         cmocka_unit_test(does_not_read),
         cmocka_unit_test(environment),
     };

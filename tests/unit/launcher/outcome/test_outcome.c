@@ -145,7 +145,7 @@ static void expect_report(struct fixture *f, const char *text)
     size_t size;
     FILE  *out = open_memstream(&seen, &size);
 
-    outcome_report(&f->outcome, f->output, out);
+    outcome_report(&f->outcome, f->output, 0, out);
     fclose(out);
     assert_string_equal(seen, text);
     free(seen);
