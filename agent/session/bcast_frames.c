@@ -13,8 +13,10 @@
 
 #include <openssl/crypto.h>
 
+#include "copy/safe_openat.h"
 #include "entry.h"
 #include "exit_code.h"
+#include "node/test_switch.h"
 #include "xalloc.h"
 
 /* HAVE comes after so much, or when nothing is missing. */
@@ -73,7 +75,10 @@ static struct bcast *begin(struct agent *agent)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
     struct bcast                         *bcast = xcalloc(1, sizeof *bcast);
+    const char                           *wish = test_switch(TEST_SWITCH_OPENAT);
 
+    if (wish != NULL && strcmp(wish, "walk") == 0)
+        safe_walk_always();
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
     bcast->receiver = bcast_receive_new(&ops, agent);
     return bcast;

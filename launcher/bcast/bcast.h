@@ -6,8 +6,8 @@
 #define MUSTER_BCAST_H
 
 #include "bcast/bcast_job.h"
-#include "bcast/bcast_sums.h"
-#include "bcast/bcast_tree.h"
+#include "copy/bcast_sums.h"
+#include "copy/bcast_tree.h"
 #include "bcast/chain.h"
 #include "chunk.h"
 #include "outcome/group.h"

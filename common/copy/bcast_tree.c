@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bcast/bcast_tree.h"
+#include "copy/bcast_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>

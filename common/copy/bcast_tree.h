@@ -1,4 +1,4 @@
-/* bcast_tree.h - files and directories of this machine that are sent to the nodes
+/* bcast_tree.h - files and directories of this machine that are sent to others
  *
  * What `muster bcast` is given, as entries (entry.h) below the directories where they will be on
  * each node. All of it is looked at once, before anything is sent. The contents are read later,
