@@ -19,6 +19,7 @@
 #include <openssl/crypto.h>
 
 #include "bcast/bcast_job.h"
+#include "bcast/collect_job.h"
 #include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
@@ -220,6 +221,7 @@ static const struct node_job *job_of(enum command command)
 {
     return command == COMMAND_CLEAN       ? &clean_job
            : command == COMMAND_BCAST     ? &bcast_job
+           : command == COMMAND_COLLECT   ? &collect_job
            : command == COMMAND_BOOTSTRAP ? &bootstrap_job
            : command == COMMAND_DOCTOR    ? &doctor_job
                                           : NULL;

@@ -91,7 +91,7 @@ static void bcast_free(const struct run *run, void *data)
     free(bcast->copy);
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
-    groups_clear(&bcast->failed);
+    failures_clear(&bcast->failed);
     trees_clear(&bcast->trees);
     free(bcast);
 }

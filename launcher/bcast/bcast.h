@@ -9,8 +9,8 @@
 #include "copy/bcast_sums.h"
 #include "copy/bcast_tree.h"
 #include "bcast/chain.h"
+#include "bcast/failures.h"
 #include "chunk.h"
-#include "outcome/group.h"
 #include "run/run.h"
 
 #define ROWS_MAX     1024u      /* announced to a node, and not settled */
@@ -73,8 +73,7 @@ struct bcast {
     struct copy    *copy; /* by node */
     size_t          window;
     struct sum_file hashed;
-    struct groups   failed; /* nodes by "what\npath\nwhy", safe to print */
-    bool            is_cut; /* there were more of them */
+    struct failures failed;
 
     bool            has_chain;
     struct chain    chain;
