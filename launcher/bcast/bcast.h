@@ -117,6 +117,7 @@ void    bcast_failed(struct run *run, const struct node *node, size_t tree, size
                      const char *what, const char *why);
 /* On a terminal: how far the slowest node is. seconds: since the last time. */
 void    bcast_progress(struct run *run, double seconds);
+/* out NULL: only what was not copied is said. */
 int     bcast_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bcast_json(const struct run *run, int status);
 

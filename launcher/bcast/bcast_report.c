@@ -66,7 +66,7 @@ int bcast_report(const struct run *run, int status, FILE *out, FILE *err)
     const char *json = run->options->json;
     size_t      n;
 
-    if (json == NULL || strcmp(json, "-") != 0)
+    if (out != NULL && (json == NULL || strcmp(json, "-") != 0))
         print_copies(run, out);
     failures_print(&bcast_of(run)->failed, run->plan, err);
     for (n = 0; n < run->plan->nodes && status == 0; n++)

@@ -93,6 +93,7 @@ void options_clear(struct options *options)
     free(options->venv_script);
     strlist_clear(&options->env);
     strlist_clear(&options->env_files);
+    strlist_clear(&options->push);
     free(options->script);
     strlist_clear(&options->args);
     free(options->master_addr);

@@ -89,6 +89,7 @@ struct options {
     char *venv_script;
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
+    struct strlist push;  /* paths that the nodes get first */
     char *script;         /* first positional word; check: NULL */
     struct strlist args;  /* everything after it; check: for muster-train check; bcast,
                               collect: paths; bootstrap: conf */
