@@ -28,6 +28,7 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_TASK] = "TASK",     [FRAME_TASK_LINE] = "TASK_LINE", [FRAME_TASK_END] = "TASK_END",
     [FRAME_SUMS] = "SUMS",     [FRAME_NEED] = "NEED",       [FRAME_HAVE] = "HAVE",
     [FRAME_LISTEN] = "LISTEN", [FRAME_LINK] = "LINK",       [FRAME_LINKED] = "LINKED",
+    [FRAME_GIVE] = "GIVE",     [FRAME_LIST] = "LIST",       [FRAME_HASH] = "HASH",
 };
 
 const char *frame_name(enum frame_type type)

@@ -62,20 +62,23 @@ enum frame_type {
     FRAME_RESUMED,   /* A>L json: done; both continue where the other is */
     FRAME_DUMPING,   /* A>L json: DONE is late, core files are being written */
     FRAME_TREE,      /* L>A json: entries of a tree follow, below this directory */
-    FRAME_ENTRIES,   /* L>A raw: some of them (entry.h) */
+    FRAME_ENTRIES,   /* both raw: some of them (entry.h) */
     FRAME_WANTED,    /* A>L u32 each: send the contents of these; answers ENTRIES */
-    FRAME_FILE,      /* L>A raw: a chunk's id (chunk.h): its contents follow */
-    FRAME_DATA,      /* L>A raw: some of them; empty body: the rest is not sent */
-    FRAME_FAILED,    /* A>L json: this entry could not be written here */
+    FRAME_FILE,      /* both raw: a chunk's id (chunk.h): its contents follow */
+    FRAME_DATA,      /* both raw: some of them; empty body: the rest is not sent */
+    FRAME_FAILED,    /* A>L json: this entry could not be written here, or not be read */
     FRAME_TASK,      /* L>A json: do this in a child (muster doctor, muster bootstrap) */
     FRAME_TASK_LINE, /* A>L json: what it says */
     FRAME_TASK_END,  /* A>L json: how it ended */
-    FRAME_SUMS = 39, /* L>A raw: rows of chunk.h: chunks that this node is to have */
-    FRAME_NEED,      /* A>L raw: ids of those that the launcher is to send */
+    FRAME_SUMS = 39, /* L>A raw: rows of chunk.h: chunks that this node is to have; A>L: it has */
+    FRAME_NEED,      /* both raw: ids of those that the other end is to send */
     FRAME_HAVE,      /* A>L raw: 4 x u64: rows settled, files, bytes, bytes from other nodes */
     FRAME_LISTEN,    /* L>A json: expect this node, it will ask for chunks; A>L json: where */
     FRAME_LINK,      /* L>A json: ask that node for chunks; or the launcher again */
     FRAME_LINKED,    /* A>L json: that works; or why it does not */
+    FRAME_GIVE,      /* L>A json: these paths are wanted from this node */
+    FRAME_LIST,      /* L>A empty: the next ENTRIES of them; empty: there are no more */
+    FRAME_HASH,      /* L>A raw: ids of those chunks whose SUMS are wanted */
     FRAME_TYPE_COUNT
 };
 

@@ -19,6 +19,8 @@
 #include <openssl/crypto.h>
 
 #include "bcast/bcast_job.h"
+#include "bcast/collect_job.h"
+#include "bcast/push.h"
 #include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
@@ -194,6 +196,8 @@ static int run(const struct options *options)
     status = EXIT_USAGE;
     if (plan_make(&plan, options, &selection, &program, environ, &err) < 0)
         goto failed;
+    if (!options->dry_run && (status = push_files(options, &selection, environ)) != 0)
+        goto out;
     if (options->dry_run)
         status = print_plan(options, &plan);
     else if (options->replace && (status = stop_namesakes(options->name)) != 0)
@@ -220,6 +224,7 @@ static const struct node_job *job_of(enum command command)
 {
     return command == COMMAND_CLEAN       ? &clean_job
            : command == COMMAND_BCAST     ? &bcast_job
+           : command == COMMAND_COLLECT   ? &collect_job
            : command == COMMAND_BOOTSTRAP ? &bootstrap_job
            : command == COMMAND_DOCTOR    ? &doctor_job
                                           : NULL;

@@ -22,6 +22,8 @@
 #define ANCESTORS_MAX 64
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
+static ino_t            network_of(pid_t pid);
+static bool            is_elsewhere(pid_t pid);
 static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared);
 static bool            is_ours(pid_t pid);
 static bool            looks_like_agent(pid_t pid);
@@ -57,7 +59,7 @@ void orphans_look(struct orphans *orphans)
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
             one.process.pid == getpid() || is_known(orphans, &one.process) ||
             (orphans->started_by > 0 && one.process.start > orphans->started_by) ||
-            (orphans->wants != NULL && !orphans->wants(one.process.pid)))
+            (orphans->own_network && is_elsewhere(one.process.pid)))
             continue;
         one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
@@ -99,6 +101,12 @@ void orphans_forget_gone(struct orphans *orphans)
     orphans->count = kept;
 }
 
+bool orphan_is_left(const struct orphan *orphan)
+{
+    return orphan->what == ORPHAN_RANK && !orphan->has_agent &&
+           network_of(orphan->process.pid) == network_of(getpid());
+}
+
 void orphans_refresh(struct orphans *orphans)
 {
     struct processes      all;
@@ -133,6 +141,24 @@ void orphan_signal(struct orphan *orphan, int signal)
 }
 
 /* --- what a process is ------------------------------------------------------ */
+
+/* An agent may be one of those that do not let us see. */
+static bool is_elsewhere(pid_t pid)
+{
+    ino_t its = network_of(pid);
+
+    return its != 0 && its != network_of(getpid());
+}
+
+/* 0: we may not know. */
+static ino_t network_of(pid_t pid)
+{
+    struct stat its;
+    char        path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
+    return stat(path, &its) == 0 ? its.st_ino : 0;
+}
 
 /* What the process is to us; run is filled for a rank. A process that only looks like an
  * agent must not be ended, but processes below it may have an agent in it. */

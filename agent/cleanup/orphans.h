@@ -51,7 +51,8 @@ struct orphans {
     struct process given_up;    /* an agent, by pid and start. pid 0: none */
     uint64_t       started_by;  /* ticks since boot: what started later is not looked at, which
                                    saves most of the time. 0: everything is */
-    bool (*wants)(pid_t pid);   /* what it does not want is not looked at. NULL: all is */
+    bool           own_network; /* what runs in another network namespace, as in a container, is
+                                   not looked at */
 };
 
 /* Add processes that were not there the last time. We ourselves, our ancestors and our
@@ -61,6 +62,10 @@ void orphans_clear(struct orphans *orphans);
 bool orphans_are_full(const struct orphans *orphans);
 /* Drop those that are gone, to make room. */
 void orphans_forget_gone(struct orphans *orphans);
+
+/* A rank of our network namespace, as far as we may know, that no agent can end any more: what
+ * runs in a container is none of our business. */
+bool orphan_is_left(const struct orphan *orphan);
 
 /* Update the listed processes; new ones are not added. */
 void orphans_refresh(struct orphans *orphans);

@@ -16,7 +16,7 @@
 
 #include "frame.h"
 #include "guard/cgroup.h"
-#include "node/partials.h"
+#include "copy/partials.h"
 #include "runid.h"
 #include "xalloc.h"
 

@@ -75,6 +75,7 @@ void xid_count(const char *log, double since_s, int *counts, int most)
 {
     const char *line = log, *xid, *code;
     long long   us;
+    long        number;
     size_t      size;
     char        text[512];
 
@@ -87,8 +88,9 @@ void xid_count(const char *log, double since_s, int *counts, int most)
         if (code == NULL || sscanf(text, "%*[^,],%*[^,],%lld", &us) != 1 ||
             (double)us / 1e6 < since_s)
             continue;
-        if (atoi(code + 3) > 0 && atoi(code + 3) < most)
-            counts[atoi(code + 3)]++;
+        number = strtol(code + strlen("): "), NULL, 10);
+        if (number > 0 && number < most)
+            counts[number]++;
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup/orphans.h"
@@ -19,20 +18,16 @@
 #define MIB        (1024.0 * 1024.0)
 #define CLEAN_MEND "muster clean --kill"
 
-static void  shm_check(const struct checkup *checkup);
-static bool  may_share_network(pid_t pid);
-static ino_t network_of(pid_t pid);
+static void shm_check(const struct checkup *checkup);
 
 void leftovers_check(const struct checkup *checkup)
 {
-    struct orphans orphans = { .started_by = process_ticks_ago(OLD_S),
-                               .wants = may_share_network };
+    struct orphans orphans = { .started_by = process_ticks_ago(OLD_S), .own_network = true };
     size_t         i, left = 0;
 
     orphans_look(&orphans);
     for (i = 0; i < orphans.count; i++)
-        left += orphans.item[i].what == ORPHAN_RANK && !orphans.item[i].has_agent &&
-                network_of(orphans.item[i].process.pid) == network_of(getpid());
+        left += orphan_is_left(&orphans.item[i]);
     orphans_clear(&orphans);
     if (left > 0)
         checkup_find(checkup, CHECKUP_WARN, "they hold GPUs, ports and memory", CLEAN_MEND,
@@ -54,23 +49,6 @@ static void shm_check(const struct checkup *checkup)
                      CLEAN_MEND, "%zu stale file%s in /dev/shm (%.0f MiB)", json_array_size(stale),
                      json_array_size(stale) == 1 ? "" : "s", size / MIB);
     json_decref(stale);
-}
-
-/* What runs in a container is none of our business: it has its own network. */
-static bool may_share_network(pid_t pid)
-{
-    ino_t its = network_of(pid);
-
-    return its == 0 || its == network_of(getpid());
-}
-
-static ino_t network_of(pid_t pid)
-{
-    struct stat its;
-    char        path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-    return stat(path, &its) == 0 ? its.st_ino : 0;
 }
 
 void holders_check(const struct checkup *checkup)

@@ -126,6 +126,7 @@ static void close_all(struct agent *agent)
     is_alone = ranks_clear(&agent->ranks);
     requests_close(agent);
     bcast_frames_close(agent);
+    give_frames_close(agent);
     task_frames_end(agent);
     blobs_clear(&agent->blobs);
     node_plan_clear(&agent->plan);

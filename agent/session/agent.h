@@ -55,6 +55,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "chunk.h"
 #include "cleanup/clean.h"
 #include "cleanup/name_lock.h"
 #include "guard/guard.h"
@@ -154,6 +155,7 @@ struct master_port {
 };
 
 struct bcast;
+struct give;
 
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
@@ -177,6 +179,7 @@ struct agent {
     struct ending         ending;          /* ending.c */
     struct requests       requests;        /* requests.c */
     struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
 
@@ -263,6 +266,12 @@ void    bcast_frames_close(struct agent *agent);
 frame_f bcast_frames_take_tree, bcast_frames_take_entries, bcast_frames_take_file,
     bcast_frames_take_data, bcast_frames_take_sums, bcast_frames_take_listen,
     bcast_frames_take_link;
+
+/* give_frames.c. read: as bcast_receive_read(), of what GIVE named. */
+void    give_frames_close(struct agent *agent);
+int     give_frames_read(const struct agent *agent, struct chunk chunk, void *bytes, size_t *size);
+frame_f give_frames_take_give, give_frames_take_list, give_frames_take_hash,
+    give_frames_take_need;
 
 /* task_frames.c: one at a time */
 void    task_frames_end(struct agent *agent); /* kill what it does */

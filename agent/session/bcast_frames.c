@@ -13,8 +13,10 @@
 
 #include <openssl/crypto.h>
 
+#include "copy/safe_openat.h"
 #include "entry.h"
 #include "exit_code.h"
+#include "node/test_switch.h"
 #include "xalloc.h"
 
 /* HAVE comes after so much, or when nothing is missing. */
@@ -23,11 +25,9 @@
 #define ASK_ROWS   512 /* at a time */
 
 static struct bcast *begin(struct agent *agent);
-static void  failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
-                       bool is_all, void *arg);
+static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
+                       const char *why, bool is_all, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);
-static int   arriving_begin(struct bcast *bcast, const struct frame *frame, struct error *err);
-static int   arriving_take(struct bcast *bcast, const struct frame *frame, struct error *err);
 static void  ask(struct agent *agent);
 static void  tell(struct agent *agent);
 static void  answer(struct agent *agent, const struct frame *frame, int rc,
@@ -39,7 +39,7 @@ void bcast_frames_close(struct agent *agent)
         return;
     bcast_links_close(agent->bcast);
     bcast_receive_free(agent->bcast->receiver);
-    free(agent->bcast->arriving.bytes);
+    arriving_clear(&agent->bcast->arriving);
     free(agent->bcast);
 }
 
@@ -73,9 +73,12 @@ static struct bcast *begin(struct agent *agent)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
     struct bcast                         *bcast = xcalloc(1, sizeof *bcast);
+    const char                           *wish = test_switch(TEST_SWITCH_OPENAT);
 
+    if (wish != NULL && strcmp(wish, "walk") == 0)
+        safe_walk_always();
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-    bcast->receiver = bcast_receive_new(&ops, agent);
+    bcast->receiver = bcast_receive_new(&ops, agent, BCAST_SMALL_MAX);
     return bcast;
 }
 
@@ -138,27 +141,9 @@ int bcast_frames_take_file(struct agent *agent, const struct frame *frame,
     (void)body;
     if (agent->bcast == NULL)
         return err_set(err, "FILE frame before TREE");
-    answer(agent, frame, arriving_begin(agent->bcast, frame, &why), &why);
-    return 0;
-}
-
-/* Of a file that this node has given up, nothing is known any more. */
-static int arriving_begin(struct bcast *bcast, const struct frame *frame, struct error *err)
-{
-    struct arriving *arriving = &bcast->arriving;
-
-    if (frame->size != CHUNK_ID_BYTES)
-        return err_set(err, "FILE frame of %zu bytes", frame->size);
-    if (arriving->size > 0)
-        return err_set(err, "FILE frame before the end of the last chunk");
-    arriving->chunk = chunk_get(frame->body);
-    arriving->size = bcast_receive_chunk_size(bcast->receiver, arriving->chunk);
-    arriving->came = 0;
-    arriving->is_ignored = arriving->size == 0 &&
-                           bcast_receive_was_announced(bcast->receiver, arriving->chunk);
-    if (arriving->size == 0 && !arriving->is_ignored)
-        return err_set(err, "chunk %u of file %u was never announced", arriving->chunk.index,
-                       arriving->chunk.file);
+    answer(agent, frame,
+           arriving_begin(&agent->bcast->arriving, agent->bcast->receiver, frame->body,
+                          frame->size, &why), &why);
     return 0;
 }
 
@@ -171,34 +156,11 @@ int bcast_frames_take_data(struct agent *agent, const struct frame *frame,
     (void)body;
     if (agent->bcast == NULL)
         return err_set(err, "DATA frame before TREE");
-    rc = arriving_take(agent->bcast, frame, &why);
+    rc = arriving_take(&agent->bcast->arriving, agent->bcast->receiver, frame->body, frame->size,
+                       &why);
     answer(agent, frame, rc, &why);
     if (rc == 0)
         bcast_continue(agent);
-    return 0;
-}
-
-static int arriving_take(struct bcast *bcast, const struct frame *frame, struct error *err)
-{
-    struct arriving *arriving = &bcast->arriving;
-
-    if (arriving->is_ignored)
-        return 0;
-    if (frame->size > arriving->size - arriving->came)
-        return err_set(err, "more bytes than the chunk has");
-    if (frame->size == 0) { /* the sender read a file that was changing */
-        arriving->size = 0;
-        return 0;
-    }
-    if (arriving->bytes == NULL)
-        arriving->bytes = xmalloc(CHUNK_BYTES);
-    memcpy(arriving->bytes + arriving->came, frame->body, frame->size);
-    arriving->came += frame->size;
-    if (arriving->came < arriving->size)
-        return 0;
-    if (!bcast_receive_chunk(bcast->receiver, arriving->chunk, arriving->bytes, arriving->size))
-        bcast_receive_spoilt(bcast->receiver, arriving->chunk);
-    arriving->size = 0;
     return 0;
 }
 
@@ -251,12 +213,13 @@ static void tell(struct agent *agent)
     bcast->told = *now;
 }
 
-static void failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
-                      bool is_all, void *arg)
+static void failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
+                      const char *why, bool is_all, void *arg)
 {
     json_t *body = json_pack("{s:I, s:I, s:s, s:s}", "tree", (json_int_t)tree, "entry",
                              (json_int_t)number, "what", what, "text", why);
 
+    (void)path; /* the launcher has it */
     if (is_all)
         json_object_set_new(body, "all", json_true());
     agent_send(arg, FRAME_FAILED, 0, body);

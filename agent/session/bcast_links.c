@@ -179,7 +179,7 @@ static void chunk_cb(struct chunk chunk, const void *bytes, size_t size, void *a
     if (bytes != NULL && bcast_receive_chunk(bcast->receiver, chunk, bytes, size)) {
         bcast->node_bytes += size;
     } else {
-        row->asked = ASKED_LAUNCHER;
+        chunk_rows_ask_launcher(rows, row);
         chunk_put(id, chunk);
         bcast_send_raw(agent, FRAME_NEED, id, sizeof id);
     }

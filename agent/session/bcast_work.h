@@ -5,19 +5,11 @@
 #ifndef MUSTER_AGENT_BCAST_WORK_H
 #define MUSTER_AGENT_BCAST_WORK_H
 
+#include "copy/arriving.h"
 #include "copy/bcast_fetch.h"
 #include "copy/bcast_receive.h"
 #include "copy/bcast_serve.h"
 #include "session/agent.h"
-
-/* A chunk of which the launcher sends the parts. */
-struct arriving {
-    struct chunk   chunk;
-    size_t         size; /* 0: none comes */
-    size_t         came;
-    bool           is_ignored; /* it is for nobody, and its size is not known */
-    unsigned char *bytes;      /* CHUNK_BYTES; NULL: none has come yet */
-};
 
 struct bcast {
     struct bcast_receive *receiver;

@@ -43,6 +43,10 @@ static const struct {
     [FRAME_SUMS] = { bcast_frames_take_sums, false, AGENT_WAITING, AGENT_WAITING },
     [FRAME_LISTEN] = { bcast_frames_take_listen, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_LINK] = { bcast_frames_take_link, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_GIVE] = { give_frames_take_give, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_LIST] = { give_frames_take_list, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_HASH] = { give_frames_take_hash, false, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_NEED] = { give_frames_take_need, false, AGENT_WAITING, AGENT_WAITING },
 };
 
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err)

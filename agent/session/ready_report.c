@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup/orphans.h"
@@ -30,8 +29,6 @@
 
 static json_t *left_here(const struct agent *agent);
 static bool    is_left(const struct agent *agent, const struct orphan *orphan);
-static bool    may_share_network(pid_t pid);
-static ino_t   network_of(pid_t pid);
 static json_t *holders_of_ours(const struct agent *agent);
 static bool    gpus_of(const struct node_plan_rank *rank, bool *wanted);
 
@@ -59,8 +56,7 @@ json_t *ready_report_body(const struct agent *agent)
 static json_t *left_here(const struct agent *agent)
 {
     /* A rank's agent is older than the rank. */
-    struct orphans orphans = { .started_by = process_ticks_ago(LEFT_OLD_S),
-                               .wants = may_share_network };
+    struct orphans orphans = { .started_by = process_ticks_ago(LEFT_OLD_S), .own_network = true };
     json_t        *left = json_array();
     size_t         i;
 
@@ -79,29 +75,8 @@ static json_t *left_here(const struct agent *agent)
 
 static bool is_left(const struct agent *agent, const struct orphan *orphan)
 {
-    return orphan->what == ORPHAN_RANK && !orphan->has_agent &&
-           strcmp(orphan->run, agent->plan.run_id) != 0 &&
-           json_integer_value(json_object_get(orphan->about, "age_s")) >= LEFT_OLD_S &&
-           network_of(orphan->process.pid) == network_of(getpid());
-}
-
-/* What runs in a container is none of our business: it has its own network. An agent may be one
- * of those that do not let us see. */
-static bool may_share_network(pid_t pid)
-{
-    ino_t its = network_of(pid);
-
-    return its == 0 || its == network_of(getpid());
-}
-
-/* 0: we may not know. */
-static ino_t network_of(pid_t pid)
-{
-    struct stat its;
-    char        path[64];
-
-    snprintf(path, sizeof path, "/proc/%d/ns/net", (int)pid);
-    return stat(path, &its) == 0 ? its.st_ino : 0;
+    return orphan_is_left(orphan) && strcmp(orphan->run, agent->plan.run_id) != 0 &&
+           json_integer_value(json_object_get(orphan->about, "age_s")) >= LEFT_OLD_S;
 }
 
 static json_t *holders_of_ours(const struct agent *agent)

@@ -29,7 +29,7 @@
 #define WINDOW_TOTAL (64u << 20)
 #define WINDOW_LEAST (64u << 10)
 #define WINDOW_MOST  (4u << 20)
-#define STALL_S      60.0 /* for the agent to deal with anything at all */
+#define STALL_S      60.0 /* for the agent to deal with anything at all, or --dead-after */
 #define ROOT_BLOB    1
 
 static int  bcast_prepare(const struct run *run, void **data);
@@ -39,6 +39,7 @@ static bool bcast_take(struct run *run, struct node *node, const struct frame *f
                        const json_t *body);
 static bool take(struct run *run, struct node *node, const struct frame *frame,
                  const json_t *body);
+static double stall_s(const struct run *run);
 static bool send_next(struct run *run, struct node *node, struct copy *copy);
 static bool next_tree(struct run *run, struct node *node, struct copy *copy);
 static bool is_source(const struct tree *tree, const struct node *node);
@@ -90,14 +91,14 @@ static void bcast_free(const struct run *run, void *data)
     free(bcast->copy);
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
-    groups_clear(&bcast->failed);
+    failures_clear(&bcast->failed);
     trees_clear(&bcast->trees);
     free(bcast);
 }
 
 static void bcast_begin(struct run *run, struct node *node)
 {
-    node_enter(node, NODE_PROBING, STALL_S);
+    node_enter(node, NODE_PROBING, stall_s(run));
     bcast_pump(run, node);
     bcast_links_join(run, node);
     bcast_pump(run, node);
@@ -154,9 +155,15 @@ void bcast_pump(struct run *run, struct node *node)
     while (node_takes_frames(node) && send_next(run, node, copy))
         ;
     if (!copy->is_done)
-        node_expect(node, "what became of the files that it got", STALL_S);
+        node_expect(node, "what became of the files that it got", stall_s(run));
     else if (node->state == NODE_PROBING)
         bcast_links_done(run, node);
+}
+
+/* One that is silent is lost when the user says, and no sooner. */
+static double stall_s(const struct run *run)
+{
+    return run->options->dead_after_s > STALL_S ? run->options->dead_after_s : STALL_S;
 }
 
 /* Do one step, or send one frame; false: something must come first, or it is done. */

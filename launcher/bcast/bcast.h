@@ -6,11 +6,11 @@
 #define MUSTER_BCAST_H
 
 #include "bcast/bcast_job.h"
-#include "bcast/bcast_sums.h"
-#include "bcast/bcast_tree.h"
+#include "copy/bcast_sums.h"
+#include "copy/bcast_tree.h"
 #include "bcast/chain.h"
+#include "bcast/failures.h"
 #include "chunk.h"
-#include "outcome/group.h"
 #include "run/run.h"
 
 #define ROWS_MAX     1024u      /* announced to a node, and not settled */
@@ -73,8 +73,7 @@ struct bcast {
     struct copy    *copy; /* by node */
     size_t          window;
     struct sum_file hashed;
-    struct groups   failed; /* nodes by "what\npath\nwhy", safe to print */
-    bool            is_cut; /* there were more of them */
+    struct failures failed;
 
     bool            has_chain;
     struct chain    chain;
@@ -118,6 +117,7 @@ void    bcast_failed(struct run *run, const struct node *node, size_t tree, size
                      const char *what, const char *why);
 /* On a terminal: how far the slowest node is. seconds: since the last time. */
 void    bcast_progress(struct run *run, double seconds);
+/* out NULL: only what was not copied is said. */
 int     bcast_report(const struct run *run, int status, FILE *out, FILE *err);
 json_t *bcast_json(const struct run *run, int status);
 

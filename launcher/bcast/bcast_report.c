@@ -14,22 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "sanitize.h"
 #include "xalloc.h"
 
 #define SMOOTHED_TICKS 4
-#define TABLE_MAX     256 /* rows */
-#define TEXT_MAX      4608 /* of a part of a row: more than a path */
-#define NODE_ROWS_MAX 32  /* of one node; more of them are ignored */
 
-static char   *safe(const char *text);
 static void    print_copies(const struct run *run, FILE *out);
 static char   *words_of(const struct bcast *bcast, const struct copy *copy);
-static char   *size_words(uint64_t bytes);
-static void    print_failures(const struct run *run, FILE *out);
-static json_t *json_of_failure(const struct run *run, const struct group *group);
-static void    row_split(const struct group *group, char **what, char **path, char **why);
 
 void bcast_failed(struct run *run, const struct node *node, size_t tree_number, size_t item,
                   const char *what, const char *why)
@@ -37,26 +27,11 @@ void bcast_failed(struct run *run, const struct node *node, size_t tree_number, 
     struct bcast *bcast = bcast_of(run);
     struct copy  *copy = &bcast->copy[node->index];
     struct tree  *tree = &bcast->trees.tree[tree_number];
-    char         *path, *row, *safe_what, *safe_why;
+    char         *path = xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
+                                   tree->item[item].path);
 
     copy->has_failed = true;
-    if (bcast->failed.count >= TABLE_MAX || copy->failures == NODE_ROWS_MAX) {
-        bcast->is_cut = true;
-        return;
-    }
-    copy->failures++;
-    row = xasprintf("%s/%s", strcmp(tree->root, "/") != 0 ? tree->root : "",
-                    tree->item[item].path);
-    path = safe(row);
-    free(row);
-    safe_what = safe(what);
-    safe_why = safe(why);
-    row = xasprintf("%s\n%s\n%s", safe_what, path, safe_why);
-    log_info("%s: %s: cannot %s: %s", node->plan->host, path, safe_what, safe_why);
-    groups_add(&bcast->failed, row, (int)node->index);
-    free(row);
-    free(safe_why);
-    free(safe_what);
+    failures_add(&bcast->failed, node, &copy->failures, path, what, why);
     free(path);
 }
 
@@ -86,21 +61,14 @@ void bcast_progress(struct run *run, double seconds)
     output_progress(run->output, text);
 }
 
-/* A node may send a long text. */
-static char *safe(const char *text)
-{
-    return sanitize_text(text, strnlen(text, TEXT_MAX));
-}
-
 int bcast_report(const struct run *run, int status, FILE *out, FILE *err)
 {
     const char *json = run->options->json;
     size_t      n;
 
-    groups_sort(&bcast_of(run)->failed); /* answers come in any order */
-    if (json == NULL || strcmp(json, "-") != 0)
+    if (out != NULL && (json == NULL || strcmp(json, "-") != 0))
         print_copies(run, out);
-    print_failures(run, err);
+    failures_print(&bcast_of(run)->failed, run->plan, err);
     for (n = 0; n < run->plan->nodes && status == 0; n++)
         status = bcast_of(run)->copy[n].has_failed ? EXIT_CREATE
                  : bcast_of(run)->copy[n].is_done  ? 0
@@ -155,41 +123,10 @@ static char *words_of(const struct bcast *bcast, const struct copy *copy)
     return words;
 }
 
-static char *size_words(uint64_t bytes)
-{
-    static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-    double                   size = (double)bytes;
-    int                      i;
-
-    for (i = 0; i < 4 && size >= 1024; i++)
-        size /= 1024;
-    return xasprintf(i == 0 ? "%.0f %s" : "%.1f %s", size, units[i]);
-}
-
-static void print_failures(const struct run *run, FILE *out)
-{
-    const struct groups *failed = &bcast_of(run)->failed;
-    char                *what, *path, *why, *names;
-    size_t               i;
-
-    if (failed->count > 0)
-        fputs("muster: not everything arrived\n", out);
-    for (i = 0; i < failed->count; i++) {
-        row_split(&failed->group[i], &what, &path, &why);
-        names = group_hosts(&failed->group[i], run->plan);
-        fprintf(out, "  %s  %s: cannot %s: %s\n", names, path, what, why);
-        free(names);
-        free(what);
-    }
-    if (bcast_of(run)->is_cut)
-        fputs("  and more\n", out);
-    fflush(out);
-}
-
 json_t *bcast_json(const struct run *run, int status)
 {
     const struct bcast *bcast = bcast_of(run);
-    json_t             *nodes = json_array(), *failures = json_array();
+    json_t             *nodes = json_array();
     size_t              i;
 
     for (i = 0; i < run->plan->nodes; i++) {
@@ -206,33 +143,6 @@ json_t *bcast_json(const struct run *run, int status)
                              (json_int_t)copy->node_bytes, "skipped",
                              copy->skipped == bcast->trees.count));
     }
-    for (i = 0; i < bcast->failed.count; i++)
-        json_array_append_new(failures, json_of_failure(run, &bcast->failed.group[i]));
     return json_pack("{s:i, s:o, s:o}", "exit_status", status, "nodes", nodes, "failures",
-                     failures);
-}
-
-static json_t *json_of_failure(const struct run *run, const struct group *group)
-{
-    json_t *nodes = json_array(), *failure;
-    char   *what, *path, *why;
-    size_t  i;
-
-    for (i = 0; i < group->count; i++)
-        json_array_append_new(nodes, json_string(run->plan->node[group->member[i]].host));
-    row_split(group, &what, &path, &why);
-    failure = json_pack("{s:o, s:s, s:s, s:s}", "nodes", nodes, "path", path, "what", what,
-                        "text", why);
-    free(what);
-    return failure;
-}
-
-/* The parts of a row's key. */
-static void row_split(const struct group *group, char **what, char **path, char **why)
-{
-    *what = xstrdup(group->key);
-    *path = strchr(*what, '\n');
-    *(*path)++ = '\0';
-    *why = strchr(*path, '\n');
-    *(*why)++ = '\0';
+                     failures_json(&bcast->failed, run->plan));
 }

@@ -135,7 +135,8 @@ void chain_forgive(struct chain *chain, int64_t now_ns)
     size_t n;
 
     for (n = 0; n < chain->count; n++)
-        chain->node[n].progress_ns = chain->node[n].heard_ns = now_ns;
+        if (chain->node[n].source != CHAIN_NOBODY)
+            chain->node[n].progress_ns = chain->node[n].heard_ns = now_ns;
 }
 
 bool chain_is_needed(const struct chain *chain, size_t node)

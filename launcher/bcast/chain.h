@@ -74,7 +74,7 @@ void chain_progress(struct chain *chain, size_t node, int64_t now_ns);
 /* Whether it waits for anything. */
 void chain_wait(struct chain *chain, size_t node, bool is_waiting, int64_t now_ns);
 void chain_heard(struct chain *chain, size_t node, int64_t heard_ns);
-/* The launcher itself did not run: nobody is late. */
+/* The launcher itself did not run: nobody is late. A node that is parked stays so. */
 void chain_forgive(struct chain *chain, int64_t now_ns);
 
 /* Another node still gets its chunks from it. */

@@ -253,14 +253,14 @@ static void take_lines(struct doctor *doctor, struct subject *subject, size_t no
 {
     const struct node_task_end *end;
     const json_t               *lines, *line;
-    size_t                      i, left = FINDINGS_OF_NODE_MAX;
+    size_t                      i, found = 0;
     int                         round;
 
     for (round = ABOUT_NODE; round < ROUNDS; round++) {
         lines = node_task_lines(doctor->task, node, round);
         end = node_task_ended(doctor->task, node, round);
         json_array_foreach(lines, i, line)
-            if (json_object_get(line, "level") == NULL || left-- > 0)
+            if (json_object_get(line, "level") == NULL || found++ < FINDINGS_OF_NODE_MAX)
                 take_line(doctor, subject, node, line);
         if (end->has_ended && (end->timed_out || end->status != 0))
             findings_add(&doctor->findings, (int)node, true, "doctor",

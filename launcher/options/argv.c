@@ -72,7 +72,8 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
         const char *word = *reader.words;
 
         if (word[0] != '-' || word[1] == '\0') {
-            if (options->command != COMMAND_BCAST && options->command != COMMAND_BOOTSTRAP)
+            if (options->command != COMMAND_BCAST && options->command != COMMAND_COLLECT &&
+                options->command != COMMAND_BOOTSTRAP)
                 break;
             strlist_add(&options->args, word); /* options may follow paths, as with cp */
             continue;

@@ -28,6 +28,7 @@ enum option_commands {
     FOR_CHECK = 1 << COMMAND_CHECK,
     FOR_CLEAN = 1 << COMMAND_CLEAN,
     FOR_BCAST = 1 << COMMAND_BCAST,
+    FOR_COLLECT = 1 << COMMAND_COLLECT,
     FOR_BOOTSTRAP = 1 << COMMAND_BOOTSTRAP,
     FOR_DOCTOR = 1 << COMMAND_DOCTOR,
     FOR_ATTACH = 1 << COMMAND_ATTACH,
@@ -36,7 +37,7 @@ enum option_commands {
     FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
     FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
     /* Whatever connects to nodes. */
-    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_BOOTSTRAP | FOR_DOCTOR,
+    FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_COLLECT | FOR_BOOTSTRAP | FOR_DOCTOR,
     FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP,
 };
 

@@ -253,6 +253,16 @@ int set_env_file(struct options *options, const struct option_row *row,
     return 0;
 }
 
+int set_push(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a file or directory");
+    strlist_add(&options->push, value);
+    return 0;
+}
+
 /* With torchrun the address may contain a port. An IPv6 address has more than one colon. */
 int set_master_addr(struct options *options, const struct option_row *row, const char *value,
                     struct error *err)

@@ -16,7 +16,7 @@ option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges
 /* A double too: OPTION_AUTO for "auto". */
 option_setter set_seconds_or_auto;
 
-option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file;
+option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file, set_push;
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run;
 

@@ -22,7 +22,8 @@
 
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
-    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_BOOTSTRAP] = "bootstrap",
+    [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_COLLECT] = "collect",
+    [COMMAND_BOOTSTRAP] = "bootstrap",
     [COMMAND_DOCTOR] = "doctor", [COMMAND_ATTACH] = "attach",
     [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_HELP] = "help",
 };
@@ -92,6 +93,7 @@ void options_clear(struct options *options)
     free(options->venv_script);
     strlist_clear(&options->env);
     strlist_clear(&options->env_files);
+    strlist_clear(&options->push);
     free(options->script);
     strlist_clear(&options->args);
     free(options->master_addr);
@@ -318,6 +320,8 @@ static int options_check(struct options *options, struct error *err)
                        command_names[options->command], options->args.item[0]);
     if (options->command == COMMAND_BCAST && options->args.count == 0)
         return err_set(err, "nothing to copy: muster bcast [OPTIONS] PATH... [--to DIR]");
+    if (options->command == COMMAND_COLLECT && options->args.count == 0)
+        return err_set(err, "nothing to copy: muster collect [OPTIONS] PATH... [--to DIR]");
     if (options->command == COMMAND_BOOTSTRAP && options->args.count > 1)
         return err_set(err, "muster bootstrap takes one file, not also '%.100s'",
                        options->args.item[1]);

@@ -22,6 +22,7 @@ enum command {
     COMMAND_CHECK, /* muster check [options] [args of muster-train check] */
     COMMAND_CLEAN, /* muster clean [options]: what earlier runs left on the nodes */
     COMMAND_BCAST, /* muster bcast [options] path...: files to all nodes */
+    COMMAND_COLLECT, /* muster collect [options] path...: files of all nodes to this machine */
     COMMAND_BOOTSTRAP, /* muster bootstrap [options] [conf]: fresh machines become nodes */
     COMMAND_DOCTOR, /* muster doctor [options] [script [args]]: what is wrong with the nodes */
     /* These look up a run in this machine's history; they start nothing. */
@@ -48,8 +49,8 @@ enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXE
 /* Works on the nodes without starting ranks? See run/node_job.h. */
 static inline bool command_is_node_job(enum command command)
 {
-    return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_BOOTSTRAP ||
-           command == COMMAND_DOCTOR;
+    return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_COLLECT ||
+           command == COMMAND_BOOTSTRAP || command == COMMAND_DOCTOR;
 }
 
 #define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
@@ -88,9 +89,10 @@ struct options {
     char *venv_script;
     struct strlist env;   /* --env NAME[=VALUE], in order */
     struct strlist env_files;
+    struct strlist push;  /* paths that the nodes get first */
     char *script;         /* first positional word; check: NULL */
-    struct strlist args;  /* everything after it; check: for muster-train check; bcast: paths;
-                              bootstrap: conf */
+    struct strlist args;  /* everything after it; check: for muster-train check; bcast,
+                              collect: paths; bootstrap: conf */
 
     bool  check_quick, check_full; /* check, doctor; these four are for muster-train check */
     char *check_html, *check_json;

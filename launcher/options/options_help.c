@@ -44,6 +44,8 @@ static const struct {
     [COMMAND_CLEAN] = { "clean [OPTIONS]",
                         "list or remove what earlier runs left on the nodes" },
     [COMMAND_BCAST] = { "bcast [OPTIONS] PATH...", "copy files and directories to all nodes" },
+    [COMMAND_COLLECT] = { "collect [OPTIONS] PATH...",
+                          "copy files and directories of all nodes to this machine" },
     [COMMAND_BOOTSTRAP] = { "bootstrap [OPTIONS] [CONF]",
                             "make nodes of fresh machines; see muster-bootstrap(1)" },
     [COMMAND_DOCTOR] = { "doctor [OPTIONS] [SCRIPT [ARGS...]]",

@@ -9,7 +9,8 @@
 
 #include "options/option_value.h"
 
-#define FOR_PDSH (FOR_EXEC | FOR_CLEAN | FOR_BCAST) /* where letters mean what they mean to pdsh */
+/* Where letters mean what they mean to pdsh. */
+#define FOR_PDSH (FOR_EXEC | FOR_CLEAN | FOR_BCAST | FOR_COLLECT)
 
 static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },

@@ -59,6 +59,7 @@ int program_find(const struct options *options, char *const *here, const char *c
         break;
     case COMMAND_CLEAN:
     case COMMAND_BCAST:
+    case COMMAND_COLLECT:
     case COMMAND_BOOTSTRAP:
     case COMMAND_DOCTOR:
     case COMMAND_ATTACH:

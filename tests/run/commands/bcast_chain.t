@@ -134,6 +134,14 @@ ok "... and what was there was not sent again" json_says end.json \
     "{n['node']: n['bytes_sent'] for n in d['nodes']}['$last'] <= 90100000 - ($kept - 2000000)"
 ok "... and no part is left" sh -c '[ -z "$(find "$1" -name ".muster-*")" ]' sh "$nodes_dir"
 
+# A program that is only here
+mkdir -p "$disk"
+printf '#!/bin/sh\necho here\n' | script_file "$disk/tool"
+run muster exec --push "$disk/tool" --label none -- "$disk/tool"
+is "--push: the nodes get it before the run" "$rc $(tr '\n' ' ' <out)$(cat err)" "0 here here here here "
+run muster exec --push "$disk/none" -- true
+is "... what is not here: 65" "$rc" 65
+
 # An outsider calls while a node is expected: it says something else, or nothing.
 clean_disks
 start muster bcast -v src --to "$disk"

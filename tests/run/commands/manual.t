@@ -20,7 +20,7 @@ is "muster.1 has every option" "$missing" ""
 section() {
     sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
 }
-subcommands="run exec check clean bcast bootstrap doctor attach status stop"
+subcommands="run exec check clean bcast collect bootstrap doctor attach status stop"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
@@ -127,7 +127,7 @@ if command -v bash >/dev/null; then
         bash -c '. "$0"; COMP_WORDS=(muster "$@") COMP_CWORD=$#; _muster
             echo "${COMPREPLY[*]}"' "$top_srcdir/contrib/completion/muster" "$@" 2>/dev/null
     }
-    is "subcommands come before files" "$(completed c)" "check clean clever.py"
+    is "subcommands come before files" "$(completed c)" "check clean collect clever.py"
     is "programs come if there is nothing else" "$(completed unam | tr ' ' '\n' | sort -u)" "uname"
     is "hosts of the hostfile" "$(completed --hostfile = hosts -i te)" "te1 te2 te3"
     is "... after another one" "$(completed exec -H hosts --exclude te1 @ te2)" "te2"

@@ -71,11 +71,11 @@ static void check_outside(void)
     closedir(dir);
 }
 
-static void failed_cb(uint32_t tree, uint32_t number, const char *what, const char *why,
-                      bool is_all, void *arg)
+static void failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
+                      const char *why, bool is_all, void *arg)
 {
     (void)tree, (void)number, (void)is_all, (void)arg;
-    if (what[0] == '\0' || why[0] == '\0')
+    if (path[0] == '\0' || what[0] == '\0' || why[0] == '\0')
         abort();
 }
 
@@ -137,7 +137,7 @@ static int take(struct bcast_receive *receive, int kind, const uint8_t *body, si
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
-    struct bcast_receive *receive = bcast_receive_new(&ops, NULL);
+    struct bcast_receive *receive = bcast_receive_new(&ops, NULL, BCAST_SMALL_MAX);
     struct error    err;
     uint8_t        *body;
     size_t          part;

@@ -274,6 +274,23 @@ static void a_launcher_that_did_not_run_blames_nobody(void **state)
     chain_clear(&chain);
 }
 
+static void a_launcher_that_did_not_run_has_heard_nobody(void **state)
+{
+    (void)state;
+    join_all(3);
+    all_wait();
+    passes(1, 0x7, 0x7);
+    passes(2.2, 0x5, 0x1);
+    moves(1, CHAIN_NOBODY, CHAIN_PARKED);
+    moves(2, 0, CHAIN_BYPASSED);
+    now_ns += 60 * NS_PER_S;
+    chain_forgive(&chain, now_ns);
+    nothing_moves();
+    chain_heard(&chain, 1, now_ns);
+    moves(1, 2, CHAIN_RETURNED);
+    chain_clear(&chain);
+}
+
 /* Whatever stops, returns or leaves, in whatever order: no node is below itself. */
 static void there_are_no_circles(void **state)
 {
@@ -317,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_node_that_is_lost_is_bypassed_at_once),
         cmocka_unit_test(a_detached_node_is_fed_by_the_launcher),
         cmocka_unit_test(a_launcher_that_did_not_run_blames_nobody),
+        cmocka_unit_test(a_launcher_that_did_not_run_has_heard_nobody),
         cmocka_unit_test(there_are_no_circles),
     };
 

@@ -274,7 +274,7 @@ static void commands_that_take_a_run(void **state)
     REFUSE("muster stop takes one run", "stop", "a", "b");
     REFUSE("muster status takes one run, and options before it", "status", "a", "--json=f");
     REFUSE("--json: not an option of muster attach, only of run, exec, check, clean, bcast, "
-           "bootstrap, doctor, status", "attach", "--json=f");
+           "collect, bootstrap, doctor, status", "attach", "--json=f");
     REFUSE("--hosts: not an option of muster status", "status", "--hosts=a");
     REFUSE("--detach: not an option of muster exec, only of run, check", "exec", "--detach", "x");
     REFUSE("--detach: not an option of muster clean", "clean", "--detach");

@@ -7,7 +7,7 @@
 #ifndef MUSTER_BCAST_SUMS_H
 #define MUSTER_BCAST_SUMS_H
 
-#include "bcast/bcast_tree.h"
+#include "copy/bcast_tree.h"
 #include "chunk.h"
 
 /* A file that is open for reading; start from SUM_FILE_NONE. */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "node/partials.h"
+#include "copy/partials.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,13 +1,14 @@
-/* bcast_tree.h - files and directories of this machine that are sent to the nodes
+/* bcast_tree.h - files and directories of this machine that are sent to others
  *
- * What `muster bcast` is given, as entries (entry.h) below the directories where they will be on
- * each node. All of it is looked at once, before anything is sent. The contents are read later,
- * and a file that has changed in the meantime is refused.
+ * What the user names, as entries (entry.h) below the directories where they will be there. All
+ * of it is looked at once: by muster bcast before anything is sent, by an agent step by step, as
+ * it is asked. The contents are read later, and a file that has changed in the meantime is refused.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_BCAST_TREE_H
 #define MUSTER_BCAST_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -15,7 +16,8 @@
 #include "entry.h"
 #include "strlist.h"
 
-#define TREE_ITEMS_MAX (1u << 20) /* files, directories and links in all */
+#define TREE_ITEMS_MAX    (1u << 20) /* files, directories and links in all */
+#define TREE_PROBLEMS_MAX 16         /* more of them tell nobody anything new */
 
 struct tree_item {
     enum entry_type type;
@@ -45,7 +47,10 @@ struct tree {
 struct trees {
     struct tree   *tree;
     size_t         count;
-    struct strlist source; /* absolute paths, as they were given */
+    struct strlist source;    /* absolute paths, as they were given */
+    size_t        *source_of; /* the tree of each */
+    size_t         walked;    /* sources */
+    void          *walk;      /* an FTS, of the next one; NULL: it has not begun */
 };
 
 /* Look at all paths. to: the directory where they are sent; NULL: the one where they are here. -1
@@ -53,6 +58,16 @@ struct trees {
 int  trees_read(struct trees *trees, const struct strlist *paths, const char *to,
                 struct strlist *problems);
 void trees_clear(struct trees *trees);
+
+/* The same in steps: begin, and look at one thing after the other until it is false. What has a
+ * problem is left out; the walk ends when there are TREE_PROBLEMS_MAX. */
+void trees_begin(struct trees *trees, const struct strlist *paths, const char *to,
+                 struct strlist *problems);
+bool trees_step(struct trees *trees, struct strlist *problems);
+
+/* Below this directory where it is relative; without "." and doubled slashes, with "..". Caller
+ * frees; NULL with errno: this directory is gone. */
+char *tree_absolute(const char *path);
 
 /* The item as it is sent; valid while item is. */
 struct entry tree_entry(const struct tree_item *item);

@@ -18,12 +18,14 @@
 #include <linux/openat2.h>
 
 #include "entry.h"
-#include "node/test_switch.h"
 
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
+/* -1: not known yet */
+static int  kernel_can = -1;
+
 static int  open_dir(int root, const char *path);
-static bool kernel_can(void);
+static bool ask_kernel(void);
 static int  walk(int root, const char *path);
 static int  step(int dir, const char *name);
 
@@ -48,27 +50,28 @@ static int open_dir(int root, const char *path)
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
 
-    return kernel_can() ? (int)syscall(SYS_openat2, root, path, &how, sizeof how)
+    return ask_kernel() ? (int)syscall(SYS_openat2, root, path, &how, sizeof how)
                         : walk(root, path);
 }
 
 /* Some containers answer EPERM to system calls that they do not know. */
-static bool kernel_can(void)
+static bool ask_kernel(void)
 {
-    static int      can = -1; /* not known yet */
     struct open_how how = { .flags = DIR_FLAGS, .resolve = RESOLVE_NO_SYMLINKS };
-    const char     *wish = test_switch(TEST_SWITCH_OPENAT);
     int             fd;
 
-    if (can < 0 && wish != NULL && strcmp(wish, "walk") == 0)
-        can = 0;
-    if (can < 0) {
+    if (kernel_can < 0) {
         fd = (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
-        can = fd >= 0;
+        kernel_can = fd >= 0;
         if (fd >= 0)
             close(fd);
     }
-    return can;
+    return kernel_can;
+}
+
+void safe_walk_always(void)
+{
+    kernel_can = 0;
 }
 
 static int walk(int root, const char *path)

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "frame.h"
-#include "node/partials.h"
+#include "copy/partials.h"
 
 /* A disk may take long to write what it was given. Make it write while more comes in, so
  * that we never wait for more than this much and are not taken for dead. */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bcast/bcast_sums.h"
+#include "copy/bcast_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,8 +9,6 @@
 #include "copy/bcast_receive.h"
 #include "entry.h"
 
-#define COMPLETE_MAX 128 /* files, each with two descriptors */
-
 struct bcast_receive {
     const struct bcast_receive_ops *ops;
     void                           *arg;
@@ -21,16 +19,16 @@ struct bcast_receive {
     char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
     struct chunk_rows   open;
     struct bcast_counts counts;
-    struct chunk        complete[COMPLETE_MAX]; /* small files that have no name yet */
-    size_t              completed;
+    struct chunk        complete[BCAST_SMALL_MAX]; /* small files that have no name yet */
+    size_t              completed, small_files;
     unsigned char      *room; /* CHUNK_BYTES */
 };
 
 /* bcast_receive.c: the entry of a chunk's file; NULL: it was not announced. */
 struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chunk chunk);
 /* The entry of this chunk cannot be written, because of that errno. */
-void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what,
-                          int error);
+void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *path,
+                          const char *what, int error);
 
 /* bcast_chunks.c: make a file that has no contents. */
 void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struct chunk chunk);

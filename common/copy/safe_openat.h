@@ -17,6 +17,9 @@ struct safe_place {
     const char *name;
 };
 
+/* As with a kernel that has no openat2(), from now on. */
+void safe_walk_always(void);
+
 /* Open the directory of path below root; path keeps the rules of entry_path_fault(). 0, and
  * dir_fd is the caller's to close; or -1 with errno: ELOOP for a symbolic link on the way. */
 int safe_find(int root, const char *path, struct safe_place *place);

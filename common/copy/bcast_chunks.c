@@ -149,10 +149,10 @@ void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk)
 
     if (item == NULL || item->state != ITEM_WANTED)
         return;
-    items_settle(item, ITEM_NONE);
     receiver->counts.rows += chunk_rows_remove_file(&receiver->open, chunk.tree, chunk.file);
-    receiver->ops->failed(chunk.tree, chunk.file, "read", "it changed while it was sent", false,
-                          receiver->arg);
+    receiver->ops->failed(chunk.tree, chunk.file, item->path, "read",
+                          "it changed while it was sent", false, receiver->arg);
+    items_settle(item, ITEM_NONE);
 }
 
 /* False: it cannot be made, and that was reported. */
@@ -175,9 +175,9 @@ static bool begin_file(struct bcast_receive *receiver, struct item *item, struct
 static void give_up(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
                     const char *what, int error)
 {
-    items_settle(item, ITEM_NONE);
     receiver->counts.rows += chunk_rows_remove_file(&receiver->open, chunk.tree, chunk.file);
-    bcast_receive_failed(receiver, chunk, what, error);
+    bcast_receive_failed(receiver, chunk, item->path, what, error);
+    items_settle(item, ITEM_NONE);
 }
 
 void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struct chunk chunk)
@@ -204,7 +204,7 @@ static void has_chunk(struct bcast_receive *receiver, struct item *item, struct 
     } else {
         receiver->counts.rows -= chunk_count(item->size);
         receiver->complete[receiver->completed++] = chunk;
-        if (receiver->completed == COMPLETE_MAX)
+        if (receiver->completed >= receiver->small_files)
             finish_small(receiver);
     }
 }

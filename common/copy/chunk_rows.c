@@ -80,6 +80,12 @@ size_t chunk_rows_ask(struct chunk_rows *rows, enum chunk_asked whom, struct chu
     return count;
 }
 
+void chunk_rows_ask_launcher(struct chunk_rows *rows, struct chunk_row *row)
+{
+    rows->unasked -= row->asked == ASKED_NOBODY;
+    row->asked = ASKED_LAUNCHER;
+}
+
 void chunk_rows_unask(struct chunk_rows *rows, struct chunk_row *row)
 {
     rows->unasked += row->asked != ASKED_NOBODY;

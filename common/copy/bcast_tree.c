@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "bcast/bcast_tree.h"
+#include "copy/bcast_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,16 +17,14 @@
 
 #include "xalloc.h"
 
-#define PROBLEMS_MAX 16 /* more of them tell nobody anything new */
-
 static char        *absolute(const char *path, struct error *err);
 static bool         has_dots(const char *path);
-static void         add_source(struct trees *trees, char *path, const char *to,
+static void         add_source(struct trees *trees, const char *path, const char *to,
                                struct strlist *problems);
-static struct tree *tree_of(struct trees *trees, const char *root, const char *here);
-static bool         is_taken(const struct tree *tree, const char *name);
-static void         walk(struct tree *tree, char *path, const char *name, size_t source,
-                         struct strlist *problems);
+static size_t       tree_of(struct trees *trees, const char *root, const char *here);
+static bool         is_taken(const struct trees *trees, size_t tree, const char *name);
+static void         open_next(struct trees *trees, struct strlist *problems);
+static void         take(struct trees *trees, const FTSENT *found, struct strlist *problems);
 static int          by_name(const FTSENT **a, const FTSENT **b);
 static const char  *look(const FTSENT *found, struct tree_item *item);
 static char        *read_link(const char *path);
@@ -35,6 +33,15 @@ static void         add_item(struct tree *tree, const struct tree_item *item);
 int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
                struct strlist *problems)
 {
+    trees_begin(trees, paths, to, problems);
+    while (trees_step(trees, problems))
+        ;
+    return problems->count == 0 ? 0 : -1;
+}
+
+void trees_begin(struct trees *trees, const struct strlist *paths, const char *to,
+                 struct strlist *problems)
+{
     struct error err;
     char        *root = NULL, *path;
     size_t       i;
@@ -42,7 +49,7 @@ int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
     *trees = (struct trees){ 0 };
     if (to != NULL && (root = absolute(to, &err)) == NULL)
         strlist_add(problems, err.text);
-    for (i = 0; i < paths->count && problems->count == 0; i++) {
+    for (i = 0; i < paths->count && (to == NULL || root != NULL); i++) {
         path = absolute(paths->item[i], &err);
         if (path == NULL)
             strlist_add(problems, err.text);
@@ -51,7 +58,6 @@ int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
         free(path);
     }
     free(root);
-    return problems->count == 0 ? 0 : -1;
 }
 
 void trees_clear(struct trees *trees)
@@ -70,31 +76,40 @@ void trees_clear(struct trees *trees)
         free(trees->tree[t].here);
     }
     free(trees->tree);
+    free(trees->source_of);
+    if (trees->walk != NULL)
+        fts_close(trees->walk);
     strlist_clear(&trees->source);
     *trees = (struct trees){ 0 };
 }
 
-/* Below this directory where it is relative; without "." and doubled slashes. What ".."
- * means only the kernel knows. Caller frees; NULL with err. */
+/* What ".." means only the kernel knows. Caller frees; NULL with err. */
 static char *absolute(const char *path, struct error *err)
+{
+    char *full = path[0] != '\0' ? tree_absolute(path) : NULL, *real;
+
+    if (full == NULL) {
+        err_set(err, "%s", path[0] == '\0' ? "an empty path" : strerror(errno));
+        return NULL;
+    }
+    if (!has_dots(full))
+        return full;
+    real = realpath(full, NULL);
+    if (real == NULL)
+        err_set(err, "%s: %s", path, strerror(errno));
+    free(full);
+    return real;
+}
+
+char *tree_absolute(const char *path)
 {
     char  *here = path[0] != '/' ? getcwd(NULL, 0) : xstrdup(""), *full, *to, *name;
     size_t size;
 
-    if (path[0] == '\0' || here == NULL) {
-        err_set(err, "%s", path[0] == '\0' ? "an empty path" : strerror(errno));
-        free(here);
+    if (here == NULL)
         return NULL;
-    }
     full = xasprintf("%s/%s", here, path);
     free(here);
-    if (has_dots(full)) {
-        to = realpath(full, NULL);
-        if (to == NULL)
-            err_set(err, "%s: %s", path, strerror(errno));
-        free(full);
-        return to;
-    }
     for (name = to = full; *name != '\0'; name += size) {
         name += strspn(name, "/");
         size = strcspn(name, "/");
@@ -121,32 +136,32 @@ static bool has_dots(const char *path)
 }
 
 /* path is as absolute() has made it. */
-static void add_source(struct trees *trees, char *path, const char *to,
+static void add_source(struct trees *trees, const char *path, const char *to,
                        struct strlist *problems)
 {
-    char        *slash = strrchr(path, '/');
-    const char  *name;
-    char        *here;
-    struct tree *tree;
+    const char *slash = strrchr(path, '/');
+    char       *here;
+    size_t      tree;
 
     if (slash == NULL || slash[1] == '\0') {
         strlist_add(problems, "/: name what is to go, not all of this machine");
         return;
     }
-    name = slash + 1;
     here = slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
     tree = tree_of(trees, to == NULL ? here : to[0] != '\0' ? to : "/", here);
     free(here);
-    if (is_taken(tree, name)) {
+    if (is_taken(trees, tree, slash)) {
         strlist_addf(problems, "%s: another path with the same name goes to %s", path,
-                     tree->root);
+                     trees->tree[tree].root);
         return;
     }
     strlist_add(&trees->source, path);
-    walk(tree, path, name, trees->source.count - 1, problems);
+    trees->source_of = xreallocarray(trees->source_of, trees->source.count,
+                                     sizeof *trees->source_of);
+    trees->source_of[trees->source.count - 1] = tree;
 }
 
-static struct tree *tree_of(struct trees *trees, const char *root, const char *here)
+static size_t tree_of(struct trees *trees, const char *root, const char *here)
 {
     struct tree *tree;
     size_t       t;
@@ -163,53 +178,77 @@ static struct tree *tree_of(struct trees *trees, const char *root, const char *h
         free(tree->here);
         tree->here = NULL;
     }
-    return tree;
+    return t;
 }
 
-static bool is_taken(const struct tree *tree, const char *name)
+/* name: with the slash before it. */
+static bool is_taken(const struct trees *trees, size_t tree, const char *name)
 {
     size_t i;
 
-    for (i = 0; i < tree->items; i++)
-        if (strcmp(tree->item[i].path, name) == 0)
+    for (i = 0; i < trees->source.count; i++)
+        if (trees->source_of[i] == tree && strcmp(strrchr(trees->source.item[i], '/'), name) == 0)
             return true;
     return false;
 }
 
 /* --- what there is ---------------------------------------------------------- */
 
-/* Below path, which may itself be a symbolic link: the user means what it leads to. */
-static void walk(struct tree *tree, char *path, const char *name, size_t source,
-                 struct strlist *problems)
+bool trees_step(struct trees *trees, struct strlist *problems)
 {
-    char       *paths[] = { path, NULL };
-    FTS        *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-    FTSENT     *found = NULL;
-    const char *fault;
-    size_t      skip = (size_t)(name - path);
+    FTSENT *found;
 
-    errno = fts != NULL ? 0 : errno;
-    while (fts != NULL && problems->count < PROBLEMS_MAX && (found = fts_read(fts)) != NULL) {
-        struct tree_item item = { .source = source };
-
-        if (found->fts_info == FTS_DP)
-            continue;
-        item.path = xstrdup(found->fts_path + skip);
-        fault = look(found, &item);
-        if (fault == NULL && tree->items == TREE_ITEMS_MAX)
-            fault = "more than 1048576 files, directories and links";
-        if (fault == NULL) {
-            add_item(tree, &item);
-            continue;
-        }
-        strlist_addf(problems, "%s: %s", found->fts_path, fault);
-        free(item.path);
-        free(item.target);
+    if (problems->count >= TREE_PROBLEMS_MAX || trees->walked == trees->source.count)
+        return false;
+    if (trees->walk == NULL) {
+        open_next(trees, problems);
+        return true;
     }
-    if (found == NULL && errno != 0)
-        strlist_addf(problems, "%s: %s", path, strerror(errno));
-    if (fts != NULL)
-        fts_close(fts);
+    errno = 0;
+    found = fts_read(trees->walk);
+    if (found != NULL) {
+        take(trees, found, problems);
+        return true;
+    }
+    if (errno != 0)
+        strlist_addf(problems, "%s: %s", trees->source.item[trees->walked], strerror(errno));
+    fts_close(trees->walk);
+    trees->walk = NULL;
+    trees->walked++;
+    return true;
+}
+
+/* The source may itself be a symbolic link: the user means what it leads to. */
+static void open_next(struct trees *trees, struct strlist *problems)
+{
+    char *paths[] = { trees->source.item[trees->walked], NULL };
+
+    trees->walk = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    if (trees->walk != NULL)
+        return;
+    strlist_addf(problems, "%s: %s", paths[0], strerror(errno));
+    trees->walked++;
+}
+
+static void take(struct trees *trees, const FTSENT *found, struct strlist *problems)
+{
+    const char      *source = trees->source.item[trees->walked], *fault;
+    struct tree     *tree = &trees->tree[trees->source_of[trees->walked]];
+    struct tree_item item = { .source = trees->walked };
+
+    if (found->fts_info == FTS_DP)
+        return;
+    item.path = xstrdup(found->fts_path + (strrchr(source, '/') + 1 - source));
+    fault = look(found, &item);
+    if (fault == NULL && tree->items == TREE_ITEMS_MAX)
+        fault = "more than 1048576 files, directories and links";
+    if (fault == NULL) {
+        add_item(tree, &item);
+        return;
+    }
+    strlist_addf(problems, "%s: %s", found->fts_path, fault);
+    free(item.path);
+    free(item.target);
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)

@@ -19,7 +19,7 @@
 #include "frame.h"
 #include "xalloc.h"
 
-#define ENTRIES_MAX (1u << 24)
+#define ENTRIES_MAX (1u << 20)
 
 static int  make_dirs(const char *path);
 static int  check_place(const struct bcast_receive *receiver, const struct entry *entry,
@@ -39,12 +39,14 @@ static bool set_file_mode(const struct safe_place *place, uint32_t mode);
 static bool same_time(const struct timespec *here, const struct timespec *there);
 static bool is_below(const char *path, const char *dir);
 
-struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg)
+struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg,
+                                        size_t small_files)
 {
     struct bcast_receive *receiver = xcalloc(1, sizeof *receiver);
 
     receiver->ops = ops;
     receiver->arg = arg;
+    receiver->small_files = small_files;
     receiver->room = xmalloc(CHUNK_BYTES);
     return receiver;
 }
@@ -151,7 +153,7 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
     if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
         return; /* already reported for its directory */
     if (safe_find(receiver->tree[receiver->now].root_fd, entry->path, &place) < 0) {
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                              "find the directory", errno);
         return;
     }
@@ -177,7 +179,7 @@ static void take_dir(struct bcast_receive *receiver, const struct safe_place *pl
         rc = check_dir(place);
     if (rc == 0)
         return;
-    bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+    bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                          "make the directory", errno);
     snprintf(receiver->failed, sizeof receiver->failed, "%s", entry->path);
 }
@@ -221,12 +223,12 @@ static void take_link(struct bcast_receive *receiver, const struct safe_place *p
         return;
     safe_temporary(temporary);
     if (symlinkat(entry->target, place->dir_fd, temporary) < 0) {
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                              "make the link", errno);
     } else if (safe_replace(place, temporary) < 0) {
         error = errno;
         unlinkat(place->dir_fd, temporary, 0);
-        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 },
+        bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                              "make the link", error);
     }
 }
@@ -241,13 +243,13 @@ static void take_file(struct bcast_receive *receiver, const struct safe_place *p
     int          here = is_here(place, entry);
 
     if (here < 0) {
-        bcast_receive_failed(receiver, chunk, "replace", errno);
+        bcast_receive_failed(receiver, chunk, entry->path, "replace", errno);
         return;
     }
     items_want(item, entry, here > 0 ? ITEM_HERE : ITEM_WANTED);
     if (here > 0) {
         if (!set_file_mode(place, entry->mode))
-            bcast_receive_failed(receiver, chunk, "set the mode", errno);
+            bcast_receive_failed(receiver, chunk, entry->path, "set the mode", errno);
         return;
     }
     if (entry->size == 0) {
@@ -294,8 +296,8 @@ struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chu
                ? &receiver->tree[chunk.tree].item[chunk.file] : NULL;
 }
 
-void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *what,
-                          int error)
+void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *path,
+                          const char *what, int error)
 {
     const char *why = strerror(error);
     bool is_all = error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO;
@@ -314,7 +316,7 @@ void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, co
         why = "a device, pipe or socket is in the way";
         break;
     }
-    receiver->ops->failed(chunk.tree, chunk.file, what, why, is_all, receiver->arg);
+    receiver->ops->failed(chunk.tree, chunk.file, path, what, why, is_all, receiver->arg);
 }
 
 /* dir itself does not count. */

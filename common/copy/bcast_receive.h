@@ -24,10 +24,10 @@
 #include "err.h"
 
 struct bcast_receive_ops {
-    /* This entry cannot be written: what was tried, and why it failed. is_all: no other
-     * entry can be written either. */
-    void (*failed)(uint32_t tree, uint32_t number, const char *what, const char *why, bool is_all,
-                   void *arg);
+    /* This entry cannot be written: what was tried, and why it failed. path: below the root.
+     * is_all: no other entry can be written either. */
+    void (*failed)(uint32_t tree, uint32_t number, const char *path, const char *what,
+                   const char *why, bool is_all, void *arg);
 };
 
 /* Since the beginning. A row is settled when its chunk is here, or will never be. */
@@ -37,7 +37,11 @@ struct bcast_counts {
 
 struct bcast_receive;
 
-struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg);
+/* small_files: how many of one chunk may wait for each other, each with two descriptors; at most
+ * BCAST_SMALL_MAX. */
+#define BCAST_SMALL_MAX 128
+struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, void *arg,
+                                        size_t small_files);
 /* Incomplete files are removed, but for those that the next bcast can continue. */
 void bcast_receive_free(struct bcast_receive *receiver);
 

@@ -40,6 +40,8 @@ size_t            chunk_rows_remove_file(struct chunk_rows *rows, uint32_t tree,
  * many. */
 size_t chunk_rows_ask(struct chunk_rows *rows, enum chunk_asked whom, struct chunk *ids,
                       size_t most);
+/* This one the launcher is asked for, whoever was asked before. */
+void   chunk_rows_ask_launcher(struct chunk_rows *rows, struct chunk_row *row);
 /* This one will not come from there. */
 void   chunk_rows_unask(struct chunk_rows *rows, struct chunk_row *row);
 /* None will come from the node that was asked. */

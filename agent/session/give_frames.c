@@ -1,0 +1,271 @@
+/* give_frames.c - files of this node that the launcher wants: `muster collect`, and `muster bcast`
+ * from a node
+ *
+ * The launcher asks for all of it: the next entries, the hashes of chunks, their contents. So no
+ * more is ever on its way than it has asked for. A file that cannot be read, or changes, is
+ * reported with its path, and the rest continues.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <openssl/crypto.h>
+
+#include "clock.h"
+#include "copy/bcast_sums.h"
+#include "copy/bcast_tree.h"
+#include "session/bcast_work.h"
+#include "xalloc.h"
+
+#define PATHS_MAX    1024
+#define PART_MAX     (128u << 10) /* of entries, or of a chunk, in one frame */
+#define LIST_ENTRIES 512  /* in one frame */
+#define LIST_S       0.5  /* of looking for them, if there are any by then */
+#define HASH_MAX     256u /* chunks in one HASH */
+#define NEED_MAX     256u
+
+struct give {
+    struct trees    trees;
+    size_t          sent; /* entries */
+    struct strlist  problems;
+    size_t          told; /* of them */
+    bool            is_cut; /* and that there are more */
+    struct sum_file hashed, read;
+};
+
+static struct strlist paths_of(const struct agent *agent, const json_t *body);
+static struct tree   *tree_of(const struct give *give);
+static void           tell_problems(struct agent *agent);
+static struct tree_item *item_of(const struct give *give, struct chunk chunk);
+static void           tell_fault(struct agent *agent, const struct tree_item *item,
+                                 const char *why);
+static void           give_chunk(struct agent *agent, struct chunk chunk);
+static int            check_ids(const struct agent *agent, const struct frame *frame, size_t most,
+                                struct error *err);
+
+void give_frames_close(struct agent *agent)
+{
+    struct give *give = agent->give;
+
+    if (give == NULL)
+        return;
+    sum_file_close(&give->hashed);
+    sum_file_close(&give->read);
+    trees_clear(&give->trees);
+    strlist_clear(&give->problems);
+    free(give);
+}
+
+int give_frames_take_give(struct agent *agent, const struct frame *frame, const json_t *body,
+                          struct error *err)
+{
+    struct strlist paths = paths_of(agent, body);
+
+    (void)frame;
+    blobs_clear(&agent->blobs);
+    if (paths.count == 0 || agent->give != NULL) {
+        strlist_clear(&paths);
+        return err_set(err, "GIVE frame a second time, or \"paths\" not that of a blob with up to "
+                       "%d paths", PATHS_MAX);
+    }
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    agent->give = xcalloc(1, sizeof *agent->give);
+    agent->give->hashed = agent->give->read = SUM_FILE_NONE;
+    trees_begin(&agent->give->trees, &paths, "/", &agent->give->problems);
+    strlist_clear(&paths);
+    return 0;
+}
+
+/* Each ended by NUL. None: they are not as they should be. */
+static struct strlist paths_of(const struct agent *agent, const json_t *body)
+{
+    const json_t      *id = json_object_get(body, "paths");
+    const struct blob *blob = NULL;
+    struct strlist     paths = { 0 };
+    const char        *at, *end;
+
+    if (json_is_integer(id) && json_integer_value(id) >= 0 &&
+        json_integer_value(id) <= UINT32_MAX)
+        blob = blobs_find(&agent->blobs, (uint32_t)json_integer_value(id));
+    if (blob == NULL || blob->size == 0 || blob->bytes[blob->size - 1] != '\0')
+        return paths;
+    end = blob->bytes + blob->size;
+    for (at = blob->bytes; at < end && paths.count < PATHS_MAX; at += strlen(at) + 1)
+        strlist_add(&paths, at);
+    if (at < end)
+        strlist_clear(&paths);
+    return paths;
+}
+
+/* --- entries ---------------------------------------------------------------- */
+
+int give_frames_take_list(struct agent *agent, const struct frame *frame, const json_t *body,
+                          struct error *err)
+{
+    static unsigned char entries[PART_MAX];
+    struct give         *give = agent->give;
+    int64_t              late_ns = clock_now_ns() + (int64_t)(LIST_S * NS_PER_S);
+    size_t               size = 0, count = 0;
+
+    (void)frame, (void)body;
+    if (give == NULL)
+        return err_set(err, "LIST frame before GIVE");
+    while (count < LIST_ENTRIES && size + ENTRY_BYTES_MAX <= sizeof entries &&
+           (count == 0 || clock_now_ns() < late_ns)) {
+        const struct tree *tree = tree_of(give);
+
+        if (tree != NULL && give->sent < tree->items) {
+            struct entry entry = tree_entry(&tree->item[give->sent++]);
+
+            size += entry_put(entries + size, &entry);
+            count++;
+        } else if (!trees_step(&give->trees, &give->problems)) {
+            break;
+        }
+    }
+    tell_problems(agent);
+    bcast_send_raw(agent, FRAME_ENTRIES, entries, size);
+    return 0;
+}
+
+/* All go to one. NULL: no path was usable. */
+static struct tree *tree_of(const struct give *give)
+{
+    return give->trees.count > 0 ? &give->trees.tree[0] : NULL;
+}
+
+static void tell_problems(struct agent *agent)
+{
+    struct give *give = agent->give;
+    const char  *text;
+
+    for (; give->told < give->problems.count; give->told++) {
+        text = give->problems.item[give->told];
+        agent_send(agent, FRAME_FAILED, 0, json_pack("{s:o}", "text",
+                                                     json_text(text, strlen(text))));
+    }
+    if (give->problems.count >= TREE_PROBLEMS_MAX && !give->is_cut) {
+        give->is_cut = true;
+        agent_send(agent, FRAME_FAILED, 0,
+                   json_pack("{s:s}", "text", "too many problems: the rest is left out"));
+    }
+}
+
+/* --- contents --------------------------------------------------------------- */
+
+int give_frames_take_hash(struct agent *agent, const struct frame *frame, const json_t *body,
+                          struct error *err)
+{
+    static unsigned char rows[HASH_MAX * CHUNK_ROW_BYTES];
+    size_t               at, size = 0;
+
+    (void)body;
+    if (check_ids(agent, frame, HASH_MAX, err) < 0)
+        return -1;
+    for (at = 0; at < frame->size; at += CHUNK_ID_BYTES, size += CHUNK_ROW_BYTES) {
+        struct chunk         chunk = chunk_get(frame->body + at);
+        struct tree_item    *item = item_of(agent->give, chunk);
+        bool                 was_known = item->fault != NULL;
+        const unsigned char *hash = sum_of(&agent->give->trees, item, chunk.index,
+                                           &agent->give->hashed);
+
+        if (hash == NULL && !was_known)
+            tell_fault(agent, item, item->fault);
+        memset(rows + size, 0, CHUNK_ROW_BYTES);
+        if (hash != NULL)
+            memcpy(rows + size + CHUNK_ID_BYTES, hash, CHUNK_HASH_BYTES);
+        else
+            chunk.index = CHUNK_WITHDRAWN;
+        chunk_put(rows + size, chunk);
+    }
+    bcast_send_raw(agent, FRAME_SUMS, rows, size);
+    return 0;
+}
+
+/* All of them were sent as entries. */
+static int check_ids(const struct agent *agent, const struct frame *frame, size_t most,
+                     struct error *err)
+{
+    size_t at;
+
+    if (agent->give == NULL || frame->size % CHUNK_ID_BYTES != 0 ||
+        frame->size / CHUNK_ID_BYTES > most)
+        return err_set(err, "%s frame before GIVE, or of %zu bytes", frame_name(frame->type),
+                       frame->size);
+    for (at = 0; at < frame->size; at += CHUNK_ID_BYTES)
+        if (item_of(agent->give, chunk_get(frame->body + at)) == NULL)
+            return err_set(err, "%s frame: a chunk that does not exist", frame_name(frame->type));
+    return 0;
+}
+
+/* The file of a chunk that exists; else NULL. */
+static struct tree_item *item_of(const struct give *give, struct chunk chunk)
+{
+    struct tree *tree = tree_of(give);
+
+    return chunk.tree == 0 && chunk.file < give->sent &&
+           tree->item[chunk.file].type == ENTRY_FILE &&
+           chunk.index < chunk_count(tree->item[chunk.file].size) ? &tree->item[chunk.file] : NULL;
+}
+
+static void tell_fault(struct agent *agent, const struct tree_item *item, const char *why)
+{
+    struct error text;
+
+    err_set(&text, "%s: %s", item->path, why);
+    agent_send(agent, FRAME_FAILED, 0, json_pack("{s:o}", "text",
+                                                 json_text(text.text, strlen(text.text))));
+}
+
+int give_frames_take_need(struct agent *agent, const struct frame *frame, const json_t *body,
+                          struct error *err)
+{
+    size_t at;
+
+    (void)body;
+    if (check_ids(agent, frame, NEED_MAX, err) < 0)
+        return -1;
+    for (at = 0; at < frame->size; at += CHUNK_ID_BYTES)
+        give_chunk(agent, chunk_get(frame->body + at));
+    return 0;
+}
+
+static void give_chunk(struct agent *agent, struct chunk chunk)
+{
+    static unsigned char bytes[CHUNK_BYTES];
+    unsigned char        id[CHUNK_ID_BYTES];
+    struct tree_item    *item = item_of(agent->give, chunk);
+    size_t               size = chunk_size(item->size, chunk.index), at, part;
+    struct error         why;
+
+    if (item->fault == NULL && sum_read(&agent->give->trees, item, &agent->give->read,
+                                        (uint64_t)chunk.index * CHUNK_BYTES, bytes, size,
+                                        &why) < 0) {
+        item->fault = xstrdup(why.text);
+        tell_fault(agent, item, item->fault);
+    }
+    chunk_put(id, chunk);
+    bcast_send_raw(agent, FRAME_FILE, id, sizeof id);
+    if (item->fault != NULL)
+        bcast_send_raw(agent, FRAME_DATA, NULL, 0);
+    for (at = 0; item->fault == NULL && at < size; at += part) {
+        part = size - at < PART_MAX ? size - at : PART_MAX;
+        bcast_send_raw(agent, FRAME_DATA, bytes + at, part);
+    }
+}
+
+int give_frames_read(const struct agent *agent, struct chunk chunk, void *bytes, size_t *size)
+{
+    struct tree_item *item = agent->give != NULL ? item_of(agent->give, chunk) : NULL;
+    struct error      why;
+
+    if (item == NULL || item->fault != NULL)
+        return -1;
+    *size = chunk_size(item->size, chunk.index);
+    return sum_read(&agent->give->trees, item, &agent->give->read,
+                    (uint64_t)chunk.index * CHUNK_BYTES, bytes, *size, &why) < 0 ? -1 : 1;
+}

@@ -1,0 +1,31 @@
+/* arriving.h - a chunk that comes in parts: FILE, then DATA frames
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ARRIVING_H
+#define MUSTER_ARRIVING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "chunk.h"
+#include "copy/bcast_receive.h"
+#include "err.h"
+
+/* Start from { 0 }. */
+struct arriving {
+    struct chunk   chunk;
+    size_t         size; /* 0: none comes */
+    size_t         came;
+    bool           is_ignored; /* it is for nobody, and its size is not known */
+    unsigned char *bytes;      /* CHUNK_BYTES; NULL: none has come yet */
+};
+
+/* The body of FILE; of DATA: when a chunk is whole, receiver gets it. -1 with err: the sender
+ * breaks the rules. */
+int  arriving_begin(struct arriving *arriving, const struct bcast_receive *receiver,
+                    const unsigned char *body, size_t size, struct error *err);
+int  arriving_take(struct arriving *arriving, struct bcast_receive *receiver,
+                   const unsigned char *body, size_t size, struct error *err);
+void arriving_clear(struct arriving *arriving);
+
+#endif

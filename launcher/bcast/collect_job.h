@@ -1,0 +1,11 @@
+/* collect_job.h - what launch_run() does for `muster collect`
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_COLLECT_JOB_H
+#define MUSTER_COLLECT_JOB_H
+
+#include "run/node_job.h"
+
+extern const struct node_job collect_job;
+
+#endif
