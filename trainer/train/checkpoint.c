@@ -23,7 +23,7 @@
 
 struct checkpoint {
     int            ranks;
-    struct shard **shard;
+    struct shard **shard, *open; /* open: the one that was read last */
 };
 
 static int   judge_tag(const char *tag, struct error *err);
@@ -40,6 +40,8 @@ static int   judge_shard(const struct shard *shard, const struct shard *first, i
                          struct error *err);
 static int   judge_cover(const struct checkpoint *checkpoint, struct error *err);
 static int   compare_starts(const void *a, const void *b);
+static int   read_piece(struct checkpoint *checkpoint, const struct zero_piece *piece,
+                        struct error *err);
 
 /* ---- saving ---- */
 
@@ -339,16 +341,38 @@ const char *checkpoint_note(const struct checkpoint *checkpoint)
     return checkpoint->shard[0]->info.note;
 }
 
-int checkpoint_read(struct checkpoint *checkpoint, const struct zero_piece *pieces, int count,
+int checkpoint_read(struct checkpoint *checkpoint, struct zero_piece *pieces, int count,
                     struct error *err)
 {
-    int rank, i;
+    int i, rc;
+
+    for (i = 0; i < count; i++) {
+        if (zero_piece_take(&pieces[i], err) < 0)
+            return -1;
+        rc = read_piece(checkpoint, &pieces[i], err);
+        zero_piece_give(&pieces[i], true);
+        if (rc < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Of all shards only one is open, which may be that of the next piece. */
+static int read_piece(struct checkpoint *checkpoint, const struct zero_piece *piece,
+                      struct error *err)
+{
+    struct shard *shard;
+    int           rank;
 
     for (rank = 0; rank < checkpoint->ranks; rank++) {
-        for (i = 0; i < count; i++)
-            if (shard_read(checkpoint->shard[rank], &pieces[i], err) < 0)
-                return -1;
-        shard_rest(checkpoint->shard[rank]);
+        shard = checkpoint->shard[rank];
+        if (shard_read(shard, piece, err) < 0)
+            return -1;
+        if (shard->fd < 0 || shard == checkpoint->open)
+            continue;
+        if (checkpoint->open != NULL)
+            shard_rest(checkpoint->open);
+        checkpoint->open = shard;
     }
     return 0;
 }

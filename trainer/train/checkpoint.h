@@ -51,7 +51,7 @@ int         checkpoint_ranks(const struct checkpoint *checkpoint);
 const char *checkpoint_note(const struct checkpoint *checkpoint);
 
 /* Fill in these pieces. */
-int checkpoint_read(struct checkpoint *checkpoint, const struct zero_piece *pieces, int count,
+int checkpoint_read(struct checkpoint *checkpoint, struct zero_piece *pieces, int count,
                     struct error *err);
 
 #endif

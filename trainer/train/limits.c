@@ -22,7 +22,7 @@ void limits_tell(const struct ds_config *config, bool on_gpu, FILE *notes)
          "grad_accum_dtype: gradients are added up in the model's type");
     note(notes, config->bf16.enabled && !config->bf16.check_grad_overflow,
          "check_grad_overflow: a step whose gradient is not finite is skipped anyway");
-    note(notes, config->memory_breakdown, "memory_breakdown: only a rank's share is printed");
+    note(notes, on_gpu && config->memory_breakdown, "memory_breakdown: of the host's memory");
 }
 
 static void note(FILE *notes, bool is_asked, const char *text)

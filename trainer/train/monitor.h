@@ -25,8 +25,8 @@ struct monitor_step {
 
 struct monitor;
 
-/* What the configuration asks for; for rank 0 only. Messages go to notes. *monitor is NULL if
- * it asks for nothing. -1 with err: a directory or file cannot be made. */
+/* What the configuration asks for, which may be nothing; for rank 0 only. Messages go to notes.
+ * -1 with err: a directory or file cannot be made. */
 int  monitor_open(struct monitor **monitor, const struct ds_config *config, FILE *notes,
                   struct error *err);
 void monitor_close(struct monitor *monitor); /* NULL is fine */

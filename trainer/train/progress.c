@@ -10,12 +10,15 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "train/memory.h"
 
 #define EVERY 10 /* where the configuration does not say */
 
 static void say_skipped(const struct step *step, const struct step_result *result);
 static void say_duration(double seconds);
-static void say_parts(struct progress *progress, const struct step_result *result);
+static void say_more(struct progress *progress, const struct step *step,
+                     const struct step_result *result, double seconds);
+static void say_speed(const struct progress *progress, const struct step *step, double seconds);
 
 void progress_init(struct progress *progress, const struct step *step, int64_t last)
 {
@@ -29,15 +32,19 @@ void progress_init(struct progress *progress, const struct step *step, int64_t l
         .start_ns = clock_now_ns(),
         .first = step->state->step,
     };
+    progress->last_ns = progress->start_ns;
 }
 
 void progress_step(struct progress *progress, const struct step *step,
                    const struct step_result *result)
 {
     const int64_t now = step->state->step;
-    const double  seconds = (double)(clock_now_ns() - progress->start_ns) / NS_PER_S;
-    const double  each = seconds / (double)(now - progress->first);
+    const int64_t now_ns = clock_now_ns();
+    const double  each = (double)(now_ns - progress->start_ns) / NS_PER_S /
+                        (double)(now - progress->first);
+    const double  this_s = (double)(now_ns - progress->last_ns) / NS_PER_S;
 
+    progress->last_ns = now_ns;
     if (step->world->rank != 0)
         return;
     if (result->zero.is_skipped) {
@@ -58,19 +65,50 @@ void progress_step(struct progress *progress, const struct step *step,
     fputs(progress->is_tty ? "\033[K" : "\n", stdout);
     fflush(stdout);
     progress->has_line = progress->is_tty;
-    if (step->config->wall_clock_breakdown && (now % progress->every == 0 || now == progress->last))
-        say_parts(progress, result);
+    if (now % progress->every == 0 || now == progress->last)
+        say_more(progress, step, result, this_s);
 }
 
-/* As DeepSpeed has it. */
-static void say_parts(struct progress *progress, const struct step_result *result)
+/* What is asked for, in DeepSpeed's words. */
+static void say_more(struct progress *progress, const struct step *step,
+                     const struct step_result *result, double seconds)
 {
-    if (progress->has_line)
+    const struct ds_config *config = step->config;
+    const bool              is_speed = config->steps_per_print > 0;
+
+    if (progress->has_line &&
+        (is_speed || config->wall_clock_breakdown || config->memory_breakdown)) {
         fputc('\n', stdout);
-    progress->has_line = false;
-    printf("time (ms) | fwd: %.2f | bwd: %.2f | step: %.2f\n", 1e3 * result->seconds[STEP_FORWARD],
-           1e3 * result->seconds[STEP_BACKWARD], 1e3 * result->seconds[STEP_UPDATE]);
+        progress->has_line = false;
+    }
+    if (is_speed)
+        say_speed(progress, step, seconds);
+    if (config->wall_clock_breakdown)
+        printf("time (ms) | fwd: %.2f | bwd: %.2f | step: %.2f\n",
+               1e3 * result->seconds[STEP_FORWARD], 1e3 * result->seconds[STEP_BACKWARD],
+               1e3 * result->seconds[STEP_UPDATE]);
+    if (config->memory_breakdown)
+        printf("memory (MiB) | fwd: %.2f | bwd: %.2f | step: %.2f | most: %.2f\n",
+               result->mib[STEP_FORWARD], result->mib[STEP_BACKWARD], result->mib[STEP_UPDATE],
+               memory_in_use().most);
     fflush(stdout);
+}
+
+/* The line that scripts look for. */
+static void say_speed(const struct progress *progress, const struct step *step, double seconds)
+{
+    const struct state *state = step->state;
+    const int64_t       batch = step->config->train_batch_size;
+    const double        all_s = (double)(progress->last_ns - progress->start_ns) / NS_PER_S;
+    const struct memory memory = memory_in_use();
+
+    printf("epoch=%" PRIu64 "/micro_step=%" PRId64 "/global_step=%" PRId64
+           ", RunningAvgSamplesPerSec=%.6g, CurrSamplesPerSec=%.6g, MemAllocated=%.2fGB, "
+           "MaxMemAllocated=%.2fGB\n",
+           (uint64_t)state->samples / step->samples->data->samples,
+           state->step * step->config->accumulation_steps, state->step,
+           (double)((state->step - progress->first) * batch) / all_s, (double)batch / seconds,
+           memory.now / 1024, memory.most / 1024);
 }
 
 static void say_skipped(const struct step *step, const struct step_result *result)

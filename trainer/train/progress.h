@@ -16,6 +16,7 @@ struct progress {
     bool    is_tty;     /* one line that changes */
     bool    has_line;   /* and it stands there now */
     int64_t start_ns, first; /* the clock before step first */
+    int64_t last_ns;         /* and before this one */
 };
 
 /* From the step behind first on. */

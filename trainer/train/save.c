@@ -64,11 +64,11 @@ static int begin(struct save *save, const char *tag, const struct state *state,
                                                     .rank = save->world->rank,
                                                     .ranks = save->world->size,
                                                     .note = note },
-                              pieces, count, save->in_background);
+                              pieces, count, save->in_background, err);
     save->phase = SAVE_WRITE;
     free(note);
     free(pieces);
-    return writer_write(save->writer, err);
+    return save->writer != NULL ? writer_write(save->writer, err) : -1;
 }
 
 bool save_is_written(const struct save *save)

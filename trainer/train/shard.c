@@ -18,7 +18,7 @@
 
 #define MAGIC      "MUSTERCK"
 #define MAGIC_SIZE 8
-#define ARRAYS     3 /* masters, means, squares */
+#define ARRAYS     3 /* of each range: masters, means, squares */
 #define NO_BLOCK   UINT64_MAX
 
 struct shard_head {
@@ -44,7 +44,8 @@ static struct shard_head head_of(const struct shard_info *info, const struct zer
 static uint64_t front_size(const struct shard_head *head);
 static uint64_t blocks_of(const struct shard_head *head);
 static int      write_all(int fd, const struct shard_head *head, const struct shard_info *info,
-                          const struct zero_piece *pieces, int count);
+                          const struct zero_piece *pieces, int count, struct error *err);
+static int      write_piece(struct writer *writer, struct zero_piece piece, struct error *err);
 static int      write_array(struct writer *writer, const float *array, size_t count);
 static int      pwrite_all(int fd, const void *bytes, size_t size, uint64_t at);
 static char    *make_front(const struct shard_head *head, const struct shard_info *info,
@@ -55,8 +56,8 @@ static int      read_front(struct shard *shard, struct error *err);
 static int      judge_head(const struct shard *shard, const struct shard_head *head,
                            uint64_t file_size, struct error *err);
 static int      judge_ranges(const struct shard *shard, struct error *err);
-static int      read_array(struct shard *shard, int array, uint64_t first, size_t count,
-                           float *to, struct error *err);
+static int      read_array(struct shard *shard, uint64_t first, size_t count, float *to,
+                           struct error *err);
 static int      read_block(struct shard *shard, uint64_t number, struct error *err);
 static int      pread_all(const struct shard *shard, void *bytes, size_t size, uint64_t at,
                           struct error *err);
@@ -67,6 +68,7 @@ int shard_write(const char *path, const struct shard_info *info,
                 const struct zero_piece *pieces, int count, struct error *err)
 {
     const struct shard_head head = head_of(info, pieces, count);
+    struct error            why;
     int                     fd, rc;
 
     if (head.note_size > SHARD_NOTE_MAX || head.range_count > SHARD_RANGES_MAX)
@@ -74,11 +76,11 @@ int shard_write(const char *path, const struct shard_info *info,
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
-    rc = write_all(fd, &head, info, pieces, count);
-    if (rc == 0)
-        rc = fsync(fd);
+    rc = write_all(fd, &head, info, pieces, count, &why);
+    if (rc == 0 && fsync(fd) < 0)
+        rc = err_set(&why, "%s", strerror(errno));
     if (rc < 0)
-        err_set(err, "%s: %s", path, strerror(errno));
+        err_set(err, "%s: %s", path, why.text);
     if (close(fd) < 0 && rc == 0)
         rc = err_set(err, "%s: %s", path, strerror(errno));
     return rc;
@@ -114,31 +116,42 @@ static uint64_t blocks_of(const struct shard_head *head)
     return (head->elements * ARRAYS * sizeof(float) + SHARD_BLOCK - 1) / SHARD_BLOCK;
 }
 
-/* The front comes last, for it has the checksums: a torn file has none. -1 with errno. */
+/* The front comes last, for it has the checksums: a torn file has none. */
 static int write_all(int fd, const struct shard_head *head, const struct shard_info *info,
-                     const struct zero_piece *pieces, int count)
+                     const struct zero_piece *pieces, int count, struct error *err)
 {
     struct writer writer = { .fd = fd, .at = front_size(head) };
     char         *front;
-    int           i, array, rc = 0;
+    int           i, rc = 0;
 
     writer.checksum = xcalloc(blocks_of(head) + 1, sizeof *writer.checksum);
-    for (array = 0; array < ARRAYS; array++)
-        for (i = 0; i < count && rc == 0; i++)
-            rc = write_array(&writer,
-                             array == 0   ? pieces[i].param
-                             : array == 1 ? pieces[i].mean
-                                          : pieces[i].square,
-                             pieces[i].count);
+    for (i = 0; i < count && rc == 0; i++)
+        rc = write_piece(&writer, pieces[i], err);
     if (rc == 0) {
         front = make_front(head, info, pieces, count, writer.checksum);
-        rc = pwrite_all(fd, front, front_size(head), 0);
+        if (pwrite_all(fd, front, front_size(head), 0) < 0)
+            rc = err_set(err, "%s", strerror(errno));
         free(front);
     }
     free(writer.checksum);
     return rc;
 }
 
+static int write_piece(struct writer *writer, struct zero_piece piece, struct error *err)
+{
+    int rc = 0;
+
+    if (zero_piece_take(&piece, err) < 0)
+        return -1;
+    if (write_array(writer, piece.param, piece.count) < 0 ||
+        write_array(writer, piece.mean, piece.count) < 0 ||
+        write_array(writer, piece.square, piece.count) < 0)
+        rc = err_set(err, "%s", strerror(errno));
+    zero_piece_give(&piece, false);
+    return rc;
+}
+
+/* -1 with errno. */
 static int write_array(struct writer *writer, const float *array, size_t count)
 {
     const char *bytes = (const char *)array;
@@ -330,7 +343,7 @@ static int judge_ranges(const struct shard *shard, struct error *err)
 int shard_read(struct shard *shard, const struct zero_piece *piece, struct error *err)
 {
     const uint64_t end = piece->start + piece->count;
-    uint64_t       before = 0, from, to;
+    uint64_t       before = 0, first, from, to;
     size_t         at;
     uint32_t       i;
 
@@ -342,20 +355,19 @@ int shard_read(struct shard *shard, const struct zero_piece *piece, struct error
         if (from >= to)
             continue;
         at = from - piece->start;
-        from += before - range->start;
-        to += before - range->start;
-        if (read_array(shard, 0, from, to - from, piece->param + at, err) < 0 ||
-            read_array(shard, 1, from, to - from, piece->mean + at, err) < 0 ||
-            read_array(shard, 2, from, to - from, piece->square + at, err) < 0)
+        first = ARRAYS * before + from - range->start;
+        if (read_array(shard, first, to - from, piece->param + at, err) < 0 ||
+            read_array(shard, first + range->count, to - from, piece->mean + at, err) < 0 ||
+            read_array(shard, first + 2 * range->count, to - from, piece->square + at, err) < 0)
             return -1;
     }
     return 0;
 }
 
-static int read_array(struct shard *shard, int array, uint64_t first, size_t count, float *to,
+static int read_array(struct shard *shard, uint64_t first, size_t count, float *to,
                       struct error *err)
 {
-    uint64_t at = ((uint64_t)array * shard->elements + first) * sizeof *to;
+    uint64_t at = first * sizeof *to;
     size_t   left = count * sizeof *to, n;
     char    *bytes = (char *)to;
 

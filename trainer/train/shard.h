@@ -4,7 +4,8 @@
  * each. Its table says which ones, so a reader takes what overlaps with its own part,
  * however many ranks wrote. Numbers are little-endian:
  *
- *     struct shard_head | note | ranges: start, count | checksums | masters means squares
+ *     struct shard_head | note | ranges: start, count | checksums |
+ *     of each range: masters means squares
  *
  * Data is checked in blocks, so that a part can be read and trusted by itself.
  * SPDX-License-Identifier: Apache-2.0
@@ -18,7 +19,7 @@
 #include "err.h"
 #include "zero/zero.h"
 
-#define SHARD_VERSION    1
+#define SHARD_VERSION    2
 #define SHARD_BLOCK      (1 << 20)             /* bytes of data with one checksum */
 #define SHARD_NOTE_MAX   (1 << 16)             /* bytes */
 #define SHARD_RANGES_MAX (1 << 20)

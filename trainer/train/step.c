@@ -8,13 +8,15 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "train/memory.h"
 #include "xalloc.h"
 
 static int         take_samples(struct step *step, struct error *err);
 static uint64_t    first_sample(const struct step *step, int64_t pass);
 static int         run_passes(struct step *step, struct step_result *result,
                               struct error *err);
-static double      lap(int64_t *since_ns);
+static void        end_part(const struct step *step, struct step_result *result,
+                            enum step_part part, int64_t *since_ns);
 static int         go_back(struct step *step, double scale, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -64,7 +66,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
         zero_step(step->zero, &adam, result->scale, &result->zero, err) < 0 ||
         world_sum_end(step->world, mark, err) < 0)
         return -1;
-    result->seconds[STEP_UPDATE] = lap(&since_ns);
+    end_part(step, result, STEP_UPDATE, &since_ns);
     result->loss = step->told[0] / step->target_count;
     result->is_saved = (int)step->told[1] == step->world->size;
     for (i = 0; i < STEP_WANTS; i++)
@@ -124,22 +126,25 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
         since_ns = clock_now_ns();
         if (model_forward(step->model, &batch, &sum, &targets, err) < 0)
             return -1;
-        result->seconds[STEP_FORWARD] += lap(&since_ns);
+        end_part(step, result, STEP_FORWARD, &since_ns);
         if (go_back(step, result->scale, err) < 0)
             return -1;
-        result->seconds[STEP_BACKWARD] += lap(&since_ns);
+        end_part(step, result, STEP_BACKWARD, &since_ns);
         step->told[0] += sum;
     }
     return 0;
 }
 
-/* The seconds since then, which becomes now. */
-static double lap(int64_t *since_ns)
+/* It began then, which becomes now. */
+static void end_part(const struct step *step, struct step_result *result, enum step_part part,
+                     int64_t *since_ns)
 {
     const int64_t then_ns = *since_ns;
 
+    if (step->config->memory_breakdown)
+        result->mib[part] = memory_in_use().now;
     *since_ns = clock_now_ns();
-    return (double)(*since_ns - then_ns) / NS_PER_S;
+    result->seconds[part] += (double)(*since_ns - then_ns) / NS_PER_S;
 }
 
 static int go_back(struct step *step, double scale, struct error *err)

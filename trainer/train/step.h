@@ -46,6 +46,7 @@ struct step_result {
     double             scale; /* of this step's loss */
     struct zero_result zero;
     double             seconds[STEP_PARTS]; /* on this rank, over all passes */
+    double             mib[STEP_PARTS];     /* in use behind each; with memory_breakdown */
     bool               wants[STEP_WANTS]; /* of any rank */
     bool               is_saved;          /* of all ranks */
 };

@@ -57,7 +57,7 @@ static int  shape_of(struct model_config *shape, const struct train_options *opt
 static int  make_zero(struct train *train, struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
-static int  fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+static int  fill_masters(struct train *train, struct zero_piece *pieces, int count,
                          struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
                                                   struct loss_scale_rules *rules);
@@ -286,16 +286,20 @@ static const struct loss_scale_rules *scale_rules(const struct ds_config *config
     return rules;
 }
 
-static int fill_masters(struct train *train, const struct zero_piece *pieces, int count,
+static int fill_masters(struct train *train, struct zero_piece *pieces, int count,
                         struct error *err)
 {
     int i;
 
     if (weights_are_in(train->options.model))
         return weights_load(train->options.model, train->model, pieces, count, err);
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
+        if (zero_piece_take(&pieces[i], err) < 0)
+            return -1;
         model_initial_values(train->model, train->state.seed, pieces[i].start, pieces[i].count,
                              pieces[i].param);
+        zero_piece_give(&pieces[i], true);
+    }
     return 0;
 }
 

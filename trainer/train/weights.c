@@ -42,7 +42,7 @@ int weights_shape(const char *dir, struct model_config *shape, struct error *err
     return rc;
 }
 
-int weights_load(const char *dir, const struct model *model, const struct zero_piece *pieces,
+int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
                  int count, struct error *err)
 {
     struct safetensors *st = safetensors_open(dir, err);
@@ -51,9 +51,14 @@ int weights_load(const char *dir, const struct model *model, const struct zero_p
     if (st == NULL)
         return -1;
     rc = model_weights_check(model, st, err);
-    for (i = 0; i < count && rc == 0; i++)
+    for (i = 0; i < count && rc == 0; i++) {
+        rc = zero_piece_take(&pieces[i], err);
+        if (rc < 0)
+            break;
         rc = model_weights_load(model, st, pieces[i].start, pieces[i].count, pieces[i].param,
                                 err);
+        zero_piece_give(&pieces[i], true);
+    }
     safetensors_close(st);
     return rc;
 }

@@ -17,7 +17,7 @@ bool weights_are_in(const char *dir);
 int weights_shape(const char *dir, struct model_config *shape, struct error *err);
 
 /* Fill the masters of these pieces. -1 with err. */
-int weights_load(const char *dir, const struct model *model, const struct zero_piece *pieces,
+int weights_load(const char *dir, const struct model *model, struct zero_piece *pieces,
                  int count, struct error *err);
 
 /* All ranks make the model whole, layer by layer, and rank 0 writes it, with its

@@ -26,13 +26,14 @@ struct writer {
     struct error err;
 };
 
-static float *copy_pieces(struct zero_piece *pieces, int count);
+static int    copy_pieces(struct writer *writer, struct error *err);
 static int    start(struct writer *writer, void *(*run)(void *arg), struct error *err);
 static void  *write_shard(void *arg);
 static void  *commit(void *arg);
 
 struct writer *writer_new(const char *dir, const char *tag, const struct shard_info *info,
-                          const struct zero_piece *pieces, int count, bool is_copied)
+                          const struct zero_piece *pieces, int count, bool is_copied,
+                          struct error *err)
 {
     struct writer *writer = xcalloc(1, sizeof *writer);
 
@@ -45,30 +46,38 @@ struct writer *writer_new(const char *dir, const char *tag, const struct shard_i
     writer->count = count;
     if (count > 0)
         memcpy(writer->pieces, pieces, (size_t)count * sizeof *pieces);
-    if (is_copied)
-        writer->copy = copy_pieces(writer->pieces, count);
-    return writer;
+    if (!is_copied || copy_pieces(writer, err) == 0)
+        return writer;
+    writer_free(writer);
+    return NULL;
 }
 
-/* Let the pieces point to a copy, which the caller frees. */
-static float *copy_pieces(struct zero_piece *pieces, int count)
+/* Let the pieces point to a copy. */
+static int copy_pieces(struct writer *writer, struct error *err)
 {
     size_t total = 0;
-    float *copy, *at;
-    int    i, j;
+    float *at;
+    int    i;
 
-    for (i = 0; i < count; i++)
-        total += pieces[i].count;
-    at = copy = xreallocarray(NULL, 3 * total + 1, sizeof *copy);
-    for (i = 0; i < count; i++) {
-        float **of[] = { &pieces[i].param, &pieces[i].mean, &pieces[i].square };
+    for (i = 0; i < writer->count; i++)
+        total += writer->pieces[i].count;
+    at = writer->copy = xreallocarray(NULL, 3 * total + 1, sizeof *at);
+    for (i = 0; i < writer->count; i++) {
+        struct zero_piece from = writer->pieces[i];
+        struct zero_piece to = { .start = from.start, .count = from.count, .param = at,
+                                 .mean = at + from.count, .square = at + 2 * from.count };
+        const size_t      bytes = from.count * sizeof *at;
 
-        for (j = 0; j < 3; j++, at += pieces[i].count) {
-            memcpy(at, *of[j], pieces[i].count * sizeof *at);
-            *of[j] = at;
-        }
+        if (zero_piece_take(&from, err) < 0)
+            return -1;
+        memcpy(to.param, from.param, bytes);
+        memcpy(to.mean, from.mean, bytes);
+        memcpy(to.square, from.square, bytes);
+        zero_piece_give(&from, false);
+        writer->pieces[i] = to;
+        at += 3 * from.count;
     }
-    return copy;
+    return 0;
 }
 
 void writer_free(struct writer *writer)

@@ -16,9 +16,10 @@
 struct writer;
 
 /* Texts and pieces are copied; with is_copied what the pieces point to as well, so that it may
- * change meanwhile. */
+ * change meanwhile. NULL with err: a piece cannot be read. */
 struct writer *writer_new(const char *dir, const char *tag, const struct shard_info *info,
-                          const struct zero_piece *pieces, int count, bool is_copied);
+                          const struct zero_piece *pieces, int count, bool is_copied,
+                          struct error *err);
 void           writer_free(struct writer *writer); /* NULL is fine; waits first */
 
 /* Start checkpoint_write or checkpoint_commit. -1 with err: no thread could be started. */

@@ -68,18 +68,14 @@ static void fetch_grads(struct zero *zero, int bucket)
 static struct adam_arrays arrays_of(struct zero *zero, int bucket, struct error *err)
 {
     struct adam_arrays arrays = zero_adam_arrays(zero, bucket);
-    struct zero_piece  piece;
-    void              *record;
+    struct zero_piece  piece = zero_host_piece(zero, bucket);
 
     if (zero->plan.on_gpu && !zero->plan.grads_away)
         arrays.grad = zero->ring[bucket % ZERO_LANES];
     if (zero->plan.options.states.place != ZERO_FILE)
         return arrays;
-    record = swap_ring_take(&zero->states_ring, bucket, err);
-    if (record == NULL)
+    if (zero_piece_take(&piece, err) < 0)
         return arrays;
-    zero_read_ahead(zero, bucket + 1);
-    piece = zero_record(zero, bucket, record);
     arrays.param = piece.param;
     arrays.mean = piece.mean;
     arrays.square = piece.square;

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -31,7 +30,6 @@ struct swap_file {
     struct swap_options options;
     int                 fd;
     uint64_t            bytes;
-    void               *map;
     pthread_t           thread[SWAP_DEPTH_MAX];
     int                 threads;
     pthread_mutex_t     mutex;
@@ -62,7 +60,7 @@ static void    *work(void *arg);
 static bool     next_block(struct swap_file *file, struct block *block);
 static int      move(const struct swap_file *file, const struct block *block, struct error *err);
 static uint64_t begin(struct swap_file *file, struct request request);
-static int      failed(const struct swap_file *file, int number, struct error *err);
+static int      await(struct swap_file *file, const struct request *request);
 
 /* ---- opening ---- */
 
@@ -83,7 +81,7 @@ struct swap_file *swap_file_open(const struct swap_options *options, uint64_t by
     pthread_condattr_destroy(&monotonic);
     file->fd = open_unnamed(options->dir);
     if (file->fd < 0)
-        failed(file, errno, err);
+        err_set(err, "%s: a file in %s: %s", options->what, options->dir, strerror(errno));
     else if (reserve(file, err) == 0 && start_threads(file, err) == 0)
         return file;
     swap_file_close(file);
@@ -187,8 +185,6 @@ void swap_file_close(struct swap_file *file)
     pthread_cond_destroy(&file->begun_one);
     pthread_cond_destroy(&file->done_one);
     pthread_mutex_destroy(&file->mutex);
-    if (file->map != NULL)
-        munmap(file->map, file->bytes);
     if (file->fd >= 0)
         close(file->fd);
     free(file);
@@ -289,74 +285,50 @@ uint64_t swap_file_write(struct swap_file *file, const void *from, uint64_t at, 
 static uint64_t begin(struct swap_file *file, struct request request)
 {
     const size_t block = file->options.block;
-    uint64_t     ticket;
+    uint64_t     ticket = 0;
 
     if (request.bytes == 0)
         return 0;
     request.blocks_left = (request.bytes + block - 1) / block;
     pthread_mutex_lock(&file->mutex);
-    while (file->request[file->issued % REQUESTS].blocks_left > 0)
-        pthread_cond_wait(&file->done_one, &file->mutex);
-    file->request[file->issued % REQUESTS] = request;
-    ticket = ++file->issued;
-    pthread_cond_broadcast(&file->begun_one);
+    if (await(file, &file->request[file->issued % REQUESTS]) == 0) {
+        file->request[file->issued % REQUESTS] = request;
+        ticket = ++file->issued;
+        pthread_cond_broadcast(&file->begun_one);
+    }
     pthread_mutex_unlock(&file->mutex);
     return ticket;
+}
+
+/* Until it is done. Under the mutex. -1: no answer; that is a failure of the file then. */
+static int await(struct swap_file *file, const struct request *request)
+{
+    const struct swap_options *o = &file->options;
+    const int64_t until_ns = clock_now_ns() + (int64_t)(o->timeout_s * (double)NS_PER_S);
+    const struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
+    int                   rc = 0;
+
+    while (rc == 0 && request->blocks_left > 0)
+        rc = pthread_cond_timedwait(&file->done_one, &file->mutex, &until);
+    if (request->blocks_left == 0)
+        return 0;
+    if (!file->has_failed)
+        err_set(&file->err, "%s: no answer from the disk of %s within %g s", o->what, o->dir,
+                o->timeout_s);
+    file->has_failed = true;
+    return -1;
 }
 
 /* Tickets begin at 1. A place that is another request's by now was this one's long ago. */
 int swap_file_wait(struct swap_file *file, uint64_t ticket, struct error *err)
 {
-    const struct request *request = &file->request[(ticket - 1) % REQUESTS];
-    const int64_t         until_ns = clock_now_ns() +
-                             (int64_t)(file->options.timeout_s * (double)NS_PER_S);
-    const struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
-    int                   rc = 0;
+    int rc = 0;
 
     pthread_mutex_lock(&file->mutex);
-    while (rc == 0 && ticket > 0 && file->issued < ticket + REQUESTS &&
-           request->blocks_left > 0)
-        rc = pthread_cond_timedwait(&file->done_one, &file->mutex, &until);
+    if (ticket > 0 && file->issued < ticket + REQUESTS)
+        (void)await(file, &file->request[(ticket - 1) % REQUESTS]);
     if (file->has_failed)
         rc = err_set(err, "%s", file->err.text);
-    else if (rc != 0)
-        rc = err_set(err, "%s: no answer from the disk of %s within %g s", file->options.what,
-                     file->options.dir, file->options.timeout_s);
     pthread_mutex_unlock(&file->mutex);
     return rc;
-}
-
-/* ---- all of it ---- */
-
-void *swap_file_map(struct swap_file *file, struct error *err)
-{
-    void *map;
-
-    if (file->map != NULL)
-        return file->map;
-    map = mmap(NULL, file->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
-    if (map == MAP_FAILED) {
-        failed(file, errno, err);
-        return NULL;
-    }
-    return file->map = map;
-}
-
-/* Reads and writes go past what the kernel has of it. */
-int swap_file_unmap(struct swap_file *file, struct error *err)
-{
-    if (file->map == NULL)
-        return 0;
-    if (msync(file->map, file->bytes, MS_SYNC) < 0)
-        return failed(file, errno, err);
-    munmap(file->map, file->bytes);
-    file->map = NULL;
-    (void)posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
-    return 0;
-}
-
-static int failed(const struct swap_file *file, int number, struct error *err)
-{
-    return err_set(err, "%s: a file in %s: %s", file->options.what, file->options.dir,
-                   strerror(number));
 }

@@ -38,7 +38,7 @@ struct swap_options {
 };
 
 #define SWAP_DEPTH_MAX    64
-#define SWAP_REQUESTS_MAX 64 /* under way; whoever begins more waits */
+#define SWAP_REQUESTS_MAX 64 /* under way; whoever begins more waits, as swap_file_wait does */
 
 struct swap_file;
 
@@ -52,10 +52,5 @@ void              swap_file_close(struct swap_file *file); /* waits; NULL is fin
 uint64_t swap_file_read(struct swap_file *file, void *to, uint64_t at, size_t bytes);
 uint64_t swap_file_write(struct swap_file *file, const void *from, uint64_t at, size_t bytes);
 int      swap_file_wait(struct swap_file *file, uint64_t ticket, struct error *err);
-
-/* All of it as memory that the kernel pages in and out, with nothing under way. NULL with err. No
- * reads and writes until swap_file_unmap, which is 0, or -1 with err. */
-void *swap_file_map(struct swap_file *file, struct error *err);
-int   swap_file_unmap(struct swap_file *file, struct error *err);
 
 #endif

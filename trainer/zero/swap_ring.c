@@ -175,22 +175,3 @@ static void *use(struct swap_ring *ring, struct swap_lane *lane, struct error *e
     lane->used = ++ring->uses;
     return lane->memory;
 }
-
-/* ---- all of it ---- */
-
-char *swap_ring_map(struct swap_ring *ring, struct error *err)
-{
-    int i;
-
-    for (i = 0; i < ring->lanes; i++) {
-        if (swap_file_wait(ring->file, ring->lane[i].ticket, err) < 0)
-            return NULL;
-        ring->lane[i].holds = -1;
-    }
-    return swap_file_map(ring->file, err);
-}
-
-int swap_ring_unmap(struct swap_ring *ring, struct error *err)
-{
-    return swap_file_unmap(ring->file, err);
-}

@@ -61,8 +61,4 @@ void *swap_ring_take_blank(struct swap_ring *ring, int record, struct error *err
 /* is_changed: it is written. The memory may still be read, until the lane is another record's. */
 void swap_ring_give(struct swap_ring *ring, int record, bool is_changed);
 
-/* As memory: see swap_file.h. No record may be used now. Record i is at *map + ring->at[i]. */
-char *swap_ring_map(struct swap_ring *ring, struct error *err);
-int   swap_ring_unmap(struct swap_ring *ring, struct error *err);
-
 #endif

@@ -96,17 +96,6 @@ struct zero_piece zero_own_piece(const struct zero *zero, int bucket)
     return piece;
 }
 
-struct zero_piece zero_record(const struct zero *zero, int bucket, void *record)
-{
-    struct zero_piece piece = zero_own_piece(zero, bucket);
-    const size_t      count = zero->partition.bucket[bucket].piece;
-
-    piece.param = record;
-    piece.mean = piece.param + count;
-    piece.square = piece.mean + count;
-    return piece;
-}
-
 struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
                                struct error *err)
 {
@@ -130,6 +119,8 @@ struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
         to = pieces[i].count * (rank + 1) / ranks;
         pieces[i].start += from;
         pieces[i].count = to - from;
+        if (pieces[i].in_file != NULL)
+            continue;
         pieces[i].param += from;
         pieces[i].mean += from;
         pieces[i].square += from;
@@ -145,11 +136,7 @@ static int make_mirror(struct zero *zero, struct error *err)
     struct zero_piece from, to;
     int               i;
 
-    if (zero->plan.options.states.place == ZERO_FILE) {
-        zero->map = swap_ring_map(&zero->states_ring, err);
-        return zero->map != NULL ? 0 : -1;
-    }
-    if (!zero->plan.on_gpu || zero->plan.options.states.place == ZERO_HOST)
+    if (!zero->plan.on_gpu || zero->plan.options.states.place != ZERO_THERE)
         return 0;
     if (zero->mirror == NULL)
         zero->mirror = xcalloc(3 * share + 1, sizeof *zero->mirror);
@@ -163,13 +150,14 @@ static int make_mirror(struct zero *zero, struct error *err)
     return zero->device->check(zero->device, err);
 }
 
-struct zero_piece zero_host_piece(const struct zero *zero, int bucket)
+struct zero_piece zero_host_piece(struct zero *zero, int bucket)
 {
     struct zero_piece piece = zero_own_piece(zero, bucket);
     const size_t      at = piece_in_share(zero, bucket), share = zero->partition.share;
 
-    if (zero->map != NULL)
-        return zero_record(zero, bucket, zero->map + zero->states_ring.at[bucket]);
+    piece.bucket = bucket;
+    if (zero->plan.options.states.place == ZERO_FILE)
+        piece.in_file = zero;
     if (zero->mirror == NULL)
         return piece;
     piece.param = zero->mirror + at;
@@ -178,14 +166,38 @@ struct zero_piece zero_host_piece(const struct zero *zero, int bucket)
     return piece;
 }
 
-int zero_rest(struct zero *zero, struct error *err)
+int zero_piece_take(struct zero_piece *piece, struct error *err)
 {
-    const bool is_mapped = zero->map != NULL;
+    struct zero *zero = piece->in_file;
+    size_t       count, skipped;
+    float       *record;
 
+    if (zero == NULL)
+        return 0;
+    record = swap_ring_take(&zero->states_ring, piece->bucket, err);
+    if (record == NULL)
+        return -1;
+    zero_read_ahead(zero, piece->bucket + 1);
+    count = zero->partition.bucket[piece->bucket].piece;
+    skipped = piece->start - zero_own_piece(zero, piece->bucket).start;
+    piece->param = record + skipped;
+    piece->mean = piece->param + count;
+    piece->square = piece->mean + count;
+    return 0;
+}
+
+void zero_piece_give(struct zero_piece *piece, bool is_changed)
+{
+    if (piece->in_file == NULL)
+        return;
+    swap_ring_give(&piece->in_file->states_ring, piece->bucket, is_changed);
+    piece->param = piece->mean = piece->square = NULL;
+}
+
+void zero_rest(struct zero *zero)
+{
     free(zero->mirror);
     zero->mirror = NULL;
-    zero->map = NULL;
-    return is_mapped ? swap_ring_unmap(&zero->states_ring, err) : 0;
 }
 
 /* ---- a pass ---- */

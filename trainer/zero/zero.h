@@ -81,11 +81,14 @@ struct zero_memory {
 };
 
 /* Elements that this rank holds the masters of: places in the flat array of parameters,
- * and where they are, in the host's memory: a copy, if they lie on a GPU; a file that the kernel
- * pages in and out, if they lie there. */
+ * and where they are, in the host's memory: a copy, if they lie on a GPU. If they lie in a file,
+ * they are there only from zero_piece_take to zero_piece_give. */
 struct zero_piece {
     size_t start, count;
     float *param, *mean, *square;
+
+    struct zero *in_file; /* NULL: always there */
+    int          bucket;
 };
 
 struct zero_result {
@@ -135,6 +138,11 @@ void    zero_set_steps(struct zero *zero, int64_t steps);
  * is another rank's as well, also in stage 0. */
 struct zero_piece *zero_pieces(struct zero *zero, bool is_exclusive, int *count,
                                struct error *err);
+
+/* Both do nothing with a piece that is always there. A piece at a time. is_changed: it is written.
+ */
+int  zero_piece_take(struct zero_piece *piece, struct error *err);
+void zero_piece_give(struct zero_piece *piece, bool is_changed);
 
 /* The masters have been written to: all else follows them. */
 int zero_publish(struct zero *zero, struct error *err);

@@ -42,7 +42,6 @@ struct zero {
     float *masters;  /* the share; NULL: params are the masters, or all states are in a file */
     float *means, *squares;
     float *mirror; /* on the host, of masters, means and squares on a GPU, for zero_pieces */
-    char  *map;    /* likewise, of those in a file */
     void  *ring[2 * ZERO_LANES]; /* pinned; for offload: gradients and parameters on the way */
     struct swap_ring    states_ring, params_ring; /* a record is a bucket */
     struct bucket_rooms gathered; /* parameters, stage 3 */
@@ -69,13 +68,10 @@ void             *zero_own_grads(const struct zero *zero, int bucket);
 struct zero_piece zero_own_piece(const struct zero *zero, int bucket);
 
 /* masters and averages where zero_pieces has them. */
-struct zero_piece zero_host_piece(const struct zero *zero, int bucket);
-
-/* This piece of those of a record in states_ring, or of the file. */
-struct zero_piece zero_record(const struct zero *zero, int bucket, void *record);
+struct zero_piece zero_host_piece(struct zero *zero, int bucket);
 
 /* What zero_pieces has made is not needed any more. */
-int zero_rest(struct zero *zero, struct error *err);
+void zero_rest(struct zero *zero);
 
 /* zero_params.c: the bucket's parameters, whole; and to all ranks that hold it whole, new ones. */
 void *zero_whole_params(struct zero *zero, int bucket, bool is_backward, struct error *err);

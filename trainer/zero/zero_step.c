@@ -24,8 +24,7 @@ int zero_step(struct zero *zero, const struct adam *adam, double scale,
     double squares, factor = 1 / scale;
 
     *result = (struct zero_result){ .bad = -1 };
-    if (zero_rest(zero, err) < 0)
-        return -1;
+    zero_rest(zero);
     zero_read_ahead(zero, 0);
     if (finish_gradients(zero, err) < 0 || measure(zero, &squares, err) < 0)
         return -1;
@@ -154,8 +153,7 @@ int zero_publish(struct zero *zero, struct error *err)
         if (copy_masters(zero, bucket, err) < 0 || zero_spread(zero, bucket, err) < 0)
             return -1;
     }
-    if (zero_rest(zero, err) < 0)
-        return -1;
+    zero_rest(zero);
     return zero->device->check(zero->device, err);
 }
 
@@ -165,8 +163,8 @@ static int copy_masters(struct zero *zero, int bucket, struct error *err)
     struct zero_device        *device = zero->device;
     const struct zero_options *o = &zero->plan.options;
     const struct zero_piece    piece = zero_own_piece(zero, bucket);
-    const struct zero_piece    host = zero_host_piece(zero, bucket);
     const size_t               bytes = piece.count * sizeof(float);
+    struct zero_piece          host = zero_host_piece(zero, bucket);
     void                      *params;
 
     if (zero->plan.on_gpu && o->states.place == ZERO_THERE) {
@@ -180,12 +178,13 @@ static int copy_masters(struct zero *zero, int bucket, struct error *err)
             return 0;
     }
     params = zero_params_room(zero, bucket, err);
-    if (params == NULL)
+    if (params == NULL || zero_piece_take(&host, err) < 0)
         return -1;
     if (zero->type != DTYPE_FLOAT)
         zero_device_cpu.narrow(&zero_device_cpu, zero->type, params, host.param, piece.count);
     else if (params != host.param)
         memcpy(params, host.param, bytes);
+    zero_piece_give(&host, false);
     zero_params_sent(zero, bucket);
     return 0;
 }

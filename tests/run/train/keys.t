@@ -68,7 +68,8 @@ else
         "$(sed -n 's|^Train/Samples/lr \([0-9]*\) 0.003$|\1|p' events | xargs)" "6 12 18 24"
 fi
 rm -r logs
-config "$monitors"' "wall_clock_breakdown": true, "fp16": { "enabled": true, "initial_scale_power": 8 },'
+config "$monitors"' "wall_clock_breakdown": true, "memory_breakdown": true,
+    "fp16": { "enabled": true, "initial_scale_power": 8 },'
 train 1
 is "with fp16 there is a loss scale" "$(column 2 loss_scale)" 256
 parts=$(sed -n 's/^time (ms) | fwd: \([0-9.]*\) | bwd: \([0-9.]*\) | step: \([0-9.]*\)$/\1 \2 \3/p' out)
@@ -76,6 +77,14 @@ is "wall_clock_breakdown is printed, and in the files" "$(for part in forward ba
     column 2 elapsed_time_ms_$part | xargs printf '%.2f\n'
 done | xargs)" "$parts"
 ok "... each more than 0" sh -c 'for ms in $0; do case $ms in 0.00) exit 1 ;; esac; done' "$parts"
+ok "memory_breakdown is printed: the most is the most" awk '
+    /^memory \(MiB\) \| fwd: [0-9.]+ \| bwd: [0-9.]+ \| step: [0-9.]+ \| most: [0-9.]+$/ {
+        good = $5 > 1 && $8 > 1 && $11 > 1 && $5 <= $14 && $8 <= $14 && $11 <= $14
+    }
+    END { exit !good }' out
+ok "steps_per_print: DeepSpeed's line" grep -Eq "^epoch=0/micro_step=1/global_step=1, \
+RunningAvgSamplesPerSec=[0-9.e+]+, CurrSamplesPerSec=[0-9.e+]+, \
+MemAllocated=0\.[0-9]{2}GB, MaxMemAllocated=0\.[0-9]{2}GB\$" out
 rm -r logs
 mkdir -p "logs/csv/a job"
 ln -s /dev/full "${csv}_lr.csv"

@@ -92,9 +92,12 @@ static void fill(struct zero *zero)
 
     if (pieces == NULL)
         fail_msg("%s", err.text);
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
+        must(zero_piece_take(&pieces[i], &err), &err);
         for (at = 0; at < pieces[i].count; at++)
             pieces[i].param[at] = (float)((pieces[i].start + at) * 7919 % 257) / 128 - 1;
+        zero_piece_give(&pieces[i], true);
+    }
     free(pieces);
     must(zero_publish(zero, &err), &err);
 }
@@ -112,9 +115,11 @@ static float *take_out(struct zero *zero)
     for (i = 0; i < count; i++) {
         const size_t start = pieces[i].start, bytes = pieces[i].count * sizeof *values;
 
+        must(zero_piece_take(&pieces[i], &err), &err);
         memcpy(values + start, pieces[i].param, bytes);
         memcpy(values + all + start, pieces[i].mean, bytes);
         memcpy(values + 2 * all + start, pieces[i].square, bytes);
+        zero_piece_give(&pieces[i], false);
     }
     free(pieces);
     return values;

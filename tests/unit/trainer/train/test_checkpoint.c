@@ -145,7 +145,7 @@ static int save_behind(int ranks, int step, struct error *err)
     assert_true(ranks <= RANKS_BEHIND);
     for (info.rank = 0; info.rank < ranks; info.rank++) {
         share = share_new(info.rank, ranks, 70000, step);
-        writer[info.rank] = writer_new(dir, tag, &info, share.piece, share.count, true);
+        writer[info.rank] = writer_new(dir, tag, &info, share.piece, share.count, true, err);
         share_clear(&share);
         if (rc == 0)
             rc = writer_write(writer[info.rank], err);
@@ -496,9 +496,9 @@ static void test_behind(void **state)
 {
     struct shard_info info = { .total = TOTAL, .model = MODEL, .ranks = 1, .note = "" };
     struct share      share = share_new(0, 1, 0, 1);
-    struct writer    *writer = writer_new(dir, "never_begun", &info, share.piece, share.count,
-                                          true);
     struct error      err;
+    struct writer    *writer = writer_new(dir, "never_begun", &info, share.piece, share.count,
+                                          true, &err);
 
     (void)state;
     share_clear(&share);

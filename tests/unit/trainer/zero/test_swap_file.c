@@ -20,7 +20,9 @@
 
 #include <cmocka.h>
 
+#include "comm/alone.h"
 #include "zero/swap_ring.h"
+#include "zero/zero.h"
 
 #define RECORDS 40
 
@@ -91,7 +93,7 @@ static void test_requests(void **state)
     free(in);
 }
 
-/* Lanes and the whole of it as memory show the same, whoever has written last. */
+/* Each record is what was written to it last. */
 static void test_ring(void **state)
 {
     const struct swap_options options = options_of(dir);
@@ -99,7 +101,7 @@ static void test_ring(void **state)
     struct error              err = { "" };
     size_t                    sizes[RECORDS];
     int                       round, i, lanes;
-    char                     *map, *record;
+    char                     *record;
 
     (void)state;
     for (i = 0; i < RECORDS; i++)
@@ -119,15 +121,6 @@ static void test_ring(void **state)
                 record[sizes[i] - 1] = (char)i;
                 swap_ring_give(&ring, i, true);
             }
-            map = swap_ring_map(&ring, &err);
-            assert_non_null(map);
-            for (i = 0; i < RECORDS; i++)
-                assert_int_equal(map[ring.at[i]], round + 1);
-            map[ring.at[7] + 3] = 77;
-            assert_int_equal(swap_ring_unmap(&ring, &err), 0);
-            record = swap_ring_take(&ring, 7, &err);
-            assert_int_equal(record[3], 77);
-            swap_ring_give(&ring, 7, false);
         }
         swap_ring_clear(&ring);
     }
@@ -252,6 +245,33 @@ static void test_cut_file(void **state)
     free(memory);
 }
 
+/* What a checkpoint is made of: an error of the disk is told, and ends nobody by a signal. */
+static void test_cut_states(void **state)
+{
+    const struct zero_options options = { .stage = 1, .type = DTYPE_FLOAT, .bucket_max = 1 << 20,
+                                          .states = { .place = ZERO_FILE, .dir = dir },
+                                          .io_block = SWAP_ALIGN, .io_depth = 1 };
+    const size_t              layer = 1 << 20;
+    struct comm              *alone = comm_alone(30);
+    struct error              err = { "" };
+    struct zero              *zero = zero_open(alone, &options, &layer, 1, &err);
+    struct zero_piece        *piece;
+    int                       count;
+
+    (void)state;
+    assert_non_null(zero);
+    piece = zero_pieces(zero, true, &count, &err);
+    assert_int_equal(count, 1);
+    assert_null(piece->param);
+    cut(SWAP_ALIGN);
+    assert_int_equal(zero_piece_take(piece, &err), -1);
+    assert_says(&err, "offload_optimizer: reading ");
+    assert_says(&err, "the file ends there");
+    free(piece);
+    zero_close(zero);
+    assert_int_equal(alone->ops->close(alone, &err), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_limit_of_size),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_cut_file),
+        cmocka_unit_test(test_cut_states),
     };
     int rc;
 

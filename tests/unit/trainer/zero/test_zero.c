@@ -197,7 +197,7 @@ static int train(struct training *t, struct comm *comm, struct zero *zero, struc
     return 0;
 }
 
-static void fill(struct zero *zero)
+static int fill(struct zero *zero)
 {
     struct zero_piece *pieces;
     struct error       err;
@@ -205,13 +205,18 @@ static void fill(struct zero *zero)
     size_t             at;
 
     pieces = zero_pieces(zero, false, &count, &err);
-    for (i = 0; i < count; i++)
+    for (i = 0; i < count; i++) {
+        if (zero_piece_take(&pieces[i], &err) < 0)
+            return -1;
         for (at = 0; at < pieces[i].count; at++)
             pieces[i].param[at] = initial(pieces[i].start + at);
+        zero_piece_give(&pieces[i], true);
+    }
     free(pieces);
+    return 0;
 }
 
-static void take_out(struct training *t, struct zero *zero)
+static int take_out(struct training *t, struct zero *zero)
 {
     struct zero_piece *pieces;
     struct error       err;
@@ -219,12 +224,16 @@ static void take_out(struct training *t, struct zero *zero)
 
     pieces = zero_pieces(zero, true, &count, &err);
     for (i = 0; i < count; i++) {
+        if (zero_piece_take(&pieces[i], &err) < 0)
+            return -1;
         memcpy(t->param + pieces[i].start, pieces[i].param, pieces[i].count * sizeof(float));
         memcpy(t->mean + pieces[i].start, pieces[i].mean, pieces[i].count * sizeof(float));
         memcpy(t->square + pieces[i].start, pieces[i].square,
                pieces[i].count * sizeof(float));
+        zero_piece_give(&pieces[i], false);
     }
     free(pieces);
+    return 0;
 }
 
 static const char *rank_main(struct comm *comm, void *arg)
@@ -243,12 +252,14 @@ static const char *rank_main(struct comm *comm, void *arg)
     zero = zero_open(comm, &options, layers, LAYERS, &err);
     if (zero == NULL)
         return "zero_open";
-    fill(zero);
+    if (fill(zero) < 0)
+        return "fill";
     if (zero_publish(zero, &err) < 0)
         return "zero_publish";
     if (train(t, comm, zero, &err) < 0)
         return "train";
-    take_out(t, zero);
+    if (take_out(t, zero) < 0)
+        return "take_out";
     if (comm->rank == 0) {
         t->memory = zero_memory(zero);
         t->needed = zero_memory_needed(&options, layers, LAYERS, comm->size);
