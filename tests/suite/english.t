@@ -206,9 +206,9 @@ is "C is taken apart" "$(c_texts comments "$tmp/old.c" | hits stiff | cut -d: -f
 is "and its strings put together" "$(c_texts strings "$tmp/old.c" | cut -d: -f2,3)" "3: by itself /*"
 
 texts README HACKING NEWS >"$tmp/guide"
-texts doc/muster.1 doc/muster-train.1 doc/muster-k8s.1 doc/muster.conf.5 doc/hostfile.5 doc/muster-agent.8 doc/PROTOCOL >"$tmp/manual"
+texts doc/*.[0-9] doc/PROTOCOL >"$tmp/manual"
 texts tests/*/README contrib/quickstart >"$tmp/others"
-texts conf/hostfile conf/muster.conf >"$tmp/examples"
+texts conf/hostfile conf/*.conf >"$tmp/examples"
 for table in phrases stiff; do
     clean "README, HACKING and NEWS: $table" $table <"$tmp/guide"
     clean "the manual: $table" $table <"$tmp/manual"
