@@ -82,7 +82,6 @@ int follow_wait(const struct place *place, const struct job *job, struct observe
     struct follow follow = { .place = place, .job = job, .observed = observed };
     char         *path = place_path(place, KIND_POD, NULL);
     char         *query = xasprintf("labelSelector=" LABEL_JOB "%%3D%s", job->name);
-    struct pollfd asked;
     struct error  err;
     sigset_t      signals;
     bool          is_over = false;
@@ -93,24 +92,25 @@ int follow_wait(const struct place *place, const struct job *job, struct observe
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     follow.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    api_break_on(place->api, follow.signals);
     follow.watch = watch_open(place->api, path, query, &watch_ops, &follow);
     for (;;) {
         status = step(&follow, &is_over, &err);
+        if (is_over)
+            break;
+        if (poll(&(struct pollfd){ .fd = follow.signals, .events = POLLIN }, 1, 0) == 1) {
+            status = interrupted(&follow);
+            break;
+        }
         if (status < 0) {
             log_error("%s", err.text);
             log_error("the job may be running; `muster k8s get %s` tells", job->name);
             status = EXIT_UNREACHABLE;
             break;
         }
-        if (is_over)
-            break;
         api_wait(place->api, ROUND_S, follow.signals);
-        asked = (struct pollfd){ .fd = follow.signals, .events = POLLIN };
-        if (poll(&asked, 1, 0) == 1) {
-            status = interrupted(&follow);
-            break;
-        }
     }
+    api_break_on(place->api, -1);
     pod_log_close(follow.log);
     watch_close(follow.watch);
     close(follow.signals);
@@ -216,7 +216,8 @@ static int interrupted(struct follow *follow)
              name, name, info.ssi_signo == SIGINT ? "; Ctrl-C again deletes it" : "");
     if (info.ssi_signo != SIGINT)
         return 128 + SIGTERM;
-    if (poll(&again, 1, FOLLOW_AGAIN_S * 1000) != 1)
+    if (poll(&again, 1, FOLLOW_AGAIN_S * 1000) != 1 ||
+        read(follow->signals, &info, sizeof info) != (ssize_t)sizeof info)
         return EXIT_INTERRUPTED;
     if (execute_delete(follow->place, follow->job, follow->observed, &err) < 0)
         log_error("%s", err.text);
