@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "job/fields.h"
+#include "job/template.h"
 #include "xalloc.h"
 
 static const char t9k_version[] = "batch.tensorstack.dev/v1beta1";
@@ -128,6 +129,7 @@ static void read_worker(struct job *job, struct fields *worker)
 
     job->workers = fields_number(worker, "replicas", 1, JOB_WORKERS_MAX, 1);
     job->template = json_deep_copy(fields_any(worker, "template"));
+    template_drop_nulls(job->template);
     if (fields_choice(worker, "restartPolicy", policies) != 0)
         strlist_addf(&job->warnings,
                      "worker.restartPolicy: not supported yet: a worker is not started again");

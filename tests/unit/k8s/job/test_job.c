@@ -22,6 +22,12 @@
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
 
+#define SPEC(worker, config) HEAD "spec: {worker: {" worker "}, config: {" config "}}"
+#define RUN(config)          SPEC(IMAGE, config)
+#define WORKER(worker)       SPEC(worker, "run: {exec: [a]}")
+#define POD(pod)             WORKER("template: {spec: {" pod "}}")
+#define BOX(box)             POD("containers: [{image: i, " box "}]")
+
 /* What T9k's manual has, field by field. */
 static const char t9k[] =
     "apiVersion: batch.tensorstack.dev/v1beta1\n"
@@ -154,6 +160,22 @@ static void test_round_trip(void **state)
     job_clear(&again);
 }
 
+/* "labels:" with nothing behind it is no field, so muster's own labels have a place. */
+static void test_nulls(void **state)
+{
+    struct job   job = { 0 };
+    struct error err;
+
+    (void)state;
+    if (parse(WORKER("template: {metadata: {labels: }, spec: {securityContext: ~, containers: "
+                     "[{image: i, env: }]}}"),
+              &job, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(json_object_size(json_object_get(job.template, "metadata")), 0);
+    assert_int_equal(json_object_size(json_object_get(job.template, "spec")), 1);
+    job_clear(&job);
+}
+
 static void test_old_spellings(void **state)
 {
     struct job   job = { 0 };
@@ -171,12 +193,6 @@ static void test_old_spellings(void **state)
     assert_string_equal(job.command.item[0], "a.py");
     job_clear(&job);
 }
-
-#define SPEC(worker, config) HEAD "spec: {worker: {" worker "}, config: {" config "}}"
-#define RUN(config)          SPEC(IMAGE, config)
-#define WORKER(worker)       SPEC(worker, "run: {exec: [a]}")
-#define POD(pod)             WORKER("template: {spec: {" pod "}}")
-#define BOX(box)             POD("containers: [{image: i, " box "}]")
 
 static const struct {
     const char *text, *says;
@@ -255,6 +271,12 @@ static const struct {
     { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
     { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
     { BOX("env: {}"), "containers[0].env: must be a list" },
+    { WORKER("template: {metadata: x, spec: {containers: [{image: i}]}}"),
+      "worker.template.metadata: must be an object" },
+    { WORKER("template: {metadata: {labels: []}, spec: {containers: [{image: i}]}}"),
+      "worker.template.metadata.labels: must be an object" },
+    { BOX("resources: {limits: {a/gpu: 9223372036854775807, b/gpu: \"9999999999999999999\"}}"),
+      "at most 1024 GPUs" },
     { BOX("command: [a]"), "what to train belongs into config.run" },
     { BOX("resources: {limits: {memory: 4GB}}"),
       "resources.limits.memory: '4GB' is no quantity" },
@@ -368,6 +390,33 @@ static void test_quantities(void **state)
         assert_int_equal(quantity_parse(bad[i], &amount, &err), -1);
 }
 
+/* As kubectl reads them: 0644 is the mode of a file. */
+static void test_yaml_words(void **state)
+{
+    static const char *const rows[][2] = {
+        { "0644", "420" },  { "0x1F", "31" },    { "-10", "-10" },       { "08", "8.0" },
+        { "1e3", "1000.0" }, { "0", "0" },       { "True", "true" },     { "FALSE", "false" },
+        { "Null", "null" }, { "~", "null" },     { "yes", "\"yes\"" }, { "0x", "\"0x\"" },
+        { "e", "\"e\"" },   { "1.2.3", "\"1.2.3\"" }, { "beef", "\"beef\"" },
+    };
+    struct error err;
+    json_t      *value;
+    char         line[64], *text;
+    size_t       i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(line, sizeof line, "[%s]", rows[i][0]);
+        value = yaml_parse("f", line, strlen(line), &err);
+        assert_non_null(value);
+        text = json_dumps(json_array_get(value, 0), JSON_ENCODE_ANY);
+        if (strcmp(text, rows[i][1]) != 0)
+            fail_msg("%s: %s", rows[i][0], text);
+        free(text);
+        json_decref(value);
+    }
+}
+
 /* What is printed as YAML is read as the same. */
 static void test_yaml_round_trip(void **state)
 {
@@ -396,9 +445,14 @@ static void test_yaml_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_t9k),          cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_old_spellings), cmocka_unit_test(test_bad_documents),
-        cmocka_unit_test(test_bad_options),  cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_t9k),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_old_spellings),
+        cmocka_unit_test(test_bad_documents),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_yaml_words),
         cmocka_unit_test(test_yaml_round_trip),
     };
 
