@@ -118,7 +118,8 @@ static int record(const struct place *place, const struct job *job, struct obser
         outcome = json_pack("{sssisssI}", "state", outcome_names[plan->outcome], "exitCode",
                             plan->exit_code, "reason", "", "ended", (json_int_t)time(NULL));
     text = json_dumps(outcome, JSON_COMPACT);
-    patch = json_pack("{s{ss}}", "data", "outcome", text);
+    /* The uid: of no other job of that name. */
+    patch = json_pack("{s{ss}s{ss}}", "metadata", "uid", observed->uid, "data", "outcome", text);
     status = api_request(place->api, "PATCH", path, patch, &reply, err);
     if (status == 200)
         observed_take(observed, job, reply, false);

@@ -51,14 +51,16 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     struct object_name      wanted;
     size_t                  i;
 
-    for (i = 0; name != NULL && i < observed->count; i++) {
+    if (name == NULL || strncmp(name, job->name, strlen(job->name)) != 0)
+        return; /* of another job, as most in a list of all Pods */
+    for (i = 0; i < observed->count; i++) {
         wanted = object_name(job, i);
         /* The items of a list have no kind: Pods are all that is listed. */
         if (strcmp(wanted.text, name) == 0 &&
             strcmp(object_kinds[wanted.kind].name, kind != NULL ? kind : "Pod") == 0)
             break;
     }
-    if (name == NULL || i == observed->count)
+    if (i == observed->count)
         return;
     object = &observed->object[i];
     *object = (struct observed_object){ .exists = !is_gone };
