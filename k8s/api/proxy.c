@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -219,8 +220,8 @@ static void remove_at_signals(const struct proxy *proxy)
 
     if (strlen(proxy->socket) >= sizeof removed_socket) /* longer than an address can be */
         return;
-    strcpy(removed_socket, proxy->socket);
-    strcpy(removed_directory, proxy->directory);
+    snprintf(removed_socket, sizeof removed_socket, "%s", proxy->socket);
+    snprintf(removed_directory, sizeof removed_directory, "%s", proxy->directory);
     for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);

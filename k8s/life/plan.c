@@ -41,12 +41,10 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
     else if (observed->outcome != OUTCOME_NONE) {
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
         clean_up(plan, job, observed);
-    } else if (find_end(plan, job, observed, now_s))
+    } else if (find_end(plan, job, observed, now_s) || !create(plan, job, observed))
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
-    else if (create(plan, job, observed))
-        tell_wait(plan, job, observed);
     else
-        add(plan, ACTION_RECORD, OBJECT_ANCHOR);
+        tell_wait(plan, job, observed);
 }
 
 void plan_clear(struct plan *plan)
