@@ -1,8 +1,8 @@
 /* main.c - muster-init: the first process of a job's container
  *
  *     muster-init --sshd                                            a worker
- *     muster-init --wait=HOSTFILE [--release] -- COMMAND...         the launcher
- *     muster-init --sshd --wait=HOSTFILE [--release] -- COMMAND...  worker 0 that is both
+ *     muster-init --wait=HOSTFILE [--release[=success]] -- COMMAND...   the launcher
+ *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
  *     muster-init --end                                             ends the worker it is called in
  *
  * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
@@ -42,6 +42,7 @@
 
 struct init {
     bool         has_sshd, does_release;
+    bool         is_for_success; /* the release, only if the command exits with 0 */
     const char  *hostfile; /* NULL: no wait */
     double       wait_s;
     char *const *command; /* NULL: none */
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     exit_code = live(&init, &signals);
-    if (init.does_release && !init.is_ending)
+    if (init.does_release && !init.is_ending && (exit_code == 0 || !init.is_for_success))
         release();
     return exit_code;
 }
@@ -99,6 +100,8 @@ static int read_args(struct init *init, char **argv, struct error *err)
             init->has_sshd = true;
         else if (strcmp(*argv, "--release") == 0)
             init->does_release = true;
+        else if (strcmp(*argv, "--release=success") == 0)
+            init->does_release = init->is_for_success = true;
         else if (strncmp(*argv, "--wait=", 7) == 0)
             init->hostfile = *argv + 7;
         else if (strncmp(*argv, "--wait-time=", 12) == 0) {

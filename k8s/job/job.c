@@ -14,6 +14,7 @@
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
 const char *const job_cleanups[] = { "Unfinished", "None", "All", NULL };
+const char *const job_restarts[] = { "Never", "OnFailure", "ExitCode", NULL };
 
 static int check_name(const struct job *job, struct error *err);
 static int check_space(const char *space, struct error *err);

@@ -65,7 +65,7 @@ static const char t9k[] =
     "  runPolicy: {cleanUpPolicy: All, activeDeadlineSeconds: 600, backoffLimit: 0}\n"
     "  runMode:\n"
     "    debug: {enabled: false, replicaSpecs: [{type: worker}]}\n"
-    "    pause: {enabled: false}\n"
+    "    pause: {enabled: true, resumeSpecs: []}\n"
     "status: {phase: Running}\n";
 
 static int parse(const char *text, struct job *job, struct error *err)
@@ -112,6 +112,9 @@ static void test_t9k(void **state)
     assert_int_equal(job.launcher, LAUNCHER_WORKER0);
     assert_int_equal(job.cleanup, CLEANUP_ALL);
     assert_int_equal(job.deadline_s, 600);
+    assert_int_equal(job.restart, RESTART_NEVER);
+    assert_int_equal(job.ttl_s, -1);
+    assert_true(job.is_paused);
     assert_int_equal(job.warnings.count, 0);
     assert_int_equal(job.command.count, 5);
     assert_string_equal(job.command.item[0], "--no_local_rank");
@@ -129,6 +132,7 @@ static void test_round_trip(void **state)
         "-d", "data:/data:ro", "-e", "A=b=c", "--env-from-secret=T=s/k", "--selector=x=y",
         "--toleration=k=v:NoSchedule,Equal", "--toleration=all", "--label=l=m", "--shm=1Gi",
         "--launcher=worker0", "--deadline=2h", "--max_wait_time=90", "--clean-up=none",
+        "--job-backoff-limit=3", "--job-restart-policy=exitcode", "--ttl-after-finished=10m",
         "--device=rdma/hca=1", "--slots=4", "--run-as-root", "-n", "space", "--", "train.py",
         "--lr=1", "\xc3\xa9", NULL,
     };
@@ -151,6 +155,9 @@ static void test_round_trip(void **state)
     assert_int_equal(again.deadline_s, 7200);
     assert_int_equal(again.max_wait_s, 90);
     assert_int_equal(again.cleanup, CLEANUP_NONE);
+    assert_int_equal(again.backoff_limit, 3);
+    assert_int_equal(again.restart, RESTART_EXIT_CODE);
+    assert_int_equal(again.ttl_s, 600);
     assert_true(again.as_root);
     assert_string_equal(again.command.item[2], "\xc3\xa9");
     json_decref(one);
@@ -220,7 +227,7 @@ static const struct {
     { WORKER("replicas: '2', " IMAGE), "spec.worker.replicas: must be a number" },
     { WORKER("replicas: 1001, " IMAGE), "replicas" },
     { WORKER("restartPolicy: Sometimes, " IMAGE),
-      "must be one of Never, OnFailure, Always, ExitCode" },
+      "must be one of OnFailure, Never, ExitCode, Always" },
     { RUN(""), "spec.config.run: is missing" },
     { RUN("run: {}"),
       "spec.config.run: must have exactly one of python, module and exec, not 0" },
@@ -254,8 +261,11 @@ static const struct {
            "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
       "spec.runMode.debug.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE
-           "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
-      "spec.runMode.pause.enabled: is not supported yet" },
+           "}, config: {run: {exec: [a]}}, runMode: {pause: {resumeSpecs: [{type: worker}]}}}",
+      "spec.runMode.pause.resumeSpecs: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runPolicy: {backoffLimit: -1}}",
+      "spec.runPolicy.backoffLimit: must be a number from 0" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
       "spec.elastic.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE
@@ -345,6 +355,9 @@ static void test_bad_options(void **state)
         { { "--launcher=me", NULL }, "must be pod or worker0" },
         { { "--deadline=soon", NULL }, "--deadline" },
         { { "--clean-up=some", NULL }, "must be Unfinished, None or All" },
+        { { "--job-restart-policy=Always", NULL }, "must be Never, OnFailure or ExitCode" },
+        { { "--job-backoff-limit=-1", NULL }, "--job-backoff-limit: '-1' is not a number" },
+        { { "--ttl-after-finished=x", NULL }, "--ttl-after-finished" },
         { { "--working-dir=a", NULL }, "must begin with /" },
         { { "--image-pull-policy=x", NULL }, "must be Always, IfNotPresent or Never" },
         { { "--gang", NULL }, "--gang: is not supported yet" },
