@@ -31,6 +31,9 @@ static const struct {
     { "get", "show a job and its Pods", command_get },
     { "list", "list jobs", command_list },
     { "logs", "show what a job has printed; -f goes along", command_logs },
+    { "pause", "end the run, and keep the job", command_pause },
+    { "resume", "start the run of a paused job again", command_resume },
+    { "scale", "give a job another number of workers: its run starts again", command_scale },
     { "delete", "delete a job and everything it has in the cluster", command_delete },
 };
 

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct api {
     struct proxy proxy;
     char        *socket;
     CURLM       *multi;
+    int          break_fd; /* -1: none */
     bool         has_delivered;
 };
 
@@ -53,6 +55,7 @@ static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
 static void   take_lines(struct api_stream *stream);
 static void   step(struct api *api, double timeout_s, int fd);
 static void   pause_for(struct api *api, double seconds);
+static bool   is_broken(const struct api *api);
 static int    refuse(const char *method, const char *path, int status, const json_t *reply,
                      struct error *err);
 
@@ -99,7 +102,7 @@ int api_request(struct api *api, const char *method, const char *path, const jso
     for (;;) {
         asked_s = 0;
         status = request_once(api, method, path, text, &call, &asked_s);
-        if (status != 0 && status != 429 && status < 500)
+        if ((status != 0 && status != 429 && status < 500) || is_broken(api))
             break;
         if (asked_s < pause_s)
             asked_s = pause_s;
@@ -116,7 +119,9 @@ int api_request(struct api *api, const char *method, const char *path, const jso
     free(text);
     if (status == 0) {
         err_set(err, "%s %s: %s", method, path,
-                call.is_too_large ? "the answer is too large" : curl_easy_strerror(call.result));
+                call.is_too_large ? "the answer is too large"
+                : is_broken(api)  ? "interrupted"
+                                  : curl_easy_strerror(call.result));
         buffer_clear(&call.body);
         return -1;
     }
@@ -157,6 +162,11 @@ void api_stream_close(struct api_stream *stream)
     free(stream);
 }
 
+void api_break_on(struct api *api, int fd)
+{
+    api->break_fd = fd;
+}
+
 void api_wait(struct api *api, double timeout_s, int fd)
 {
     api->has_delivered = false;
@@ -171,6 +181,7 @@ static struct api *open_multi(void)
 
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0 || (api->multi = curl_multi_init()) == NULL)
         xalloc_die();
+    api->break_fd = -1;
     return api;
 }
 
@@ -196,9 +207,9 @@ static int request_once(struct api *api, const char *method, const char *path, c
     }
     curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, headers);
     curl_multi_add_handle(api->multi, call->easy);
-    while (!call->is_done)
-        step(api, 1, -1);
-    if (call->result == CURLE_OK) {
+    while (!call->is_done && !is_broken(api))
+        step(api, 1, api->break_fd);
+    if (call->is_done && call->result == CURLE_OK) {
         curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
         curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
     }
@@ -315,8 +326,15 @@ static void pause_for(struct api *api, double seconds)
 {
     int64_t until = clock_now_ns() + (int64_t)(seconds * NS_PER_S), left;
 
-    while ((left = until - clock_now_ns()) > 0)
-        step(api, (double)left / NS_PER_S + 0.001, -1);
+    while ((left = until - clock_now_ns()) > 0 && !is_broken(api))
+        step(api, (double)left / NS_PER_S + 0.001, api->break_fd);
+}
+
+static bool is_broken(const struct api *api)
+{
+    struct pollfd ready = { .fd = api->break_fd, .events = POLLIN };
+
+    return poll(&ready, 1, 0) == 1; /* never, if it is -1 */
 }
 
 /* The text that the server has for people is in its Status document. */

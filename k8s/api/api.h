@@ -49,6 +49,10 @@ struct api_stream *api_stream_open(struct api *api, const char *path,
                                    const struct api_stream_ops *ops, void *arg);
 void               api_stream_close(struct api_stream *stream); /* NULL is fine */
 
+/* While fd is readable, requests end at once with -1: Ctrl-C does not wait for a server that is
+ * away. */
+void api_break_on(struct api *api, int fd);
+
 /* Let streams deliver. Returns after timeout_s, after something was delivered, or when fd (or -1)
  * is readable. */
 void api_wait(struct api *api, double timeout_s, int fd);

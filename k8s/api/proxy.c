@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,6 +29,11 @@ static pid_t start(const struct strlist *argv, int *out);
 static int   read_until(int fd, const char *wanted, double seconds, char says[SAYS_MAX]);
 static int   has_failed(const char *what, pid_t pid, char *says, struct error *err);
 static int   end(pid_t pid);
+static void  remove_at_signals(const struct proxy *proxy);
+static void  remove_files(int signal_number);
+
+/* What remove_files() removes: of the one proxy that a process has. */
+static char removed_socket[128], removed_directory[128];
 
 int proxy_start(struct proxy *proxy, const char *context, struct error *err)
 {
@@ -47,6 +53,7 @@ int proxy_start(struct proxy *proxy, const char *context, struct error *err)
         return -1;
     }
     proxy->socket = xasprintf("%s/socket", proxy->directory);
+    remove_at_signals(proxy);
     strlist_add(&argv, "kubectl");
     if (context != NULL)
         strlist_addf(&argv, "--context=%s", context);
@@ -196,9 +203,33 @@ static int end(pid_t pid)
 {
     int status = 0;
 
-    kill(pid, SIGTERM);
-    /* kubectl has no handler for it, so it ends at once. */
+    kill(pid, SIGKILL); /* it has nothing to do before its end, and may be stopped */
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return status;
+}
+
+/* Where a signal that is not blocked ends this program, kubectl ends with it, but its socket would
+ * stay. */
+static void remove_at_signals(const struct proxy *proxy)
+{
+    static const int       numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    const struct sigaction action = { .sa_handler = remove_files, .sa_flags = SA_RESETHAND };
+    struct sigaction       old;
+    size_t                 i;
+
+    if (strlen(proxy->socket) >= sizeof removed_socket) /* longer than an address can be */
+        return;
+    snprintf(removed_socket, sizeof removed_socket, "%s", proxy->socket);
+    snprintf(removed_directory, sizeof removed_directory, "%s", proxy->directory);
+    for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
+static void remove_files(int signal_number)
+{
+    unlink(removed_socket);
+    rmdir(removed_directory);
+    raise(signal_number); /* its default action, when this handler returns */
 }

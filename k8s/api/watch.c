@@ -28,6 +28,7 @@ struct watch {
 };
 
 static int  list(struct watch *watch, struct error *err);
+static void set_kind(json_t *object, const json_t *list);
 static void take_line(void *arg, const char *line, size_t size);
 static void take_end(void *arg, int status, const char *says);
 static void keep_version(struct watch *watch, const json_t *object);
@@ -120,8 +121,10 @@ static int list(struct watch *watch, struct error *err)
             }
             return -1;
         }
-        json_array_foreach(json_object_get(reply, "items"), i, object)
+        json_array_foreach(json_object_get(reply, "items"), i, object) {
+            set_kind(object, reply);
             watch->ops->change(watch->arg, object, false);
+        }
         keep_version(watch, reply);
         next = json_string_value(json_object_get(json_object_get(reply, "metadata"), "continue"));
         more = xstrdup(next != NULL ? next : "");
@@ -131,6 +134,16 @@ static int list(struct watch *watch, struct error *err)
     if (watch->version == NULL)
         return err_set(err, "%s: the list has no resourceVersion", watch->path);
     return 0;
+}
+
+/* The items of a PodList do not say that they are Pods, as the lines of a watch do. */
+static void set_kind(json_t *object, const json_t *list)
+{
+    const char *kind = json_string_value(json_object_get(list, "kind"));
+    size_t      length = kind != NULL ? strlen(kind) : 0;
+
+    if (length > 4 && strcmp(kind + length - 4, "List") == 0)
+        json_object_set_new(object, "kind", json_stringn(kind, length - 4));
 }
 
 static void take_line(void *arg, const char *line, size_t size)

@@ -8,12 +8,21 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "job/job_document.h"
+
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err);
+static int write_attempts(const struct place *place, const struct job *job,
+                          struct observed *observed, const struct attempts *attempts,
+                          struct error *err);
+static int patch_anchor(const struct place *place, const struct job *job,
+                        struct observed *observed, const char *name, json_t *document,
+                        struct error *err);
+static json_t *utf8_or_empty(const char *text);
 static int record(const struct place *place, const struct job *job, struct observed *observed,
                   const struct plan *plan, struct error *err);
 static int delete_one(const struct place *place, const struct job *job, struct observed *observed,
-                      size_t number, struct error *err);
+                      const struct action *action, struct error *err);
 static int observe(const struct place *place, const struct job *job, struct observed *observed,
                    size_t number, struct error *err);
 
@@ -36,15 +45,19 @@ int execute(const struct place *place, const struct job *job, struct observed *o
             rc = create(place, job, observed, number, &keys, err);
             break;
         case ACTION_DELETE:
-            rc = delete_one(place, job, observed, number, err);
+            rc = number == OBJECT_ANCHOR ? execute_delete(place, job, observed, err)
+                                         : delete_one(place, job, observed, &plan->action[i], err);
             break;
         case ACTION_RECORD:
             rc = record(place, job, observed, plan, err);
             break;
+        case ACTION_ATTEMPT:
+            rc = write_attempts(place, job, observed, &plan->attempts, err);
+            break;
         }
     }
     keys_clear(&keys);
-    return rc;
+    return rc < 0 ? -1 : 0;
 }
 
 int execute_observe(const struct place *place, const struct job *job, struct observed *observed,
@@ -52,7 +65,7 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
 {
     size_t i;
 
-    for (i = OBJECT_LAUNCHER_KEY; i < OBJECT_WORKERS; i++)
+    for (i = OBJECT_ANCHOR; i < OBJECT_PODS; i++)
         if (observe(place, job, observed, i, err) < 0)
             return -1;
     return place_observe_pods(place, job, observed, err);
@@ -71,80 +84,118 @@ int execute_delete(const struct place *place, const struct job *job,
     return status < 0 ? -1 : 0;
 }
 
+int execute_change(const struct place *place, const struct job *job, struct observed *observed,
+                   struct error *err)
+{
+    return patch_anchor(place, job, observed, "job", job_document(job), err);
+}
+
 int execute_observe_anchor(const struct place *place, const struct job *job,
                            struct observed *observed, struct error *err)
 {
     return observe(place, job, observed, OBJECT_ANCHOR, err);
 }
 
+/* 1: somebody else creates this job just now, so the rest of the plan may not fit any more. */
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err)
 {
     struct object_name name = object_name(job, number);
+    struct object_for  what = { .space = place->space,
+                                .uid = observed->uid,
+                                .keys = keys,
+                                .attempt = observed->attempts.number,
+                                .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
-    json_t            *object, *reply = NULL;
-    int                status;
+    json_t            *object = object_make(job, number, &what), *reply = NULL;
+    int                status = api_request(place->api, "POST", path, object, &reply, err);
 
-    object = object_make(job, number, place->space, observed->uid, keys);
-    status = api_request(place->api, "POST", path, object, &reply, err);
     json_decref(object);
     free(path);
     if (status < 0)
         return -1;
     if (status < 300)
         observed_take(observed, job, reply, false);
-    else if (status == 404)
-        err_set(err, "namespace %s does not exist", place->space);
-    else if (name.kind == KIND_SECRET)
-        err_set(err, "Secret %s is there: another muster creates this job", name.text);
     json_decref(reply);
-    if (status == 404 || (status == 409 && name.kind == KIND_SECRET))
-        return -1;
+    if (status == 404)
+        return err_set(err, "namespace %s does not exist", place->space);
+    if (status != 409)
+        return 0;
     /* It is there: whose it is decides plan_make(). */
-    return status == 409 ? observe(place, job, observed, number, err) : 0;
+    return observe(place, job, observed, number, err) < 0 ? -1 : name.kind == KIND_SECRET;
+}
+
+static int write_attempts(const struct place *place, const struct job *job,
+                          struct observed *observed, const struct attempts *attempts,
+                          struct error *err)
+{
+    json_t *document = json_pack("{sIsIsIsIso}", "number", (json_int_t)attempts->number, "launched",
+                                 (json_int_t)attempts->launched, "failures",
+                                 (json_int_t)attempts->failures, "started",
+                                 (json_int_t)attempts->started_s, "last",
+                                 utf8_or_empty(attempts->last));
+
+    return patch_anchor(place, job, observed, "attempts", document, err);
 }
 
 static int record(const struct place *place, const struct job *job, struct observed *observed,
                   const struct plan *plan, struct error *err)
 {
-    char   *path = place_path(place, KIND_CONFIG_MAP, job->name), *text;
-    json_t *outcome = json_pack("{sssisssI}", "state", outcome_names[plan->outcome], "exitCode",
-                                plan->exit_code, "reason", plan->why, "ended",
-                                (json_int_t)time(NULL));
-    json_t *patch, *reply = NULL;
-    int     status;
+    json_t *document = json_pack("{sssisosI}", "state", outcome_names[plan->outcome], "exitCode",
+                                 plan->exit_code, "reason", utf8_or_empty(plan->why), "ended",
+                                 (json_int_t)time(NULL));
 
-    if (outcome == NULL) /* the reason is no UTF-8: it was cut */
-        outcome = json_pack("{sssisssI}", "state", outcome_names[plan->outcome], "exitCode",
-                            plan->exit_code, "reason", "", "ended", (json_int_t)time(NULL));
-    text = json_dumps(outcome, JSON_COMPACT);
-    patch = json_pack("{s{ss}}", "data", "outcome", text);
-    status = api_request(place->api, "PATCH", path, patch, &reply, err);
-    if (status == 200)
-        observed_take(observed, job, reply, false);
-    else if (status > 0) /* it was deleted meanwhile */
-        observed->object[OBJECT_ANCHOR].exists = false;
-    json_decref(outcome);
+    return patch_anchor(place, job, observed, "outcome", document, err);
+}
+
+/* A text that was cut may be none. */
+static json_t *utf8_or_empty(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string != NULL ? string : json_string("");
+}
+
+/* Keep the document, which it takes, under that name. Not in the anchor of another job of our name
+ * (uid), nor if it has changed meanwhile (version): what it is now is then observed instead. */
+static int patch_anchor(const struct place *place, const struct job *job,
+                        struct observed *observed, const char *name, json_t *document,
+                        struct error *err)
+{
+    char   *path = place_path(place, KIND_CONFIG_MAP, job->name);
+    char   *text = json_dumps(document, JSON_COMPACT);
+    json_t *patch = json_pack("{s{ssss}s{ss}}", "metadata", "uid", observed->uid,
+                              "resourceVersion", observed->version, "data", name, text);
+    json_t *reply = NULL;
+    int     status = api_request(place->api, "PATCH", path, patch, &reply, err);
+
+    json_decref(document);
     json_decref(patch);
-    json_decref(reply);
     free(text);
     free(path);
-    return status < 0 ? -1 : 0;
+    if (status == 200)
+        observed_take(observed, job, reply, false);
+    json_decref(reply);
+    if (status < 0)
+        return -1;
+    return status == 200 ? 0 : observe(place, job, observed, OBJECT_ANCHOR, err);
 }
 
 static int delete_one(const struct place *place, const struct job *job, struct observed *observed,
-                      size_t number, struct error *err)
+                      const struct action *action, struct error *err)
 {
+    size_t             number = action->number;
     struct object_name name = object_name(job, number);
     char              *path = place_path(place, name.kind, name.text);
-    json_t            *options =
-        json_pack("{s{ss}}", "preconditions", "uid", observed->object[number].uid);
-    int status = api_request(place->api, "DELETE", path, options, NULL, err);
+    json_t            *options = json_pack("{s{ss}}", "preconditions", "uid", action->uid);
+    int                status = api_request(place->api, "DELETE", path, options, NULL, err);
 
     json_decref(options);
     free(path);
     if (status < 0)
         return -1;
+    if (status == 409) /* it is another one by now */
+        return observe(place, job, observed, number, err);
     /* A Pod takes its time, and the watch tells, perhaps already; 404: gone. */
     if (name.kind == KIND_POD && status != 404)
         observed->object[number].is_ending = observed->object[number].exists;

@@ -11,9 +11,14 @@
 int execute(const struct place *place, const struct job *job, struct observed *observed,
             const struct plan *plan, struct error *err);
 
-/* Read the objects of the job that are not Pods: for a job that exists already. */
+/* Read all objects of a job that exists already. */
 int execute_observe(const struct place *place, const struct job *job, struct observed *observed,
                     struct error *err);
+
+/* Keep the job, as it is now, in the anchor, unless that has changed since it was observed;
+ * *observed has what is there then. */
+int execute_change(const struct place *place, const struct job *job, struct observed *observed,
+                   struct error *err);
 
 /* Is the anchor still there? */
 int execute_observe_anchor(const struct place *place, const struct job *job,

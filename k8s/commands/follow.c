@@ -28,61 +28,63 @@
 
 struct follow {
     const struct place *place;
-    const struct job   *job;
+    struct job         *job;
     struct observed    *observed;
-    struct watch       *watch;
+    struct watch       *pods, *anchor;
     struct pod_log     *log;
+    char                log_uid[64]; /* of the launcher that has that log */
     bool                is_log_done;
     int                 signals;
+    int64_t             held_ns;  /* since when the launcher's log delays its deletion; 0: not */
     int64_t             ended_ns; /* 0: not yet */
     char                said[800];
 };
 
+static int  settle_once(const struct place *place, struct job *job, struct observed *observed,
+                        struct plan *plan, struct error *err);
+static void open_watches(struct follow *follow);
 static int  step(struct follow *follow, bool *is_over, struct error *err);
 static int  make_plan(struct follow *follow, struct plan *plan, struct error *err);
 static void step_log(struct follow *follow);
+static bool does_log_delay(struct follow *follow, const struct plan *plan);
 static bool is_final(struct follow *follow, const struct plan *plan);
 static void say(struct follow *follow, const struct plan *plan);
 static int  interrupted(struct follow *follow);
 static int  result(const struct plan *plan, const struct job *job);
 static void forget(void *arg);
-static void take(void *arg, json_t *pod, bool is_gone);
+static void forget_anchor(void *arg);
+static void take(void *arg, json_t *object, bool is_gone);
 
-static const struct watch_ops watch_ops = { .begin = forget, .change = take };
+static const struct watch_ops pod_ops = { .begin = forget, .change = take };
+static const struct watch_ops anchor_ops = { .begin = forget_anchor, .change = take };
 
-int follow_create(const struct place *place, const struct job *job, struct observed *observed)
+int follow_settle(const struct place *place, struct job *job, struct observed *observed)
 {
+    int64_t      until = clock_now_ns() + FOLLOW_SETTLE_S * NS_PER_S;
     struct plan  plan;
     struct error err;
-    size_t       count;
-    enum outcome outcome;
-    int          rc = 0, code;
+    bool         is_done = false;
+    int          status = 0;
 
-    do {
-        plan_make(&plan, job, observed, time(NULL));
-        if (plan.is_deleted)
-            rc = err_set(&err, "%s", plan.why);
-        else
-            rc = execute(place, job, observed, &plan, &err);
-        count = plan.count;
-        outcome = plan.outcome;
-        code = plan.exit_code;
-        if (rc == 0 && outcome != OUTCOME_NONE)
-            rc = err_set(&err, "%s", plan.why);
+    while (status == 0 && !is_done) {
+        if (settle_once(place, job, observed, &plan, &err) < 0)
+            status = plan.outcome != OUTCOME_NONE && plan.exit_code != 0 ? plan.exit_code
+                                                                         : EXIT_CREATE;
+        is_done = plan.count == 0 && !plan.is_unsettled;
+        if (status == 0 && !is_done && clock_now_ns() > until) {
+            err_set(&err, "after %d s: %s", FOLLOW_SETTLE_S, plan.why);
+            status = EXIT_WAITED;
+        }
         plan_clear(&plan);
-    } while (rc == 0 && count > 0);
-    if (rc == 0)
-        return 0;
-    log_error("%s", err.text);
-    return outcome != OUTCOME_NONE && code != 0 ? code : EXIT_CREATE;
+    }
+    if (status != 0)
+        log_error("%s", err.text);
+    return status;
 }
 
-int follow_wait(const struct place *place, const struct job *job, struct observed *observed)
+int follow_wait(const struct place *place, struct job *job, struct observed *observed)
 {
     struct follow follow = { .place = place, .job = job, .observed = observed };
-    char         *path = place_path(place, KIND_POD, NULL);
-    char         *query = xasprintf("labelSelector=" LABEL_JOB "%%3D%s", job->name);
-    struct pollfd asked;
     struct error  err;
     sigset_t      signals;
     bool          is_over = false;
@@ -93,30 +95,66 @@ int follow_wait(const struct place *place, const struct job *job, struct observe
     sigaddset(&signals, SIGTERM);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     follow.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-    follow.watch = watch_open(place->api, path, query, &watch_ops, &follow);
+    api_break_on(place->api, follow.signals);
+    open_watches(&follow);
     for (;;) {
         status = step(&follow, &is_over, &err);
+        if (is_over)
+            break;
+        if (poll(&(struct pollfd){ .fd = follow.signals, .events = POLLIN }, 1, 0) == 1) {
+            status = interrupted(&follow);
+            break;
+        }
         if (status < 0) {
             log_error("%s", err.text);
             log_error("the job may be running; `muster k8s get %s` tells", job->name);
             status = EXIT_UNREACHABLE;
             break;
         }
-        if (is_over)
-            break;
         api_wait(place->api, ROUND_S, follow.signals);
-        asked = (struct pollfd){ .fd = follow.signals, .events = POLLIN };
-        if (poll(&asked, 1, 0) == 1) {
-            status = interrupted(&follow);
-            break;
-        }
     }
+    api_break_on(place->api, -1);
     pod_log_close(follow.log);
-    watch_close(follow.watch);
+    watch_close(follow.pods);
+    watch_close(follow.anchor);
     close(follow.signals);
-    free(path);
-    free(query);
     return status;
+}
+
+/* *plan is made in any case. */
+static int settle_once(const struct place *place, struct job *job, struct observed *observed,
+                       struct plan *plan, struct error *err)
+{
+    *plan = (struct plan){ 0 };
+    if (place_refresh(job, observed, err) < 0)
+        return -1;
+    plan_make(plan, job, observed, time(NULL));
+    if (plan->is_deleted)
+        return err_set(err, "%s", plan->why);
+    if (execute(place, job, observed, plan, err) < 0)
+        return -1;
+    if (plan->outcome != OUTCOME_NONE)
+        return err_set(err, "%s", plan->why);
+    if (plan->count > 0 || !plan->is_unsettled)
+        return 0;
+    api_wait(place->api, ROUND_S, -1);
+    return execute_observe(place, job, observed, err);
+}
+
+static void open_watches(struct follow *follow)
+{
+    const char *name = follow->job->name;
+    char       *pods = place_path(follow->place, KIND_POD, NULL);
+    char       *anchors = place_path(follow->place, KIND_CONFIG_MAP, NULL);
+    char       *of_job = xasprintf("labelSelector=" LABEL_JOB "%%3D%s", name);
+    char       *of_name = xasprintf("fieldSelector=metadata.name%%3D%s", name);
+
+    follow->pods = watch_open(follow->place->api, pods, of_job, &pod_ops, follow);
+    follow->anchor = watch_open(follow->place->api, anchors, of_name, &anchor_ops, follow);
+    free(pods);
+    free(anchors);
+    free(of_job);
+    free(of_name);
 }
 
 /* One round. *is_over: the result is the exit status. */
@@ -125,16 +163,14 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
     struct plan plan = { 0 };
     int         status = 0;
 
-    if (watch_step(follow->watch, err) < 0 || make_plan(follow, &plan, err) < 0)
+    if (watch_step(follow->pods, err) < 0 || watch_step(follow->anchor, err) < 0 ||
+        place_refresh(follow->job, follow->observed, err) < 0 || make_plan(follow, &plan, err) < 0)
         return -1;
     step_log(follow);
     if (plan.outcome != OUTCOME_NONE && follow->ended_ns == 0)
         follow->ended_ns = clock_now_ns();
     say(follow, &plan);
-    /* Nothing is deleted before its log is here. */
-    if (plan.outcome == OUTCOME_NONE || follow->is_log_done ||
-        follow->observed->outcome == OUTCOME_NONE ||
-        clock_now_ns() > follow->ended_ns + LOG_LAST_S * NS_PER_S)
+    if (!does_log_delay(follow, &plan))
         status = execute(follow->place, follow->job, follow->observed, &plan, err);
     *is_over = status == 0 && is_final(follow, &plan);
     if (*is_over)
@@ -150,30 +186,57 @@ static int make_plan(struct follow *follow, struct plan *plan, struct error *err
     if (plan->count == 0 || plan->action[0].kind != ACTION_CREATE)
         return 0;
     plan_clear(plan);
-    if (execute_observe_anchor(follow->place, follow->job, follow->observed, err) < 0)
+    if (execute_observe_anchor(follow->place, follow->job, follow->observed, err) < 0 ||
+        place_refresh(follow->job, follow->observed, err) < 0)
         return -1;
     plan_make(plan, follow->job, follow->observed, time(NULL));
     return 0;
 }
 
+/* The log of each launcher, one after the other. */
 static void step_log(struct follow *follow)
 {
     size_t                        number = object_launcher(follow->job);
     const struct observed_object *launcher = &follow->observed->object[number];
-    bool                          has_ended = launcher->exists && observed_is_finished(launcher);
-    json_t                       *container = template_container(follow->job->template);
+    bool has_log = launcher->exists &&
+                   (launcher->phase == POD_RUNNING || observed_is_finished(launcher));
+    json_t *container = template_container(follow->job->template);
 
-    if (follow->is_log_done)
-        return;
-    if (!launcher->exists || (launcher->phase != POD_RUNNING && !has_ended)) {
-        /* It has no log. If the job has ended, it will not get one. */
-        follow->is_log_done = follow->ended_ns != 0 && follow->log == NULL;
-        return;
+    if (has_log && strcmp(follow->log_uid, launcher->uid) != 0 &&
+        (follow->log == NULL || follow->is_log_done)) {
+        pod_log_close(follow->log);
+        follow->log =
+            pod_log_open(follow->place, object_name(follow->job, number).text,
+                         json_string_value(json_object_get(container, "name")), true, -1);
+        memcpy(follow->log_uid, launcher->uid, sizeof follow->log_uid);
+        follow->is_log_done = false;
     }
-    if (follow->log == NULL)
-        follow->log = pod_log_open(follow->place, object_name(follow->job, number).text,
-                                   json_string_value(json_object_get(container, "name")), true, -1);
-    follow->is_log_done = pod_log_step(follow->log, has_ended);
+    if (follow->log == NULL) /* if the job has ended, there will be none */
+        follow->is_log_done = !has_log && follow->ended_ns != 0;
+    else if (!follow->is_log_done)
+        follow->is_log_done =
+            pod_log_step(follow->log, !has_log || observed_is_finished(launcher) ||
+                                          strcmp(follow->log_uid, launcher->uid) != 0);
+}
+
+/* A launcher that has ended is not deleted before its log is here. */
+static bool does_log_delay(struct follow *follow, const struct plan *plan)
+{
+    size_t                        number = object_launcher(follow->job), i;
+    const struct observed_object *launcher = &follow->observed->object[number];
+
+    for (i = 0; i < plan->count; i++)
+        if (plan->action[i].kind == ACTION_DELETE && (plan->action[i].number == number ||
+                                                      plan->action[i].number == OBJECT_ANCHOR))
+            break;
+    if (i == plan->count || follow->is_log_done || !launcher->exists ||
+        !observed_is_finished(launcher)) {
+        follow->held_ns = 0;
+        return false;
+    }
+    if (follow->held_ns == 0)
+        follow->held_ns = clock_now_ns();
+    return clock_now_ns() < follow->held_ns + LOG_LAST_S * NS_PER_S;
 }
 
 /* The end is kept in the anchor, what has to go is going, and all output is here. */
@@ -183,9 +246,11 @@ static bool is_final(struct follow *follow, const struct plan *plan)
 
     if (plan->is_deleted)
         return true;
-    if (plan->outcome == OUTCOME_NONE || plan->count > 0)
+    if (plan->outcome == OUTCOME_NONE || follow->held_ns != 0)
         return false;
-    for (i = OBJECT_WORKERS; i < follow->observed->count; i++)
+    if (plan->count > 0) /* with the anchor all goes */
+        return plan->action[0].kind == ACTION_DELETE && plan->action[0].number == OBJECT_ANCHOR;
+    for (i = OBJECT_PODS; i < follow->observed->count; i++)
         ending += follow->observed->object[i].is_ending;
     return (follow->is_log_done && ending == 0) ||
            clock_now_ns() > follow->ended_ns + CLEAN_S * NS_PER_S;
@@ -216,7 +281,8 @@ static int interrupted(struct follow *follow)
              name, name, info.ssi_signo == SIGINT ? "; Ctrl-C again deletes it" : "");
     if (info.ssi_signo != SIGINT)
         return 128 + SIGTERM;
-    if (poll(&again, 1, FOLLOW_AGAIN_S * 1000) != 1)
+    if (poll(&again, 1, FOLLOW_AGAIN_S * 1000) != 1 ||
+        read(follow->signals, &info, sizeof info) != (ssize_t)sizeof info)
         return EXIT_INTERRUPTED;
     if (execute_delete(follow->place, follow->job, follow->observed, &err) < 0)
         log_error("%s", err.text);
@@ -241,9 +307,14 @@ static void forget(void *arg)
     observed_forget_pods(((struct follow *)arg)->observed);
 }
 
-static void take(void *arg, json_t *pod, bool is_gone)
+static void forget_anchor(void *arg)
+{
+    ((struct follow *)arg)->observed->object[OBJECT_ANCHOR].exists = false;
+}
+
+static void take(void *arg, json_t *object, bool is_gone)
 {
     struct follow *follow = arg;
 
-    observed_take(follow->observed, follow->job, pod, is_gone);
+    observed_take(follow->observed, follow->job, object, is_gone);
 }

@@ -6,12 +6,15 @@
 
 #include "commands/place.h"
 
-/* Create what is missing. 0, or an exit status after a message. */
-int follow_create(const struct place *place, const struct job *job, struct observed *observed);
+/* Carry out what the job asks for now: create what is missing, replace what is of another size,
+ * remove the Pods of a paused job. Returns when nothing is left to do but to wait for the run: 0,
+ * or an exit status after a message. */
+#define FOLLOW_SETTLE_S (JOB_GRACE_S + 120)
+int follow_settle(const struct place *place, struct job *job, struct observed *observed);
 
 /* Print the launcher's log until the job has ended, clean up, and return the run's exit status.
  * Ctrl-C leaves the job alone and returns 130; a second one within FOLLOW_AGAIN_S deletes it. */
 #define FOLLOW_AGAIN_S 3
-int follow_wait(const struct place *place, const struct job *job, struct observed *observed);
+int follow_wait(const struct place *place, struct job *job, struct observed *observed);
 
 #endif

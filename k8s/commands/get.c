@@ -70,6 +70,8 @@ static void print_job(const struct query *query, const struct job *job,
     printf("Duration:  %s\n", duration);
     if (plan->why[0] != '\0')
         printf("Reason:    %s\n", plan->why);
+    if (observed->attempts.last[0] != '\0')
+        printf("Before:    %s\n", observed->attempts.last);
     print_pods(job, observed);
 }
 
@@ -77,20 +79,21 @@ static void print_pods(const struct job *job, const struct observed *observed)
 {
     const struct observed_object *pod;
     char                          name[80], age[SHOW_BYTES];
-    size_t                        i;
+    size_t                        i, number;
 
     printf("\nInstances:\n");
     printf("  %-32s %-18s %-5s %-9s %-15s %s\n", "NAME", "STATUS", "AGE", "IS_CHIEF",
            "GPU(Requested)", "NODE");
     printf("  %-32s %-18s %-5s %-9s %-15s %s\n", "----", "------", "---", "--------",
            "--------------", "----");
-    for (i = OBJECT_WORKERS; i < observed->count; i++) {
-        pod = &observed->object[i];
-        snprintf(name, sizeof name, "%s", object_name(job, i).text);
+    for (i = 0; i < object_pods(job); i++) {
+        number = object_pod(job, i);
+        pod = &observed->object[number];
+        snprintf(name, sizeof name, "%s", object_name(job, number).text);
         show_seconds((pod->ended_s > 0 ? pod->ended_s : time(NULL)) - pod->created_s, age);
         printf("  %-32s %-18s %-5s %-9s %-15" PRId64 " %s\n", name, pod_status(pod),
-               pod->exists ? age : "-", i == object_launcher(job) ? "true" : "false",
-               i < OBJECT_WORKERS + (size_t)job->workers ? job_gpus(job) : 0,
+               pod->exists ? age : "-", number == object_launcher(job) ? "true" : "false",
+               number == OBJECT_LAUNCHER ? 0 : job_gpus(job),
                pod->node[0] != '\0' ? pod->node : "N/A");
     }
 }
@@ -107,18 +110,22 @@ static const char *pod_status(const struct observed_object *pod)
 static void print_json(const struct query *query, const struct job *job,
                        const struct observed *observed, const struct plan *plan)
 {
-    json_t *pods = json_array(), *all;
-    size_t  i;
+    const struct observed_object *pod;
+    json_t                       *pods = json_array(), *all;
+    size_t                        i;
 
-    for (i = OBJECT_WORKERS; i < observed->count; i++)
+    for (i = 0; i < object_pods(job); i++) {
+        pod = &observed->object[object_pod(job, i)];
         json_array_append_new(
-            pods, json_pack("{sssssbss}", "name", object_name(job, i).text, "status",
-                            pod_status(&observed->object[i]), "ready",
-                            (int)observed->object[i].is_ready, "node", observed->object[i].node));
-    all =
-        json_pack("{sssssssisssIso}", "name", job->name, "namespace", query->place.space,
-                  "status", show_status(plan, job, observed), "exitCode", plan->exit_code,
-                  "reason", plan->why, "workers", (json_int_t)job->workers, "instances", pods);
+            pods, json_pack("{sssssbss}", "name", object_name(job, object_pod(job, i)).text,
+                            "status", pod_status(pod), "ready", (int)pod->is_ready, "node",
+                            pod->node));
+    }
+    all = json_pack("{sssssssisssIsIsIso}", "name", job->name, "namespace", query->place.space,
+                    "status", show_status(plan, job, observed), "exitCode", plan->exit_code,
+                    "reason", plan->why, "workers", (json_int_t)job->workers, "attempt",
+                    (json_int_t)observed->attempts.number, "failures",
+                    (json_int_t)observed->attempts.failures, "instances", pods);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

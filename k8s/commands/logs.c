@@ -85,9 +85,9 @@ static int find_pod(const struct query *query, const struct job *job, size_t *nu
     *number = object_launcher(job);
     if (query->instance == NULL)
         return 0;
-    for (i = OBJECT_WORKERS; i < objects_count(job); i++)
-        if (strcmp(object_name(job, i).text, query->instance) == 0) {
-            *number = i;
+    for (i = 0; i < object_pods(job); i++)
+        if (strcmp(object_name(job, object_pod(job, i)).text, query->instance) == 0) {
+            *number = object_pod(job, i);
             return 0;
         }
     return err_set(err,

@@ -12,6 +12,8 @@
 #include "job/job_document.h"
 #include "xalloc.h"
 
+static int read_job(const char *text, struct job *job, struct error *err);
+
 int place_set_context(void *to, const char *value, struct error *err)
 {
     struct place *place = to;
@@ -89,18 +91,47 @@ int place_read_anchor(const json_t *anchor, struct job *job, struct error *err)
     const char *text = json_string_value(json_object_get(json_object_get(anchor, "data"), "job"));
     const char *name =
         json_string_value(json_object_get(json_object_get(anchor, "metadata"), "name"));
-    json_t      *document = text != NULL ? json_loads(text, 0, NULL) : NULL;
-    struct error why = { "it has no job" };
-    int          rc = document != NULL ? job_from_document(job, document, &why) : -1;
+    struct error why;
 
+    if (read_job(text, job, &why) == 0)
+        return 0;
+    return err_set(err, "ConfigMap %.80s is not muster's: %s", name != NULL ? name : "?",
+                   why.text);
+}
+
+int place_refresh(struct job *job, struct observed *observed, struct error *err)
+{
+    struct job   changed = { 0 };
+    struct error why;
+
+    if (!observed->is_job_new)
+        return 0;
+    if (read_job(observed->job, &changed, &why) < 0)
+        return err_set(err, "ConfigMap %.80s was changed, and is no job any more: %s", job->name,
+                       why.text);
+    if (changed.space == NULL && job->space != NULL)
+        changed.space = xstrdup(job->space);
+    job_clear(job);
+    *job = changed;
+    observed_fit(observed, job);
+    observed->is_job_new = false;
+    return 0;
+}
+
+static int read_job(const char *text, struct job *job, struct error *err)
+{
+    json_t *document = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    int     rc;
+
+    if (document == NULL)
+        return err_set(err, "it has no job");
+    rc = job_from_document(job, document, err);
     json_decref(document);
-    if (rc == 0 && job_check(job, &why) < 0) {
+    if (rc == 0 && job_check(job, err) < 0) {
         job_clear(job);
         rc = -1;
     }
-    return rc == 0 ? 0
-                   : err_set(err, "ConfigMap %.80s is not muster's: %s", name != NULL ? name : "?",
-                             why.text);
+    return rc;
 }
 
 int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,

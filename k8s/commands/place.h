@@ -35,6 +35,10 @@ int place_find(const struct place *place, const char *name, struct job *job,
 /* The job in an anchor's document. 0 or -1. */
 int place_read_anchor(const json_t *anchor, struct job *job, struct error *err);
 
+/* If the job in the anchor has been changed, that is what *job becomes. -1: it is none any more,
+ * and *job is as it was. */
+int place_refresh(struct job *job, struct observed *observed, struct error *err);
+
 /* Its Pods as they are now. 0 or -1. */
 int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,
                        struct error *err);

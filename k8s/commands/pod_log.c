@@ -59,7 +59,7 @@ void pod_log_close(struct pod_log *log)
 
 bool pod_log_step(struct pod_log *log, bool has_ended)
 {
-    char *path;
+    char *path, since[POD_LOG_SINCE];
 
     if (log->stream != NULL && !log->is_over)
         return false;
@@ -67,9 +67,7 @@ bool pod_log_step(struct pod_log *log, bool has_ended)
         api_stream_close(log->stream);
         log->stream = NULL;
         log->not_before_ns = clock_now_ns() + PAUSE_S * NS_PER_S;
-        if (log->error[0] == '\0' && (!log->follow || log->had_ended))
-            return true;
-        if (log->error[0] != '\0' && (!log->follow || log->had_ended))
+        if (!log->follow || log->had_ended)
             return true;
     }
     /* What comes after the end of the container is at once. */
@@ -78,9 +76,10 @@ bool pod_log_step(struct pod_log *log, bool has_ended)
     log->error[0] = '\0';
     log->is_over = false;
     log->had_ended = has_ended;
-    if (log->last[0] != '\0')
-        path = xasprintf("%s&sinceTime=%.19sZ", log->path, log->last);
-    else if (log->tail >= 0)
+    if (log->last[0] != '\0') {
+        pod_log_since(log->last, since);
+        path = xasprintf("%s&sinceTime=%s", log->path, since);
+    } else if (log->tail >= 0)
         path = xasprintf("%s&tailLines=%" PRId64, log->path, log->tail);
     else
         path = xstrdup(log->path);
@@ -94,7 +93,16 @@ const char *pod_log_error(const struct pod_log *log)
     return log->error[0] != '\0' ? log->error : NULL;
 }
 
-/* "2026-11-22T15:00:00.000000000Z text" */
+void pod_log_since(const char *stamp, char *since)
+{
+    const char *zone = stamp + strcspn(stamp, ".");
+
+    zone += strcspn(zone, "Z+-");
+    snprintf(since, POD_LOG_SINCE, "%.19s%s%.6s", stamp, *zone == '+' ? "%2B" : "",
+             *zone == '+' ? zone + 1 : zone);
+}
+
+/* "2026-11-22T15:00:00.000000000Z text", or with +01:00 if that is the node's time zone */
 static void take_line(void *arg, const char *line, size_t size)
 {
     struct pod_log *log = arg;

@@ -17,9 +17,13 @@ struct pod_log *pod_log_open(const struct place *place, const char *pod, const c
                              bool follow, int64_t tail);
 void            pod_log_close(struct pod_log *log);
 
-/* In each round, before api_wait(). True when all of it was printed. -1 in *status: there is no
- * such log (yet); says: why. */
-bool pod_log_step(struct pod_log *log, bool has_ended);
-const char *pod_log_error(const struct pod_log *log); /* NULL: none */
+/* In each round, before api_wait(). True when all of it was printed, or there is no such log and
+ * will be none; pod_log_error() is then why, else NULL. */
+bool        pod_log_step(struct pod_log *log, bool has_ended);
+const char *pod_log_error(const struct pod_log *log);
+
+/* The parameter sinceTime for a line's stamp, in whole seconds; room for POD_LOG_SINCE. */
+#define POD_LOG_SINCE 40
+void pod_log_since(const char *stamp, char *since);
 
 #endif

@@ -44,6 +44,11 @@ static int set_tail(void *to, const char *value, struct error *err)
     return parse_number(value, 0, INT32_MAX, &((struct query *)to)->tail, err);
 }
 
+static int set_workers(void *to, const char *value, struct error *err)
+{
+    return parse_number(value, 1, JOB_WORKERS_MAX, &((struct query *)to)->workers, err);
+}
+
 static int set_instance(void *to, const char *value, struct error *err)
 {
     (void)err;
@@ -62,6 +67,7 @@ static const struct {
     { QUERY_LOG, { "follow", 'f', true, set_follow } },
     { QUERY_LOG, { "tail", 't', false, set_tail } },
     { QUERY_LOG, { "instance", 'i', false, set_instance } },
+    { QUERY_WORKERS, { "workers", 'w', false, set_workers } },
 };
 
 int query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most)

@@ -1,4 +1,4 @@
-/* query.h - the options of the commands about jobs that exist: get, list, logs, delete
+/* query.h - the options of the commands about jobs that exist: get, list, logs, scale ...
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_QUERY_H
@@ -11,11 +11,12 @@ struct query {
     bool           is_json, is_name, is_all, does_follow;
     int64_t        tail;     /* -1: all */
     const char    *instance; /* NULL: the launcher */
+    int64_t        workers;  /* 0: not given */
     struct strlist names;
 };
 
 /* Which options a command has; --namespace and --context are in all. */
-enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4 };
+enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4, QUERY_WORKERS = 8 };
 
 /* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a
  * message. */

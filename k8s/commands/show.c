@@ -13,7 +13,8 @@
 const char *show_status(const struct plan *plan, const struct job *job,
                         const struct observed *observed)
 {
-    size_t i;
+    const struct observed_object *pod;
+    size_t                        i;
 
     switch (plan->outcome) {
     case OUTCOME_SUCCEEDED:
@@ -25,9 +26,11 @@ const char *show_status(const struct plan *plan, const struct job *job,
     default:
         return "FAILED";
     }
-    for (i = OBJECT_WORKERS; i < objects_count(job); i++)
-        if (!observed->object[i].exists || observed->object[i].phase == POD_PENDING)
+    for (i = 0; i < object_pods(job); i++) {
+        pod = &observed->object[object_pod(job, i)];
+        if (!pod->exists || pod->phase == POD_PENDING)
             return "PENDING";
+    }
     return "RUNNING";
 }
 

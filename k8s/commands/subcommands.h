@@ -9,6 +9,9 @@ int command_submit(char *const *argv);
 int command_get(char *const *argv);
 int command_list(char *const *argv);
 int command_logs(char *const *argv);
+int command_pause(char *const *argv);
+int command_resume(char *const *argv);
+int command_scale(char *const *argv);
 int command_delete(char *const *argv);
 
 #endif

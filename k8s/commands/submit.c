@@ -183,9 +183,14 @@ static int dry_run(struct submit *submit)
     size_t      count = objects_count(&submit->job), i;
     json_t     *all = json_array(), *object;
     int         rc = 0;
+    struct object_for what = { .space = space,
+                               .attempt = 1,
+                               .is_last = submit->job.backoff_limit == 0 };
 
     for (i = 0; i < count; i++) {
-        object = object_make(&submit->job, i, space, NULL, NULL);
+        if (!object_is_wanted(&submit->job, i))
+            continue;
+        object = object_make(&submit->job, i, &what);
         if (submit->is_yaml && yaml_print(object, stdout) < 0)
             rc = -1;
         json_array_append_new(all, object);
@@ -219,7 +224,7 @@ static int submit_job(struct submit *submit)
     if (status != 0)
         log_error("%s", err.text);
     else
-        status = follow_create(&submit->place, &submit->job, &observed);
+        status = follow_settle(&submit->place, &submit->job, &observed);
     if (status == 0) {
         printf("deepspeedjob.muster.dev/%s created\n", name);
         printf("The job %s has been submitted successfully\n", name);

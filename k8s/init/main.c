@@ -1,8 +1,8 @@
 /* main.c - muster-init: the first process of a job's container
  *
  *     muster-init --sshd                                            a worker
- *     muster-init --wait=HOSTFILE [--release] -- COMMAND...         the launcher
- *     muster-init --sshd --wait=HOSTFILE [--release] -- COMMAND...  worker 0 that is both
+ *     muster-init --wait=HOSTFILE [--release[=success]] -- COMMAND...   the launcher
+ *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
  *     muster-init --end                                             ends the worker it is called in
  *
  * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
@@ -42,6 +42,7 @@
 
 struct init {
     bool         has_sshd, does_release;
+    bool         is_for_success; /* the release, only if the command exits with 0 */
     const char  *hostfile; /* NULL: no wait */
     double       wait_s;
     char *const *command; /* NULL: none */
@@ -58,7 +59,7 @@ static int  live(struct init *init, const sigset_t *signals);
 static void reap(struct init *init);
 static void take_signal(struct init *init, int number);
 static void release(void);
-static bool tell_processes(const struct init *init, int number);
+static bool tell_processes(int number);
 
 int main(int argc, char **argv)
 {
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     exit_code = live(&init, &signals);
-    if (init.does_release && !init.is_ending)
+    if (init.does_release && !init.is_ending && (exit_code == 0 || !init.is_for_success))
         release();
     return exit_code;
 }
@@ -99,6 +100,8 @@ static int read_args(struct init *init, char **argv, struct error *err)
             init->has_sshd = true;
         else if (strcmp(*argv, "--release") == 0)
             init->does_release = true;
+        else if (strcmp(*argv, "--release=success") == 0)
+            init->does_release = init->is_for_success = true;
         else if (strncmp(*argv, "--wait=", 7) == 0)
             init->hostfile = *argv + 7;
         else if (strncmp(*argv, "--wait-time=", 12) == 0) {
@@ -125,6 +128,7 @@ static int end_worker(void)
 static int start(struct init *init, const sigset_t *signals, struct error *err)
 {
     struct error why;
+    bool         is_missing;
 
     if (init->has_sshd) {
         init->sshd = sshd_start(RUN_DIR, SECRETS_DIR, SSH_PORT, err);
@@ -145,8 +149,9 @@ static int start(struct init *init, const sigset_t *signals, struct error *err)
         _exit(EXIT_WAITED);
     }
     execvp(init->command[0], init->command);
+    is_missing = errno == ENOENT;
     log_error("%s: %s", init->command[0], strerror(errno));
-    _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+    _exit(is_missing ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }
 
 /* Until what this container is for has ended. */
@@ -164,7 +169,7 @@ static int live(struct init *init, const sigset_t *signals)
         if (init->command != NULL && init->main == 0)
             return init->status;
         if (init->command == NULL && init->is_ending &&
-            (!tell_processes(init, 0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
+            (!tell_processes(0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
             return 0;
         if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
             log_error("sshd has ended: no rank can be started here any more");
@@ -201,7 +206,7 @@ static void take_signal(struct init *init, int number)
     if (number == SIGUSR1)
         init->until_ns = clock_now_ns() + LAST_S * NS_PER_S;
     else
-        tell_processes(init, SIGTERM);
+        tell_processes(SIGTERM);
 }
 
 /* The workers have nothing to do any more: let go their GPUs, without asking the cluster. */
@@ -228,7 +233,7 @@ static void release(void)
 }
 
 /* Send it to every process of the container but sshd's and ourselves; 0: to none. Is there any? */
-static bool tell_processes(const struct init *init, int number)
+static bool tell_processes(int number)
 {
     DIR           *proc = opendir("/proc");
     struct dirent *entry;
@@ -236,7 +241,6 @@ static bool tell_processes(const struct init *init, int number)
     bool           is_any = false;
     pid_t          pid;
 
-    (void)init;
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid <= 1 || pid == getpid())

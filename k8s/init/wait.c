@@ -43,7 +43,7 @@ struct hosts {
 };
 
 static void   read_hosts(struct hosts *hosts, char *text);
-static void   try_round(struct hosts *hosts, int port);
+static void   try_round(struct hosts *hosts, int port, int64_t until);
 static void   try_some(struct host **some, size_t count, int port);
 static int    open_connection(struct host *host, int port);
 static void   take_banner(struct host *host);
@@ -62,7 +62,7 @@ int wait_for_hosts(const char *hostfile, int port, double seconds, struct error 
         return -1;
     read_hosts(&hosts, text);
     for (;;) {
-        try_round(&hosts, port);
+        try_round(&hosts, port, until);
         if (hosts.done == hosts.count)
             break;
         if (clock_now_ns() > until) {
@@ -97,8 +97,8 @@ static void read_hosts(struct hosts *hosts, char *text)
     }
 }
 
-/* All that are missing, some at once. */
-static void try_round(struct hosts *hosts, int port)
+/* All that are missing, some at once; at least some, whatever the time. */
+static void try_round(struct hosts *hosts, int port, int64_t until)
 {
     struct host *some[AT_ONCE_MAX];
     size_t       count = 0, i;
@@ -109,6 +109,8 @@ static void try_round(struct hosts *hosts, int port)
         if (count == AT_ONCE_MAX || (count > 0 && i + 1 == hosts->count)) {
             try_some(some, count, port);
             count = 0;
+            if (clock_now_ns() > until) /* looking up a name can take seconds */
+                break;
         }
     }
     hosts->done = 0;

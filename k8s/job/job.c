@@ -14,6 +14,7 @@
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
 const char *const job_cleanups[] = { "Unfinished", "None", "All", NULL };
+const char *const job_restarts[] = { "Never", "OnFailure", "ExitCode", NULL };
 
 static int check_name(const struct job *job, struct error *err);
 static int check_space(const char *space, struct error *err);
@@ -41,6 +42,8 @@ int job_check(const struct job *job, struct error *err)
     if (template_check(job->template, err) < 0)
         return -1;
     gpus = job_gpus(job);
+    if (gpus > JOB_SLOTS_MAX)
+        return err_set(err, "resources.limits: a worker has at most %d GPUs", JOB_SLOTS_MAX);
     if (gpus > 0 && job->slots > gpus)
         return err_set(err, "slotsPerWorker: %" PRId64 " ranks would share %" PRId64 " GPUs; write "
                        "at most %" PRId64, job->slots, gpus, gpus);

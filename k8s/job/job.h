@@ -19,14 +19,19 @@
 #define JOB_SLOTS_MAX    1024
 #define JOB_NAME_MAX     63 /* of a Pod: it is a label of a host name */
 #define JOB_MAX_WAIT_S   3600
+#define JOB_BACKOFF_MAX  1000
 #define JOB_GRACE_S      120 /* from SIGTERM to SIGKILL, so that ranks can write a checkpoint */
 
 enum job_launcher { LAUNCHER_POD, LAUNCHER_WORKER0 };
 enum job_cleanup { CLEANUP_UNFINISHED, CLEANUP_NONE, CLEANUP_ALL };
+/* When a failed attempt is followed by another one: never, after any failure, or after one that is
+ * not the program's own (an exit status of 128 or more, a lost Pod). */
+enum job_restart { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
 
-/* "pod", "worker0"; "Unfinished", "None", "All"; then NULL. */
+/* "pod", "worker0"; "Unfinished", "None", "All"; "Never", "OnFailure", "ExitCode"; then NULL. */
 extern const char *const job_launchers[];
 extern const char *const job_cleanups[];
+extern const char *const job_restarts[];
 
 struct job {
     char             *name;
@@ -40,6 +45,10 @@ struct job {
     enum job_cleanup  cleanup;
     int64_t           deadline_s; /* of the launcher, from its start; 0: none */
     int64_t           max_wait_s; /* until all workers are ready; 0: JOB_MAX_WAIT_S */
+    enum job_restart  restart;
+    int64_t           backoff_limit; /* failed attempts that are followed by another one */
+    int64_t           ttl_s;      /* from its end to its deletion; -1: for ever */
+    bool              is_paused;
     bool              as_root;
     struct strlist    warnings;   /* what was asked for and will not be done */
 };

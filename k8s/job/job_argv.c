@@ -30,6 +30,8 @@ void job_argv_begin(struct job_argv *argv, struct job *job)
     job->template = json_pack("{so}", "spec", argv->spec);
     job->workers = 1;
     job->launcher = LAUNCHER_POD;
+    job->restart = RESTART_ON_FAILURE;
+    job->ttl_s = -1;
     argv->job = job;
     argv->has_fields = false;
 }
@@ -335,6 +337,40 @@ static int set_max_wait(void *to, const char *value, struct error *err)
     return 0;
 }
 
+static int set_backoff(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return parse_number(value, 0, JOB_BACKOFF_MAX, &argv->job->backoff_limit, err);
+}
+
+static int set_restart(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    int              i;
+
+    argv->has_fields = true;
+    for (i = 0; job_restarts[i] != NULL; i++)
+        if (strcasecmp(job_restarts[i], value) == 0) {
+            argv->job->restart = (enum job_restart)i;
+            return 0;
+        }
+    return err_set(err, "must be Never, OnFailure or ExitCode, not '%.60s'", value);
+}
+
+static int set_ttl(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+    double           seconds;
+
+    argv->has_fields = true;
+    if (parse_seconds(value, 0, INT32_MAX, &seconds, err) < 0)
+        return -1;
+    argv->job->ttl_s = (int64_t)seconds;
+    return 0;
+}
+
 static int set_cleanup(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
@@ -392,6 +428,9 @@ const struct arg_row job_argv_rows[] = {
     { "deadline", 0, false, set_deadline },
     { "max-wait-time", 0, false, set_max_wait },
     { "clean-up", 0, false, set_cleanup },
+    { "job-backoff-limit", 0, false, set_backoff },
+    { "job-restart-policy", 0, false, set_restart },
+    { "ttl-after-finished", 0, false, set_ttl },
     { "run-as-root", 0, true, set_root },
     { "tensorboard", 0, true, set_not_yet },
     { "logdir", 0, false, set_not_yet },

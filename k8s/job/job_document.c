@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "job/fields.h"
+#include "job/template.h"
 #include "xalloc.h"
 
 static const char t9k_version[] = "batch.tensorstack.dev/v1beta1";
@@ -60,10 +61,16 @@ json_t *job_document(const struct job *job)
         json_object_set_new(policy, "activeDeadlineSeconds", json_integer(job->deadline_s));
     if (job->max_wait_s > 0)
         json_object_set_new(policy, "maxWaitTimeSeconds", json_integer(job->max_wait_s));
-    spec = json_pack("{s{sIsO}sosossso*}", "worker", "replicas", (json_int_t)job->workers,
-                     "template", job->template, "config", config, "runPolicy", policy, "launcher",
-                     job_launchers[job->launcher], "runAsRoot",
-                     job->as_root ? json_true() : NULL);
+    if (job->backoff_limit > 0)
+        json_object_set_new(policy, "backoffLimit", json_integer(job->backoff_limit));
+    if (job->ttl_s >= 0)
+        json_object_set_new(policy, "ttlSecondsAfterFinished", json_integer(job->ttl_s));
+    spec = json_pack("{s{sIsssO}sosossso*so*}", "worker", "replicas", (json_int_t)job->workers,
+                     "restartPolicy", job_restarts[job->restart], "template", job->template,
+                     "config", config, "runPolicy", policy, "launcher",
+                     job_launchers[job->launcher], "runAsRoot", job->as_root ? json_true() : NULL,
+                     "runMode",
+                     job->is_paused ? json_pack("{s{sb}}", "pause", "enabled", 1) : NULL);
     metadata = json_pack("{ss}", "name", job->name);
     if (job->space != NULL)
         json_object_set_new(metadata, "namespace", json_string(job->space));
@@ -124,13 +131,19 @@ static void read_spec(struct job *job, struct fields *spec)
 
 static void read_worker(struct job *job, struct fields *worker)
 {
-    static const char *const policies[] = { "Never", "OnFailure", "Always", "ExitCode", NULL };
+    static const char *const policies[] = { "OnFailure", "Never", "ExitCode", "Always", NULL };
+    static const enum job_restart restarts[] = { RESTART_ON_FAILURE, RESTART_NEVER,
+                                                 RESTART_EXIT_CODE, RESTART_ON_FAILURE };
+    int                           policy;
 
     job->workers = fields_number(worker, "replicas", 1, JOB_WORKERS_MAX, 1);
     job->template = json_deep_copy(fields_any(worker, "template"));
-    if (fields_choice(worker, "restartPolicy", policies) != 0)
-        strlist_addf(&job->warnings,
-                     "worker.restartPolicy: not supported yet: a worker is not started again");
+    template_drop_nulls(job->template);
+    policy = fields_choice(worker, "restartPolicy", policies);
+    job->restart = restarts[policy];
+    if (policy == 3)
+        strlist_addf(&job->warnings, "worker.restartPolicy: Always is read as OnFailure: a job "
+                                     "that has succeeded does not run again");
     fields_end(worker);
 }
 
@@ -252,21 +265,24 @@ static void read_policy(struct job *job, struct fields *policy)
     job->cleanup = (enum job_cleanup)fields_choice(policy, "cleanUpPolicy", job_cleanups);
     job->deadline_s = fields_number(policy, "activeDeadlineSeconds", 1, INT32_MAX, 0);
     job->max_wait_s = fields_number(policy, "maxWaitTimeSeconds", 1, INT32_MAX, 0);
-    if (fields_number(policy, "backoffLimit", 0, INT32_MAX, 0) > 0)
-        strlist_addf(&job->warnings,
-                     "runPolicy.backoffLimit: not supported yet: a job runs once");
+    job->backoff_limit = fields_number(policy, "backoffLimit", 0, JOB_BACKOFF_MAX, 0);
+    job->ttl_s = fields_number(policy, "ttlSecondsAfterFinished", 0, INT32_MAX, -1);
     fields_end(policy);
 }
 
 /* Fields that change what happens, and that nothing here does yet: an error if they are used. */
 static void read_not_yet(struct job *job, struct fields *spec)
 {
-    struct fields inner, t9k;
+    struct fields inner, t9k, pause;
 
-    (void)job;
     fields_object(spec, "runMode", &inner);
     refuse_enabled(&inner, "debug");
-    refuse_enabled(&inner, "pause");
+    fields_object(&inner, "pause", &pause);
+    job->is_paused = fields_bool(&pause, "enabled", false);
+    if (json_array_size(fields_any(&pause, "resumeSpecs")) > 0)
+        fields_wrong(&pause, "resumeSpecs", "is not supported yet: a job continues with the same "
+                                            "command; write []");
+    fields_end(&pause);
     fields_end(&inner);
     refuse_enabled(spec, "elastic");
     fields_object(spec, "scheduler", &inner);

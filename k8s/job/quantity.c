@@ -19,11 +19,10 @@ int quantity_parse(const char *text, double *amount, struct error *err)
         { "Mi", 0x1p20 }, { "Gi", 0x1p30 },  { "Ti", 0x1p40 },  { "Pi", 0x1p50 },
     };
     size_t digits = strspn(text, "0123456789."), i;
-    char  *end;
-    double number;
+    char  *end = NULL;
+    double number = strtod(text, &end);
 
-    number = digits > 0 && digits < 20 ? strtod(text, &end) : -1;
-    if (number < 0 || (size_t)(end - text) != digits || text[0] == '.')
+    if (digits == 0 || digits >= 20 || (size_t)(end - text) != digits || text[0] == '.')
         return err_set(err, "'%.60s' is no quantity; write for example 2, 500m or 1.5Gi", text);
     for (i = 0; i < sizeof units / sizeof units[0]; i++)
         if (strcmp(text + digits, units[i].suffix) == 0) {

@@ -5,17 +5,35 @@
 
 #include "job/template.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "job/job.h"
 #include "job/quantity.h"
 
 #define WHERE "worker.template.spec"
 
+static int check_metadata(const json_t *template, struct error *err);
 static int check_types(const json_t *spec, struct error *err);
 static int check_amounts(const json_t *container, struct error *err);
 static int check_mounts(const json_t *template, const json_t *spec, struct error *err);
 static bool ends_with(const char *text, const char *end);
+
+void template_drop_nulls(json_t *template)
+{
+    const char *name;
+    json_t     *value;
+    void       *next;
+    size_t      i;
+
+    json_object_foreach_safe(template, next, name, value) {
+        if (json_is_null(value))
+            json_object_del(template, name);
+        else
+            template_drop_nulls(value);
+    }
+    json_array_foreach(template, i, value)
+        template_drop_nulls(value);
+}
 
 int template_check(const json_t *template, struct error *err)
 {
@@ -24,7 +42,7 @@ int template_check(const json_t *template, struct error *err)
 
     if (!json_is_object(spec))
         return err_set(err, "worker.template: must be an object with spec");
-    if (check_types(spec, err) < 0)
+    if (check_metadata(template, err) < 0 || check_types(spec, err) < 0)
         return -1;
     container = template_container(template);
     if (container == NULL)
@@ -61,15 +79,18 @@ int64_t template_gpus(const json_t *template)
     json_t     *resources = json_object_get(template_container(template), "resources"), *value;
     json_t     *limits = json_object_get(resources, "limits");
     const char *name;
-    int64_t     gpus = 0;
+    double      gpus = 0, number;
+    struct error none;
 
     json_object_foreach(limits, name, value) {
         if (!ends_with(name, "/gpu"))
             continue;
-        gpus += json_is_string(value) ? strtol(json_string_value(value), NULL, 10)
-                                      : json_integer_value(value);
+        number = (double)json_integer_value(value);
+        if (json_is_string(value) && quantity_parse(json_string_value(value), &number, &none) < 0)
+            number = 0;
+        gpus += number;
     }
-    return gpus > 0 ? gpus : 0;
+    return gpus > JOB_SLOTS_MAX ? JOB_SLOTS_MAX + 1 : gpus > 0 ? (int64_t)gpus : 0;
 }
 
 bool template_mounts(const json_t *template, const char *path)
@@ -84,6 +105,22 @@ bool template_mounts(const json_t *template, const char *path)
             return true;
     }
     return false;
+}
+
+static int check_metadata(const json_t *template, struct error *err)
+{
+    static const char *const inner[] = { "labels", "annotations" };
+    const json_t            *metadata = json_object_get(template, "metadata"), *value;
+    size_t                   i;
+
+    if (metadata != NULL && !json_is_object(metadata))
+        return err_set(err, "worker.template.metadata: must be an object");
+    for (i = 0; i < 2; i++) {
+        value = json_object_get(metadata, inner[i]);
+        if (value != NULL && !json_is_object(value))
+            return err_set(err, "worker.template.metadata.%s: must be an object", inner[i]);
+    }
+    return 0;
 }
 
 /* Of what muster adds to; an error for each that the cluster would not see, since it sees the

@@ -224,18 +224,26 @@ static json_t *wrong(struct reader *reader, const yaml_event_t *event, const cha
 /* What an unquoted word is; NULL: a string. */
 static json_t *resolve(const char *text)
 {
-    char     *end;
-    long long number;
-    double    real;
+    static const char *const nulls[] = { "", "~", "null", "Null", "NULL" };
+    static const char *const bools[] = { "false", "False", "FALSE", "true", "True", "TRUE" };
+    const char *digits = text + strspn(text, "+-");
+    char       *end;
+    long long   number;
+    double      real;
+    size_t      i;
 
-    if (text[0] == '\0' || strcmp(text, "null") == 0 || strcmp(text, "~") == 0)
-        return json_null();
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
-        return json_boolean(text[0] == 't');
-    if (strspn(text, "+-.0123456789eE") != strlen(text) || strpbrk(text, "0123456789") == NULL)
+    for (i = 0; i < sizeof nulls / sizeof nulls[0]; i++)
+        if (strcmp(text, nulls[i]) == 0)
+            return json_null();
+    for (i = 0; i < sizeof bools / sizeof bools[0]; i++)
+        if (strcmp(text, bools[i]) == 0)
+            return json_boolean(i >= 3);
+    if (strpbrk(text, "0123456789") == NULL ||
+        strspn(text, strncmp(digits, "0x", 2) == 0 ? "+-x0123456789abcdefABCDEF"
+                                                   : "+-.0123456789eE") != strlen(text))
         return NULL;
     errno = 0;
-    number = strtoll(text, &end, 10);
+    number = strtoll(text, &end, 0); /* 0644 is octal, as kubectl reads it */
     if (*end == '\0' && errno == 0)
         return json_integer(number);
     errno = 0;

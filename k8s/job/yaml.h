@@ -1,7 +1,8 @@
 /* yaml.h - between YAML and JSON
  *
  * What Kubernetes' users write: one document, no aliases, no tags of their own. Unquoted true,
- * false, null and numbers are such; all else is a string. JSON is read as the YAML that it is.
+ * false, null and numbers (0644 is octal) are such; all else is a string. JSON is read as the YAML
+ * that it is.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_YAML_H

@@ -20,7 +20,14 @@ const char *const outcome_names[OUTCOMES] = {
 };
 const char *const pod_phases[] = { "Pending", "Running", "Succeeded", "Failed", "Unknown", NULL };
 
+static size_t find(struct observed *observed, const struct job *job, const char *kind,
+                   const char *name);
+static size_t find_worker(struct observed *observed, const char *index);
+static void   grow(struct observed *observed, size_t count);
 static void take_anchor(struct observed *observed, const json_t *document);
+static void take_job(struct observed *observed, const char *text);
+static void take_attempts(struct attempts *attempts, const char *text);
+static int64_t label(const json_t *metadata, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
 static void take_conditions(struct observed_object *pod, const json_t *status);
 static void take_container(struct observed_object *pod, const char *name, const json_t *list);
@@ -31,13 +38,19 @@ static int  index_of(const char *const *names, const char *name, int otherwise);
 
 void observed_init(struct observed *observed, const struct job *job)
 {
-    *observed = (struct observed){ .count = objects_count(job) };
-    observed->object = xcalloc(observed->count, sizeof *observed->object);
+    *observed = (struct observed){ .attempts.number = 1 };
+    observed_fit(observed, job);
+}
+
+void observed_fit(struct observed *observed, const struct job *job)
+{
+    grow(observed, objects_count(job));
 }
 
 void observed_clear(struct observed *observed)
 {
     free(observed->object);
+    free(observed->job);
     *observed = (struct observed){ 0 };
 }
 
@@ -48,17 +61,9 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     const char             *name = json_string_value(json_object_get(metadata, "name"));
     const char             *kind = json_string_value(json_object_get(document, "kind"));
     struct observed_object *object;
-    struct object_name      wanted;
-    size_t                  i;
+    size_t                  i = find(observed, job, kind, name);
 
-    for (i = 0; name != NULL && i < observed->count; i++) {
-        wanted = object_name(job, i);
-        /* The items of a list have no kind: Pods are all that is listed. */
-        if (strcmp(wanted.text, name) == 0 &&
-            strcmp(object_kinds[wanted.kind].name, kind != NULL ? kind : "Pod") == 0)
-            break;
-    }
-    if (name == NULL || i == observed->count)
+    if (i == SIZE_MAX)
         return;
     object = &observed->object[i];
     *object = (struct observed_object){ .exists = !is_gone };
@@ -70,8 +75,10 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         observed_time(json_string_value(json_object_get(metadata, "creationTimestamp")));
     if (i == OBJECT_ANCHOR)
         take_anchor(observed, document);
+    object->workers = label(metadata, LABEL_WORKERS);
+    object->attempt = label(metadata, LABEL_ATTEMPT);
     object->is_ours = i == OBJECT_ANCHOR || is_owned(metadata, observed->uid);
-    if (i >= OBJECT_WORKERS)
+    if (i >= OBJECT_PODS)
         take_pod(object, job, document);
 }
 
@@ -79,7 +86,7 @@ void observed_forget_pods(struct observed *observed)
 {
     size_t i;
 
-    for (i = OBJECT_WORKERS; i < observed->count; i++)
+    for (i = OBJECT_PODS; i < observed->count; i++)
         observed->object[i] = (struct observed_object){ 0 };
 }
 
@@ -95,13 +102,61 @@ bool observed_is_finished(const struct observed_object *pod)
     return pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED;
 }
 
+/* The number of the object with that name; SIZE_MAX: it is of another job. */
+static size_t find(struct observed *observed, const struct job *job, const char *kind,
+                   const char *name)
+{
+    size_t length = strlen(job->name), i;
+
+    if (name == NULL || strncmp(name, job->name, length) != 0)
+        return SIZE_MAX;
+    /* The items of a list have no kind: Pods are all that is listed. */
+    if (kind == NULL || strcmp(kind, "Pod") == 0)
+        return strncmp(name + length, "-worker-", 8) == 0
+                   ? find_worker(observed, name + length + 8)
+                   : strcmp(name + length, "-launcher") == 0 ? OBJECT_LAUNCHER : SIZE_MAX;
+    for (i = 0; i < OBJECT_PODS; i++)
+        if (strcmp(object_name(job, i).text, name) == 0 &&
+            strcmp(object_kinds[object_name(job, i).kind].name, kind) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Also one of a time when the job had more of them. */
+static size_t find_worker(struct observed *observed, const char *index)
+{
+    size_t number = 0, digits = strspn(index, "0123456789");
+
+    if (digits == 0 || digits > 4 || index[digits] != '\0' || (index[0] == '0' && digits > 1))
+        return SIZE_MAX;
+    number = strtoul(index, NULL, 10);
+    if (number >= JOB_WORKERS_MAX)
+        return SIZE_MAX;
+    grow(observed, OBJECT_WORKERS + number + 1);
+    return OBJECT_WORKERS + number;
+}
+
+static void grow(struct observed *observed, size_t count)
+{
+    if (count <= observed->count)
+        return;
+    observed->object = xreallocarray(observed->object, count, sizeof *observed->object);
+    memset(observed->object + observed->count, 0,
+           (count - observed->count) * sizeof *observed->object);
+    observed->count = count;
+}
+
 static void take_anchor(struct observed *observed, const json_t *document)
 {
     const json_t *metadata = json_object_get(document, "metadata");
-    const char   *text =
-        json_string_value(json_object_get(json_object_get(document, "data"), "outcome"));
+    const json_t *data = json_object_get(document, "data");
+    const char   *text = json_string_value(json_object_get(data, "outcome"));
     json_t       *outcome = text != NULL ? json_loads(text, 0, NULL) : NULL;
 
+    take_job(observed, json_string_value(json_object_get(data, "job")));
+    take_attempts(&observed->attempts, json_string_value(json_object_get(data, "attempts")));
+    keep(observed->version, sizeof observed->version,
+         json_object_get(metadata, "resourceVersion"));
     keep(observed->uid, sizeof observed->uid, json_object_get(metadata, "uid"));
     observed->created_s =
         observed_time(json_string_value(json_object_get(metadata, "creationTimestamp")));
@@ -113,6 +168,39 @@ static void take_anchor(struct observed *observed, const json_t *document)
     observed->ended_s = json_integer_value(json_object_get(outcome, "ended"));
     keep(observed->why, sizeof observed->why, json_object_get(outcome, "reason"));
     json_decref(outcome);
+}
+
+static void take_job(struct observed *observed, const char *text)
+{
+    if (text == NULL || (observed->job != NULL && strcmp(observed->job, text) == 0))
+        return;
+    observed->is_job_new = observed->job != NULL;
+    free(observed->job);
+    observed->job = xstrdup(text);
+}
+
+static void take_attempts(struct attempts *attempts, const char *text)
+{
+    json_t *document = text != NULL ? json_loads(text, 0, NULL) : NULL;
+
+    *attempts = (struct attempts){
+        .number = json_integer_value(json_object_get(document, "number")),
+        .launched = json_integer_value(json_object_get(document, "launched")),
+        .failures = json_integer_value(json_object_get(document, "failures")),
+        .started_s = json_integer_value(json_object_get(document, "started")),
+    };
+    if (attempts->number < 1)
+        attempts->number = 1;
+    keep(attempts->last, sizeof attempts->last, json_object_get(document, "last"));
+    json_decref(document);
+}
+
+static int64_t label(const json_t *metadata, const char *name)
+{
+    const char *text =
+        json_string_value(json_object_get(json_object_get(metadata, "labels"), name));
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document)
@@ -212,7 +300,10 @@ static void keep(char *to, size_t room, const json_t *text)
     length = strlen(to);
     while (length > 0 && to[length - 1] == '\n')
         to[--length] = '\0';
-    text_make_harmless(to);
+    for (; *to != '\0'; to++)
+        if (*to == '\n')
+            *to = ' ';
+    text_make_harmless(to - length);
 }
 
 static int index_of(const char *const *names, const char *name, int otherwise)

@@ -33,21 +33,37 @@ struct observed_object {
     bool is_ours;   /* owned by this anchor */
     bool is_ending; /* it has a deletionTimestamp */
     char uid[64];
+    int64_t workers; /* it was made for that many; 0: for any number */
+    int64_t created_s;
     /* Of a Pod: */
+    int64_t attempt; /* it was made for */
     enum pod_phase phase;
     bool    is_ready;
     int     exit_code;    /* of the training container, if it has ended */
-    int64_t created_s, started_s, ended_s; /* 0: not yet */
+    int64_t started_s, ended_s; /* 0: not yet */
     char reason[64]; /* why it waits or has ended: Unschedulable, OOMKilled ...; may be empty */
     char    message[400];
     char    node[128];
 };
 
+/* How often the job was tried, as kept in the anchor. */
+struct attempts {
+    int64_t number;    /* of this attempt, from 1; a pause and another scale begin a new one, too */
+    int64_t launched;  /* the last one whose launcher has been there */
+    int64_t failures;
+    int64_t started_s; /* first launched, or again after a pause; 0: not yet */
+    char    last[400]; /* why the one before ended; may be empty */
+};
+
 struct observed {
     struct observed_object *object; /* by number, as in objects.h */
-    size_t       count;
+    size_t       count;        /* at least that of the job; a larger job had more */
     char         uid[64];      /* of the anchor; stays when it is gone */
+    char         version[64];  /* of the anchor */
+    char        *job;          /* the document in the anchor */
+    bool         is_job_new;   /* it has changed */
     int64_t      created_s;    /* of the anchor, by the server's clock */
+    struct attempts attempts;
     enum outcome outcome;      /* as kept in the anchor, with the next three */
     int          exit_code;
     int64_t      ended_s;
@@ -55,6 +71,8 @@ struct observed {
 };
 
 void observed_init(struct observed *observed, const struct job *job);
+/* After the number of workers has changed: nothing that is known gets lost. */
+void observed_fit(struct observed *observed, const struct job *job);
 void observed_clear(struct observed *observed);
 
 /* A document of the API: what it says of the object with its name. Others are ignored. The anchor

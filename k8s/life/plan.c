@@ -6,6 +6,7 @@
 #include "life/plan.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,25 +15,51 @@
 #include "objects/objects.h"
 #include "xalloc.h"
 
+/* How an attempt has failed. */
+struct failure {
+    int  exit_code;
+    bool is_own; /* the program's, not the cluster's */
+    char why[sizeof ((struct plan *)NULL)->why];
+};
+
 static void add(struct plan *plan, enum action_kind kind, size_t number);
+static void add_delete(struct plan *plan, const struct observed *observed, size_t number);
 static void clean_up(struct plan *plan, const struct job *job, const struct observed *observed);
+static void expire(struct plan *plan, const struct job *job, const struct observed *observed,
+                   int64_t now_s);
 static bool find_end(struct plan *plan, const struct job *job, const struct observed *observed,
                      int64_t now_s);
+static bool find_failure(struct failure *failure, const struct job *job,
+                         const struct observed *observed, int64_t now_s);
+static bool fail(struct failure *failure, int exit_code, bool is_own, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static bool may_retry(const struct failure *failure, const struct job *job,
+                      const struct observed *observed, int64_t now_s);
 static bool find_pod_end(struct plan *plan, const struct job *job, const struct observed *observed,
                          size_t number, int64_t now_s);
 static bool end(struct plan *plan, enum outcome outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static bool cannot_start(const struct observed_object *pod, int64_t now_s);
-static bool create(struct plan *plan, const struct job *job, const struct observed *observed);
-static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed);
+static bool next_attempt(struct plan *plan, const struct job *job, const struct observed *observed,
+                         int64_t now_s);
+static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed);
+static bool is_stale(const struct job *job, const struct observed *observed, size_t number);
+static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
+                        size_t first, size_t end);
+static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
+                   int64_t now_s);
+static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed,
+                        int64_t now_s);
 static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed);
+static void tell_attempt(struct plan *plan, const struct job *job,
+                         const struct observed *observed);
 
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s)
 {
     const struct observed_object *anchor = &observed->object[OBJECT_ANCHOR];
 
-    *plan = (struct plan){ 0 };
+    *plan = (struct plan){ .attempts = observed->attempts };
     if (anchor->is_ending || (!anchor->exists && observed->uid[0] != '\0')) {
         plan->is_deleted = true;
         snprintf(plan->why, sizeof plan->why, "the job was deleted");
@@ -41,12 +68,16 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
     else if (observed->outcome != OUTCOME_NONE) {
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
         clean_up(plan, job, observed);
+        expire(plan, job, observed, now_s);
     } else if (find_end(plan, job, observed, now_s))
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
-    else if (create(plan, job, observed))
-        tell_wait(plan, job, observed);
-    else
+    else if (next_attempt(plan, job, observed, now_s))
+        add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
+    else if (!remove_stale(plan, job, observed) && !job->is_paused &&
+             !create(plan, job, observed, now_s))
         add(plan, ACTION_RECORD, OBJECT_ANCHOR);
+    else
+        tell_wait(plan, job, observed);
 }
 
 void plan_clear(struct plan *plan)
@@ -61,6 +92,13 @@ static void add(struct plan *plan, enum action_kind kind, size_t number)
     plan->action[plan->count++] = (struct action){ .kind = kind, .number = number };
 }
 
+static void add_delete(struct plan *plan, const struct observed *observed, size_t number)
+{
+    add(plan, ACTION_DELETE, number);
+    memcpy(plan->action[plan->count - 1].uid, observed->object[number].uid,
+           sizeof plan->action->uid);
+}
+
 /* Of our own objects only, and the first worker last. */
 static void clean_up(struct plan *plan, const struct job *job, const struct observed *observed)
 {
@@ -72,11 +110,20 @@ static void clean_up(struct plan *plan, const struct job *job, const struct obse
         if (!object->exists || !object->is_ours || object->is_ending)
             continue;
         if (i == OBJECT_LAUNCHER_KEY || i == OBJECT_WORKER_KEYS ||
-            (i >= OBJECT_WORKERS && (job->cleanup == CLEANUP_ALL ||
-                                     (job->cleanup == CLEANUP_UNFINISHED &&
-                                      !observed_is_finished(object)))))
-            add(plan, ACTION_DELETE, i);
+            (i >= OBJECT_PODS && (job->cleanup == CLEANUP_ALL ||
+                                  (job->cleanup == CLEANUP_UNFINISHED &&
+                                   !observed_is_finished(object)))))
+            add_delete(plan, observed, i);
     }
+}
+
+/* The whole job, when nothing else is left to do. */
+static void expire(struct plan *plan, const struct job *job, const struct observed *observed,
+                   int64_t now_s)
+{
+    if (plan->count == 0 && job->ttl_s >= 0 && observed->ended_s > 0 &&
+        now_s - observed->ended_s >= job->ttl_s)
+        add_delete(plan, observed, OBJECT_ANCHOR);
 }
 
 static bool find_end(struct plan *plan, const struct job *job, const struct observed *observed,
@@ -84,6 +131,7 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
 {
     const struct observed_object *launcher = &observed->object[object_launcher(job)];
     struct object_name            name;
+    struct failure                failure;
     size_t                        i;
 
     for (i = OBJECT_ANCHOR; i < observed->count; i++) {
@@ -93,40 +141,95 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
                        "%s %s is there and is not of this job; delete it, or take another --name",
                        object_kinds[name.kind].name, name.text);
     }
-    if (launcher->exists && launcher->phase == POD_SUCCEEDED)
+    if (launcher->exists && launcher->attempt == observed->attempts.number &&
+        launcher->phase == POD_SUCCEEDED)
         return end(plan, OUTCOME_SUCCEEDED, 0, "%s", "");
-    name = object_name(job, object_launcher(job));
-    if (launcher->exists && launcher->phase == POD_FAILED)
-        return end(plan, OUTCOME_FAILED,
-                   strcmp(launcher->reason, "DeadlineExceeded") == 0 ? EXIT_TIMEOUT
-                                                                     : launcher->exit_code,
-                   "Pod %s: exit status %d%s%s%s%s",
-                   name.text, launcher->exit_code, launcher->reason[0] != '\0' ? ", " : "",
-                   launcher->reason, launcher->message[0] != '\0' ? ": " : "", launcher->message);
-    for (i = OBJECT_WORKERS; i < observed->count; i++)
-        if (observed->object[i].exists && find_pod_end(plan, job, observed, i, now_s))
+    if (find_failure(&failure, job, observed, now_s) &&
+        !may_retry(&failure, job, observed, now_s))
+        return end(plan, OUTCOME_FAILED, failure.exit_code, "%s", failure.why);
+    for (i = 0; i < object_pods(job); i++)
+        if (find_pod_end(plan, job, observed, object_pod(job, i), now_s))
             return true;
     return false;
 }
 
-/* The job ends because of this Pod, which is not a launcher that has ended. */
+/* Has this attempt failed? */
+static bool find_failure(struct failure *failure, const struct job *job,
+                         const struct observed *observed, int64_t now_s)
+{
+    size_t                        number = object_launcher(job), i;
+    const struct observed_object *pod = &observed->object[number];
+    struct object_name            name = object_name(job, number);
+    bool is_late, is_message;
+
+    if (!pod->exists && observed->attempts.launched == observed->attempts.number)
+        return fail(failure, EXIT_LOST, false, "Pod %s was deleted", name.text);
+    if (pod->exists && pod->attempt == observed->attempts.number && pod->phase == POD_FAILED) {
+        is_late = strcmp(pod->reason, "DeadlineExceeded") == 0;
+        return fail(failure, is_late ? EXIT_TIMEOUT : pod->exit_code,
+                    pod->ended_s > 0 && pod->exit_code < 128,
+                    "Pod %s: exit status %d%s%s%s%s", name.text, pod->exit_code,
+                    pod->reason[0] != '\0' ? ", " : "", pod->reason,
+                    pod->message[0] != '\0' ? ": " : "", pod->message);
+    }
+    for (i = 0; i < object_pods(job); i++) {
+        number = object_pod(job, i);
+        pod = &observed->object[number];
+        if (!pod->exists || pod->attempt != observed->attempts.number ||
+            !observed_is_finished(pod) || pod->ended_s == 0 ||
+            now_s - pod->ended_s <= PLAN_WORKER_S)
+            continue;
+        is_message = pod->message[0] != '\0';
+        return fail(failure, EXIT_LOST, false, "Pod %s ended before the run did: %s%s%s",
+                    object_name(job, number).text, pod->reason, is_message ? ": " : "",
+                    pod->message);
+    }
+    return false;
+}
+
+static bool fail(struct failure *failure, int exit_code, bool is_own, const char *format, ...)
+{
+    va_list args;
+
+    failure->exit_code = exit_code;
+    failure->is_own = is_own;
+    va_start(args, format);
+    vsnprintf(failure->why, sizeof failure->why, format, args);
+    va_end(args);
+    return true;
+}
+
+/* A deadline is final: the time of the next attempt would be over, too. */
+static bool may_retry(const struct failure *failure, const struct job *job,
+                      const struct observed *observed, int64_t now_s)
+{
+    const struct attempts *attempts = &observed->attempts;
+
+    if (job->restart == RESTART_NEVER || attempts->failures >= job->backoff_limit ||
+        (job->restart == RESTART_EXIT_CODE && failure->is_own))
+        return false;
+    return job->deadline_s == 0 ||
+           (failure->exit_code != EXIT_TIMEOUT &&
+            (attempts->started_s == 0 || now_s - attempts->started_s < job->deadline_s));
+}
+
+/* The job ends because of this Pod, which cannot start. */
 static bool find_pod_end(struct plan *plan, const struct job *job, const struct observed *observed,
                          size_t number, int64_t now_s)
 {
     const struct observed_object *pod = &observed->object[number];
     struct object_name            name = object_name(job, number);
 
+    if (!pod->exists || pod->is_ending || pod->phase != POD_PENDING)
+        return false;
     if (cannot_start(pod, now_s))
         return end(plan, OUTCOME_STUCK, EXIT_UNREACHABLE, "Pod %s cannot start: %s%s%s", name.text,
                    pod->reason, pod->message[0] != '\0' ? ": " : "", pod->message);
-    if (pod->phase == POD_PENDING && now_s - observed->created_s > job_max_wait_s(job))
+    if (now_s - pod->created_s > job_max_wait_s(job))
         return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED,
                    "Pod %s did not start within %" PRId64 " s: %s%s%s", name.text,
                    job_max_wait_s(job), pod->reason[0] != '\0' ? pod->reason : "it is pending",
                    pod->message[0] != '\0' ? ": " : "", pod->message);
-    if (observed_is_finished(pod) && pod->ended_s > 0 && now_s - pod->ended_s > PLAN_WORKER_S)
-        return end(plan, OUTCOME_FAILED, EXIT_LOST, "Pod %s ended before the run did: %s%s%s",
-                   name.text, pod->reason, pod->message[0] != '\0' ? ": " : "", pod->message);
     return false;
 }
 
@@ -150,8 +253,6 @@ static bool cannot_start(const struct observed_object *pod, int64_t now_s)
     static const char *const later[] = { "ImagePullBackOff", "ErrImagePull" };
     size_t                   i;
 
-    if (pod->phase != POD_PENDING)
-        return false;
     for (i = 0; i < sizeof at_once / sizeof at_once[0]; i++)
         if (strcmp(pod->reason, at_once[i]) == 0)
             return true;
@@ -161,69 +262,173 @@ static bool cannot_start(const struct observed_object *pod, int64_t now_s)
     return false;
 }
 
+/* What has to be kept before a launcher goes, and once it is there. */
+static bool next_attempt(struct plan *plan, const struct job *job, const struct observed *observed,
+                         int64_t now_s)
+{
+    const struct observed_object *launcher = &observed->object[object_launcher(job)];
+    struct attempts              *next = &plan->attempts;
+    bool           is_launched = observed->attempts.launched == observed->attempts.number;
+    struct failure failure;
+
+    if (find_failure(&failure, job, observed, now_s)) {
+        next->number++;
+        next->failures++;
+        snprintf(next->last, sizeof next->last, "%.399s", failure.why);
+        snprintf(plan->why, sizeof plan->why, "%.600s; retry %" PRId64 " of %" PRId64, failure.why,
+                 next->failures, job->backoff_limit);
+    } else if (is_launched && job->is_paused) {
+        next->number++;
+        next->started_s = 0;
+        snprintf(next->last, sizeof next->last, "it was paused");
+    } else if (is_launched && launcher->workers != job->workers) {
+        next->number++;
+        snprintf(next->last, sizeof next->last,
+                 "it was scaled from %" PRId64 " to %" PRId64 " workers", launcher->workers,
+                 job->workers);
+    } else if (!is_launched && launcher->exists && launcher->attempt == next->number) {
+        next->launched = next->number;
+        next->started_s = next->started_s > 0 ? next->started_s : now_s;
+    } else
+        return false;
+    return true;
+}
+
+/* First the launcher, so that it ends the run, then the other Pods, then what they were made
+ * from. True as long as there is any. */
+static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed)
+{
+    return (job->launcher == LAUNCHER_POD &&
+            remove_from(plan, job, observed, OBJECT_LAUNCHER, OBJECT_LAUNCHER + 1)) ||
+           remove_from(plan, job, observed, OBJECT_PODS, observed->count) ||
+           remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_HOSTS + 1);
+}
+
+/* The first worker is the last. */
+static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
+                        size_t first, size_t end)
+{
+    size_t i;
+    bool   is_any = false;
+
+    for (i = end; i-- > first;) {
+        if (!is_stale(job, observed, i))
+            continue;
+        is_any = true;
+        if (!observed->object[i].is_ending)
+            add_delete(plan, observed, i);
+    }
+    plan->is_unsettled |= is_any;
+    return is_any;
+}
+
+static bool is_stale(const struct job *job, const struct observed *observed, size_t number)
+{
+    const struct observed_object *object = &observed->object[number];
+
+    if (!object->exists)
+        return false;
+    if (object->workers != job->workers || !object_is_wanted(job, number))
+        return true;
+    if (number < OBJECT_PODS)
+        return false;
+    return job->is_paused || (object->attempt != observed->attempts.number &&
+                              (number == object_launcher(job) || observed_is_finished(object)));
+}
+
 /* What is missing. False if that cannot be created any more: the job ends. */
-static bool create(struct plan *plan, const struct job *job, const struct observed *observed)
+static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
+                   int64_t now_s)
 {
     size_t i;
 
-    if (!create_keys(plan, job, observed))
+    if (!create_keys(plan, job, observed, now_s))
         return false;
-    if (plan->count > 0)
+    if (plan->count > 0 || plan->is_unsettled)
         return true; /* first the Secrets, as a pair */
-    for (i = OBJECT_HOSTS; i < observed->count; i++)
+    for (i = OBJECT_HOSTS; i < OBJECT_PODS; i++)
         if (!observed->object[i].exists)
             add(plan, ACTION_CREATE, i);
+    for (i = 0; i < object_pods(job); i++)
+        if (!observed->object[object_pod(job, i)].exists)
+            add(plan, ACTION_CREATE, object_pod(job, i));
     return true;
 }
 
 /* The two Secrets fit each other only if they were made together. */
-static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed)
+static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed,
+                        int64_t now_s)
 {
     bool   has_launcher = observed->object[OBJECT_LAUNCHER_KEY].exists;
     bool   has_workers = observed->object[OBJECT_WORKER_KEYS].exists;
     size_t missing = has_launcher ? OBJECT_WORKER_KEYS : OBJECT_LAUNCHER_KEY, pods = 0, i;
+    size_t present = has_launcher ? OBJECT_LAUNCHER_KEY : OBJECT_WORKER_KEYS;
 
     if (has_launcher && has_workers)
         return true;
-    for (i = OBJECT_WORKERS; i < observed->count; i++)
+    for (i = OBJECT_PODS; i < observed->count; i++)
         pods += observed->object[i].exists;
-    if (pods == observed->count - OBJECT_WORKERS)
+    if (pods == object_pods(job))
         return true; /* each has what it needs */
     if (pods > 0) {
         end(plan, OUTCOME_STUCK, EXIT_UNREACHABLE, "Secret %s was deleted",
             object_name(job, missing).text);
         return false;
     }
-    if (has_launcher || has_workers)
-        add(plan, ACTION_DELETE, has_launcher ? OBJECT_LAUNCHER_KEY : OBJECT_WORKER_KEYS);
-    else {
+    if (!has_launcher && !has_workers) {
         add(plan, ACTION_CREATE, OBJECT_LAUNCHER_KEY);
         add(plan, ACTION_CREATE, OBJECT_WORKER_KEYS);
-    }
+    } else if (now_s - observed->object[present].created_s > PLAN_PAIR_S)
+        add_delete(plan, observed, present);
+    else
+        plan->is_unsettled = true;
     return true;
 }
 
 static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed)
 {
     const struct observed_object *pod;
-    size_t                        i, waiting = 0, first = 0;
+    size_t                        i, waiting = 0, first = 0, ending = 0;
 
-    for (i = OBJECT_WORKERS; i < observed->count; i++) {
-        pod = &observed->object[i];
-        if (pod->exists && (observed_is_finished(pod) || pod->is_ready))
+    for (i = OBJECT_PODS; i < observed->count; i++)
+        ending += observed->object[i].exists;
+    if (job->is_paused) {
+        snprintf(plan->why, sizeof plan->why, ending > 0 ? "paused; %zu Pods are ending" : "paused",
+                 ending);
+        return;
+    }
+    for (i = 0; i < object_pods(job); i++) {
+        pod = &observed->object[object_pod(job, i)];
+        if (pod->exists && !is_stale(job, observed, object_pod(job, i)) &&
+            (observed_is_finished(pod) || pod->is_ready))
             continue;
-        first = waiting++ == 0 ? i : first;
+        first = waiting++ == 0 ? object_pod(job, i) : first;
     }
     if (waiting == 0) {
         snprintf(plan->why, sizeof plan->why, "running");
+        tell_attempt(plan, job, observed);
         return;
     }
     pod = &observed->object[first];
     snprintf(plan->why, sizeof plan->why, "waiting for %zu of %zu Pods; %s: %s%s%s", waiting,
-             observed->count - OBJECT_WORKERS, object_name(job, first).text,
+             object_pods(job), object_name(job, first).text,
              !pod->exists             ? "not created yet"
+             : pod->is_ending || is_stale(job, observed, first) ? "it will be replaced"
              : pod->reason[0] != '\0' ? pod->reason
              : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],
              pod->message[0] != '\0' ? ": " : "", pod->message);
+    tell_attempt(plan, job, observed);
+}
+
+/* " (attempt 2, 1 of 3 retries used)" */
+static void tell_attempt(struct plan *plan, const struct job *job, const struct observed *observed)
+{
+    const struct attempts *attempts = &observed->attempts;
+    size_t                 length = strlen(plan->why);
+
+    if (attempts->number > 1)
+        snprintf(plan->why + length, sizeof plan->why - length,
+                 " (attempt %" PRId64 ", %" PRId64 " of %" PRId64 " retries used)",
+                 attempts->number, attempts->failures, job->backoff_limit);
 }

@@ -1,8 +1,14 @@
 /* plan.h - what to do next for a job: a pure function of what is observed
  *
  * Whoever carries out the actions may be killed after any of them: who comes next observes, and
- * plans the same end. Now: create, wait, end, clean up. Retries (backoffLimit), scale, pause and
- * resume will be decided here, too.
+ * plans the same end. Two may do so at once: what one has done already, the other gets told by the
+ * server, observes, and plans anew.
+ *
+ * A job has attempts. One ends with its launcher. If it has failed and there are retries left, and
+ * after a pause or a change of the number of workers, the next one begins: Pods that have ended or
+ * are of another size are replaced under the same names, and with the launcher the run starts
+ * again; workers that are well are kept. Waiting never counts as a failure. That a run goes on
+ * within an attempt when it loses a worker (elastic jobs) would be decided here, too.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_PLAN_H
@@ -13,29 +19,35 @@
 
 #define PLAN_IMAGE_S  30 /* an image whose pull fails for that long is wrong */
 #define PLAN_WORKER_S 60 /* muster notices a dead worker in that time */
+#define PLAN_PAIR_S   30 /* the other of two Secrets may still come from another muster */
 
 enum action_kind {
     ACTION_CREATE,
     ACTION_DELETE,
-    ACTION_RECORD, /* keep outcome, exit_code and why in the anchor */
+    ACTION_RECORD,  /* keep outcome, exit_code and why in the anchor */
+    ACTION_ATTEMPT, /* keep attempts in the anchor */
 };
 
 struct action {
     enum action_kind kind;
     size_t           number; /* of the object, as in objects.h */
+    char             uid[64]; /* of what is to be deleted */
 };
 
 struct plan {
     struct action *action;
     size_t         count;
+    struct attempts attempts; /* as they are from now on */
     enum outcome   outcome; /* OUTCOME_NONE: it is running, or waiting */
     bool           is_deleted; /* the anchor is gone: somebody has deleted the job */
     int            exit_code;
+    bool           is_unsettled; /* something has to go, or come from another muster, first */
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 
 /* now_s: since 1970; the clocks of this machine and the server are taken to agree. A plan that
- * has ended and has no action is final. End with plan_clear(). */
+ * has ended and has no action is final, but for the deletion of the anchor when the job's time to
+ * live is over. End with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s);
 void plan_clear(struct plan *plan);

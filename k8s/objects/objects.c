@@ -26,12 +26,13 @@ const struct object_kind_row object_kinds[KINDS] = {
     [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
 };
 
-static json_t *with_head(json_t *object, const struct job *job, size_t number, const char *space,
-                         const char *uid);
+static json_t *with_head(json_t *object, const struct job *job, size_t number,
+                         const struct object_for *what);
+static void    set_label(json_t *labels, const char *name, int64_t number);
 static json_t *anchor(const struct job *job);
 static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys);
 static json_t *worker_keys(const struct job *job, const struct keys *keys);
-static json_t *hosts(const struct job *job, const char *space);
+static json_t *hosts(const struct job *job, const struct object_for *what);
 static json_t *service(const struct job *job);
 static json_t *policy(const struct job *job);
 static void    add_line(struct buffer *text, const char *format, ...)
@@ -39,12 +40,28 @@ static void    add_line(struct buffer *text, const char *format, ...)
 
 size_t objects_count(const struct job *job)
 {
-    return OBJECT_WORKERS + (size_t)job->workers + (job->launcher == LAUNCHER_POD);
+    return OBJECT_WORKERS + (size_t)job->workers;
+}
+
+bool object_is_wanted(const struct job *job, size_t number)
+{
+    return number < objects_count(job) &&
+           (number != OBJECT_LAUNCHER || job->launcher == LAUNCHER_POD);
 }
 
 size_t object_launcher(const struct job *job)
 {
-    return job->launcher == LAUNCHER_POD ? OBJECT_WORKERS + (size_t)job->workers : OBJECT_WORKERS;
+    return job->launcher == LAUNCHER_POD ? OBJECT_LAUNCHER : OBJECT_WORKERS;
+}
+
+size_t object_pods(const struct job *job)
+{
+    return (size_t)job->workers + (job->launcher == LAUNCHER_POD);
+}
+
+size_t object_pod(const struct job *job, size_t index)
+{
+    return index < (size_t)job->workers ? OBJECT_WORKERS + index : OBJECT_LAUNCHER;
 }
 
 struct object_name object_name(const struct job *job, size_t number)
@@ -52,7 +69,7 @@ struct object_name object_name(const struct job *job, size_t number)
     static const struct {
         enum object_kind kind;
         const char      *suffix;
-    } first[OBJECT_WORKERS] = {
+    } first[OBJECT_PODS] = {
         [OBJECT_ANCHOR] = { KIND_CONFIG_MAP, "" },
         [OBJECT_LAUNCHER_KEY] = { KIND_SECRET, "-launcher-key" },
         [OBJECT_WORKER_KEYS] = { KIND_SECRET, "-worker-keys" },
@@ -62,18 +79,17 @@ struct object_name object_name(const struct job *job, size_t number)
     };
     struct object_name name = { .kind = KIND_POD };
 
-    if (number < OBJECT_WORKERS) {
+    if (number < OBJECT_PODS) {
         name.kind = first[number].kind;
         snprintf(name.text, sizeof name.text, "%s%s", job->name, first[number].suffix);
-    } else if (number < OBJECT_WORKERS + (size_t)job->workers)
-        snprintf(name.text, sizeof name.text, "%s-worker-%zu", job->name, number - OBJECT_WORKERS);
-    else
+    } else if (number == OBJECT_LAUNCHER)
         snprintf(name.text, sizeof name.text, "%s-launcher", job->name);
+    else
+        snprintf(name.text, sizeof name.text, "%s-worker-%zu", job->name, number - OBJECT_WORKERS);
     return name;
 }
 
-json_t *object_make(const struct job *job, size_t number, const char *space, const char *uid,
-                    const struct keys *keys)
+json_t *object_make(const struct job *job, size_t number, const struct object_for *what)
 {
     json_t *object;
 
@@ -82,13 +98,13 @@ json_t *object_make(const struct job *job, size_t number, const char *space, con
         object = anchor(job);
         break;
     case OBJECT_LAUNCHER_KEY:
-        object = launcher_key(job, space, keys);
+        object = launcher_key(job, what->space, what->keys);
         break;
     case OBJECT_WORKER_KEYS:
-        object = worker_keys(job, keys);
+        object = worker_keys(job, what->keys);
         break;
     case OBJECT_HOSTS:
-        object = hosts(job, space);
+        object = hosts(job, what);
         break;
     case OBJECT_SERVICE:
         object = service(job);
@@ -96,21 +112,22 @@ json_t *object_make(const struct job *job, size_t number, const char *space, con
     case OBJECT_POLICY:
         object = policy(job);
         break;
+    case OBJECT_LAUNCHER:
+        object = pod_launcher(job, what->is_last);
+        break;
     default:
-        object = number < OBJECT_WORKERS + (size_t)job->workers
-                     ? pod_worker(job, number - OBJECT_WORKERS)
-                     : pod_launcher(job);
+        object = pod_worker(job, number - OBJECT_WORKERS, what->is_last);
     }
-    return with_head(object, job, number, space, uid);
+    return with_head(object, job, number, what);
 }
 
 /* With apiVersion, kind, and what all have in metadata. Takes the object. */
-static json_t *with_head(json_t *object, const struct job *job, size_t number, const char *space,
-                         const char *uid)
+static json_t *with_head(json_t *object, const struct job *job, size_t number,
+                         const struct object_for *what)
 {
     struct object_name            name = object_name(job, number);
     const struct object_kind_row *kind = &object_kinds[name.kind];
-    json_t *metadata = json_pack("{ssss}", "name", name.text, "namespace", space), *labels;
+    json_t *metadata = json_pack("{ssss}", "name", name.text, "namespace", what->space), *labels;
     json_t *whole = json_pack("{ssssso}", "apiVersion", kind->version, "kind", kind->name,
                               "metadata", metadata);
 
@@ -125,12 +142,25 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number, c
     json_object_set_new(labels, "app.kubernetes.io/managed-by", json_string("muster"));
     if (number == OBJECT_ANCHOR)
         json_object_set_new(labels, LABEL_ROLE, json_string("anchor"));
-    else if (uid != NULL)
+    else if (what->uid != NULL)
         json_object_set_new(metadata, "ownerReferences",
                             json_pack("[{sssssssssbsb}]", "apiVersion", "v1", "kind", "ConfigMap",
-                                      "name", job->name, "uid", uid, "controller", 1,
+                                      "name", job->name, "uid", what->uid, "controller", 1,
                                       "blockOwnerDeletion", 0));
+    if (number >= OBJECT_PODS)
+        set_label(labels, LABEL_ATTEMPT, what->attempt);
+    if (number >= OBJECT_PODS || number == OBJECT_LAUNCHER_KEY || number == OBJECT_WORKER_KEYS ||
+        number == OBJECT_HOSTS)
+        set_label(labels, LABEL_WORKERS, job->workers);
     return whole;
+}
+
+static void set_label(json_t *labels, const char *name, int64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, number);
+    json_object_set_new(labels, name, json_string(text));
 }
 
 /* The job itself, for whoever comes next. */
@@ -181,16 +211,16 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
     return json_pack("{sssosb}", "type", "Opaque", "stringData", data, "immutable", 1);
 }
 
-static json_t *hosts(const struct job *job, const char *space)
+static json_t *hosts(const struct job *job, const struct object_for *what)
 {
     struct buffer lines = { 0 }, config = { 0 };
     json_t       *object;
     int64_t       i;
 
-    add_line(&lines, "# generation 1\n");
+    add_line(&lines, "# generation %" PRId64 "\n", what->attempt);
     for (i = 0; i < job->workers; i++)
         add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "\n", job->name, i,
-                 job->name, space, job_slots(job));
+                 job->name, what->space, job_slots(job));
     add_line(&config,
              "Host *\n    Port %d\n    User %s\n    IdentityFile " POD_KEY "/id_ed25519\n"
              "    IdentitiesOnly yes\n    UserKnownHostsFile " POD_KEY "/known_hosts\n"

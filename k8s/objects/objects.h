@@ -1,9 +1,9 @@
 /* objects.h - what a job is in the cluster: pure functions from a job to JSON documents
  *
- * The objects of a job have numbers, in the order in which they are created: the anchor, which owns
- * all others, two Secrets, the hosts, the Service, the NetworkPolicy, the workers and, if it is a
- * Pod of its own, the launcher. Names depend on nothing but the job's name, so whoever comes after
- * a crash finds them again.
+ * The objects of a job have numbers: the anchor, which owns all others, two Secrets, the hosts, the
+ * Service, the NetworkPolicy, the launcher and the workers. Names depend on nothing but the job's
+ * name, so whoever comes after a crash finds them again. Secrets, hosts and Pods are made for a
+ * number of workers, and a Pod for an attempt to run; their labels say which.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_OBJECTS_H
@@ -19,6 +19,8 @@
 #define LABEL_JOB   "muster.dev/job"
 #define LABEL_ROLE  "muster.dev/role"
 #define LABEL_INDEX "muster.dev/index"
+#define LABEL_ATTEMPT "muster.dev/attempt"
+#define LABEL_WORKERS "muster.dev/workers"
 #define SSH_PORT    2222
 
 enum object_kind { KIND_CONFIG_MAP, KIND_SECRET, KIND_SERVICE, KIND_POLICY, KIND_POD, KINDS };
@@ -35,22 +37,37 @@ enum {
     OBJECT_HOSTS,
     OBJECT_SERVICE,
     OBJECT_POLICY,
-    OBJECT_WORKERS, /* number of the first */
+    OBJECT_LAUNCHER, /* the first of the Pods; there is none if worker 0 is the launcher */
+    OBJECT_WORKERS,  /* number of the first */
 };
+#define OBJECT_PODS OBJECT_LAUNCHER
 
 struct object_name {
     enum object_kind kind;
     char             text[80];
 };
 
-size_t             objects_count(const struct job *job);
+size_t             objects_count(const struct job *job); /* all numbers are below */
 struct object_name object_name(const struct job *job, size_t number);
+/* Has this job such an object? */
+bool object_is_wanted(const struct job *job, size_t number);
 /* Number of the Pod that muster runs in. */
 size_t object_launcher(const struct job *job);
 
-/* A new reference. space: the namespace. uid: of the anchor; NULL in a dry run: the object then has
- * no owner. keys NULL: there is a remark instead of each key. */
-json_t *object_make(const struct job *job, size_t number, const char *space, const char *uid,
-                    const struct keys *keys);
+/* The Pods of a job in the order of people: the workers, then the launcher if it is one more. */
+size_t object_pods(const struct job *job);
+size_t object_pod(const struct job *job, size_t index);
+
+/* What an object is made for, besides the job. */
+struct object_for {
+    const char        *space;   /* namespace */
+    const char        *uid;     /* of the anchor; NULL in a dry run: the object has no owner */
+    const struct keys *keys;    /* NULL: there is a remark instead of each key */
+    int64_t            attempt; /* from 1 */
+    bool               is_last; /* no attempt follows if this one fails */
+};
+
+/* A new reference. */
+json_t *object_make(const struct job *job, size_t number, const struct object_for *what);
 
 #endif

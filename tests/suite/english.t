@@ -208,7 +208,7 @@ is "and its strings put together" "$(c_texts strings "$tmp/old.c" | cut -d: -f2,
 texts README HACKING NEWS >"$tmp/guide"
 texts doc/*.[0-9] doc/PROTOCOL >"$tmp/manual"
 texts tests/*/README contrib/quickstart >"$tmp/others"
-texts conf/hostfile conf/muster.conf >"$tmp/examples"
+texts conf/hostfile conf/*.conf >"$tmp/examples"
 for table in phrases stiff; do
     clean "README, HACKING and NEWS: $table" $table <"$tmp/guide"
     clean "the manual: $table" $table <"$tmp/manual"

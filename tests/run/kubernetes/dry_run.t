@@ -47,6 +47,27 @@ mkdir empty
 run env PATH="$PWD/empty" "$top_builddir/launcher/muster" k8s list
 is "without kubectl" "$rc" 68
 ok "... which is said" grep -q 'kubectl is not on PATH' err
-run env KUBECONFIG="$PWD/none" muster k8s list
-[ ! -x "$(command -v kubectl)" ] || is "without a cluster" "$rc" 68
+if command -v kubectl >/dev/null; then
+    run env KUBECONFIG="$PWD/none" muster k8s list
+    is "without a cluster" "$rc" 68
+    cat >config <<END
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: c, context: {cluster: c, user: u, namespace: space}}]
+current-context: c
+users: [{name: u, user: {}}]
+END
+    mkdir sockets
+    start env -u XDG_RUNTIME_DIR KUBECONFIG="$PWD/config" TMPDIR="$PWD/sockets" muster k8s list
+    has_socket() {
+        [ -n "$(find sockets -type s)" ]
+    }
+    ok "a server that is away is waited for" wait_for 20 has_socket
+    kill -INT "$pid"
+    finish_run 10
+    is "Ctrl-C ends that" "$rc" 130
+    is "and leaves no socket" "$(ls sockets)" ""
+    ok "nor a kubectl" no_leftovers
+fi
 finish

@@ -118,27 +118,40 @@ is "cleanUpPolicy All: no Pod is left" "$(k get pods --output name | grep docume
 is "get still tells" "$(in_space get document | grep Status)" "Status:    FAILED"
 in_space delete document >/dev/null
 
-submit long --workers 2 -- --no_local_rank --no_python sh -c 'echo started; exec sleep 300'
-is "without --wait it comes back" "$rc" 0
-ok "in Arena's words" grep -q 'has been submitted successfully' out
-submit long --workers 2 -- other.py
-is "the name is taken" "$rc" 73
-ok "which is said" grep -q 'a job long exists already' err
-has_started() {
-    in_space logs long 2>/dev/null | grep -q started
-}
-ok "it runs" wait_for 90 has_started
+# The second attempt ends at once, if the first worker is still the one of the first attempt.
+start muster k8s submit --name long --namespace "$space" --image "$image" --image-pull-policy IfNotPresent \
+    --shm 64Mi --workers 2 --job-backoff-limit 1 --wait -- --no_local_rank --no_python sh -c '
+        [ "$RANK" = 0 ] || exit 0
+        [ ! -e /tmp/again ] || { echo "again of $WORLD_SIZE"; exit 0; }
+        : >/tmp/again; echo started; exec sleep 300'
+ok "a job runs" wait_for 90 grep -q started out
 ok "a worker has no key but its own, and no token" k exec long-worker-1 -- sh -c \
     '! ls /etc/muster/key/id_ed25519 2>/dev/null && ! ls /var/run/secrets/kubernetes.io 2>/dev/null'
 ok "it cannot log into another" k exec long-worker-1 -- sh -c \
     "! ssh -o BatchMode=yes -o StrictHostKeyChecking=no -p 2222 long-worker-0.long.$space.svc true 2>/dev/null"
-start muster k8s logs --namespace "$space" -f long
 k delete pod long-worker-1 --grace-period=0 --force >/dev/null 2>&1
-finish_run 120
-ok "a deleted worker ends the run" grep -q 'long-worker-1' out
-ok "its status is the run's" wait_for 30 has_phase long-launcher Failed
+finish_run 150
+is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0
+ok "with a new worker under the old name, and the other one as it was" grep -q 'again of 2' out
+ok "that is said, with the worker" grep -q 'long-worker-1.*retry 1 of 1' err
+is "and kept" "$(in_space get long -o json | grep failures)" '  "failures": 1,'
 in_space delete long >/dev/null
 is "nothing is left of it" "$(left long)" ""
+
+submit held --workers 1 -- --no_local_rank --no_python sh -c '[ "$WORLD_SIZE" = 2 ] || exec sleep 300'
+is "without --wait it comes back" "$rc" 0
+ok "in Arena's words" grep -q 'has been submitted successfully' out
+submit held --workers 1 -- other.py
+is "the name is taken" "$rc" 73
+ok "which is said" grep -q 'a job held exists already' err
+is "a job is paused" "$(in_space pause held)" "deepspeedjob.muster.dev/held paused"
+is "it has no Pods then" "$(k get pods --selector muster.dev/job=held --output name 2>/dev/null)" ""
+is "which get says" "$(in_space get held | grep Reason)" "Reason:    paused"
+is "it is given another worker" "$(in_space scale held --workers 2)" "deepspeedjob.muster.dev/held scaled"
+is "and resumed" "$(in_space resume held)" "deepspeedjob.muster.dev/held resumed"
+ok "it runs with two" wait_for 90 has_phase held-launcher Succeeded
+in_space delete held >/dev/null
+is "nothing is left of it" "$(left held)" ""
 
 image=localhost/none:such
 submit image --workers 1 --wait -- a.py

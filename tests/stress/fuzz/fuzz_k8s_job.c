@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const struct object_for what = { .space = "default", .uid = "uid", .attempt = 1 };
     struct error err = { "" };
     struct job   job = { 0 }, again = { 0 };
     json_t      *document = yaml_parse("fuzz", (const char *)data, size, &err), *one, *two;
@@ -37,8 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         json_decref(one);
         json_decref(two);
         for (i = 0; i < objects_count(&job) && i < 12; i++)
-            json_decref(object_make(&job, i, "default", "uid", NULL));
-        json_decref(object_make(&job, object_launcher(&job), "default", "uid", NULL));
+            json_decref(object_make(&job, i, &what));
+        json_decref(object_make(&job, object_launcher(&job), &what));
         job_clear(&again);
     }
     job_clear(&job);

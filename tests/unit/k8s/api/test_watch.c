@@ -1,4 +1,5 @@
-/* test_watch.c - lines of a watch: what changed, where it is, and when the list has to be read anew
+/* test_watch.c - lines of a watch: what changed, where it is, and when the list has to be read
+ * anew; and requests that are interrupted
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -8,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "api/watch.h"
+#include "clock.h"
 
 static int changes, gone;
 
@@ -64,9 +67,32 @@ static void test_lines(void **state)
     api_close(api);
 }
 
+/* Ctrl-C while the server is away. */
+static void test_break(void **state)
+{
+    struct api  *api = api_open_socket("/nowhere/socket");
+    int64_t      began = clock_now_ns();
+    struct error err;
+    int          ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    api_break_on(api, ends[0]);
+    assert_int_equal(api_request(api, "GET", "/version", NULL, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "interrupted"));
+    assert_true(clock_now_ns() - began < API_PATIENCE_S * NS_PER_S / 2);
+    close(ends[0]);
+    close(ends[1]);
+    api_close(api);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_lines) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_break),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,12 @@
 #define IMAGE "template: {spec: {containers: [{name: worker, image: i}]}}"
 #define HEAD  "apiVersion: muster.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: j}\n"
 
+#define SPEC(worker, config) HEAD "spec: {worker: {" worker "}, config: {" config "}}"
+#define RUN(config)          SPEC(IMAGE, config)
+#define WORKER(worker)       SPEC(worker, "run: {exec: [a]}")
+#define POD(pod)             WORKER("template: {spec: {" pod "}}")
+#define BOX(box)             POD("containers: [{image: i, " box "}]")
+
 /* What T9k's manual has, field by field. */
 static const char t9k[] =
     "apiVersion: batch.tensorstack.dev/v1beta1\n"
@@ -59,7 +65,7 @@ static const char t9k[] =
     "  runPolicy: {cleanUpPolicy: All, activeDeadlineSeconds: 600, backoffLimit: 0}\n"
     "  runMode:\n"
     "    debug: {enabled: false, replicaSpecs: [{type: worker}]}\n"
-    "    pause: {enabled: false}\n"
+    "    pause: {enabled: true, resumeSpecs: []}\n"
     "status: {phase: Running}\n";
 
 static int parse(const char *text, struct job *job, struct error *err)
@@ -106,6 +112,9 @@ static void test_t9k(void **state)
     assert_int_equal(job.launcher, LAUNCHER_WORKER0);
     assert_int_equal(job.cleanup, CLEANUP_ALL);
     assert_int_equal(job.deadline_s, 600);
+    assert_int_equal(job.restart, RESTART_NEVER);
+    assert_int_equal(job.ttl_s, -1);
+    assert_true(job.is_paused);
     assert_int_equal(job.warnings.count, 0);
     assert_int_equal(job.command.count, 5);
     assert_string_equal(job.command.item[0], "--no_local_rank");
@@ -123,6 +132,7 @@ static void test_round_trip(void **state)
         "-d", "data:/data:ro", "-e", "A=b=c", "--env-from-secret=T=s/k", "--selector=x=y",
         "--toleration=k=v:NoSchedule,Equal", "--toleration=all", "--label=l=m", "--shm=1Gi",
         "--launcher=worker0", "--deadline=2h", "--max_wait_time=90", "--clean-up=none",
+        "--job-backoff-limit=3", "--job-restart-policy=exitcode", "--ttl-after-finished=10m",
         "--device=rdma/hca=1", "--slots=4", "--run-as-root", "-n", "space", "--", "train.py",
         "--lr=1", "\xc3\xa9", NULL,
     };
@@ -145,6 +155,9 @@ static void test_round_trip(void **state)
     assert_int_equal(again.deadline_s, 7200);
     assert_int_equal(again.max_wait_s, 90);
     assert_int_equal(again.cleanup, CLEANUP_NONE);
+    assert_int_equal(again.backoff_limit, 3);
+    assert_int_equal(again.restart, RESTART_EXIT_CODE);
+    assert_int_equal(again.ttl_s, 600);
     assert_true(again.as_root);
     assert_string_equal(again.command.item[2], "\xc3\xa9");
     json_decref(one);
@@ -152,6 +165,22 @@ static void test_round_trip(void **state)
     free(text);
     job_clear(&job);
     job_clear(&again);
+}
+
+/* "labels:" with nothing behind it is no field, so muster's own labels have a place. */
+static void test_nulls(void **state)
+{
+    struct job   job = { 0 };
+    struct error err;
+
+    (void)state;
+    if (parse(WORKER("template: {metadata: {labels: }, spec: {securityContext: ~, containers: "
+                     "[{image: i, env: }]}}"),
+              &job, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(json_object_size(json_object_get(job.template, "metadata")), 0);
+    assert_int_equal(json_object_size(json_object_get(job.template, "spec")), 1);
+    job_clear(&job);
 }
 
 static void test_old_spellings(void **state)
@@ -171,12 +200,6 @@ static void test_old_spellings(void **state)
     assert_string_equal(job.command.item[0], "a.py");
     job_clear(&job);
 }
-
-#define SPEC(worker, config) HEAD "spec: {worker: {" worker "}, config: {" config "}}"
-#define RUN(config)          SPEC(IMAGE, config)
-#define WORKER(worker)       SPEC(worker, "run: {exec: [a]}")
-#define POD(pod)             WORKER("template: {spec: {" pod "}}")
-#define BOX(box)             POD("containers: [{image: i, " box "}]")
 
 static const struct {
     const char *text, *says;
@@ -204,7 +227,7 @@ static const struct {
     { WORKER("replicas: '2', " IMAGE), "spec.worker.replicas: must be a number" },
     { WORKER("replicas: 1001, " IMAGE), "replicas" },
     { WORKER("restartPolicy: Sometimes, " IMAGE),
-      "must be one of Never, OnFailure, Always, ExitCode" },
+      "must be one of OnFailure, Never, ExitCode, Always" },
     { RUN(""), "spec.config.run: is missing" },
     { RUN("run: {}"),
       "spec.config.run: must have exactly one of python, module and exec, not 0" },
@@ -238,8 +261,11 @@ static const struct {
            "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
       "spec.runMode.debug.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE
-           "}, config: {run: {exec: [a]}}, runMode: {pause: {enabled: true}}}",
-      "spec.runMode.pause.enabled: is not supported yet" },
+           "}, config: {run: {exec: [a]}}, runMode: {pause: {resumeSpecs: [{type: worker}]}}}",
+      "spec.runMode.pause.resumeSpecs: is not supported yet" },
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, runPolicy: {backoffLimit: -1}}",
+      "spec.runPolicy.backoffLimit: must be a number from 0" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
       "spec.elastic.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE
@@ -255,6 +281,12 @@ static const struct {
     { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
     { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
     { BOX("env: {}"), "containers[0].env: must be a list" },
+    { WORKER("template: {metadata: x, spec: {containers: [{image: i}]}}"),
+      "worker.template.metadata: must be an object" },
+    { WORKER("template: {metadata: {labels: []}, spec: {containers: [{image: i}]}}"),
+      "worker.template.metadata.labels: must be an object" },
+    { BOX("resources: {limits: {a/gpu: 9223372036854775807, b/gpu: \"9999999999999999999\"}}"),
+      "at most 1024 GPUs" },
     { BOX("command: [a]"), "what to train belongs into config.run" },
     { BOX("resources: {limits: {memory: 4GB}}"),
       "resources.limits.memory: '4GB' is no quantity" },
@@ -323,6 +355,9 @@ static void test_bad_options(void **state)
         { { "--launcher=me", NULL }, "must be pod or worker0" },
         { { "--deadline=soon", NULL }, "--deadline" },
         { { "--clean-up=some", NULL }, "must be Unfinished, None or All" },
+        { { "--job-restart-policy=Always", NULL }, "must be Never, OnFailure or ExitCode" },
+        { { "--job-backoff-limit=-1", NULL }, "--job-backoff-limit: '-1' is not a number" },
+        { { "--ttl-after-finished=x", NULL }, "--ttl-after-finished" },
         { { "--working-dir=a", NULL }, "must begin with /" },
         { { "--image-pull-policy=x", NULL }, "must be Always, IfNotPresent or Never" },
         { { "--gang", NULL }, "--gang: is not supported yet" },
@@ -368,6 +403,33 @@ static void test_quantities(void **state)
         assert_int_equal(quantity_parse(bad[i], &amount, &err), -1);
 }
 
+/* As kubectl reads them: 0644 is the mode of a file. */
+static void test_yaml_words(void **state)
+{
+    static const char *const rows[][2] = {
+        { "0644", "420" },  { "0x1F", "31" },    { "-10", "-10" },       { "08", "8.0" },
+        { "1e3", "1000.0" }, { "0", "0" },       { "True", "true" },     { "FALSE", "false" },
+        { "Null", "null" }, { "~", "null" },     { "yes", "\"yes\"" }, { "0x", "\"0x\"" },
+        { "e", "\"e\"" },   { "1.2.3", "\"1.2.3\"" }, { "beef", "\"beef\"" },
+    };
+    struct error err;
+    json_t      *value;
+    char         line[64], *text;
+    size_t       i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(line, sizeof line, "[%s]", rows[i][0]);
+        value = yaml_parse("f", line, strlen(line), &err);
+        assert_non_null(value);
+        text = json_dumps(json_array_get(value, 0), JSON_ENCODE_ANY);
+        if (strcmp(text, rows[i][1]) != 0)
+            fail_msg("%s: %s", rows[i][0], text);
+        free(text);
+        json_decref(value);
+    }
+}
+
 /* What is printed as YAML is read as the same. */
 static void test_yaml_round_trip(void **state)
 {
@@ -396,9 +458,14 @@ static void test_yaml_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_t9k),          cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_old_spellings), cmocka_unit_test(test_bad_documents),
-        cmocka_unit_test(test_bad_options),  cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_t9k),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_old_spellings),
+        cmocka_unit_test(test_bad_documents),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_yaml_words),
         cmocka_unit_test(test_yaml_round_trip),
     };
 

@@ -18,16 +18,17 @@
 #include "life/plan.h"
 #include "objects/objects.h"
 
-#define NOW         1000000
-#define WORLDS      3000
-#define EVENTS_MAX  40
-#define STEPS_MAX   200
+#define NOW        1000000
+#define WORLDS     3000
+#define EVENTS_MAX 60
+#define STEPS_MAX  400
 
 static void make_job(struct job *job, const char *workers, const char *launcher,
-                     const char *cleanup)
+                     const char *cleanup, const char *backoff)
 {
-    const char *const argv[] = { "--name=j", "--image=i",  "--workers", workers, "--launcher",
-                                 launcher,   "--clean-up", cleanup,     "a.py",  NULL };
+    const char *const argv[] = { "--name=j",   "--image=i",           "--workers", workers,
+                                 "--launcher", launcher,              "--clean-up", cleanup,
+                                 "--job-backoff-limit", backoff, "a.py", NULL };
     struct job_argv   reader;
     struct strlist    words = { 0 };
     struct error      err;
@@ -45,23 +46,45 @@ static bool chance(int of)
 
 /* The cluster, as a struct observed that is true */
 
-static void create(struct observed *world, size_t number)
+static int64_t now_s;
+
+static void create(struct observed *world, const struct job *job, size_t number)
 {
+    static unsigned last_uid;
+
     if (world->object[number].exists)
         return;
-    world->object[number] =
-        (struct observed_object){ .exists = true, .is_ours = true, .created_s = NOW };
+    world->object[number] = (struct observed_object){ .exists = true,
+                                                      .is_ours = true,
+                                                      .created_s = now_s,
+                                                      .workers = job->workers,
+                                                      .attempt = world->attempts.number };
+    snprintf(world->object[number].uid, sizeof world->object[number].uid, "%u", ++last_uid);
     if (number == OBJECT_ANCHOR) {
-        strcpy(world->uid, "uid");
-        world->created_s = NOW;
+        strcpy(world->uid, world->object[number].uid);
+        world->created_s = now_s;
     }
+}
+
+/* Index 0 is the last of the workers to go. */
+static void check_order(const struct observed *world, const struct plan *plan, size_t at)
+{
+    size_t i;
+
+    if (plan->action[at].number == OBJECT_WORKERS)
+        for (i = at + 1; i < plan->count; i++)
+            assert_true(plan->action[i].kind != ACTION_DELETE ||
+                        plan->action[i].number < OBJECT_WORKERS);
+    assert_true(world->object[plan->action[at].number].is_ours);
+    assert_false(world->object[plan->action[at].number].is_ending);
+    assert_string_equal(world->object[plan->action[at].number].uid, plan->action[at].uid);
 }
 
 static void carry_out(struct observed *world, const struct job *job, const struct plan *plan,
                       size_t most)
 {
     struct observed_object *object;
-    size_t                  i, number, left;
+    size_t                  i, k, number;
 
     for (i = 0; i < plan->count && i < most; i++) {
         number = plan->action[i].number;
@@ -69,21 +92,27 @@ static void carry_out(struct observed *world, const struct job *job, const struc
         switch (plan->action[i].kind) {
         case ACTION_CREATE:
             assert_true(plan->outcome == OUTCOME_NONE);
-            create(world, number);
+            assert_true(object_is_wanted(job, number));
+            assert_false(job->is_paused && number > OBJECT_ANCHOR);
+            for (k = OBJECT_PODS; k < world->count; k++) /* no two sizes at a time */
+                assert_true(!world->object[k].exists || number < OBJECT_PODS ||
+                            world->object[k].workers == job->workers);
+            create(world, job, number);
             break;
         case ACTION_RECORD:
             assert_true(plan->outcome != OUTCOME_NONE);
             world->outcome = plan->outcome;
             world->exit_code = plan->exit_code;
+            world->ended_s = now_s;
+            break;
+        case ACTION_ATTEMPT:
+            assert_int_equal(plan->count, 1);
+            assert_true(plan->attempts.failures <= job->backoff_limit);
+            world->attempts = plan->attempts;
             break;
         case ACTION_DELETE:
-            assert_true(object->is_ours);
-            assert_true(number != OBJECT_ANCHOR);
-            /* Index 0 is the last of the workers to go. */
-            for (left = OBJECT_WORKERS + 1; number == OBJECT_WORKERS && left < world->count; left++)
-                assert_true(!world->object[left].exists || !world->object[left].is_ours ||
-                            world->object[left].is_ending || job->cleanup != CLEANUP_ALL);
-            if (number >= OBJECT_WORKERS)
+            check_order(world, plan, i);
+            if (number >= OBJECT_PODS)
                 object->is_ending = true;
             else
                 *object = (struct observed_object){ 0 };
@@ -91,45 +120,108 @@ static void carry_out(struct observed *world, const struct job *job, const struc
     }
 }
 
-/* What a cluster, or somebody in it, does to one Pod. */
-static void happen(struct observed *world, const struct job *job, bool is_friendly)
+static void fail_pod(struct observed_object *pod, int exit_code, const char *reason)
 {
-    size_t number = OBJECT_WORKERS + (size_t)random() % (world->count - OBJECT_WORKERS);
+    pod->phase = POD_FAILED;
+    pod->is_ready = false;
+    pod->exit_code = exit_code;
+    pod->ended_s = now_s;
+    strcpy(pod->reason, reason);
+}
+
+/* What a cluster does to one Pod, if all is well: it starts, it ends; and the run succeeds. */
+static void proceed(struct observed *world, const struct job *job, size_t number, bool is_friendly)
+{
     struct observed_object *pod = &world->object[number];
     size_t                  i, ready = 0;
 
-    if (!pod->exists)
-        return;
     for (i = 0; i < (size_t)job->workers; i++)
-        ready += world->object[OBJECT_WORKERS + i].is_ready;
+        ready += world->object[OBJECT_WORKERS + i].is_ready &&
+                 world->object[OBJECT_WORKERS + i].workers == job->workers;
     if (pod->is_ending) {
         *pod = (struct observed_object){ 0 };
     } else if (pod->phase == POD_PENDING) {
         pod->reason[0] = '\0';
         pod->phase = POD_RUNNING;
-        pod->started_s = NOW;
+        pod->started_s = now_s;
     } else if (pod->phase == POD_RUNNING && !pod->is_ready) {
         pod->is_ready = true;
     } else if (pod->phase == POD_RUNNING && number == object_launcher(job) &&
-               ready >= (size_t)job->workers) {
-        pod->phase = is_friendly || chance(2) ? POD_SUCCEEDED : POD_FAILED;
-        pod->exit_code = pod->phase == POD_FAILED ? 7 : 0;
-        pod->ended_s = NOW;
+               pod->workers == job->workers && ready >= (size_t)job->workers) {
+        if (is_friendly || chance(3)) {
+            pod->phase = POD_SUCCEEDED;
+            pod->ended_s = now_s;
+        } else if (chance(2))
+            fail_pod(pod, 7, "Error");
     }
-    if (is_friendly || !pod->exists || observed_is_finished(pod))
+}
+
+/* What somebody in a cluster, or the cluster in despair, does. */
+static void disturb(struct observed *world, size_t number)
+{
+    struct observed_object *pod = &world->object[number];
+
+    if (!pod->exists || observed_is_finished(pod))
         return;
-    if (chance(6)) { /* deleted by somebody */
-        *pod = (struct observed_object){ 0 };
-    } else if (chance(8)) { /* OOM, eviction */
-        pod->phase = POD_FAILED;
-        pod->is_ready = false;
-        pod->exit_code = 137;
-        pod->ended_s = NOW;
-        strcpy(pod->reason, "OOMKilled");
-    } else if (chance(10) && pod->phase == POD_PENDING)
+    if (chance(10)) /* deleted, with or without its grace */
+        *pod = chance(2) ? (struct observed_object){ 0 } : *pod;
+    else if (chance(12))
+        pod->is_ending = true;
+    else if (chance(12)) /* OOM, eviction */
+        fail_pod(pod, 137, "OOMKilled");
+    else if (chance(40) && pod->phase == POD_PENDING)
         strcpy(pod->reason, chance(2) ? "CreateContainerConfigError" : "ImagePullBackOff");
-    else if (chance(20))
+    else if (chance(80))
         world->object[OBJECT_LAUNCHER_KEY + random() % 4] = (struct observed_object){ 0 };
+}
+
+/* What its owner asks for. */
+static void command(struct observed *world, struct job *job)
+{
+    if (chance(25))
+        job->is_paused = !job->is_paused;
+    if (!chance(25))
+        return;
+    job->workers = 1 + random() % 5;
+    observed_fit(world, job);
+}
+
+struct seen {
+    size_t ends[OUTCOMES], retried, scaled;
+};
+
+/* One life, with `events` rounds in which anything happens and whoever acts is killed. */
+static void live(struct observed *world, struct job *job, size_t events, struct seen *seen)
+{
+    int64_t     before = job->workers;
+    struct plan plan;
+    size_t      step, number;
+
+    now_s = NOW;
+    for (step = 0; step < STEPS_MAX; step++) {
+        plan_make(&plan, job, world, now_s);
+        if (plan.outcome != OUTCOME_NONE && plan.count == 0 && step > events)
+            break;
+        carry_out(world, job, &plan, step < events ? (size_t)random() % 4 : SIZE_MAX);
+        plan_clear(&plan);
+        number = OBJECT_PODS + (size_t)random() % (world->count - OBJECT_PODS);
+        if (world->object[number].exists)
+            proceed(world, job, number, step >= events);
+        if (step < events) {
+            disturb(world, number);
+            command(world, job);
+        } else
+            job->is_paused = false;
+        if (step > EVENTS_MAX || chance(10))
+            now_s += 10;
+    }
+    if (step == STEPS_MAX)
+        fail_msg("no end: %s", plan.why);
+    seen->ends[plan.outcome]++;
+    seen->retried += plan.outcome == OUTCOME_SUCCEEDED && world->attempts.failures > 0;
+    seen->scaled += plan.outcome == OUTCOME_SUCCEEDED && job->workers != before;
+    assert_int_equal(world->outcome, plan.outcome);
+    plan_clear(&plan);
 }
 
 static void test_random_worlds(void **state)
@@ -137,51 +229,36 @@ static void test_random_worlds(void **state)
     static const char *const launchers[] = { "pod", "worker0" };
     static const char *const cleanups[] = { "Unfinished", "None", "All" };
     static const char *const sizes[] = { "1", "2", "5" };
+    static const char *const backoffs[] = { "0", "1", "4" };
+    struct seen              seen = { { 0 }, 0, 0 };
     struct observed          world;
     struct job               job;
-    struct plan              plan;
-    size_t                   i, step, events, ends[OUTCOMES] = { 0 };
-    int64_t                  now_s;
+    size_t                   i, foreign;
 
     (void)state;
     for (i = 0; i < WORLDS; i++) {
         srandom((unsigned)i);
         job = (struct job){ 0 };
-        make_job(&job, sizes[random() % 3], launchers[random() % 2], cleanups[random() % 3]);
+        make_job(&job, sizes[random() % 3], launchers[random() % 2], cleanups[random() % 3],
+                 backoffs[random() % 3]);
         observed_init(&world, &job);
         if (chance(15)) { /* the name of something is taken */
-            step = 1 + (size_t)random() % (world.count - 1);
-            world.object[step] = (struct observed_object){ .exists = true };
+            foreign = 1 + (size_t)random() % (world.count - 1);
+            world.object[foreign] = (struct observed_object){ .exists = true };
         }
-        events = (size_t)random() % EVENTS_MAX;
-        now_s = NOW;
-        for (step = 0; step < STEPS_MAX; step++) {
-            plan_make(&plan, &job, &world, now_s);
-            if (plan.outcome != OUTCOME_NONE && plan.count == 0 && step > events)
-                break;
-            /* Killed after any of its actions. */
-            carry_out(&world, &job, &plan, step < events ? (size_t)random() % 4 : SIZE_MAX);
-            plan_clear(&plan);
-            happen(&world, &job, step >= events);
-            if (step > EVENTS_MAX)
-                now_s += 10;
-        }
-        if (step == STEPS_MAX)
-            fail_msg("world %zu: no end", i);
-        ends[plan.outcome]++;
-        assert_int_equal(world.outcome, plan.outcome);
-        assert_int_equal(plan.count, 0);
+        live(&world, &job, (size_t)random() % EVENTS_MAX, &seen);
         assert_false(world.object[OBJECT_LAUNCHER_KEY].is_ours);
         assert_false(world.object[OBJECT_WORKER_KEYS].is_ours);
-        plan_clear(&plan);
         observed_clear(&world);
         job_clear(&job);
     }
     /* Each of these happens, so each was tried. */
-    assert_true(ends[OUTCOME_SUCCEEDED] > 100);
-    assert_true(ends[OUTCOME_FAILED] > 100);
-    assert_true(ends[OUTCOME_STUCK] > 10);
-    assert_true(ends[OUTCOME_FOREIGN] > 10);
+    assert_true(seen.ends[OUTCOME_SUCCEEDED] > 100);
+    assert_true(seen.ends[OUTCOME_FAILED] > 100);
+    assert_true(seen.ends[OUTCOME_STUCK] > 10);
+    assert_true(seen.ends[OUTCOME_FOREIGN] > 10);
+    assert_true(seen.retried > 100);
+    assert_true(seen.scaled > 100);
 }
 
 /* The steps of a job that nothing happens to. */
@@ -193,7 +270,8 @@ static void test_order(void **state)
     size_t          i;
 
     (void)state;
-    make_job(&job, "2", "pod", "Unfinished");
+    now_s = NOW;
+    make_job(&job, "2", "pod", "Unfinished", "0");
     observed_init(&world, &job);
     plan_make(&plan, &job, &world, NOW);
     assert_int_equal(plan.count, 1); /* the owner of all others */
@@ -203,17 +281,23 @@ static void test_order(void **state)
     assert_int_equal(plan.count, 2); /* both Secrets, made together */
     carry_out(&world, &job, &plan, 1);
     plan_clear(&plan);
-    plan_make(&plan, &job, &world, NOW); /* one of them only: made anew */
+    plan_make(&plan, &job, &world, NOW); /* one of them only: it may be another muster's */
+    assert_int_equal(plan.count, 0);
+    assert_true(plan.is_unsettled);
+    plan_clear(&plan);
+    plan_make(&plan, &job, &world, NOW + PLAN_PAIR_S + 1); /* made anew */
     assert_int_equal(plan.count, 1);
     assert_int_equal(plan.action[0].kind, ACTION_DELETE);
     assert_int_equal(plan.action[0].number, OBJECT_LAUNCHER_KEY);
     carry_out(&world, &job, &plan, SIZE_MAX);
     plan_clear(&plan);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 3; i++) { /* Secrets, Pods, and that there is a launcher */
         plan_make(&plan, &job, &world, NOW);
+        assert_true(plan.count > 0);
         carry_out(&world, &job, &plan, SIZE_MAX);
         plan_clear(&plan);
     }
+    assert_int_equal(world.attempts.launched, 1);
     plan_make(&plan, &job, &world, NOW);
     assert_int_equal(plan.count, 0);
     assert_string_equal(plan.why, "waiting for 3 of 3 Pods; j-worker-0: Pending");
@@ -249,11 +333,12 @@ static void test_ends(void **state)
     size_t                  i;
 
     (void)state;
-    make_job(&job, "2", "pod", "Unfinished");
+    make_job(&job, "2", "pod", "Unfinished", "0");
     observed_init(&world, &job);
     for (i = 0; i < world.count; i++)
-        create(&world, i);
-    for (i = OBJECT_WORKERS; i < world.count; i++)
+        create(&world, &job, i);
+    world.attempts.launched = 1;
+    for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
     pod = &world.object[OBJECT_WORKERS + 1];
     pod->started_s = pod->ended_s = NOW;
@@ -273,14 +358,185 @@ static void test_ends(void **state)
     job_clear(&job);
 }
 
+/* Which failures are followed by another attempt. */
+static void test_retries(void **state)
+{
+    static const struct {
+        int              exit_code; /* of the launcher; -1: it is gone */
+        const char      *reason;
+        enum job_restart restart;
+        int64_t          failures, after_s; /* so far; since the first launch */
+        bool             is_retried;
+    } rows[] = {
+        { 7, "Error", RESTART_ON_FAILURE, 0, 10, true },
+        { 7, "Error", RESTART_ON_FAILURE, 1, 10, true },
+        { 7, "Error", RESTART_ON_FAILURE, 2, 10, false },
+        { 7, "Error", RESTART_NEVER, 0, 10, false },
+        { 7, "Error", RESTART_EXIT_CODE, 0, 10, false },
+        { 137, "OOMKilled", RESTART_EXIT_CODE, 0, 10, true },
+        { -1, "", RESTART_EXIT_CODE, 0, 10, true },
+        { -1, "", RESTART_ON_FAILURE, 2, 10, false },
+        { EXIT_TIMEOUT, "Error", RESTART_ON_FAILURE, 0, 10, false },
+        { 7, "DeadlineExceeded", RESTART_ON_FAILURE, 0, 10, false },
+        { 7, "Error", RESTART_ON_FAILURE, 0, 101, false },
+    };
+    struct job              job = { 0 };
+    struct observed         world;
+    struct observed_object *launcher;
+    struct plan             plan;
+    size_t                  i;
+
+    (void)state;
+    now_s = NOW;
+    make_job(&job, "2", "pod", "Unfinished", "2");
+    job.deadline_s = 100;
+    observed_init(&world, &job);
+    for (i = 0; i < world.count; i++)
+        create(&world, &job, i);
+    launcher = &world.object[OBJECT_LAUNCHER];
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        world.attempts = (struct attempts){ 1, 1, rows[i].failures, NOW, "" };
+        job.restart = rows[i].restart;
+        launcher->exists = rows[i].exit_code >= 0;
+        fail_pod(launcher, rows[i].exit_code, rows[i].reason);
+        plan_make(&plan, &job, &world, NOW + rows[i].after_s);
+        assert_int_equal(plan.count, 1);
+        assert_int_equal(plan.action[0].kind, rows[i].is_retried ? ACTION_ATTEMPT : ACTION_RECORD);
+        assert_int_equal(plan.attempts.number, rows[i].is_retried ? 2 : 1);
+        assert_int_equal(plan.attempts.failures, rows[i].failures + rows[i].is_retried);
+        assert_non_null(strstr(plan.why, "j-launcher"));
+        plan_clear(&plan);
+    }
+    observed_clear(&world);
+    job_clear(&job);
+}
+
+/* plan after plan, with nothing that happens in between; the kinds and numbers of all actions. */
+static void plan_until_quiet(struct observed *world, const struct job *job, char *log)
+{
+    static const char letters[] = "+-RA"; /* of enum action_kind */
+    struct plan       plan;
+    size_t            i, count;
+
+    do {
+        plan_make(&plan, job, world, now_s);
+        for (i = 0; i < plan.count; i++)
+            log += sprintf(log, "%c%zu ", letters[plan.action[i].kind], plan.action[i].number);
+        carry_out(world, job, &plan, SIZE_MAX);
+        count = plan.count;
+        plan_clear(&plan);
+    } while (count > 0);
+    *log = '\0';
+}
+
+static void all_gone(struct observed *world)
+{
+    size_t i;
+
+    for (i = OBJECT_PODS; i < world->count; i++)
+        if (world->object[i].is_ending)
+            world->object[i] = (struct observed_object){ 0 };
+}
+
+/* Which Pods are replaced, in which order. Numbers: 1 to 3 are Secrets and hosts, 6 is the
+ * launcher, 7 ... are workers. */
+static void test_replacements(void **state)
+{
+    struct job      job = { 0 };
+    struct observed world;
+    char            log[400];
+    size_t          i;
+
+    (void)state;
+    now_s = NOW;
+    make_job(&job, "2", "pod", "Unfinished", "1");
+    observed_init(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+0 +1 +2 +3 +4 +5 +7 +8 +6 A0 ");
+    for (i = OBJECT_PODS; i < world.count; i++)
+        world.object[i].phase = POD_RUNNING;
+
+    /* A worker and with it the run: both Pods go, the other worker stays. */
+    fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
+    fail_pod(&world.object[OBJECT_LAUNCHER], 69, "Error");
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "A0 -6 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-8 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+8 +6 A0 ");
+    assert_int_equal(world.object[OBJECT_WORKERS].attempt, 1);
+    assert_int_equal(world.object[OBJECT_WORKERS + 1].attempt, 2);
+
+    /* One more worker: all Pods, then what they were made from, are made anew. */
+    job.workers = 3;
+    observed_fit(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "A0 -6 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-8 -7 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-3 -2 -1 +1 +2 +3 +7 +8 +9 +6 A0 ");
+
+    job.is_paused = true;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "A0 -6 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-9 -8 -7 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "");
+    job.is_paused = false;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+7 +8 +9 +6 A0 ");
+    assert_int_equal(world.attempts.failures, 1);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
+/* The whole job goes when its time to live is over, and not before what has to go first. */
+static void test_expiry(void **state)
+{
+    struct job      job = { 0 };
+    struct observed world;
+    char            log[400];
+
+    (void)state;
+    now_s = NOW;
+    make_job(&job, "1", "pod", "Unfinished", "0");
+    job.ttl_s = 100;
+    observed_init(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "R0 -7 -2 -1 ");
+    all_gone(&world);
+    now_s = NOW + 99;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "");
+    now_s = NOW + 100;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-0 ");
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 /* Documents as a cluster sends them. */
 static void test_observed(void **state)
 {
     static const char anchor[] =
         "{\"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\", \"uid\": \"u\","
-        " \"creationTimestamp\": \"2026-11-22T15:00:00Z\"}}";
+        " \"creationTimestamp\": \"2026-11-22T15:00:00Z\", \"resourceVersion\": \"12\"},"
+        " \"data\": {\"job\": \"{}\", \"attempts\": \"{\\\"number\\\": 3, \\\"failures\\\": 2,"
+        " \\\"last\\\": \\\"why\\\"}\"}}";
     static const char pod[] = "{\"metadata\": {\"name\": \"j-worker-1\", \"uid\": \"v\", "
-                              "\"ownerReferences\": [{\"uid\": \"u\"}]},"
+                              "\"ownerReferences\": [{\"uid\": \"u\"}], \"labels\": "
+                              "{\"muster.dev/attempt\": \"3\", \"muster.dev/workers\": \"2\"}},"
                               " \"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": "
                               "\"Failed\", \"containerStatuses\": ["
                               "{\"name\": \"worker\", \"state\": {\"terminated\": "
@@ -292,14 +548,21 @@ static void test_observed(void **state)
     json_t *one = json_loads(anchor, 0, NULL), *two = json_loads(pod, 0, NULL);
 
     (void)state;
-    make_job(&job, "2", "pod", "Unfinished");
+    make_job(&job, "2", "pod", "Unfinished", "0");
     observed_init(&world, &job);
     observed_take(&world, &job, one, false);
     assert_string_equal(world.uid, "u");
     assert_int_equal(world.created_s, 1795359600);
+    assert_string_equal(world.version, "12");
+    assert_int_equal(world.attempts.number, 3);
+    assert_int_equal(world.attempts.failures, 2);
+    assert_string_equal(world.attempts.last, "why");
+    assert_false(world.is_job_new);
     observed_take(&world, &job, two, false);
     seen = &world.object[OBJECT_WORKERS + 1];
     assert_true(seen->is_ours);
+    assert_int_equal(seen->attempt, 3);
+    assert_int_equal(seen->workers, 2);
     assert_int_equal(seen->phase, POD_FAILED);
     assert_int_equal(seen->exit_code, 137);
     assert_int_equal(seen->ended_s, 60);
@@ -318,6 +581,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_retries),
+        cmocka_unit_test(test_replacements),
+        cmocka_unit_test(test_expiry),
         cmocka_unit_test(test_observed),
         cmocka_unit_test(test_random_worlds),
     };

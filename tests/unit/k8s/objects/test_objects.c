@@ -37,6 +37,13 @@ static void make_job(struct job *job, const char *const *argv)
     strlist_clear(&words);
 }
 
+static json_t *make(const struct job *job, size_t number, const struct keys *keys)
+{
+    struct object_for what = { .space = "space", .uid = "uid", .keys = keys, .attempt = 2 };
+
+    return object_make(job, number, &what);
+}
+
 static const char *const usual[] = { "--name=j", "--image=i", "--workers=3", "--gpus=2",
                                      "--",       "a.py",      "$(X) $$",     NULL };
 
@@ -84,8 +91,8 @@ static void test_secrets(void **state)
     (void)state;
     make_job(&job, usual);
     assert_int_equal(keys_make(&keys, 3, &err), 0);
-    launcher = object_make(&job, OBJECT_LAUNCHER_KEY, "space", "uid", &keys);
-    workers = object_make(&job, OBJECT_WORKER_KEYS, "space", "uid", &keys);
+    launcher = make(&job, OBJECT_LAUNCHER_KEY, &keys);
+    workers = make(&job, OBJECT_WORKER_KEYS, &keys);
     assert_true(json_is_true(json_object_get(launcher, "immutable")));
     assert_true(json_is_true(json_object_get(workers, "immutable")));
     assert_string_equal(text_at(launcher, "stringData", "id_ed25519"), keys.user.private_text);
@@ -144,12 +151,12 @@ static bool has_volume(const json_t *pod, const char *name)
 static void test_pods(void **state)
 {
     struct job job = { 0 };
-    json_t    *worker, *launcher, *command;
+    json_t    *worker, *launcher, *command, *labels;
 
     (void)state;
     make_job(&job, usual);
-    worker = object_make(&job, OBJECT_WORKERS + 1, "space", "uid", NULL);
-    launcher = object_make(&job, object_launcher(&job), "space", "uid", NULL);
+    worker = make(&job, OBJECT_WORKERS + 1, NULL);
+    launcher = make(&job, object_launcher(&job), NULL);
     check_restricted(worker);
     check_restricted(launcher);
     assert_string_equal(text_at(worker, "metadata", "name"), "j-worker-1");
@@ -158,6 +165,9 @@ static void test_pods(void **state)
     assert_true(has_volume(launcher, "muster-key") && !has_volume(launcher, "muster-host"));
     assert_int_equal(template_gpus(worker), 2);
     assert_int_equal(template_gpus(launcher), 0);
+    labels = json_object_get(json_object_get(worker, "metadata"), "labels");
+    assert_string_equal(json_string_value(json_object_get(labels, LABEL_ATTEMPT)), "2");
+    assert_string_equal(json_string_value(json_object_get(labels, LABEL_WORKERS)), "3");
     command = json_object_get(template_container(launcher), "command");
     assert_string_equal(json_string_value(json_array_get(command, json_array_size(command) - 1)),
                         "$$(X) $$$$");
@@ -176,7 +186,7 @@ static void test_worker0(void **state)
     (void)state;
     make_job(&job, argv);
     assert_int_equal(objects_count(&job), OBJECT_WORKERS + 1);
-    worker = object_make(&job, OBJECT_WORKERS, "space", "uid", NULL);
+    worker = make(&job, OBJECT_WORKERS, NULL);
     check_restricted(worker);
     assert_true(has_volume(worker, "muster-host") && has_volume(worker, "muster-key"));
     json_decref(worker);
@@ -192,7 +202,9 @@ static void test_all(void **state)
     (void)state;
     make_job(&job, usual);
     for (i = 0; i < objects_count(&job); i++) {
-        object = object_make(&job, i, "space", "uid", NULL);
+        if (!object_is_wanted(&job, i))
+            continue;
+        object = make(&job, i, NULL);
         assert_string_equal(text_at(object, "metadata", "name"), object_name(&job, i).text);
         assert_string_equal(
             json_string_value(json_object_get(
@@ -202,9 +214,9 @@ static void test_all(void **state)
         assert_true(i == OBJECT_ANCHOR ? owner == NULL : json_array_size(owner) == 1);
         json_decref(object);
     }
-    hosts = object_make(&job, OBJECT_HOSTS, "space", "uid", NULL);
+    hosts = make(&job, OBJECT_HOSTS, NULL);
     assert_string_equal(text_at(hosts, "data", "hostfile"),
-                        "# generation 1\nj-worker-0.j.space.svc slots=2\n"
+                        "# generation 2\nj-worker-0.j.space.svc slots=2\n"
                         "j-worker-1.j.space.svc slots=2\nj-worker-2.j.space.svc slots=2\n");
     json_decref(hosts);
     job_clear(&job);

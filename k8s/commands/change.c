@@ -1,0 +1,126 @@
+/* change.c - muster k8s pause, resume and scale: what a job asks for is changed, and carried out
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "commands/execute.h"
+#include "commands/follow.h"
+#include "commands/query.h"
+#include "commands/subcommands.h"
+#include "exit_code.h"
+#include "log.h"
+
+#define TRIES_MAX 20 /* somebody else may write into the anchor at the same moment */
+
+/* What the job is to be; -1: as it is. */
+struct change {
+    int     is_paused;
+    int64_t workers;
+};
+
+static int change_job(const struct query *query, const struct change *change, const char *done);
+static int write_change(const struct query *query, const struct change *change, struct job *job,
+                        struct observed *observed, struct error *err);
+static bool apply(const struct change *change, struct job *job);
+
+int command_pause(char *const *argv)
+{
+    const struct change change = { .is_paused = 1, .workers = -1 };
+    struct query        query;
+    int                 status = query_begin(&query, argv, 0, 1, 1);
+
+    return status != 0 ? status : change_job(&query, &change, "paused");
+}
+
+int command_resume(char *const *argv)
+{
+    const struct change change = { .is_paused = 0, .workers = -1 };
+    struct query        query;
+    int                 status = query_begin(&query, argv, 0, 1, 1);
+
+    return status != 0 ? status : change_job(&query, &change, "resumed");
+}
+
+int command_scale(char *const *argv)
+{
+    struct change change = { .is_paused = -1 };
+    struct query  query;
+    int           status = query_begin(&query, argv, QUERY_WORKERS, 1, 1);
+
+    if (status != 0)
+        return status;
+    if (query.workers == 0) {
+        log_error("--workers=N is missing: how many workers the job is to have");
+        query_end(&query);
+        return EXIT_USAGE;
+    }
+    change.workers = query.workers;
+    return change_job(&query, &change, "scaled");
+}
+
+/* Ends the query. */
+static int change_job(const struct query *query, const struct change *change, const char *done)
+{
+    const char     *name = query->names.item[0];
+    struct job      job = { 0 };
+    struct observed observed = { 0 };
+    struct error    err;
+    int             status = EXIT_UNREACHABLE, rc;
+
+    rc = place_find(&query->place, name, &job, &observed, &err);
+    if (rc == 0)
+        rc = err_set(&err, "there is no job %s in namespace %s; `muster k8s list` shows them", name,
+                     query->place.space);
+    if (rc > 0 && observed.outcome != OUTCOME_NONE) {
+        rc = err_set(&err, "the job %s has ended (%s); delete it and submit it again", name,
+                     outcome_names[observed.outcome]);
+        status = EXIT_DATA;
+    } else if (rc > 0)
+        rc = write_change(query, change, &job, &observed, &err);
+    if (rc == 0)
+        rc = execute_observe(&query->place, &job, &observed, &err);
+    if (rc < 0)
+        log_error("%s", err.text);
+    else
+        status = follow_settle(&query->place, &job, &observed);
+    if (status == 0)
+        printf("deepspeedjob.muster.dev/%s %s\n", name, done);
+    observed_clear(&observed);
+    job_clear(&job);
+    query_end((struct query *)query);
+    return status;
+}
+
+/* Until it is in the anchor. */
+static int write_change(const struct query *query, const struct change *change, struct job *job,
+                        struct observed *observed, struct error *err)
+{
+    size_t tries;
+
+    for (tries = 0; tries < TRIES_MAX && apply(change, job); tries++) {
+        if (job_check(job, err) < 0 || execute_change(&query->place, job, observed, err) < 0)
+            return -1;
+        observed->is_job_new = true; /* what is there now, whoever has written it */
+        if (!observed->object[OBJECT_ANCHOR].exists)
+            return err_set(err, "the job %s was deleted", job->name);
+        if (place_refresh(job, observed, err) < 0)
+            return -1;
+    }
+    return tries < TRIES_MAX ? 0 : err_set(err, "the job %s is being changed by others", job->name);
+}
+
+/* Is that a change? */
+static bool apply(const struct change *change, struct job *job)
+{
+    bool is_paused = change->is_paused >= 0 ? change->is_paused == 1 : job->is_paused;
+    bool is_change = is_paused != job->is_paused ||
+                     (change->workers > 0 && change->workers != job->workers);
+
+    job->is_paused = is_paused;
+    if (change->workers > 0)
+        job->workers = change->workers;
+    return is_change;
+}
