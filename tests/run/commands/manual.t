@@ -140,7 +140,10 @@ fi
 
 for page in "$top_srcdir"/doc/*.[0-9]; do
     page=${page##*/}
-    if command -v man >/dev/null; then
+    other=$(sed -n '1s/^\.so man[0-9]\///p' "$top_srcdir/doc/$page")
+    if [ -n "$other" ]; then
+        ok "$page is $other" test -e "$top_srcdir/doc/$other"
+    elif command -v man >/dev/null; then
         is "$page is clean" \
             "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$top_srcdir/doc/$page" 2>&1 >/dev/null)" ""
     else
