@@ -225,6 +225,15 @@ ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop
 etc_of node1 "$tmp/node1.planned"
 ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
 
+# Clones of another snapshot, with the same label.
+echo "its pass, word" >right
+sed 's/llm-1/llm-2/' conf >other
+run muster bootstrap --only data --password-fd 7 other 7<right
+is "a disk with another marker is refused before it is mounted" \
+    "$rc $(grep -c '^node.*the wrong disk: its file .* does not have the text .llm-2' err)" \
+    "1 $(grep -c 'data: failed' err)"
+is "on each node" "$(grep -o 'loop[0-9]*p*1* is the wrong' err | sort -u | wc -l)" 4
+
 # On one node every step that writes meets something that is in its way.
 cp -a "$nodes_dir/node2/etc" "$tmp/etc"
 cd "$nodes_dir/node2" || exit 1
@@ -237,7 +246,6 @@ rm -rf etc/security/limits.d && : >etc/security/limits.d
 echo 'deb file:/nowhere ./' >etc/apt/sources.list
 mkdir -p varlib/muster/receipt.json
 cd "$tmp/work" || exit 1
-echo "its pass, word" >right
 # What a run has left on a GPU; the nodes of this test see the same processes.
 MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 \
     nsenter -t "$(cat "$nodes_dir/node1/pid")" -m setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
