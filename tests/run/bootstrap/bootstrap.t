@@ -419,6 +419,8 @@ run muster exec --hostfile=hostfile --label=host sh -c "for login in root@node1 
         echo reached \$login; done"
 is "each node can log in to each" "$(grep -c 'reached .*node' out)" 16
 
+# As after a boot: the disk has another name.
+on node1 sh -c 'umount /var/lib/data && mv /dev/loop* /dev/moved && mount /dev/moved /var/lib/data'
 run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
 for name in node1 node2 node3 node4; do
