@@ -208,7 +208,8 @@ static int add_mount(struct look *look, struct error *err)
         return -1;
     if (look->b->root[0] != '\0')
         return 0;
-    want.bytes = xasprintf("%s\n%s\nnoatime", look->device, look->disk->superblock.type);
+    want.bytes = xasprintf("%s\n%s\nnoatime\n%s", look->device, look->disk->superblock.type,
+                           look->disk->superblock.uuid);
     want.size = strlen(want.bytes);
     what = xasprintf("mount %s there (%s, label '%s', UUID %s, %.0f MiB)", look->device,
                      look->disk->superblock.type, look->disk->superblock.label,

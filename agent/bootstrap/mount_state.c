@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 
+#include "bootstrap/superblock.h"
 #include "file.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -24,9 +25,13 @@
 /* The fields of mountinfo (proc_pid_mountinfo(5)) up to the separator. */
 enum { FIELD_DEVICE = 2, FIELD_ROOT, FIELD_PLACE, FIELD_OPTIONS, FIELD_OPTIONAL };
 
+/* The lines of a state's bytes. */
+enum { WORD_SOURCE, WORD_TYPE, WORD_OPTIONS, WORD_UUID, WORDS };
+
 static const char *next_line(const char *text, struct strlist *fields);
 static bool        read_line(const struct strlist *fields, struct mounted *mounted);
 static void        unescape(char *text);
+static void        split(char *bytes, char **word);
 static unsigned long split_options(const char *options, char *rest, size_t size);
 
 bool mount_find(const char *mountinfo, const char *path, struct mounted *found)
@@ -123,23 +128,55 @@ static void unescape(char *text)
 
 int mount_state_read(const char *path, struct state *state, struct error *err)
 {
-    struct mounted mounted;
-    char          *all = mount_read_all();
+    struct mounted    mounted;
+    struct superblock superblock = { .uuid = "" };
+    char             *all = mount_read_all();
 
     (void)err;
     state->exists = mount_find(all, path, &mounted);
     if (state->exists) {
-        state->bytes = xasprintf("%s\n%s\n%s", mounted.source, mounted.type, mounted.options);
+        if (mounted.source[0] == '/')
+            superblock_read(mounted.source, &superblock);
+        state->bytes = xasprintf("%s\n%s\n%s\n%s", mounted.source, mounted.type,
+                                 mounted.options, superblock.uuid);
         state->size = strlen(state->bytes);
     }
     free(all);
     return 0;
 }
 
+bool mount_state_is(const struct state *one, const struct state *other)
+{
+    char *mine = xstrdup(one->bytes), *theirs = xstrdup(other->bytes);
+    char *my[WORDS], *their[WORDS];
+    int   word;
+
+    split(mine, my);
+    split(theirs, their);
+    word = my[WORD_UUID][0] != '\0' && their[WORD_UUID][0] != '\0' ? WORD_UUID : WORD_SOURCE;
+    word = strcmp(my[word], their[word]);
+    free(mine);
+    free(theirs);
+    return word == 0;
+}
+
+/* Of a state's bytes: lines; those that are missing are "". */
+static void split(char *bytes, char **word)
+{
+    int i;
+
+    for (i = 0; i < WORDS; i++) {
+        word[i] = bytes;
+        bytes += strcspn(bytes, "\n");
+        if (*bytes == '\n')
+            *bytes++ = '\0';
+    }
+}
+
 /* The mount point is there by now: it is a thing of its own. */
 int mount_state_make(const char *path, const struct state *want, struct error *err)
 {
-    char         *words, *type, *options, rest[256];
+    char         *bytes, *word[WORDS], rest[256];
     unsigned long flags;
     int           rc;
 
@@ -149,17 +186,14 @@ int mount_state_make(const char *path, const struct state *want, struct error *e
                            errno == EBUSY ? " (fuser -vm shows who uses it)" : "");
         return 0;
     }
-    words = xstrdup(want->bytes);
-    type = words + strcspn(words, "\n");
-    type += *type != '\0' ? (*type = '\0', 1) : 0;
-    options = type + strcspn(type, "\n");
-    options += *options != '\0' ? (*options = '\0', 1) : 0;
-    flags = split_options(options, rest, sizeof rest);
-    rc = mount(words, path, type, flags, rest);
+    bytes = xstrdup(want->bytes);
+    split(bytes, word);
+    flags = split_options(word[WORD_OPTIONS], rest, sizeof rest);
+    rc = mount(word[WORD_SOURCE], path, word[WORD_TYPE], flags, rest);
     if (rc < 0)
-        err_set(err, "%s: mounting %s (%s) there failed: %s", path, words, type,
-                strerror(errno));
-    free(words);
+        err_set(err, "%s: mounting %s (%s) there failed: %s", path, word[WORD_SOURCE],
+                word[WORD_TYPE], strerror(errno));
+    free(bytes);
     return rc;
 }
 

@@ -25,6 +25,9 @@ char *mount_of_device(const char *mountinfo, unsigned major, unsigned minor);
 char *mount_read_all(void);
 
 int mount_state_read(const char *path, struct state *state, struct error *err);
+/* Of the same disk: by its UUID, since a disk may have another name after a boot; if that is not
+ * known, by its name. It has more options than it was given. */
+bool mount_state_is(const struct state *one, const struct state *other);
 int mount_state_make(const char *path, const struct state *want, struct error *err);
 int mount_state_read_shm(const char *path, struct state *state, struct error *err);
 int mount_state_make_shm(const char *path, const struct state *want, struct error *err);

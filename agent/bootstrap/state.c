@@ -131,9 +131,8 @@ bool state_is(enum state_kind kind, const struct state *one, const struct state 
     if ((kind == STATE_FILE || kind == STATE_DIR) &&
         (one->mode != other->mode || one->uid != other->uid || one->gid != other->gid))
         return false;
-    if (kind == STATE_MOUNT) /* of the same disk: it has more options than it was given */
-        return strcspn(one->bytes, "\n") == strcspn(other->bytes, "\n") &&
-               strncmp(one->bytes, other->bytes, strcspn(one->bytes, "\n")) == 0;
+    if (kind == STATE_MOUNT)
+        return mount_state_is(one, other);
     return one->size == other->size &&
            (one->size == 0 || memcmp(one->bytes, other->bytes, one->size) == 0);
 }

@@ -24,7 +24,7 @@ enum state_kind {
     STATE_FILE,
     STATE_DIR,
     STATE_VALUE,   /* a file of /proc or /sys: one line, written in place */
-    STATE_MOUNT,   /* bytes: "SOURCE\nFSTYPE\nOPTIONS" */
+    STATE_MOUNT,   /* bytes: "SOURCE\nFSTYPE\nOPTIONS\nUUID" */
     STATE_SHM,     /* a tmpfs; bytes: its size in bytes, as a number */
     STATE_COMMAND, /* bytes: arguments, each ended by NUL; it is run to reach this state */
 };

@@ -81,7 +81,6 @@ int metadata_exchange(int fd, const char *request, int64_t late_ns, struct metad
     if (send_all(fd, request, late_ns) < 0)
         found = -1;
     while (found == 0) {
-        got = -1;
         if (await(fd, POLLIN, late_ns) < 0)
             break;
         got = read(fd, bytes + size, most - size);

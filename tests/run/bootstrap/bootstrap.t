@@ -26,11 +26,11 @@ attach() {
     echo "$disk" >"$nodes_dir/$1/device"
 }
 
-# ext4_disk NODE MIB: an ext4 of 24 MiB on a disk of that size. Clones of one snapshot: the same
-# label and UUID.
+# ext4_disk NODE NUMBER: an ext4 of 24 MiB, on a larger disk if it can grow. Clones of one snapshot:
+# the same label and UUID.
 ext4_disk() {
     cp "$tmp/snapshot" "$nodes_dir/$1/image"
-    truncate -s "$2M" "$nodes_dir/$1/image"
+    [ $grow = no ] || truncate -s $((24 + 24 * $2))M "$nodes_dir/$1/image"
     attach "$1"
 }
 
@@ -156,9 +156,9 @@ log_in_as() {
 
 for node in 1 2 3 4; do
     fresh "node$node" "$node"
-    [ "$node$xfs" = 3yes ] || ext4_disk "node$node" "$([ $grow = no ] && echo 24 || echo $((24 + 24 * node)))"
+    [ "$node$xfs" != 3yes ] || xfs_disk node3 || xfs=no
+    [ "$node$xfs" = 3yes ] || ext4_disk "node$node" "$node"
 done
-[ $xfs = no ] || xfs_disk node3 || skip_all "no XFS in a partition here"
 [ $dnf = no ] || without_apt node3
 [ -z "$someone" ] || log_in_as $someone node4
 for node in 1 2 3 4; do
@@ -225,6 +225,15 @@ ok "and which disk it would mount" grep -q 'data: /var/lib/data: mount /dev/loop
 etc_of node1 "$tmp/node1.planned"
 ok "it changes nothing" cmp "$tmp/node1.before" "$tmp/node1.planned"
 
+# Clones of another snapshot, with the same label.
+echo "its pass, word" >right
+sed 's/llm-1/llm-2/' conf >other
+run muster bootstrap --only data --password-fd 7 other 7<right
+is "a disk with another marker is refused before it is mounted" \
+    "$rc $(grep -c '^node.*the wrong disk: its file .* does not have the text .llm-2' err)" \
+    "1 $(grep -c 'data: failed' err)"
+is "on each node" "$(grep -o 'loop[0-9]*p*1* is the wrong' err | sort -u | wc -l)" 4
+
 # On one node every step that writes meets something that is in its way.
 cp -a "$nodes_dir/node2/etc" "$tmp/etc"
 cd "$nodes_dir/node2" || exit 1
@@ -237,7 +246,6 @@ rm -rf etc/security/limits.d && : >etc/security/limits.d
 echo 'deb file:/nowhere ./' >etc/apt/sources.list
 mkdir -p varlib/muster/receipt.json
 cd "$tmp/work" || exit 1
-echo "its pass, word" >right
 # What a run has left on a GPU; the nodes of this test see the same processes.
 MUSTER_TEST_TAG=$tag MUSTER_RUN_ID=20261120-073000-a1b2 \
     nsenter -t "$(cat "$nodes_dir/node1/pid")" -m setsid sh -c 'exec sleep 1000 8</dev/nvidia0 9</dev/nvidia-uvm' &
@@ -357,7 +365,7 @@ fi
 if [ $xfs = yes ]; then
     ok "a partition and its XFS do, too" grep -q '^node3: *3[45][0-9]...$' out
 else
-    skip "a partition and its XFS do, too" "mkfs.xfs or growpart is missing"
+    skip "a partition and its XFS do, too" "mkfs.xfs or growpart is missing, or partitions"
 fi
 ok "/dev/shm is larger" grep -q '^node1: *1048576$' out
 ok "PATH has the folder" grep -q '^node1: /var/lib/data/bin:' out
@@ -411,6 +419,8 @@ run muster exec --hostfile=hostfile --label=host sh -c "for login in root@node1 
         echo reached \$login; done"
 is "each node can log in to each" "$(grep -c 'reached .*node' out)" 16
 
+# As after a boot: the disk has another name.
+on node1 sh -c 'umount /var/lib/data && mv /dev/loop* /dev/moved && mount /dev/moved /var/lib/data'
 run muster bootstrap --hostfile=hostfile --undo
 is "undo succeeds" "$rc" 0
 for name in node1 node2 node3 node4; do
