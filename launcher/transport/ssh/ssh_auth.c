@@ -97,10 +97,10 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
      * it has answered this. */
     if (!auth->is_asked) {
         rc = ssh_service_request(auth->session, "ssh-userauth");
+        if (rc != SSH_OK && (rc != SSH_AGAIN || !ssh_is_connected(auth->session)))
+            return refuse(auth, why);
         if (rc == SSH_AGAIN)
             return 0;
-        if (rc != SSH_OK)
-            return refuse(auth, why);
         auth->is_asked = true;
     }
     if (auth->wants_password)
@@ -109,12 +109,13 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
         rc = offer(auth);
         if (rc == SSH_AUTH_SUCCESS)
             return 1;
+        /* libssh has closed the socket when the server says goodbye, and would wait for an answer
+         * none the less. If it is open, an error means that the signature failed, for example
+         * because the owner of the agent did not confirm it. */
+        if (!ssh_is_connected(auth->session))
+            return refuse(auth, why);
         if (rc == SSH_AUTH_AGAIN)
             return 0;
-        /* Otherwise the signature failed, for example because the owner of the agent did not
-         * confirm it. */
-        if (rc == SSH_AUTH_ERROR && !ssh_is_connected(auth->session))
-            return refuse(auth, why);
         if (rc == SSH_AUTH_PARTIAL)
             break;
     }

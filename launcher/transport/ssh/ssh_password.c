@@ -32,11 +32,11 @@ int ssh_password_step(struct ssh_password *password, ssh_session session, const 
                  : answer_questions(password, session);
         if (rc == SSH_AUTH_SUCCESS)
             return 1;
-        if (rc == SSH_AUTH_AGAIN)
-            return 0;
-        if (rc == SSH_AUTH_ERROR && !ssh_is_connected(session))
+        if (!ssh_is_connected(session))
             return conn_failure_set(why, EXIT_REFUSED, "the server closed the connection after a "
                                     "password for user %s: %s", user, ssh_get_error(session));
+        if (rc == SSH_AUTH_AGAIN)
+            return 0;
         password->tried |= password->method;
         password->method = 0;
     }

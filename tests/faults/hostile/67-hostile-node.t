@@ -105,6 +105,10 @@ else:
         flood('OUTPUT', b'x' * (1 << 20), rank=rank, stream=1)
     elif kind == 'pings':
         pings()
+    elif kind == 'never-done':
+        while True:
+            send('PING', bytes(8))
+            time.sleep(0.2)
     elif kind == 'long-errors':
         for one in body['ranks']:
             send('EXIT', {'code': 1, 'at_ns': time.monotonic_ns(), 'error': 'x' * 1000000},
@@ -181,6 +185,11 @@ ok "... the report is short" test "$(wc -c <err)" -lt 8000
 # What it says of the others when all hang; the hang came first.
 try 124 15 false-pairs --hang-timeout 1 --heartbeat 0.2
 ok "... it is dropped for that" grep -q 'PROBED frame: not what was asked for' err
+# It is alive, but deaf to STOP.
+try 124 20 never-done --timeout 0.5
+ok "... it is said that something may be left" grep -Eq \
+    'stopping +the agent did not confirm that all processes are gone' err
+ok "... and what ends it" grep -q 'hint: .*muster clean --kill ends it' err
 # Frames of another generation are as if they had not come.
 try 5 2 old-generation
 finish

@@ -64,6 +64,7 @@ within "muster is stopped: the ranks end" 3.5 "$since"
 kill -CONT "$pid"
 finish_run 30
 ended 69
+says 'muster-agent had no answer in time and ended its ranks \(was muster stopped'
 ok "... by TERM first" test -e told-0 -a -e told-1 -a ! -e alive-0 -a ! -e alive-1
 
 # Over SSH, where muster tries to come back to it first.

@@ -61,6 +61,8 @@ muster exec --dry-run -w ^gpu0 date | 65 | no host in \^gpu0
 muster exec --dry-run -w ^none date | 65 | none: No such file
 # hosts
 muster exec --dry-run --hostfile=machines date | 0 | 2 commands on 2 nodes
+muster clean --dry-run --hostfile=machines | 0 | te\[1-2\]: 
+muster bcast --dry-run --hostfile=machines train.py | 0 | te\[1-2\]: 
 muster --dry-run --hostfile=machines train.py | 0 | machines: hosts without slots=N have 1 slot here; a run takes | 2 ranks on 2 nodes
 muster --dry-run --hostfile=machines --num_gpus=4 train.py | 0 | 8 ranks on 2 nodes
 muster --dry-run --hostfile=pbs ./a.out | 0 | 3 ranks on 2 nodes

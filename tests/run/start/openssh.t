@@ -92,6 +92,12 @@ muster=$(command -v muster)
 run env PATH=/nonexistent "$muster" exec -S -H node1 -- true
 is "no ssh on this machine: 70" "$rc" 70
 ok "... and says so" grep -q 'apt-get install openssh-client' err
+with_config doubtful <<END
+Ciphers aes128-ctr
+END
+run env PATH=/nonexistent "$muster" exec --transport ssh --ssh-config doubtful -H node1 -- true
+is "nor for what only ssh can read: 65" "$rc" 65
+ok "... and says where that is" grep -q 'asks ssh -G because of doubtful:[0-9]*: Ciphers' err
 ok "no rank was started" test ! -e started
 
 # ---- sshd that drops bursts ----

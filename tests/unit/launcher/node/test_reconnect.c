@@ -331,6 +331,20 @@ static void test_silent(void **state)
     liveness_check(&f->node, 15, 2, now_ns + 16 * NS_PER_S);
     assert_int_equal(f->node.state, NODE_FAILED);
     assert_string_equal(f->node.failure->text, "nothing heard for 16 s");
+    assert_string_equal(f->node.failure->stage, "running");
+}
+
+/* Before its ranks run it is probably just busy: nothing of it was lost. */
+static void test_silent_while_preparing(void **state)
+{
+    struct fake_node *f = *state;
+
+    f->node.state = NODE_PREPARING;
+    liveness_check(&f->node, 15, 2, clock_now_ns() + 16 * NS_PER_S);
+    assert_int_equal(f->node.state, NODE_FAILED);
+    assert_string_equal(f->node.failure->stage, "preparing");
+    assert_string_equal(f->node.failure->text, "nothing heard for 16 s");
+    assert_non_null(strstr(f->node.failure->hint, "overloaded"));
 }
 
 int main(void)
@@ -352,6 +366,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_may_have_moved, setup, teardown),
         cmocka_unit_test_setup_teardown(test_beside_not_yet, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silent_while_preparing, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,10 @@ static void test_agent_fails(void **state)
     client_connect(&c);
     expect_failure(&c, "running", EXIT_LOST, "muster-agent was killed by SIGKILL");
     client_clear(&c);
+    use_agent("#!/bin/sh\necho \"$2\"; kill -40 $$\n"); /* sshd: SIG@openssh.com */
+    client_connect(&c);
+    expect_failure(&c, "running", EXIT_LOST, "muster-agent was killed by a signal");
+    client_clear(&c);
     use_agent("#!/bin/sh\necho \"$2\"; exit 137\n"); /* as a login shell says the same */
     client_connect(&c);
     expect_failure(&c, "running", EXIT_LOST, "muster-agent was killed by SIGKILL");

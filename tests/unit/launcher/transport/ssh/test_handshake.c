@@ -354,6 +354,28 @@ static void test_key_refused(void **state)
     expect_opens();
 }
 
+/* sshd ends the connection at the sixth one: that is said, and at once. */
+static void test_many_keys_refused(void **state)
+{
+    char    lines[1024] = "";
+    size_t  used = 0;
+    int64_t begin;
+    int     i;
+
+    NEEDS_SSHD();
+    for (i = 0; i < 8; i++) {
+        snprintf(lines + used, sizeof lines - used, "refused%d", i);
+        other_key("ed25519", lines + used);
+        used += (size_t)snprintf(lines + used, sizeof lines - used, "IdentityFile %s/refused%d\n",
+                                 server.dir, i);
+    }
+    sshd_client_config(&server, lines);
+    sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
+    begin = clock_now_ns();
+    expect_fails("authenticate", EXIT_REFUSED, "Too many authentication failures", NULL);
+    assert_true(clock_now_ns() - begin < 5 * NS_PER_S);
+}
+
 /* As ssh has it: a key that others can read is no key; with IdentitiesOnly the agent has none. */
 static void test_keys_that_ssh_does_not_use(void **state)
 {
@@ -403,6 +425,15 @@ static void test_key_encrypted(void **state)
                "sed -i 's|IdentityFile .*|IdentityFile %s/locked|' ssh_config",
                server.dir, server.dir);
     expect_fails("authenticate", EXIT_REFUSED, "/locked is encrypted", "ssh-add");
+    /* ... unless the agent has it. */
+    sshd_shell("cd %s && cp id.pub id.pub.orig && cat locked.pub >>id.pub && "
+               "cp locked unlocked && ssh-keygen -q -p -P secret -N '' -f unlocked >/dev/null && "
+               "ssh-agent -a $PWD/locked.sock >agent.env && . ./agent.env >/dev/null && "
+               "ssh-add -q unlocked && sed -i '1i IdentityAgent '$PWD/locked.sock'\\n"
+               "IdentitiesOnly yes' ssh_config", server.dir);
+    expect_opens();
+    sshd_shell("cd %s && mv id.pub.orig id.pub && . ./agent.env >/dev/null && "
+               "ssh-agent -k >/dev/null", server.dir);
 }
 
 static void test_rsa_and_ecdsa(void **state)
@@ -488,6 +519,7 @@ int main(void)
         TEST(test_names_of_known_hosts),
         TEST(test_changed_under_its_name),
         TEST(test_key_refused),
+        TEST(test_many_keys_refused),
         TEST(test_key_encrypted),
         TEST(test_keys_that_ssh_does_not_use),
         TEST(test_algorithms_are_only_narrowed),
