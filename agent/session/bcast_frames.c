@@ -24,7 +24,6 @@
 #define TELL_ROWS  128
 #define ASK_ROWS   512 /* at a time */
 
-static struct bcast *begin(struct agent *agent);
 static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                        const char *why, bool is_all, void *arg);
 static char *root_of(const struct agent *agent, const json_t *body);
@@ -59,7 +58,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
     }
     blobs_clear(&agent->blobs);
     if (agent->bcast == NULL)
-        agent->bcast = begin(agent);
+        agent->bcast = bcast_new(agent);
     if (bcast_receive_root(agent->bcast->receiver, (uint32_t)tree, root, &why) < 0) {
         failure_set(&failure, EXIT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
@@ -69,7 +68,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
 }
 
 /* What the node's own configuration of OpenSSL says is for other programs. */
-static struct bcast *begin(struct agent *agent)
+struct bcast *bcast_new(struct agent *agent)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
     struct bcast                         *bcast = xcalloc(1, sizeof *bcast);

@@ -42,6 +42,8 @@ int bcast_frames_take_listen(struct agent *agent, const struct frame *frame, con
     int              port = -1, rc;
 
     (void)frame;
+    if (bcast == NULL && agent->give != NULL)
+        bcast = agent->bcast = bcast_new(agent);
     if (bcast == NULL)
         return err_set(err, "LISTEN frame before TREE");
     if (read_link(body, &link, err) < 0)
@@ -153,7 +155,8 @@ static int read_cb(struct chunk chunk, void *bytes, size_t *size, void *arg)
 {
     struct agent *agent = arg;
 
-    return bcast_receive_read(agent->bcast->receiver, chunk, bytes, size);
+    return agent->give != NULL ? give_frames_read(agent, chunk, bytes, size)
+                               : bcast_receive_read(agent->bcast->receiver, chunk, bytes, size);
 }
 
 static void linked_cb(void *arg)

@@ -28,7 +28,6 @@ static void         take(struct trees *trees, const FTSENT *found, struct strlis
 static int          by_name(const FTSENT **a, const FTSENT **b);
 static const char  *look(const FTSENT *found, struct tree_item *item);
 static char        *read_link(const char *path);
-static void         add_item(struct tree *tree, const struct tree_item *item);
 
 int trees_read(struct trees *trees, const struct strlist *paths, const char *to,
                struct strlist *problems)
@@ -243,7 +242,7 @@ static void take(struct trees *trees, const FTSENT *found, struct strlist *probl
     if (fault == NULL && tree->items == TREE_ITEMS_MAX)
         fault = "more than 1048576 files, directories and links";
     if (fault == NULL) {
-        add_item(tree, &item);
+        tree_add(tree, &item);
         return;
     }
     strlist_addf(problems, "%s: %s", found->fts_path, fault);
@@ -313,7 +312,7 @@ static char *read_link(const char *path)
     return xstrndup(target, (size_t)size);
 }
 
-static void add_item(struct tree *tree, const struct tree_item *item)
+void tree_add(struct tree *tree, const struct tree_item *item)
 {
     if (tree->items == tree->room) {
         tree->room = tree->room > 0 ? tree->room * 2 : 64;

@@ -69,6 +69,9 @@ bool trees_step(struct trees *trees, struct strlist *problems);
  * frees; NULL with errno: this directory is gone. */
 char *tree_absolute(const char *path);
 
+/* Append an item, whose texts it takes over. */
+void tree_add(struct tree *tree, const struct tree_item *item);
+
 /* The item as it is sent; valid while item is. */
 struct entry tree_entry(const struct tree_item *item);
 

@@ -30,11 +30,15 @@
 #define WINDOW_LEAST (64u << 10)
 #define WINDOW_MOST  (4u << 20)
 #define STALL_S      60.0 /* for the agent to deal with anything at all, or --dead-after */
+#define WAIT_S       86400.0 /* for the node that has the files, which has a deadline of its own */
 #define ROOT_BLOB    1
 
 static int  bcast_prepare(const struct run *run, void **data);
 static void bcast_free(const struct run *run, void *data);
 static void bcast_begin(struct run *run, struct node *node);
+static void begin(struct run *run, struct node *node);
+static void bcast_over(struct run *run, struct node *node);
+static void end_without_origin(struct run *run, struct node *node);
 static bool bcast_take(struct run *run, struct node *node, const struct frame *frame,
                        const json_t *body);
 static bool take(struct run *run, struct node *node, const struct frame *frame,
@@ -51,6 +55,7 @@ const struct node_job bcast_job = {
     .prepare = bcast_prepare,
     .begin = bcast_begin,
     .frame = bcast_take,
+    .over = bcast_over,
     .report = bcast_report,
     .json = bcast_json,
     .free = bcast_free,
@@ -61,6 +66,7 @@ static int bcast_prepare(const struct run *run, void **data)
     struct bcast  *bcast = *data = xcalloc(1, sizeof *bcast);
     struct strlist problems = { 0 };
     size_t         n;
+    int            status;
 
     bcast->hashed = SUM_FILE_NONE;
     bcast->window = WINDOW_TOTAL / run->plan->nodes;
@@ -71,7 +77,11 @@ static int bcast_prepare(const struct run *run, void **data)
     for (n = 0; n < run->plan->nodes; n++)
         bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
                                         .source.node = CHAIN_LAUNCHER };
-    if (trees_read(&bcast->trees, &run->options->args, run->options->to, &problems) == 0)
+    status = origin_find(run, bcast);
+    if (status != 0)
+        return status;
+    if (bcast->origin != NULL ||
+        trees_read(&bcast->trees, &run->options->args, run->options->to, &problems) == 0)
         return bcast_links_prepare(run, bcast);
     for (n = 0; n < problems.count; n++)
         log_error("%s", problems.item[n]);
@@ -93,15 +103,94 @@ static void bcast_free(const struct run *run, void *data)
     bcast_links_clear(bcast);
     failures_clear(&bcast->failed);
     trees_clear(&bcast->trees);
+    origin_free(bcast->origin);
     free(bcast);
 }
 
 static void bcast_begin(struct run *run, struct node *node)
 {
+    struct bcast *bcast = bcast_of(run);
+
     node_enter(node, NODE_PROBING, stall_s(run));
+    if (origin_is(bcast, node))
+        origin_begin(run, node);
+    else if (origin_is_listed(bcast))
+        begin(run, node);
+    else if (bcast->origin_is_lost)
+        end_without_origin(run, node);
+    else
+        node_expect(node, "the node that has the files", WAIT_S);
+}
+
+static void begin(struct run *run, struct node *node)
+{
+    if (origin_has_failed(bcast_of(run))) {
+        bcast_of(run)->copy[node->index].is_done = true;
+        node_enter(node, NODE_PROBED, 0);
+        return;
+    }
     bcast_pump(run, node);
     bcast_links_join(run, node);
     bcast_pump(run, node);
+}
+
+/* Its entries are known. It is the first one, so that the others get their chunks from it. */
+void bcast_begin_all(struct run *run)
+{
+    struct bcast *bcast = bcast_of(run);
+    size_t        n;
+
+    if (bcast_links_choose(run, bcast) != 0)
+        bcast->has_chain = false;
+    for (n = 0; n < run->plan->nodes; n++) {
+        if (!origin_is(bcast, &run->node[n]))
+            continue;
+        bcast->copy[n].is_done = true;
+        bcast->copy[n].skipped = bcast->trees.count;
+        bcast_links_join(run, &run->node[n]);
+        node_expect(&run->node[n], "nothing", WAIT_S);
+    }
+    for (n = 0; n < run->plan->nodes; n++)
+        if (!origin_is(bcast, &run->node[n]) && run->node[n].state == NODE_PROBING)
+            begin(run, &run->node[n]);
+    if (origin_has_failed(bcast))
+        for (n = 0; n < run->plan->nodes; n++)
+            if (origin_is(bcast, &run->node[n]))
+                node_enter(&run->node[n], NODE_PROBED, 0);
+}
+
+void bcast_pump_all(struct run *run)
+{
+    struct bcast *bcast = bcast_of(run);
+    size_t        n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        if (!origin_is(bcast, &run->node[n]) && run->node[n].state == NODE_PROBING &&
+            run->node[n].stop_ns == 0)
+            bcast_pump(run, &run->node[n]);
+}
+
+static void bcast_over(struct run *run, struct node *node)
+{
+    struct bcast *bcast = bcast_of(run);
+    size_t        n;
+
+    if (!origin_is(bcast, node) || run->phase.now == PHASE_STOPPING)
+        return;
+    bcast->origin_is_lost = true;
+    for (n = 0; n < run->plan->nodes; n++)
+        if (run->node[n].state == NODE_PROBING && !bcast->copy[n].is_done)
+            end_without_origin(run, &run->node[n]);
+}
+
+static void end_without_origin(struct run *run, struct node *node)
+{
+    struct copy *copy = &bcast_of(run)->copy[node->index];
+
+    copy->has_failed = true;
+    failures_add(&bcast_of(run)->failed, node, &copy->failures, "", "",
+                 "the node that has the files is lost");
+    node_enter(node, NODE_PROBED, 0);
 }
 
 /* After STOP only failures can come. */
@@ -115,8 +204,13 @@ static bool bcast_take(struct run *run, struct node *node, const struct frame *f
     if (node->state != NODE_PROBING && node->state != NODE_PROBED)
         return false;
     is_ours = take(run, node, frame, body);
-    if (is_ours && node->state == NODE_PROBING && node->stop_ns == 0)
-        bcast_pump(run, node);
+    if (is_ours && node->state == NODE_PROBING && node->stop_ns == 0) {
+        if (origin_is(bcast_of(run), node))
+            node_expect(node, "the files that it was asked for",
+                        origin_is_listed(bcast_of(run)) ? WAIT_S : stall_s(run));
+        else
+            bcast_pump(run, node);
+    }
     return is_ours;
 }
 
@@ -127,6 +221,8 @@ static bool take(struct run *run, struct node *node, const struct frame *frame,
     struct copy  *copy = &bcast->copy[node->index];
     bool          is_ours = false;
 
+    if (origin_is(bcast, node) && frame->type != FRAME_LISTEN)
+        return origin_take(run, node, frame, body);
     if (frame->type == FRAME_FAILED)
         is_ours = take_failed(run, node, body);
     else if (frame->type == FRAME_WANTED)

@@ -10,6 +10,7 @@
 #include "copy/bcast_tree.h"
 #include "bcast/chain.h"
 #include "bcast/failures.h"
+#include "bcast/origin.h"
 #include "chunk.h"
 #include "run/run.h"
 
@@ -70,6 +71,8 @@ struct copy {
 
 struct bcast {
     struct trees    trees;
+    struct origin  *origin; /* NULL: they are on this machine */
+    bool            origin_is_lost;
     struct copy    *copy; /* by node */
     size_t          window;
     struct sum_file hashed;
@@ -88,8 +91,10 @@ static inline struct bcast *bcast_of(const struct run *run)
     return run->job_data;
 }
 
-/* bcast.c: send what can be sent now. */
+/* bcast.c: send what can be sent now; to all nodes, from all nodes' side the first time. */
 void bcast_pump(struct run *run, struct node *node);
+void bcast_pump_all(struct run *run);
+void bcast_begin_all(struct run *run);
 
 /* bcast_files.c: one step each; false: something must come first, or nothing is left. */
 bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy);
@@ -104,6 +109,7 @@ void bcast_files_clear(struct copy *copy);
 /* bcast_links.c. Whoever may be in the chain joins it; it has got something, or waits; it has
  * everything; it can be let go. */
 int  bcast_links_prepare(const struct run *run, struct bcast *bcast);
+int  bcast_links_choose(const struct run *run, struct bcast *bcast); /* when the trees are known */
 void bcast_links_clear(struct bcast *bcast);
 void bcast_links_join(struct run *run, struct node *node);
 void bcast_links_progress(struct run *run, struct node *node, bool has_got);

@@ -45,6 +45,7 @@ bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy)
     const struct tree_item *item;
     struct error         why;
     size_t               size;
+    int                  rc;
 
     if (needs->left == 0 && !next_need(bcast, node, copy))
         return false;
@@ -53,7 +54,11 @@ bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy)
     size = size < bcast->window / 2 ? size : bcast->window / 2;
     if (copy->credit < size)
         return false;
-    if (sum_read(&bcast->trees, item, &needs->file, needs->at, bytes, size, &why) < 0) {
+    if (bcast->origin == NULL)
+        rc = sum_read(&bcast->trees, item, &needs->file, needs->at, bytes, size, &why);
+    else if ((rc = origin_read(run, needs->now, needs->at, bytes, size, &why)) == 0)
+        return false;
+    if (rc < 0) {
         node_send_raw(node, FRAME_DATA, NULL, 0);
         needs->left = 0;
         take_back(run, node, copy, needs->now, why.text);
@@ -161,8 +166,10 @@ static const unsigned char *next_hash(struct run *run, struct node *node, struct
         item = &bcast->trees.tree[chunk->tree].item[chunk->file];
         if (!has_room(&copy->rows, chunk_size(item->size, chunk->index)))
             return NULL;
-        hash = sum_of(&bcast->trees, item, chunk->index, &bcast->hashed);
-        if (hash != NULL || is_unsent)
+        hash = bcast->origin != NULL
+                   ? origin_hash(run, chunk->file, chunk->index)
+                   : sum_of(&bcast->trees, item, chunk->index, &bcast->hashed);
+        if (hash != NULL || is_unsent || item->fault == NULL)
             return hash;
         take_back(run, node, copy, *chunk, item->fault);
     }

@@ -40,15 +40,22 @@ static void     settle(struct run *run, struct node *node, json_t *link);
 static void     detach(struct run *run, struct node *node, const char *why);
 static struct node *find_caller(struct run *run, const struct node *from, json_int_t link);
 static void     release(struct run *run);
+static bool     is_awaited(const struct run *run);
 
 int bcast_links_prepare(const struct run *run, struct bcast *bcast)
 {
+    chain_init(&bcast->chain, run->plan->nodes);
+    return bcast_links_choose(run, bcast);
+}
+
+int bcast_links_choose(const struct run *run, struct bcast *bcast)
+{
     size_t n, able = 0;
 
-    chain_init(&bcast->chain, run->plan->nodes);
     for (n = 0; n < run->plan->nodes; n++)
         able += may_join(run, n);
-    bcast->has_chain = able >= CHAIN_NODES && total_bytes(&bcast->trees) > CHAIN_BYTES;
+    bcast->has_chain = able + (bcast->origin != NULL) >= CHAIN_NODES &&
+                       total_bytes(&bcast->trees) > CHAIN_BYTES;
     if (!bcast->has_chain)
         return 0;
     if (nonce_make(bcast->run) == 0)
@@ -83,13 +90,20 @@ void bcast_links_clear(struct bcast *bcast)
 void bcast_links_join(struct run *run, struct node *node)
 {
     struct bcast *bcast = bcast_of(run);
+    int           source;
 
     if (bcast->tick == NULL)
         begin_ticks(run);
-    if (bcast->has_chain && may_join(run, node->index))
-        apply(run, node, chain_join(&bcast->chain, node->index, clock_now_ns()));
-    else
-        bcast->copy[node->index].source.is_settled = true;
+    bcast->copy[node->index].source.is_settled = true;
+    if (!bcast->has_chain || !may_join(run, node->index))
+        return;
+    source = chain_join(&bcast->chain, node->index, clock_now_ns());
+    if (origin_is(bcast, node)) {
+        chain_finish(&bcast->chain, node->index);
+        return;
+    }
+    bcast->copy[node->index].source.is_settled = false;
+    apply(run, node, source);
 }
 
 static void begin_ticks(struct run *run)
@@ -134,11 +148,22 @@ static void release(struct run *run)
         struct node *node = &run->node[n];
 
         if (node->state != NODE_PROBING || !bcast->copy[n].is_done ||
-            chain_is_needed(&bcast->chain, n))
+            chain_is_needed(&bcast->chain, n) || (origin_is(bcast, node) && is_awaited(run)))
             continue;
         chain_leave(&bcast->chain, n);
         node_enter(node, NODE_PROBED, 0);
     }
+}
+
+/* Some node does not have everything, or has not even begun. */
+static bool is_awaited(const struct run *run)
+{
+    size_t n;
+
+    for (n = 0; n < run->plan->nodes; n++)
+        if (run->node[n].state <= NODE_PROBING && !bcast_of(run)->copy[n].is_done)
+            return true;
+    return false;
 }
 
 /* --- who is late ------------------------------------------------------------ */

@@ -66,9 +66,12 @@ int bcast_report(const struct run *run, int status, FILE *out, FILE *err)
     const char *json = run->options->json;
     size_t      n;
 
-    if (out != NULL && (json == NULL || strcmp(json, "-") != 0))
+    if (out != NULL && !origin_has_failed(bcast_of(run)) &&
+        (json == NULL || strcmp(json, "-") != 0))
         print_copies(run, out);
     failures_print(&bcast_of(run)->failed, run->plan, err);
+    if (status == 0 && origin_has_failed(bcast_of(run)))
+        return EXIT_DATA;
     for (n = 0; n < run->plan->nodes && status == 0; n++)
         status = bcast_of(run)->copy[n].has_failed ? EXIT_CREATE
                  : bcast_of(run)->copy[n].is_done  ? 0

@@ -53,6 +53,12 @@ ok "... does not come" test ! -e got/node1/src/f
 giver 76 floods
 ok "... what it says is cut" test "$(wc -c <err)" -lt 200000
 ok "... and made harmless" not grep -q "$(printf '\033')" err
+# As the node that has the files of a bcast
+for kind in cut wants list-unasked fails-silently floods; do
+    run env FAKE="$kind" muster bcast --agent "$here/hostile/tree_giver.py" -H node1 node1:src \
+        --to got
+    is "bcast from it, $kind: 76" "$rc" 76
+done
 rc=0
 ended 0
 finish

@@ -57,6 +57,9 @@ part_of() {
 is_under_way() {
     [ "$(part_of "$1")" -gt 2000000 ]
 }
+is_under_way_at_one() {
+    is_under_way node1 || is_under_way node3 || is_under_way node4
+}
 # The sshd of the nodes have the tag, too.
 nothing_left_but_sshd() {
     ! leftovers | grep -v sshd | grep -q .
@@ -78,6 +81,16 @@ ok "... all have it" arrived node1 node2 node3 node4
 ok "... one of them from muster, three from each other" json_says end.json \
     "sorted(n['bytes_from_nodes'] > 20000000 for n in d['nodes']) == [False, True, True, True]"
 ok "... nothing listens any more" nobody_listens
+
+# From a node
+rm -rf "$nodes_dir"/node[134]/disk/src
+run muster bcast "node2:$disk/src" --json end.json
+is "from a node: exit status 0" "$rc" 0
+ok "... all have it" arrived node1 node2 node3 node4
+ok "... nothing of it through muster" json_says end.json \
+    "[n['bytes_sent'] - n['bytes_from_nodes'] for n in d['nodes']] == [0] * 4"
+ok "... but three copies" json_says end.json \
+    "[n['bytes_sent'] > 20000000 for n in d['nodes']] == [True, False, True, True]"
 
 # One that has no answer from the others, as with many firewalls; and which they cannot reach
 clean_disks
@@ -116,6 +129,16 @@ kill -CONT "$(agent_of "$stopped")"
 finish_run 30
 is "... and when it continues: exit status 0" "$rc" 0
 ok "... it has it, too" arrived "$stopped"
+
+# The node that has the files is lost.
+rm -rf "$nodes_dir"/node[134]/disk/src
+start muster bcast -v "node2:$disk/src"
+ok "from a node" wait_for 20 is_under_way_at_one
+kill -KILL "$(agent_of node2)"
+finish_run 30
+is "... that is lost: 69" "$rc" 69
+ok "... it is named" grep -q 'node2' err
+ok "... and why the others have nothing" grep -q 'the node that has the files is lost' err
 
 # Cut off, and continued. The line to the first node is what makes it last.
 clean_disks

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "copy/arriving.h"
 #include "copy/bcast_receive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -116,13 +117,29 @@ static void take_chunk(struct bcast_receive *receive, const uint8_t *body, size_
         abort();
 }
 
-static int take(struct bcast_receive *receive, int kind, const uint8_t *body, size_t size)
+/* As a sender cuts it into FILE and DATA: an id, and what comes of it in one part. */
+static int take_part(struct bcast_receive *receive, struct arriving *arriving, const uint8_t *body,
+                     size_t size)
+{
+    size_t       id = size < CHUNK_ID_BYTES ? size : CHUNK_ID_BYTES;
+    struct error err;
+
+    if (id > 0 && arriving->size == 0 &&
+        arriving_begin(arriving, receive, body, id, &err) < 0)
+        return -1;
+    return arriving_take(arriving, receive, body + id, size - id, &err);
+}
+
+static int take(struct bcast_receive *receive, struct arriving *arriving, int kind,
+                const uint8_t *body, size_t size)
 {
     struct buffer wanted = { 0 };
     struct error  err;
     int           rc = 0;
 
-    if (kind % 3 == 0)
+    if ((kind & 64) != 0)
+        rc = take_part(receive, arriving, body, size);
+    else if (kind % 3 == 0)
         rc = bcast_receive_entries(receive, body, size, &wanted, &err);
     else if (kind % 3 == 1)
         rc = take_sums(receive, body, size);
@@ -138,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
     struct bcast_receive *receive = bcast_receive_new(&ops, NULL, BCAST_SMALL_MAX);
+    struct arriving arriving = { 0 };
     struct error    err;
     uint8_t        *body;
     size_t          part;
@@ -153,11 +171,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         part = part < size - 3 ? part : size - 3;
         body = malloc(part + 1); /* so that a sanitizer sees what is read behind it */
         memcpy(body, data + 3, part);
-        rc = take(receive, data[0], body, part);
+        rc = take(receive, &arriving, data[0], body, part);
         free(body);
         data += 3 + part;
         size -= 3 + part;
     }
+    arriving_clear(&arriving);
     bcast_receive_free(receive);
     check_outside();
     nftw(root, remove_cb, 16, FTW_DEPTH | FTW_PHYS);

@@ -1,0 +1,435 @@
+/* origin.c - see origin.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "bcast/origin.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bcast/bcast.h"
+#include "buffer.h"
+#include "log.h"
+#include "node/body.h"
+#include "xalloc.h"
+
+#define LISTS_MAX   2u
+#define AHEAD       32u  /* hashes that are asked for at once */
+#define HASHES_MAX  4096u /* that are not answered */
+#define CACHE_MAX   64   /* chunks */
+#define PATHS_BLOB  1
+
+enum held_state { HELD_NONE, HELD_ASKED, HELD_HERE };
+
+struct held {
+    enum held_state state;
+    struct chunk    chunk;
+    unsigned char  *bytes; /* CHUNK_BYTES; NULL: never used */
+    size_t          came;
+    uint64_t        used; /* when, by a count */
+};
+
+struct origin {
+    size_t        node;
+    struct buffer paths; /* absolute, each ended by NUL */
+    unsigned      lists; /* that are not answered */
+    bool          is_listed, has_failed;
+    uint32_t     *asked; /* by file: the hashes of so many chunks */
+    struct chunk  hash[HASHES_MAX]; /* a ring of those that are not answered */
+    uint64_t      hashes, answered;
+    struct held   held[CACHE_MAX];
+    struct held  *arriving; /* NULL: none */
+    uint64_t      count;
+};
+
+static const char *path_at(const struct run *run, const char *word, size_t *node);
+static bool        is_elsewhere(const char *word);
+static int         add_path(struct bcast *bcast, const char *path, const char *to);
+static bool        take_entries(struct run *run, const struct frame *frame);
+static void        ask_list(struct run *run);
+static bool        take_sums(struct run *run, const struct frame *frame);
+static bool        take_file(struct origin *origin, const struct frame *frame);
+static bool        take_data(struct run *run, const struct frame *frame);
+static bool        take_failed(struct run *run, const json_t *body);
+static void        give_up(struct tree_item *item, const char *why);
+static void        ask_hashes(struct run *run, uint32_t file);
+static struct held *find_held(struct origin *origin, struct chunk chunk);
+static struct held *oldest_held(struct origin *origin);
+static struct node *node_of(struct run *run);
+static struct tree *tree_of(struct run *run);
+
+/* --- what the user names ---------------------------------------------------- */
+
+int origin_find(const struct run *run, struct bcast *bcast)
+{
+    const struct strlist *args = &run->options->args;
+    const char           *path;
+    size_t                i, node = 0, first = 0, found = 0;
+
+    for (i = 0; i < args->count; i++) {
+        path = path_at(run, args->item[i], &node);
+        if (path == NULL && is_elsewhere(args->item[i])) {
+            log_error("%s: there is no such file here, and no such node", args->item[i]);
+            return EXIT_DATA;
+        }
+        if (path == NULL)
+            continue;
+        if (found++ == 0)
+            bcast->origin = xcalloc(1, sizeof *bcast->origin);
+        first = found == 1 ? node : first;
+        bcast->origin->node = first;
+        if (node != first || add_path(bcast, path, run->options->to) < 0)
+            found = args->count + 1;
+    }
+    if (found == 0 || found == args->count)
+        return 0;
+    log_error("name paths in one directory of one node, or of this machine; with --to they may be "
+              "in any directory");
+    return EXIT_DATA;
+}
+
+/* "te1:/data" of node te1; NULL: it is a path of this machine. As with scp, ./te1:x is. */
+static const char *path_at(const struct run *run, const char *word, size_t *node)
+{
+    size_t n, size;
+
+    for (n = 0; n < run->plan->nodes; n++) {
+        size = strlen(run->plan->node[n].host);
+        if (strncmp(word, run->plan->node[n].host, size) != 0 || word[size] != ':' ||
+            word[size + 1] == '\0')
+            continue;
+        *node = n;
+        return word + size + 1;
+    }
+    return NULL;
+}
+
+static bool is_elsewhere(const char *word)
+{
+    const char *colon = strchr(word, ':');
+
+    return colon != NULL && colon[1] == '/' && memchr(word, '/', (size_t)(colon - word)) == NULL &&
+           access(word, F_OK) < 0;
+}
+
+/* -1: it is not in the directory of those before it. */
+static int add_path(struct bcast *bcast, const char *path, const char *to)
+{
+    struct trees *trees = &bcast->trees;
+    char         *full = tree_absolute(path), *slash = full != NULL ? strrchr(full, '/') : NULL;
+    char         *root;
+    int           rc = -1;
+
+    if (slash != NULL && slash[1] != '\0') {
+        buffer_add(&bcast->origin->paths, full, strlen(full) + 1);
+        *slash = '\0';
+        root = to != NULL ? tree_absolute(to) : xstrdup(full);
+        if (trees->count == 0 && root != NULL) {
+            trees->tree = xcalloc(1, sizeof *trees->tree);
+            trees->tree[trees->count++].root = xstrdup(root[0] != '\0' ? root : "/");
+        }
+        rc = root != NULL && strcmp(root[0] != '\0' ? root : "/", trees->tree->root) == 0 ? 0 : -1;
+        free(root);
+    }
+    free(full);
+    return rc;
+}
+
+void origin_free(struct origin *origin)
+{
+    size_t i;
+
+    if (origin == NULL)
+        return;
+    for (i = 0; i < CACHE_MAX; i++)
+        free(origin->held[i].bytes);
+    buffer_clear(&origin->paths);
+    free(origin->asked);
+    free(origin);
+}
+
+bool origin_is(const struct bcast *bcast, const struct node *node)
+{
+    return bcast->origin != NULL && bcast->origin->node == node->index;
+}
+
+bool origin_is_listed(const struct bcast *bcast)
+{
+    return bcast->origin == NULL || bcast->origin->is_listed;
+}
+
+bool origin_has_failed(const struct bcast *bcast)
+{
+    return bcast->origin != NULL && bcast->origin->has_failed;
+}
+
+/* --- entries ---------------------------------------------------------------- */
+
+void origin_begin(struct run *run, struct node *node)
+{
+    struct origin *origin = bcast_of(run)->origin;
+    struct buffer  blob = { 0 };
+
+    put_u32((unsigned char *)buffer_reserve(&blob, 4), PATHS_BLOB);
+    blob.size += 4;
+    buffer_add(&blob, origin->paths.bytes, origin->paths.size);
+    node_send_raw(node, FRAME_BLOB, blob.bytes, blob.size);
+    buffer_clear(&blob);
+    node_send(node, FRAME_GIVE, json_pack("{s:i}", "paths", PATHS_BLOB));
+    ask_list(run);
+}
+
+static void ask_list(struct run *run)
+{
+    struct origin *origin = bcast_of(run)->origin;
+
+    for (; !origin->is_listed && origin->lists < LISTS_MAX; origin->lists++)
+        node_send_empty(node_of(run), FRAME_LIST);
+}
+
+bool origin_take(struct run *run, struct node *node, const struct frame *frame,
+                 const json_t *body)
+{
+    (void)node;
+    switch (frame->type) {
+    case FRAME_ENTRIES:
+        return take_entries(run, frame);
+    case FRAME_SUMS:
+        return take_sums(run, frame);
+    case FRAME_FILE:
+        return take_file(bcast_of(run)->origin, frame);
+    case FRAME_DATA:
+        return take_data(run, frame);
+    case FRAME_FAILED:
+        return take_failed(run, body);
+    default:
+        return false;
+    }
+}
+
+/* Other nodes check how they follow each other. */
+static bool take_entries(struct run *run, const struct frame *frame)
+{
+    struct origin      *origin = bcast_of(run)->origin;
+    struct entry_reader reader = { .at = frame->body, .left = frame->size };
+    struct tree        *tree = tree_of(run);
+    struct entry        entry;
+    struct error        err;
+    int                 rc = 0;
+
+    if (origin->lists == 0 || (origin->is_listed && frame->size > 0))
+        return false;
+    origin->lists--;
+    while (tree->items < TREE_ITEMS_MAX && (rc = entry_next(&reader, &entry, &err)) > 0)
+        tree_add(tree, &(struct tree_item){
+                           .type = entry.type, .mode = entry.mode, .size = entry.size,
+                           .mtime = entry.mtime, .path = xstrdup(entry.path),
+                           .target = entry.type == ENTRY_LINK ? xstrdup(entry.target) : NULL });
+    if (rc != 0)
+        return false;
+    if (frame->size > 0)
+        ask_list(run);
+    origin->is_listed |= frame->size == 0;
+    if (!origin->is_listed || origin->lists > 0)
+        return true;
+    origin->asked = xcalloc(tree->items + 1, sizeof *origin->asked);
+    bcast_begin_all(run);
+    return true;
+}
+
+/* Before all is known, that is a reason to send nothing, as it is with files of this machine. */
+static bool take_failed(struct run *run, const json_t *body)
+{
+    struct bcast *bcast = bcast_of(run);
+    struct copy  *copy = &bcast->copy[bcast->origin->node];
+    const char   *text = body_text(body, "text");
+
+    if (text[0] == '\0')
+        return false;
+    copy->has_failed = true;
+    bcast->origin->has_failed |= !bcast->origin->is_listed;
+    failures_add(&bcast->failed, node_of(run), &copy->failures, "", "", text);
+    return true;
+}
+
+/* --- hashes ----------------------------------------------------------------- */
+
+const unsigned char *origin_hash(struct run *run, uint32_t file, uint32_t index)
+{
+    struct origin    *origin = bcast_of(run)->origin;
+    struct tree_item *item = &tree_of(run)->item[file];
+
+    if (item->fault != NULL)
+        return NULL;
+    if (index < item->summed)
+        return item->sums + (size_t)index * CHUNK_HASH_BYTES;
+    if (index >= origin->asked[file])
+        ask_hashes(run, file);
+    return NULL;
+}
+
+/* Of this file, and of those behind it: whoever wants one may want them, too. */
+static void ask_hashes(struct run *run, uint32_t file)
+{
+    struct origin *origin = bcast_of(run)->origin;
+    struct tree   *tree = tree_of(run);
+    unsigned char  ids[AHEAD * CHUNK_ID_BYTES];
+    size_t         size = 0;
+
+    for (; file < tree->items && size < sizeof ids; file++) {
+        const struct tree_item *item = &tree->item[file];
+
+        while (item->type == ENTRY_FILE && item->fault == NULL && size < sizeof ids &&
+               origin->asked[file] < chunk_count(item->size) &&
+               origin->hashes - origin->answered < HASHES_MAX) {
+            struct chunk chunk = { 0, file, origin->asked[file]++ };
+
+            origin->hash[origin->hashes++ % HASHES_MAX] = chunk;
+            chunk_put(ids + size, chunk);
+            size += CHUNK_ID_BYTES;
+        }
+    }
+    if (size > 0)
+        node_send_raw(node_of(run), FRAME_HASH, ids, size);
+}
+
+/* In the order in which they were asked for. */
+static bool take_sums(struct run *run, const struct frame *frame)
+{
+    struct origin    *origin = bcast_of(run)->origin;
+    struct tree_item *item;
+    struct chunk      asked, chunk;
+    size_t            at;
+
+    if (frame->size % CHUNK_ROW_BYTES != 0 ||
+        frame->size / CHUNK_ROW_BYTES > origin->hashes - origin->answered)
+        return false;
+    for (at = 0; at < frame->size; at += CHUNK_ROW_BYTES) {
+        asked = origin->hash[origin->answered++ % HASHES_MAX];
+        chunk = chunk_get(frame->body + at);
+        item = &tree_of(run)->item[asked.file];
+        if (chunk.index == CHUNK_WITHDRAWN) {
+            give_up(item, "could not be read");
+            continue;
+        }
+        if (!chunk_same(chunk, asked) || (item->fault == NULL && chunk.index != item->summed))
+            return false;
+        if (item->fault != NULL)
+            continue;
+        if (item->sums == NULL)
+            item->sums = xreallocarray(NULL, chunk_count(item->size), CHUNK_HASH_BYTES);
+        memcpy(item->sums + (size_t)item->summed++ * CHUNK_HASH_BYTES,
+               frame->body + at + CHUNK_ID_BYTES, CHUNK_HASH_BYTES);
+    }
+    bcast_pump_all(run);
+    return true;
+}
+
+/* The node itself has said why. */
+static void give_up(struct tree_item *item, const char *why)
+{
+    if (item->fault == NULL)
+        item->fault = xstrdup(why);
+}
+
+/* --- contents --------------------------------------------------------------- */
+
+int origin_read(struct run *run, struct chunk chunk, uint64_t at, void *bytes, size_t size,
+                struct error *err)
+{
+    struct origin          *origin = bcast_of(run)->origin;
+    const struct tree_item *item = &tree_of(run)->item[chunk.file];
+    struct held            *held = find_held(origin, chunk);
+    unsigned char           id[CHUNK_ID_BYTES];
+
+    if (item->fault != NULL)
+        return err_set(err, "%s", item->fault);
+    if (held == NULL && (held = oldest_held(origin)) != NULL) {
+        *held = (struct held){ .state = HELD_ASKED, .chunk = chunk, .bytes = held->bytes };
+        chunk_put(id, chunk);
+        node_send_raw(node_of(run), FRAME_NEED, id, sizeof id);
+    }
+    if (held == NULL || held->state != HELD_HERE)
+        return 0;
+    held->used = ++origin->count;
+    memcpy(bytes, held->bytes + (at - (uint64_t)chunk.index * CHUNK_BYTES), size);
+    return 1;
+}
+
+static struct held *find_held(struct origin *origin, struct chunk chunk)
+{
+    size_t i;
+
+    for (i = 0; i < CACHE_MAX; i++)
+        if (origin->held[i].state != HELD_NONE && chunk_same(origin->held[i].chunk, chunk))
+            return &origin->held[i];
+    return NULL;
+}
+
+/* NULL: all are on their way. */
+static struct held *oldest_held(struct origin *origin)
+{
+    struct held *oldest = NULL, *held;
+
+    for (held = origin->held; held < origin->held + CACHE_MAX; held++)
+        if (held->state != HELD_ASKED && (oldest == NULL || held->used < oldest->used))
+            oldest = held;
+    return oldest;
+}
+
+static bool take_file(struct origin *origin, const struct frame *frame)
+{
+    struct held *held = frame->size == CHUNK_ID_BYTES ? find_held(origin, chunk_get(frame->body))
+                                                      : NULL;
+
+    if (held == NULL || held->state != HELD_ASKED || origin->arriving != NULL)
+        return false;
+    if (held->bytes == NULL)
+        held->bytes = xmalloc(CHUNK_BYTES);
+    held->came = 0;
+    origin->arriving = held;
+    return true;
+}
+
+/* An empty one: the rest does not come. */
+static bool take_data(struct run *run, const struct frame *frame)
+{
+    struct origin    *origin = bcast_of(run)->origin;
+    struct held      *held = origin->arriving;
+    struct tree_item *item = held != NULL ? &tree_of(run)->item[held->chunk.file] : NULL;
+    unsigned char     hash[CHUNK_HASH_BYTES];
+    size_t            size;
+
+    if (held == NULL)
+        return false;
+    size = chunk_size(item->size, held->chunk.index);
+    if (frame->size > size - held->came)
+        return false;
+    memcpy(held->bytes + held->came, frame->body, frame->size);
+    held->came += frame->size;
+    if (frame->size > 0 && held->came < size)
+        return true;
+    origin->arriving = NULL;
+    held->used = ++origin->count;
+    held->state = frame->size > 0 ? HELD_HERE : HELD_NONE;
+    chunk_hash(held->bytes, held->came, hash);
+    if (frame->size == 0)
+        give_up(item, "could not be read");
+    else if (memcmp(hash, item->sums + (size_t)held->chunk.index * CHUNK_HASH_BYTES,
+                    sizeof hash) != 0)
+        give_up(item, "it changed while it was sent");
+    bcast_pump_all(run);
+    return true;
+}
+
+static struct node *node_of(struct run *run)
+{
+    return &run->node[bcast_of(run)->origin->node];
+}
+
+static struct tree *tree_of(struct run *run)
+{
+    return &bcast_of(run)->trees.tree[0];
+}
