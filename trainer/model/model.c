@@ -5,6 +5,7 @@
 
 #include "model/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,8 @@ static int  check_tokens(const char *what, const int32_t *tokens, int count, int
 static int  pick_rows(struct model *model, const struct model_batch *batch, struct error *err);
 static int  forward_layers(struct model *model, const struct model_batch *batch,
                            struct error *err);
+static bool has_bad(const struct model *model, const void *rows);
+static bool is_finite(enum dtype type, const void *array, size_t i);
 static void block_backward(struct model *model, int layer);
 static void head_forward(struct model *model, double *loss_sum);
 static void head_backward(struct model *model, double scale);
@@ -164,6 +167,47 @@ static void head_forward(struct model *model, double *loss_sum)
     model->family->head(model, model->layers - 1, head);
     *loss_sum = ops->cross_entropy(ops, head->losses, head->logits, head->targets, head->count,
                                    model->config.vocabulary);
+}
+
+/* What a block takes is what the layer before gives. */
+void model_name_bad(const struct model *model, struct error *where)
+{
+    const struct model_run *run = model->run;
+    const int               blocks = model->config.blocks;
+    int                     i;
+
+    for (i = 0; i < blocks && !has_bad(model, run->block[i].in); i++)
+        ;
+    if (i == blocks && !has_bad(model, run->out))
+        err_set(where, "the head");
+    else if (i == 0)
+        err_set(where, "the embeddings");
+    else
+        err_set(where, "block %d of %d", i, blocks);
+}
+
+static bool has_bad(const struct model *model, const void *rows)
+{
+    const size_t count = (size_t)model->run->rows * (size_t)model->config.width;
+    const size_t bytes = count * dtype_size(model->type);
+    void        *host = xmalloc(bytes);
+    size_t       i;
+
+    model->ops->read(model->ops, host, rows, bytes);
+    for (i = 0; i < count && is_finite(model->type, host, i); i++)
+        ;
+    free(host);
+    return i < count;
+}
+
+static bool is_finite(enum dtype type, const void *array, size_t i)
+{
+    switch (type) {
+    case DTYPE_DOUBLE:   return isfinite(((const double *)array)[i]);
+    case DTYPE_HALF:     return isfinite(half_to_float(((const uint16_t *)array)[i]));
+    case DTYPE_BFLOAT16: return isfinite(bfloat16_to_float(((const uint16_t *)array)[i]));
+    default:             return isfinite(((const float *)array)[i]);
+    }
 }
 
 int model_backward(struct model *model, double scale, struct error *err)

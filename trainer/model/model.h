@@ -119,6 +119,10 @@ int model_forward(struct model *model, const struct model_batch *batch, double *
  * over targets, accumulation steps and ranks, and the loss scale, are all in scale. */
 int model_backward(struct model *model, double scale, struct error *err);
 
+/* The last forward pass had a loss that is not finite: whose output is the first that is not, as
+ * "block 3 of 12". */
+void model_name_bad(const struct model *model, struct error *where);
+
 /* Make room for such batches: so many bytes that a pass keeps of its blocks. -1 with err. */
 int model_activations(struct model *model, int64_t sequences, int64_t length, size_t *bytes,
                       struct error *err);

@@ -5,6 +5,7 @@
 
 #include "train/step.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -117,6 +118,7 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
     int                     targets;
 
     step->told[0] = 0;
+    step->bad.text[0] = '\0';
     for (pass = 0; pass < passes; pass++) {
         at = pass * batch.sequences * batch.length;
         batch.sample = first_sample(step, pass);
@@ -127,6 +129,8 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
         if (model_forward(step->model, &batch, &sum, &targets, err) < 0)
             return -1;
         end_part(step, result, STEP_FORWARD, &since_ns);
+        if (!isfinite(sum) && step->bad.text[0] == '\0')
+            model_name_bad(step->model, &step->bad);
         if (go_back(step, result->scale, err) < 0)
             return -1;
         end_part(step, result, STEP_BACKWARD, &since_ns);

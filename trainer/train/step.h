@@ -38,6 +38,9 @@ struct step {
     double   target_count;
     uint64_t target_mark;
     double   told[2 + STEP_WANTS]; /* the loss, is_saved, and wants */
+
+    /* Where this rank's loss became something that is not finite; empty: nowhere. */
+    struct error bad;
 };
 
 struct step_result {

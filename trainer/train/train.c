@@ -65,6 +65,7 @@ static int  open_samples(struct train *train, struct error *err);
 static void catch_signals(void);
 static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
+static int  tell_bad(const struct train *train, struct error *err);
 static void note_step(struct train *train, const struct step_result *result);
 static void take_wants(struct step *step);
 static int  save(struct train *train, struct error *err);
@@ -354,8 +355,8 @@ static int run_steps(struct train *train, int *status, struct error *err)
             return -1;
         progress_step(&progress, &train->step, &result);
         note_step(train, &result);
-        if (!isfinite(result.loss) && !result.zero.is_skipped)
-            return err_set(err, "step %lld: the loss is not finite", (long long)state->step);
+        if (!isfinite(result.loss) && (!result.zero.is_skipped || state->scale.rules.fixed != 0))
+            return tell_bad(train, err);
         if (result.wants[STEP_WANT_END])
             *status = TRAIN_TERMINATED;
         is_due = result.wants[STEP_WANT_SAVE] || result.wants[STEP_WANT_END] ||
@@ -367,6 +368,18 @@ static int run_steps(struct train *train, int *status, struct error *err)
             return -1;
     }
     return save_end(&train->save, err);
+}
+
+/* No other scale helps. */
+static int tell_bad(const struct train *train, struct error *err)
+{
+    const char *bad = train->step.bad.text;
+
+    if (*bad == '\0')
+        return err_set(err, "step %lld: the loss is not finite, but on this rank it is",
+                       (long long)train->state.step);
+    return err_set(err, "step %lld: the loss is not finite, and first the output of %s",
+                   (long long)train->state.step, bad);
 }
 
 static void note_step(struct train *train, const struct step_result *result)

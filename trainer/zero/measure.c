@@ -25,7 +25,7 @@ double measure_squares(enum dtype type, const void *grad, size_t count)
     long       i;
 
 #ifdef _OPENMP
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (blocks > 1)
 #endif
     for (i = 0; i < blocks; i++) {
         size_t first = (size_t)i * BLOCK;

@@ -86,6 +86,12 @@ ok "steps_per_print: DeepSpeed's line" grep -Eq "^epoch=0/micro_step=1/global_st
 RunningAvgSamplesPerSec=[0-9.e+]+, CurrSamplesPerSec=[0-9.e+]+, \
 MemAllocated=0\.[0-9]{2}GB, MaxMemAllocated=0\.[0-9]{2}GB\$" out
 rm -r logs
+config
+sed -i 's/3e-3/1e38/' ds.json
+train 9
+is "weights that grow beyond all numbers: 1" "$rc" 1
+ok "... it is told when and where" grep -Eq \
+    'step [23]: the loss is not finite, and first the output of (the|block [123] of 3)' err
 mkdir -p "logs/csv/a job"
 ln -s /dev/full "${csv}_lr.csv"
 config "$monitors"

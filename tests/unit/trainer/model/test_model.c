@@ -215,6 +215,32 @@ static void test_recompute(void **state)
     }
 }
 
+/* A parameter that is not finite: whose it is, is named. */
+static void test_bad(void **state)
+{
+    static const char *const places[] = { "the embeddings", "block 1 of 2", "block 2 of 2",
+                                          "the head" };
+    struct fixture           f;
+    struct error             where;
+    size_t                   m;
+    int                      layer;
+
+    (void)state;
+    for (m = 0; m < TINY; m++) {
+        for (layer = 0; layer < 4; layer++) {
+            struct model_config config = tiny[m];
+
+            config.blocks = 2;
+            make(&f, &config, DTYPE_FLOAT);
+            ((float *)f.params)[f.model->layer[layer].offset] = NAN;
+            assert_false(isfinite(loss_of(&f)));
+            model_name_bad(f.model, &where);
+            assert_string_equal(where.text, places[layer]);
+            drop(&f);
+        }
+    }
+}
+
 static double grad_of(const struct fixture *f, size_t i)
 {
     if (f->model->type == DTYPE_DOUBLE)
@@ -530,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_gradients),
         cmocka_unit_test(test_dropout),
         cmocka_unit_test(test_recompute),
+        cmocka_unit_test(test_bad),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_no_targets),
         cmocka_unit_test(test_accumulates),
