@@ -102,6 +102,21 @@ void guard_number(struct guard *guard, int before)
         send_message(guard, &message, NULL, 0);
 }
 
+int guard_again(struct guard *guard)
+{
+    const struct guard_message message = { .type = GUARD_AGAIN };
+
+    return send_message(guard, &message, NULL, 0);
+}
+
+/* It ends when it sees that our end of the socket is closed. */
+void guard_end(struct guard *guard)
+{
+    close(guard->fd);
+    guard->fd = -1;
+    waitpid(guard->pid, NULL, 0);
+}
+
 /* If this process itself was late, it has not read what the guard sent meanwhile: do not
  * judge the guard by that. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s)
