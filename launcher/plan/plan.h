@@ -50,6 +50,7 @@ struct plan {
     int               node_count; /* of the world; more than nodes with --no_ssh */
     int               world_size; /* ranks on all node_count nodes */
     int               generation; /* starts of the ranks before this one */
+    int               max_restarts;
     char             *master_addr; /* NULL until known */
     int               master_port; /* 0 until known */
     bool              one_gpu_per_rank;
@@ -68,8 +69,7 @@ int  plan_make(struct plan *plan, const struct options *options,
                char *const *here, struct error *err);
 void plan_clear(struct plan *plan);
 
-/* All ranks are started once more: files of ranks get names of their own, and MASTER_PORT is
- * chosen again. */
+/* All ranks are started once more: files of ranks get names of their own. */
 void plan_next_generation(struct plan *plan);
 
 /* True if host is this machine: "localhost", or this machine's

@@ -59,6 +59,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)
         json_object_set_new(body, "allow_open_mpi", json_true());
+    if (terms->stays)
+        json_object_set_new(body, "stay", json_true());
     if (terms->is_local)
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)

@@ -35,7 +35,7 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
         { "GROUP_WORLD_SIZE", plan->node_count },
         { "CROSS_SIZE", plan->node_count },
         { "TORCHELASTIC_RESTART_COUNT", plan->generation },
-        { "TORCHELASTIC_MAX_RESTARTS", 0 },
+        { "TORCHELASTIC_MAX_RESTARTS", plan->max_restarts },
         { "HOROVOD_RANK", rank->rank },
         { "HOROVOD_SIZE", plan->world_size },
         { "HOROVOD_LOCAL_RANK", rank->local_rank },

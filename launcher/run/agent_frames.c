@@ -122,7 +122,7 @@ static bool is_about_rank(enum frame_type type)
 
 static void take_probed(struct run *run, struct node *node, const json_t *body)
 {
-    if (node->state == NODE_PROBING)
+    if (node->state == NODE_PROBING || node->state == NODE_STAYING)
         rendezvous_take(run, node, body);
     else
         hang_take_probed(run, node, body);
@@ -143,7 +143,8 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)body_int(body, "pid", 0),
                          node_local_ns(node, body_int(body, "at_ns", 0)));
     run_status_rank_started(run, frame->rank);
-    if (run->watcher != NULL && outcome_all_started(&run->outcome)) {
+    if (run->watcher != NULL && !run->is_start_told && outcome_all_started(&run->outcome)) {
+        run->is_start_told = true;
         run_status_ask(run); /* once --detach returns, muster status must know of it */
         run->watcher->started(run->watcher->arg);
     }
@@ -217,9 +218,9 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
 {
     int code = (int)body_int(body, "code", 1) & 0xff;
 
-    outcome_cause(&run->outcome, code != 0 ? code : 1,
-                  "rank %u on %s aborted the run (PMI abort, code %d)",
-                  frame->rank, node->plan->host, code);
+    outcome_aborted(&run->outcome, (int)frame->rank, code != 0 ? code : 1,
+                    "rank %u on %s aborted the run (PMI abort, code %d)",
+                    frame->rank, node->plan->host, code);
     phase_stop(run);
 }
 
@@ -284,7 +285,10 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                   ranks_left);
         return;
     }
-    node_enter(node, NODE_DONE, leave_s);
+    if (json_is_true(json_object_get(body, "stays")) && node->failure == NULL && left == 0)
+        node_stay(node);
+    else
+        node_enter(node, NODE_DONE, leave_s);
 }
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)

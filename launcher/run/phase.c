@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "log.h"
@@ -16,6 +17,7 @@
 #include "run/beat.h"
 #include "run/deadline.h"
 #include "run/flow.h"
+#include "run/generation.h"
 #include "run/node_job.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -24,6 +26,7 @@
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
+#define LEAVE_S           5.0  /* for an agent that was told to leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a connection that is made again */
 
 /* --reconnect=auto, by the time that the node's login took: the next one may take longer. A
@@ -32,7 +35,8 @@
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
 
-static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping" };
+static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping",
+                                           "restarting" };
 
 static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
                               const struct conn_ops *ops, void *arg);
@@ -40,6 +44,7 @@ static void         has_answered(struct run *run, struct node *node);
 static void         end_job(struct run *run, struct node *node);
 static void         cleanup_over(struct node *node, const struct orphan_cleanup_result *result,
                                  void *arg);
+static bool         had_ended(const struct run *run, const struct node *node);
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
@@ -153,6 +158,9 @@ static void node_changed(struct node *node, void *arg)
         else
             settle(run, node);
         break;
+    case NODE_STAYING:
+        generation_look(run);
+        break;
     default: /* the other states owe nobody an answer */
         break;
     }
@@ -187,6 +195,11 @@ static void node_over(struct node *node, void *arg)
     bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
                          node->liveness.heard_ns == 0;
 
+    if (node->state == NODE_FAILED && had_ended(run, node)) {
+        log_warn("%s: lost after its ranks had ended (%s)", node->plan->host, node->failure->text);
+        one_more_over(run);
+        return;
+    }
     if (node->state == NODE_FAILED) {
         beat_tell_pause(run); /* it may be our own fault */
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
@@ -201,12 +214,21 @@ static void node_over(struct node *node, void *arg)
         run->job->over(run, node);
     if (run->phase.over == run->plan->nodes)
         return;
-    if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
+    if (node->failure != NULL && run->phase.now == PHASE_RESTARTING)
+        generation_lost_node(run);
+    else if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
     else if (node->failure != NULL && node->index == 0)
         settle_without_first(run);
     else if (node->failure != NULL)
         settle(run, node);
+}
+
+/* It stays for the next generation, and this one is not over elsewhere: nobody needs it, unless
+ * there is a next one. */
+static bool had_ended(const struct run *run, const struct node *node)
+{
+    return node->generation > 1 + (uint32_t)run->plan->generation;
 }
 
 /* Node 0 has failed, and those that wait to reach it will not be asked. */
@@ -234,6 +256,42 @@ static void one_more_over(struct run *run)
 {
     if (++run->phase.over == run->plan->nodes)
         event_base_loopbreak(run->base);
+    else
+        generation_look(run);
+}
+
+bool phase_is_over(const struct run *run)
+{
+    size_t i, staying = 0;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        staying += run->node[i].state == NODE_STAYING;
+    return staying > 0 && staying + run->phase.over == run->plan->nodes &&
+           (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_STOPPING);
+}
+
+void phase_restart(struct run *run)
+{
+    struct phase *phase = &run->phase;
+
+    memset(phase->awaits, 0, run->plan->nodes * sizeof *phase->awaits);
+    phase->awaited = 0;
+    phase->go_ns = phase->stop_ns = 0;
+    enter_phase(run, PHASE_RESTARTING);
+}
+
+void phase_prepare(struct run *run)
+{
+    enter_phase(run, PHASE_PREPARING);
+}
+
+void phase_leave(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_STAYING)
+            node_leave(&run->node[i], LEAVE_S);
 }
 
 static void handshake_ended(struct run *run)
@@ -305,6 +363,7 @@ void phase_stop(struct run *run)
     run->phase.stop_ns = clock_now_ns();
     output_progress(run->output, NULL);
     phase_stop_nodes(run, run->options->grace_s);
+    generation_look(run);
 }
 
 static void enter_phase(struct run *run, enum phase_now now)
@@ -320,6 +379,7 @@ static void enter_phase(struct run *run, enum phase_now now)
         break;
     case PHASE_CONNECTING:
     case PHASE_STOPPING:
+    case PHASE_RESTARTING:
         break;
     }
 }
@@ -333,7 +393,7 @@ static void enter_preparing(struct run *run)
         return;
     }
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
-    if (!run->options->no_pidns && !run->options->strict_containment)
+    if (run->phase.shared == NULL && !run->options->no_pidns && !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
@@ -348,7 +408,8 @@ static void prepare(struct run *run, struct node *node)
     struct plan_terms           terms = { .is_shared = run->phase.shared != NULL &&
                                                        run->phase.shared[node->index],
                                           .generation = node->generation,
-                                          .credit = flow_window(run->flow),
+                                          .credit = flow_begin(run->flow, node->index),
+                                          .stays = generation_may_follow(run),
                                           .socket = key->socket,
                                           .token = key->token,
                                           .window_s = window_s(run, node),
@@ -356,8 +417,7 @@ static void prepare(struct run *run, struct node *node)
                                           .is_local = is_forked(run, node) };
     struct error                err;
 
-    flow_begin(run->flow, node->index);
-    if (!is_forked(run, node) && terms.window_s > 0)
+    if (!is_forked(run, node) && terms.window_s > 0 && run->plan->generation == 0)
         reconnect_make_key(node->reconnect, run->plan->run_id, node->plan->node_rank);
     if (plan_encode(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
@@ -400,7 +460,7 @@ static void enter_running(struct run *run)
     size_t i;
 
     output_progress(run->output, NULL);
-    if (!run_is_exec(run))
+    if (!run_is_exec(run) && run->plan->generation == 0)
         start_check_clocks(run);
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
@@ -426,6 +486,8 @@ void phase_stop_nodes(struct run *run, double grace_s)
 
         if (node_is_over(node) || node->state == NODE_DONE)
             continue;
+        if (node->state == NODE_STAYING)
+            continue; /* it leaves when all is over, if no other generation follows */
         if (node_takes_frames(node) && node->state >= NODE_ANSWERED) {
             node_stop(node, grace_s);
             continue;

@@ -11,6 +11,7 @@
 #include "frame.h"
 #include "log.h"
 #include "node/body.h"
+#include "run/generation.h"
 #include "run/master.h"
 #include "run/run.h"
 #include "transport/nonce.h"
@@ -18,6 +19,7 @@
 
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
+#define MASTER_PORTS     100  /* that generations take in turn */
 
 struct rendezvous {
     struct master master;
@@ -28,6 +30,7 @@ struct rendezvous {
 };
 
 static void ask_first(struct run *run, struct node *node);
+static void ask_port(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
 static int  choose_address(struct run *run);
@@ -48,17 +51,22 @@ struct rendezvous *rendezvous_new(void)
 
 void rendezvous_free(struct rendezvous *rendezvous)
 {
-    if (rendezvous != NULL)
-        rendezvous_reset(rendezvous);
+    if (rendezvous == NULL)
+        return;
+    master_clear(&rendezvous->master);
+    free(rendezvous->port_holder);
     free(rendezvous);
 }
 
-void rendezvous_reset(struct rendezvous *rendezvous)
+/* The node stays NODE_STAYING, so that it can be reconnected. */
+void rendezvous_again(struct run *run)
 {
-    master_clear(&rendezvous->master);
+    struct rendezvous *rendezvous = run->rendezvous;
+
     free(rendezvous->port_holder);
     rendezvous->port_holder = NULL;
-    rendezvous->probe_port = 0;
+    node_expect(&run->node[0], "its answer to a probe", PROBE_S);
+    ask_port(run, &run->node[0]);
 }
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
@@ -96,17 +104,15 @@ bool rendezvous_ask(struct run *run, struct node *node)
     return true;
 }
 
-/* Else the address is known: only one node, or another generation of the same ranks. */
+/* Else the address is known. */
 static bool must_reach(const struct run *run)
 {
-    return run->plan->nodes > 1 && run->plan->generation == 0;
+    return run->plan->nodes > 1;
 }
 
 static void ask_first(struct run *run, struct node *node)
 {
     struct rendezvous *rendezvous = run->rendezvous;
-    const struct plan *plan = run->plan;
-    bool               is_given = plan->master_port > 0;
     struct error       err;
 
     if (must_reach(run) &&
@@ -114,15 +120,23 @@ static void ask_first(struct run *run, struct node *node)
         node_fail(node, "probe", EXIT_UNREACHABLE, NULL, "%s", err.text);
         return;
     }
-    rendezvous->awaits_port = true;
     node_enter(node, NODE_PROBING, PROBE_S);
     if (must_reach(run))
         node_send(node, FRAME_PROBE,
                   json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
+    ask_port(run, node);
+}
+
+/* Each generation has another one, so that nothing old can meet it there. */
+static void ask_port(struct run *run, struct node *node)
+{
+    int  given = run->options->master_port;
+    int  next = MASTER_PORT_DEFAULT + run->plan->generation % MASTER_PORTS;
+
+    run->rendezvous->awaits_port = true;
     node_send(node, FRAME_PROBE,
-              json_pack("{s:s, s:i, s:b}", "op", "port", "port",
-                        is_given ? plan->master_port : MASTER_PORT_DEFAULT + plan->generation,
-                        "fixed", is_given));
+              json_pack("{s:s, s:i, s:b}", "op", "port", "port", given > 0 ? given : next, "fixed",
+                        given > 0));
 }
 
 static void ask_to_reach(struct run *run, struct node *node)
@@ -148,6 +162,8 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
         return;
     if (take_answer(run, node, body, &err) < 0)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
+    else if (node->state == NODE_STAYING)
+        generation_has_port(run);
     else if (node->index > 0 || (!run->rendezvous->awaits_port &&
                                  (run->rendezvous->probe_port > 0 || !must_reach(run))))
         node_enter(node, NODE_PROBED, 0);
@@ -170,8 +186,10 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
                        struct error *err)
 {
     const char *op = body_text(body, "op");
+    bool        is_asked = node->state != NODE_STAYING ||
+                    (node->index == 0 && run->rendezvous->awaits_port && strcmp(op, "port") == 0);
 
-    if ((node->index > 0) != (strcmp(op, "connect") == 0))
+    if (!is_asked || (node->index > 0) != (strcmp(op, "connect") == 0))
         return err_set(err, "PROBED frame with an answer to no question");
     if (node->index > 0)
         return master_answer(&run->rendezvous->master, node->index, body, err);

@@ -19,8 +19,9 @@ struct rendezvous;
 /* NULL: OpenSSL could not generate random numbers. */
 struct rendezvous *rendezvous_new(void);
 void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fine */
-/* Another generation begins: forget what was learned. */
-void rendezvous_reset(struct rendezvous *rendezvous);
+/* Another generation begins: MASTER_ADDR stays, and node 0 is asked for another MASTER_PORT. When
+ * it has one: generation_has_port(). */
+void rendezvous_again(struct run *run);
 
 /* A node has said HELLO. Ask it what must be asked, now or when node 0 listens: then it will be
  * NODE_PROBED. False: nothing will be asked. */
@@ -30,7 +31,7 @@ bool rendezvous_ask(struct run *run, struct node *node);
  * must come to the same address and port without asking. -1: outcome has the cause. */
 int rendezvous_choose(struct run *run);
 
-/* PROBED has come from a node that is NODE_PROBING. */
+/* PROBED has come from a node that is NODE_PROBING or, of another generation, NODE_STAYING. */
 void rendezvous_take(struct run *run, struct node *node, const json_t *body);
 
 /* An agent's DONE says who has MASTER_PORT in the place of rank 0; "": nobody. */
