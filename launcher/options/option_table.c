@@ -170,7 +170,7 @@ const struct option_row option_table[] = {
     { .name = "largest-status", .letter = 'S', FLAG(largest_status), .commands = FOR_EXEC,
       .help = "exit with the largest status of all commands" },
     { .name = "label", .arg = "host|rank|none", .initial = "default", .set = set_word,
-      FIELD(label), .words = label_words, .commands = FOR_RANKS,
+      FIELD(label), .words = label_words, .commands = FOR_RANKS, RARE,
       .help = "what each line begins with" },
     { .name = "timestamps", FLAG(timestamps), .commands = FOR_RANKS, RARE,
       .help = "put the time before each line" },

@@ -268,7 +268,7 @@ static void tell_end(const struct run *run, const struct policy_event *event, en
                  event->code, POLICY_YOUNG_S);
         break;
     case POLICY_WHY_USED_UP:
-        log_note("no restart: all %d were made", run->options->max_restarts);
+        log_note("no restart: none is left of %d", run->options->max_restarts);
         break;
     case POLICY_WHY_NONE:
     case POLICY_WHY_RESTART:
