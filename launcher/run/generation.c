@@ -29,7 +29,6 @@ struct generation {
     struct policy       policy;
     struct event       *over;  /* from a fresh turn of the loop */
     struct event       *pause; /* before the next generation */
-    bool                has_port, is_due; /* what it waits for */
     struct policy_event last;   /* how the last generation ended, and ... */
     enum policy_why     why;    /* ... why none follows; WHY_NONE: not decided */
 };
@@ -51,7 +50,6 @@ static void tell_port(const struct run *run, const struct policy_event *event);
 static const char *missing_node(const struct run *run);
 static void forget(struct run *run);
 static void print_hang(const struct run *run);
-static void maybe_prepare(struct run *run);
 static double seconds(int64_t from_ns, int64_t to_ns);
 
 struct generation *generation_new(struct run *run)
@@ -306,8 +304,6 @@ static void begin_again(struct run *run, const struct policy_action *action)
     outcome_restart(&run->outcome, why);
     forget(run);
     tell_restart(run, action, why);
-    generation->has_port = false;
-    generation->is_due = false;
     rendezvous_again(run);
     if (action->delay_s > 0)
         xevent_add(generation->pause, &pause);
@@ -365,13 +361,6 @@ static void print_hang(const struct run *run)
     free(text);
 }
 
-void generation_has_port(struct run *run)
-{
-    node_enter(&run->node[0], NODE_STAYING, 0); /* it owes no answer */
-    run->generation->has_port = true;
-    maybe_prepare(run);
-}
-
 static void pause_cb(evutil_socket_t fd, short what, void *arg)
 {
     const struct policy_event time = { .kind = POLICY_EVENT_TIME };
@@ -379,14 +368,7 @@ static void pause_cb(evutil_socket_t fd, short what, void *arg)
     struct generation        *generation = run->generation;
 
     (void)fd, (void)what;
-    generation->is_due =
-        policy_next(&generation->policy, &generation->rules, &time).what == POLICY_DO_START;
-    maybe_prepare(run);
-}
-
-static void maybe_prepare(struct run *run)
-{
-    if (run->generation->has_port && run->generation->is_due &&
+    if (policy_next(&generation->policy, &generation->rules, &time).what == POLICY_DO_START &&
         run->phase.now == PHASE_RESTARTING)
         phase_prepare(run);
 }

@@ -28,8 +28,7 @@ void generation_look(struct run *run);
 /* Every node is over: tell why there is no other generation, where that was wanted. */
 void generation_end(struct run *run);
 
-/* While it restarts: node 0 holds MASTER_PORT; a node was lost. */
-void generation_has_port(struct run *run);
+/* While it restarts: a node was lost. */
 void generation_lost_node(struct run *run);
 
 #endif

@@ -5,14 +5,15 @@
  *
  *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed.
  *                Meanwhile node 0 holds MASTER_PORT and listens, and the others try each of its
- *                addresses (rendezvous.c): on a long line each question costs a round trip
- *   PREPARING    each agent gets its part of the plan, checks everything, says READY
- *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
+ *                addresses (rendezvous.c)
+ *   PREPARING    each agent gets its part of the plan, checks everything, says READY; the last
+ *                answers to rendezvous.c come too
+ *   RUNNING      GO to all, with MASTER_ADDR; output, PMI barriers and ends of ranks come in
  *   STOPPING     STOP to all; each agent says DONE when nothing is left there
  *
  * A phase waits for the answer of every node, so that one table can show all that is wrong. If
  * any node failed, the next phase is STOPPING. No rank starts anywhere before every node is
- * READY.
+ * READY and an address of node 0 is known that all can reach.
  *
  * `muster exec` has no common phases: each node is prepared and started as soon as it has
  * answered, and the failure of one node does not touch the others. The same is true of muster
@@ -32,7 +33,7 @@
  * An agent that has said DONE may stay. When no rank runs any more, generation.c decides what
  * follows: STOP to those that stay, and they leave; or, in the same loop, over the same connections,
  *
- *   RESTARTING   a pause, while node 0 holds another MASTER_PORT; then PREPARING
+ *   RESTARTING   node 0 is asked to hold another MASTER_PORT; a pause; then PREPARING
  *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a deadline of its own,
  * after which a silent node is lost. It is put off while the last output of that node comes or

@@ -48,8 +48,10 @@ static bool         had_ended(const struct run *run, const struct node *node);
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
-static void         settle_without_first(struct run *run);
 static void         settle(struct run *run, struct node *node);
+static void         advance(struct run *run);
+static void         advance_held(struct run *run);
+static bool         any_probing(const struct run *run);
 static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
@@ -150,7 +152,7 @@ static void node_changed(struct node *node, void *arg)
     case NODE_PROBED:
         if (run->job != NULL)
             end_job(run, node);
-        settle(run, node);
+        advance_held(run);
         break;
     case NODE_READY:
         if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
@@ -167,12 +169,12 @@ static void node_changed(struct node *node, void *arg)
     show_progress(run);
 }
 
-/* A node that must try to reach node 0 has given its answer only when it did. */
+/* It may be asked more, but PLAN need not wait for those answers: GO does. */
 static void has_answered(struct run *run, struct node *node)
 {
-    if (run->phase.now == PHASE_STOPPING ||
-        (start_check_hello(run, node) && !rendezvous_ask(run, node)))
-        settle(run, node);
+    if (run->phase.now != PHASE_STOPPING && start_check_hello(run, node))
+        rendezvous_ask(run, node);
+    settle(run, node);
 }
 
 /* The node has done its job. */
@@ -218,10 +220,12 @@ static void node_over(struct node *node, void *arg)
         generation_lost_node(run);
     else if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
-    else if (node->failure != NULL && node->index == 0)
-        settle_without_first(run);
-    else if (node->failure != NULL)
+    else if (node->failure != NULL) {
+        if (node->index == 0)
+            rendezvous_without_first(run);
         settle(run, node);
+        advance_held(run);
+    }
 }
 
 /* It stays for the next generation, and this one is not over elsewhere: nobody needs it, unless
@@ -229,17 +233,6 @@ static void node_over(struct node *node, void *arg)
 static bool had_ended(const struct run *run, const struct node *node)
 {
     return node->generation > 1 + (uint32_t)run->plan->generation;
-}
-
-/* Node 0 has failed, and those that wait to reach it will not be asked. */
-static void settle_without_first(struct run *run)
-{
-    size_t i;
-
-    for (i = 1; i < run->plan->nodes; i++)
-        if (run->phase.now == PHASE_CONNECTING && run->node[i].state == NODE_ANSWERED)
-            settle(run, &run->node[i]);
-    settle(run, &run->node[0]);
 }
 
 /* Only now does the node count as over: what it had left is gone. */
@@ -276,6 +269,7 @@ void phase_restart(struct run *run)
 
     memset(phase->awaits, 0, run->plan->nodes * sizeof *phase->awaits);
     phase->awaited = 0;
+    phase->is_held = false;
     phase->go_ns = phase->stop_ns = 0;
     enter_phase(run, PHASE_RESTARTING);
 }
@@ -335,14 +329,45 @@ static void settle(struct run *run, struct node *node)
     if (!phase->awaits[node->index])
         return;
     phase->awaits[node->index] = false;
-    if (--phase->awaited > 0 || phase->now >= PHASE_RUNNING)
+    if (--phase->awaited == 0 && phase->now < PHASE_RUNNING)
+        advance(run);
+}
+
+static void advance(struct run *run)
+{
+    struct phase *phase = &run->phase;
+
+    phase->is_held = any_failed(run) && any_probing(run);
+    if (phase->is_held)
         return;
     if (phase->now == PHASE_CONNECTING)
         start_check_nodes(run);
     if (any_failed(run))
         phase_stop(run);
+    else if (phase->now == PHASE_CONNECTING)
+        enter_phase(run, PHASE_PREPARING);
+    else if (rendezvous_ask_again(run))
+        return;
+    else if (rendezvous_choose(run) < 0)
+        phase_stop(run);
     else
-        enter_phase(run, phase->now + 1);
+        enter_phase(run, PHASE_RUNNING);
+}
+
+static void advance_held(struct run *run)
+{
+    if (run->phase.is_held && run->phase.now < PHASE_RUNNING && !any_probing(run))
+        advance(run);
+}
+
+static bool any_probing(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_PROBING)
+            return true;
+    return false;
 }
 
 static bool any_failed(const struct run *run)
@@ -388,12 +413,8 @@ static void enter_preparing(struct run *run)
 {
     size_t i;
 
-    if (rendezvous_choose(run) < 0) {
-        phase_stop(run);
-        return;
-    }
-    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
-    if (run->phase.shared == NULL && !run->options->no_pidns && !run->options->strict_containment)
+    if (run->phase.shared == NULL && !run->options->no_pidns &&
+        !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
@@ -460,7 +481,8 @@ static void enter_running(struct run *run)
     size_t i;
 
     output_progress(run->output, NULL);
-    if (!run_is_exec(run) && run->plan->generation == 0)
+    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
+    if (run->plan->generation == 0)
         start_check_clocks(run);
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
@@ -471,9 +493,17 @@ static void enter_running(struct run *run)
 
 static void go(struct run *run, struct node *node)
 {
+    struct strlist env = { 0 };
+    char          *bytes;
+    size_t         size;
+
     outcome_begun(&run->outcome);
-    node_send_empty(node, FRAME_GO);
+    plan_go_env(run->plan, node->index, &env);
+    bytes = strlist_pack(&env, &size);
+    node_send_raw(node, FRAME_GO, bytes, size);
     node_enter(node, NODE_RUNNING, 0);
+    free(bytes);
+    strlist_clear(&env);
 }
 
 void phase_stop_nodes(struct run *run, double grace_s)

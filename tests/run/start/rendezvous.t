@@ -28,6 +28,7 @@ is "... although one is not" "$(grep -c 'node2: greeting' err)" 0
 : >go
 finish_run 30
 is "... they all start" "$rc" 0
+ok "... and the last one's PLAN does not wait until it has tried" says 'node2: probing -> preparing'
 is "... with one address and port" "$(cut -d' ' -f3- out | sort -u | wc -l)" 1
 
 slow node1
