@@ -124,8 +124,8 @@ bool rendezvous_ask_again(struct run *run)
     struct rendezvous *rendezvous = run->rendezvous;
     size_t             i;
 
-    if (!rendezvous->was_busy || rendezvous->is_repeated || run->plan->master_addr != NULL ||
-        master_is_found(&rendezvous->master))
+    if (!must_reach(run) || !rendezvous->was_busy || rendezvous->is_repeated ||
+        run->plan->master_addr != NULL || master_is_found(&rendezvous->master))
         return false;
     rendezvous->is_repeated = true;
     for (i = 1; i < run->plan->nodes; i++)
