@@ -17,7 +17,7 @@
 /* The last one has the rest. */
 static const struct exit_class classes[] = {
     /* name       codes          restarts from outside */
-    { "usage",    "2,64-66,78",  false, false }, /* argparse, sysexits.h */
+    { "usage",    "2,64-66,78",  false, false }, /* of argparse, and EX_USAGE and its kin */
     { "missing",  "126-127",     false, false }, /* no such program, or not executable */
     { "memory",   "247",         false, false }, /* and the kernel's OOM killer */
     { "fatal",    "1,134",       true,  false }, /* an exception, abort() */

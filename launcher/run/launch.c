@@ -31,7 +31,7 @@
  * another agent has looked for what it had left (orphan_cleanup.h).
  *
  * An agent that has said DONE may stay. When no rank runs any more, generation.c decides what
- * follows: STOP to those that stay, and they leave; or, in the same loop, over the same connections,
+ * follows: STOP to those that stay, and they leave; or, over the same connections,
  *
  *   RESTARTING   node 0 is asked to hold another MASTER_PORT; a pause; then PREPARING
  *
