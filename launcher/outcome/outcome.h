@@ -143,9 +143,9 @@ bool rank_end_is_failure(const struct rank_end *end);
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
 /* outcome_json.c: plan_json plus "generation"; "generations" (generations.h); "exit_status";
- * "lost_bytes"; "output_error", or null; "results": per rank its node, pid, start and end (Unix time), code, signal ...;
- * "node_failures"; "first_failure", or null; "heartbeats": per node how many seconds they took;
- * "unreached": after a hang, which nodes cannot reach which. */
+ * "lost_bytes"; "output_error", or null; "results": per rank its node, pid, start and end (Unix
+ * time), code, signal ...; "node_failures"; "first_failure", or null; "heartbeats": per node how
+ * many seconds they took; "unreached": after a hang, which nodes cannot reach which. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failed nodes as one table (stage, cause, hint), the first failed rank in words with
