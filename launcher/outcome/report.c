@@ -123,8 +123,9 @@ static void report_nodes(const struct outcome *outcome, FILE *out)
     if (failed > 0) {
         fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
                 outcome->plan->nodes == 1 ? "node" : "nodes",
-                outcome->plan->world_size == 0 || may_have_started(outcome)
-                    ? ":" : "; nothing was started:");
+                outcome->plan->world_size == 0 || may_have_started(outcome) ? ":"
+                : outcome->plan->generation > 0 ? "; nothing was started again:"
+                                                : "; nothing was started:");
         print_rows(outcome, &rows, out);
     }
     print_notes(outcome, "cleaned up", &cleanups, cleanup_of, out);

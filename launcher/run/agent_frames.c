@@ -34,6 +34,7 @@
 #define UNSURE_MAX    16 /* files whose last bytes may be missing */
 
 static bool        is_about_rank(enum frame_type type);
+static bool        may_stay_and_say(const struct node *node, enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
 static void        take_ready(struct run *run, struct node *node, const json_t *body);
 static void        take_started(struct run *run, struct node *node,
@@ -65,6 +66,10 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
 {
     struct run *run = arg;
 
+    if (node->state == NODE_STAYING && !may_stay_and_say(node, frame->type)) {
+        bad_frame(node, frame, "not while it stays");
+        return;
+    }
     if (is_about_rank(frame->type) &&
         (!rank_is_of(run, node, frame->rank) || node->state < NODE_RUNNING)) {
         bad_frame(node, frame, "not for this rank or not now");
@@ -118,6 +123,13 @@ static bool is_about_rank(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
            type == FRAME_ABORT;
+}
+
+/* Nothing of a rank: there is none. */
+static bool may_stay_and_say(const struct node *node, enum frame_type type)
+{
+    return type == FRAME_PROBED || type == FRAME_ERROR ||
+           (type == FRAME_DONE && node->failure != NULL);
 }
 
 static void take_probed(struct run *run, struct node *node, const json_t *body)
@@ -243,6 +255,10 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
+    if (run_had_ended(run, node)) { /* the run does not end because of that */
+        node_fail(node, why.stage, why.exit_code, why.hint, "%s", why.text);
+        return;
+    }
     /* If that ends the run, the limit is that of all nodes. */
     node_give_up(node, &why, ends_run ? 0 : run->options->grace_s + LAUNCH_STOP_S);
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());

@@ -119,6 +119,7 @@ void generation_lost_node(struct run *run)
 
     policy_next(&run->generation->policy, &run->generation->rules, &event);
     event_del(run->generation->pause);
+    log_note("no restart: it needs every node (%s)", missing_node(run));
     phase_stop(run);
 }
 

@@ -44,7 +44,6 @@ static void         has_answered(struct run *run, struct node *node);
 static void         end_job(struct run *run, struct node *node);
 static void         cleanup_over(struct node *node, const struct orphan_cleanup_result *result,
                                  void *arg);
-static bool         had_ended(const struct run *run, const struct node *node);
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
@@ -197,7 +196,7 @@ static void node_over(struct node *node, void *arg)
     bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
                          node->liveness.heard_ns == 0;
 
-    if (node->state == NODE_FAILED && had_ended(run, node)) {
+    if (node->state == NODE_FAILED && run_had_ended(run, node)) {
         log_warn("%s: lost after its ranks had ended (%s)", node->plan->host, node->failure->text);
         one_more_over(run);
         return;
@@ -226,13 +225,6 @@ static void node_over(struct node *node, void *arg)
         settle(run, node);
         advance_held(run);
     }
-}
-
-/* It stays for the next generation, and this one is not over elsewhere: nobody needs it, unless
- * there is a next one. */
-static bool had_ended(const struct run *run, const struct node *node)
-{
-    return node->generation > 1 + (uint32_t)run->plan->generation;
 }
 
 /* Only now does the node count as over: what it had left is gone. */

@@ -59,4 +59,11 @@ static inline bool run_is_exec(const struct run *run)
     return run->plan->command == COMMAND_EXEC || run->job != NULL;
 }
 
+/* That node stays for the next generation, and this one is not over elsewhere: nobody needs it,
+ * unless there is a next one. */
+static inline bool run_had_ended(const struct run *run, const struct node *node)
+{
+    return node->generation > 1 + (uint32_t)run->plan->generation;
+}
+
 #endif

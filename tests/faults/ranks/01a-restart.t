@@ -41,6 +41,15 @@ finish_run 20
 ended 69
 says 'no restart: it needs every node \(node2\)'
 
+faulty_start 4 --grace 1 --max-restarts 2 --restart-delay 300 -H node1:2,node2:2 \
+    --transport exec ./rank
+rank_kill 1
+ok "muster waits before it starts all again" wait_for 20 grep -q 'start again in 300 s' err
+kill -KILL "$(agent_of 0)"
+finish_run 20
+ended 69
+says 'no restart: it needs every node \(node1\)' '1 of 2 nodes failed; nothing was started again'
+
 faulty_start 4 --grace 1 --reconnect 1 --max-restarts 2 --restart-delay 300 ./rank
 rank_kill 1
 ok "muster waits before it starts all again" wait_for 20 grep -q 'start again in 300 s' err
