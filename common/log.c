@@ -21,10 +21,10 @@ static void *sink_arg;
 static void (*copy_line)(const char *line, size_t size, void *arg);
 static void *copy_arg;
 
-static void   put(enum log_level level, const char *format, va_list ap);
-static void   put_line(void (*to)(const char *line, size_t size), enum log_level level,
-                       int with_time, const char *text);
-static size_t put_head(char *line, size_t room, enum log_level level, int with_time);
+static void   put(enum log_level level, const char *word, const char *format, va_list ap);
+static void   put_line(void (*to)(const char *line, size_t size), const char *word, int with_time,
+                       const char *text);
+static size_t put_head(char *line, size_t room, const char *word, int with_time);
 static void   to_sink(const char *line, size_t size);
 static void   to_copy(const char *line, size_t size);
 
@@ -51,22 +51,23 @@ void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg)
     copy_arg = arg;
 }
 
-#define DEFINE_LOG(name, level)             \
+#define DEFINE_LOG(name, level, word)       \
     void name(const char *format, ...)      \
     {                                       \
         va_list ap;                         \
         va_start(ap, format);               \
-        put(level, format, ap);             \
+        put(level, word, format, ap);       \
         va_end(ap);                         \
     }
 
-DEFINE_LOG(log_error, LOG_ERROR)
-DEFINE_LOG(log_warn, LOG_WARN)
-DEFINE_LOG(log_info, LOG_INFO)
-DEFINE_LOG(log_debug, LOG_DEBUG)
+DEFINE_LOG(log_error, LOG_ERROR, "error: ")
+DEFINE_LOG(log_warn, LOG_WARN, "warning: ")
+DEFINE_LOG(log_note, LOG_WARN, "")
+DEFINE_LOG(log_info, LOG_INFO, "")
+DEFINE_LOG(log_debug, LOG_DEBUG, "")
 
 /* From LOG_INFO on the time is shown as well: these lines tell a story. */
-static void put(enum log_level level, const char *format, va_list ap)
+static void put(enum log_level level, const char *word, const char *format, va_list ap)
 {
     char text[2048];
     int  saved = errno, copied = copy_line != NULL && level <= LOG_INFO;
@@ -77,18 +78,18 @@ static void put(enum log_level level, const char *format, va_list ap)
         text[0] = '\0';
     text_make_harmless(text);
     if (log_wants(level))
-        put_line(to_sink, level, highest >= LOG_INFO, text);
+        put_line(to_sink, word, highest >= LOG_INFO, text);
     if (copied)
-        put_line(to_copy, level, 1, text);
+        put_line(to_copy, word, 1, text);
     errno = saved;
 }
 
 /* One line to one destination. */
-static void put_line(void (*to)(const char *line, size_t size), enum log_level level,
-                     int with_time, const char *text)
+static void put_line(void (*to)(const char *line, size_t size), const char *word, int with_time,
+                     const char *text)
 {
     char   line[2048];
-    size_t used = put_head(line, sizeof line, level, with_time);
+    size_t used = put_head(line, sizeof line, word, with_time);
     int    n = snprintf(line + used, sizeof line - used - 1, "%s", text);
 
     used += n > 0 ? (size_t)n : 0;
@@ -98,19 +99,18 @@ static void put_line(void (*to)(const char *line, size_t size), enum log_level l
     to(line, used);
 }
 
-static size_t put_head(char *line, size_t room, enum log_level level, int with_time)
+static size_t put_head(char *line, size_t room, const char *word, int with_time)
 {
-    static const char *const words[] = { "error: ", "warning: ", "", "" };
-    struct timespec          now;
-    struct tm                local;
-    char                     stamp[16] = "";
+    struct timespec now;
+    struct tm       local;
+    char            stamp[16] = "";
 
     if (with_time && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
         localtime_r(&now.tv_sec, &local) != NULL &&
         strftime(stamp, sizeof stamp, "%H:%M:%S", &local) > 0)
         return (size_t)snprintf(line, room, "%s: %s.%03ld %s", program, stamp,
-                                now.tv_nsec / 1000000, words[level]);
-    return (size_t)snprintf(line, room, "%s: %s", program, words[level]);
+                                now.tv_nsec / 1000000, word);
+    return (size_t)snprintf(line, room, "%s: %s", program, word);
 }
 
 static void to_sink(const char *line, size_t size)

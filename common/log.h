@@ -24,6 +24,8 @@ void log_copy(void (*copy)(const char *line, size_t size, void *arg), void *arg)
 
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* As wanted as a warning, but nothing is wrong: what happened, and what follows. */
+void log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -23,7 +23,7 @@
 #define KTHREADD      2          /* parent of the kernel's own threads */
 
 static ino_t            network_of(pid_t pid);
-static bool            is_elsewhere(pid_t pid);
+static bool            may_be_here(pid_t pid);
 static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared);
 static bool            is_ours(pid_t pid);
 static bool            looks_like_agent(pid_t pid);
@@ -53,13 +53,12 @@ void orphans_look(struct orphans *orphans)
 
     if (orphans->item == NULL)
         orphans->item = xcalloc(1, sizeof *orphans->item); /* item + count is a pointer then */
-    processes_all(&all);
+    processes_wanted(&all, orphans->own_network ? may_be_here : NULL);
     for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
         one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
             one.process.pid == getpid() || is_known(orphans, &one.process) ||
-            (orphans->started_by > 0 && one.process.start > orphans->started_by) ||
-            (orphans->own_network && is_elsewhere(one.process.pid)))
+            (orphans->started_by > 0 && one.process.start > orphans->started_by))
             continue;
         one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);
@@ -143,11 +142,14 @@ void orphan_signal(struct orphan *orphan, int signal)
 /* --- what a process is ------------------------------------------------------ */
 
 /* An agent may be one of those that do not let us see. */
-static bool is_elsewhere(pid_t pid)
+static bool may_be_here(pid_t pid)
 {
-    ino_t its = network_of(pid);
+    static ino_t ours;
+    ino_t        its = network_of(pid);
 
-    return its != 0 && its != network_of(getpid());
+    if (ours == 0)
+        ours = network_of(getpid());
+    return its == 0 || its == ours;
 }
 
 /* 0: we may not know. */

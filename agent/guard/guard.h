@@ -33,11 +33,13 @@ enum guard_type {
     GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
                         it runs, and `value` processes are writing core files */
     GUARD_PIDS,      /* to it: the next process has the number `value` + 1 (pid_range.h) */
+    GUARD_AGAIN,     /* to it, after EMPTY: be as new, another generation of ranks follows */
     GUARD_READY,     /* from it: containment is chosen */
     GUARD_STANDS,    /* id has been set up and waits for GO */
     GUARD_STARTED,   /* id was executed */
     GUARD_EXITED,    /* id has ended, or (failure.step) could not be executed */
-    GUARD_EMPTY,     /* after a stop: nothing is left, or `left` cannot be killed */
+    GUARD_EMPTY,     /* after a stop, once: nothing is left, or `left` cannot be killed. Until
+                        AGAIN it only waits for the agent's end */
 };
 
 struct guard_message {
@@ -65,6 +67,7 @@ struct guard {
     char               silent_as; /* the state in /proc in which it was silent, and so was killed;
                                      0: it was not */
     struct containment contain;
+    struct go_env     *go_env; /* of the ranks; the agent sets it before guard_go() */
 };
 
 /* Fork it and wait until it has started. use_pidns: not for commands that look after the
@@ -77,6 +80,7 @@ int guard_spawn(struct guard *guard, int id, const int fds[SPAWN_FDS]);
 int guard_go(struct guard *guard);
 int guard_signal(struct guard *guard, int id, int signal);
 int guard_stop(struct guard *guard, double grace_s);
+int guard_again(struct guard *guard);
 /* In a PID namespace: number the processes from there on. */
 void guard_number(struct guard *guard, int before);
 
@@ -85,11 +89,14 @@ void guard_number(struct guard *guard, int before);
  * runs, it has much to do and gets GUARD_BUSY_S. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
 
+/* Nothing is left for it to do: end it, and wait for that. */
+void guard_end(struct guard *guard);
+
 /* 1: *message is filled; 0: nothing to read now; -1: the guard is gone. */
 int guard_receive(struct guard *guard, struct guard_message *message);
 
 /* The guard itself (guard_loop.c). Does not return. */
-void guard_loop(int fd, struct containment *contain, const char *run_id)
+void guard_loop(int fd, struct containment *contain, struct go_env *go_env, const char *run_id)
     __attribute__((noreturn));
 
 #endif

@@ -55,12 +55,14 @@ struct guard_process {
     int64_t             heard_ns;     /* when it last was */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
+    struct go_env      *go_env;
     struct stop         stop;
     struct child       *child; /* all that were ever started here */
     int                 children;
     int                 running;
     bool                has_more; /* to reap, at once */
     int                 outlived; /* processes there when the last rank had ended */
+    bool                is_over;  /* EMPTY was told, and AGAIN has not come */
     struct pollfd      *poll;
 };
 
@@ -83,16 +85,19 @@ static bool  child_heard(struct guard_process *g, struct child *child);
 static void  open_gate(struct guard_process *g);
 static void  signal_ranks(struct guard_process *g, int id, int signal_number);
 static void  answer_agent(struct guard_process *g, double seconds);
-static void  finish(struct guard_process *g, int left) __attribute__((noreturn));
+static void  tell_empty(struct guard_process *g, int left);
+static void  begin_again(struct guard_process *g);
+static void  leave(struct guard_process *g) __attribute__((noreturn));
 static void  tell(struct guard_process *g, struct guard_message *message, pid_t pid);
 
-void guard_loop(int fd, struct containment *contain, const char *run_id)
+void guard_loop(int fd, struct containment *contain, struct go_env *go_env, const char *run_id)
 {
     struct guard_process g;
     int                  timeout_ms = 0; /* the agent may be gone already */
     bool                 empty;
 
     set_up(&g, fd, contain, run_id);
+    g.go_env = go_env;
     for (;;) {
         wait_for_something(&g, timeout_ms);
         if (g.poll[0].revents != 0)
@@ -104,12 +109,16 @@ void guard_loop(int fd, struct containment *contain, const char *run_id)
         if (g.agent_gone)
             stop_begin(&g.stop, 0);
         if (g.stop.begun && empty)
-            finish(&g, 0);
-        timeout_ms = stop_step(&g.stop);
+            tell_empty(&g, 0);
+        if (g.is_over && g.agent_gone)
+            leave(&g);
+        timeout_ms = g.is_over ? -1 : stop_step(&g.stop);
         if (g.has_more && (timeout_ms != STOP_STUCK || containment_count(contain, getpid()) == 0))
             timeout_ms = 0; /* all that is left is dead */
-        if (timeout_ms == STOP_STUCK)
-            finish(&g, stop_left(&g.stop));
+        if (timeout_ms == STOP_STUCK) {
+            tell_empty(&g, stop_left(&g.stop));
+            leave(&g);
+        }
     }
 }
 
@@ -237,6 +246,8 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         signal_ranks(g, message->id, message->value);
         break;
     case GUARD_STOP:
+        if (g->is_over)
+            break; /* it crossed with our EMPTY */
         if (nothing_left(g)) {
             g->stop.begun = true; /* the usual end: no process is left */
             break;
@@ -250,6 +261,9 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         break;
     case GUARD_PIDS:
         pid_range_enter(message->value);
+        break;
+    case GUARD_AGAIN:
+        begin_again(g);
         break;
     }
 }
@@ -287,7 +301,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
 static void child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
 {
     struct spawn_failure failure = { SPAWN_PREPARE, 0 };
-    struct spawn_guard   about = { guard, &g->contain->cgroup, -1, -1 };
+    struct spawn_guard   about = { guard, &g->contain->cgroup, -1, -1, g->go_env };
 
     if (g->gate[1] >= 0)
         close(g->gate[1]);
@@ -447,11 +461,29 @@ static void answer_agent(struct guard_process *g, double seconds)
     tell(g, &alive, 0);
 }
 
-static void finish(struct guard_process *g, int left)
+static void tell_empty(struct guard_process *g, int left)
 {
     struct guard_message message = { .type = GUARD_EMPTY, .killed = g->outlived, .left = left };
 
-    tell(g, &message, 0);
+    if (!g->is_over)
+        tell(g, &message, 0);
+    g->is_over = true;
+}
+
+/* No child is left; what stays is the namespace, the control group and the agent. */
+static void begin_again(struct guard_process *g)
+{
+    open_gate(g);
+    close(g->gate[0]);
+    if (pipe2(g->gate, O_CLOEXEC) < 0)
+        leave(g); /* the agent sees that */
+    g->children = g->running = g->outlived = 0;
+    g->is_over = false;
+    stop_init(&g->stop, g->contain, getpid());
+}
+
+static void leave(struct guard_process *g)
+{
     cgroup_remove(&g->contain->cgroup);
     _exit(0);
 }

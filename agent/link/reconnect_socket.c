@@ -38,7 +38,6 @@ struct reconnect_socket {
     int           fd;
     struct event *listening, *rest;
     char         *token;
-    uint32_t      generation;
     struct caller caller[CALLERS_MAX];
     reconnect_f  *reconnect;
     void         *arg;
@@ -56,8 +55,8 @@ static void      turn_away(struct caller *caller, const struct error *why);
 static void      caller_clear(struct caller *caller);
 
 struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name,
-                                               const char *token, uint32_t generation,
-                                               reconnect_f *reconnect, void *arg, struct error *err)
+                                               const char *token, reconnect_f *reconnect,
+                                               void *arg, struct error *err)
 {
     struct sockaddr_un       address;
     socklen_t                size = address_of(name, &address);
@@ -73,7 +72,6 @@ struct reconnect_socket *reconnect_socket_open(struct event_base *base, const ch
     self = xcalloc(1, sizeof *self);
     self->fd = fd;
     self->token = xstrdup(token);
-    self->generation = generation;
     self->reconnect = reconnect;
     self->arg = arg;
     self->listening = event_new(base, fd, EV_READ | EV_PERSIST, connection_cb, self);
@@ -237,9 +235,6 @@ static int hear(struct caller *caller, const struct frame *frame, struct error *
         goto out;
     if (!same_token(self->token, token))
         err_set(err, "that is not this run's token");
-    else if (frame->generation != self->generation)
-        err_set(err, "asked for generation %u, but %u is running here", frame->generation,
-                self->generation);
     else if (self->reconnect(caller->fd, received, self->arg, err) == 0)
         rc = 1;
 out:
@@ -268,7 +263,7 @@ static void turn_away(struct caller *caller, const struct error *why)
 
     if (out == NULL)
         xalloc_die();
-    frame_put_json(out, FRAME_ERROR, caller->of->generation, 0,
+    frame_put_json(out, FRAME_ERROR, 0, 0,
                    json_pack("{s:s, s:o}", "stage", "reconnect", "text", text));
     (void)!evbuffer_write(out, caller->fd);
     evbuffer_free(out);

@@ -28,9 +28,8 @@ typedef int reconnect_f(int fd, uint64_t received, void *arg, struct error *err)
 
 /* NULL with err. token: 32 hex digits, copied. */
 struct reconnect_socket *reconnect_socket_open(struct event_base *base, const char *name,
-                                               const char *token, uint32_t generation,
-                                               reconnect_f *reconnect, void *arg,
-                                               struct error *err);
+                                               const char *token, reconnect_f *reconnect,
+                                               void *arg, struct error *err);
 void         reconnect_socket_close(struct reconnect_socket *socket);
 
 /* For the second agent: connect to the agent behind that socket. -1 with err. */

@@ -62,7 +62,6 @@ void node_plan_clear(struct node_plan *plan)
     }
     free(plan->rank);
     strlist_clear(&plan->env);
-    strlist_clear(&plan->env_default);
     free(plan->run_id);
     free(plan->launcher);
     free(plan->cwd);
@@ -107,6 +106,7 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
     plan->no_pidns = json_is_true(json_object_get(in->body, "no_pidns"));
     plan->allow_open_mpi = json_is_true(json_object_get(in->body, "allow_open_mpi"));
     plan->is_local = json_is_true(json_object_get(in->body, "local"));
+    plan->stays = json_is_true(json_object_get(in->body, "stay"));
     plan->omp_default = json_is_true(json_object_get(in->body, "omp_default"));
     if (plan->heartbeat_s <= 0 || plan->lease_s <= plan->heartbeat_s)
         return err_set(in->err, "PLAN frame: a lease of %g s with a heartbeat every %g s",
@@ -118,12 +118,9 @@ static int read_paths(struct reader *in, struct node_plan *plan)
 {
     if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
-        get_path(in, "pid_file", &plan->pid_file) < 0 ||
-        get_list(in, "env", true, &plan->env) < 0)
+        get_path(in, "pid_file", &plan->pid_file) < 0)
         return -1;
-    if (json_object_get(in->body, "env_default") == NULL)
-        return 0;
-    return get_list(in, "env_default", true, &plan->env_default);
+    return get_list(in, "env", true, &plan->env);
 }
 
 static int read_objects(struct reader *in, struct node_plan *plan)

@@ -33,6 +33,7 @@ struct node_plan {
     bool           no_pidns; /* the ranks see all processes, as with is_exec */
     bool           allow_open_mpi; /* each rank may be a world of its own */
     bool           is_local; /* muster is on this machine, and sleeps when it sleeps */
+    bool           stays;    /* when all is over: wait for another PLAN */
     int            world_size, node_rank, node_count;
     double         grace_s, heartbeat_s, lease_s;
     double         hang_s;    /* 0: no --hang-timeout */
@@ -40,7 +41,7 @@ struct node_plan {
     uint32_t       credit;
     char          *cwd;    /* NULL: do not change it */
     char          *script; /* a file that Python must be able to read; NULL: none */
-    struct strlist env, env_default;
+    struct strlist env;
     char          *kvsname, *mapping;   /* NULL: no PMI */
     char          *bind_list;           /* NULL: no binding; "": all cores */
     char          *log_dir, *log_stamp; /* NULL: no files */

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -42,9 +41,10 @@ int agent_run(const char *nonce)
     if (agent.state < AGENT_DONE) /* else the launcher was gone before we had said HELLO */
         event_base_dispatch(agent.base);
     in_order = !agent.link.is_lost;
+    guard_events_stop(&agent);
     /* It has nothing left to do; then nothing of ours is here when we are gone. */
     if (agent.guard.fd >= 0 && agent.ending.left == 0)
-        waitpid(agent.guard.pid, NULL, 0);
+        guard_end(&agent.guard);
     close_all(&agent);
     if (agent.reconnect.relay_fd >= 0)
         return reconnect_relay_run(STDIN_FILENO, STDOUT_FILENO, agent.reconnect.relay_fd);
@@ -69,11 +69,19 @@ void agent_fail(struct agent *agent, const char *stage, const struct failure *fa
     json_t *text = json_text(failure->why.text, strlen(failure->why.text));
     json_t *hint = json_text(failure->hint, strlen(failure->hint));
 
+    agent->has_failed = true;
     agent_send(agent, FRAME_ERROR, 0,
                json_pack("{s:s, s:o, s:o, s:i}", "stage", stage, "text", text, "hint", hint,
                          "code", failure->code));
     agent_stop(agent, agent->state < AGENT_RUNNING ? 0 : agent->plan.grace_s);
     link_flush(&agent->link);
+}
+
+/* The launcher knows all, and waits only for our end. */
+void agent_leave(struct agent *agent)
+{
+    agent_enter(agent, AGENT_DONE);
+    event_base_loopbreak(agent->base);
 }
 
 static void open_all(struct agent *agent, const char *nonce)
@@ -85,8 +93,8 @@ static void open_all(struct agent *agent, const char *nonce)
     agent->on_term = catch_signal(agent, SIGTERM);
     agent->on_hup = catch_signal(agent, SIGHUP);
     requests_open(agent);
-    dprintf(STDOUT_FILENO, "%s\n", nonce); /* no frame, and the pipe is still empty */
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
+    evbuffer_add_printf(agent->link.wire, "%s\n", nonce); /* no frame */
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
     resend_queue_count_from_here(&agent->link.resend);
     heartbeat_open(agent);
@@ -123,7 +131,8 @@ static void close_all(struct agent *agent)
     bool is_alone;
 
     startup_close(agent);
-    is_alone = ranks_clear(&agent->ranks);
+    next_generation_close(agent);
+    is_alone = ranks_clear(&agent->ranks) && !agent->has_stuck_thread;
     requests_close(agent);
     bcast_frames_close(agent);
     give_frames_close(agent);

@@ -6,6 +6,8 @@
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT,  the start
  *                TASK)
+ *     STAYING    for the PLAN of another generation,   next_generation.c: DONE was sent,
+ *                or STOP: leave                        and PLAN had "stay"
  *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
  *                ranks are forked and wait for GO
  *     READY      READY was sent, for GO                startup.c, all is prepared
@@ -14,7 +16,7 @@
  *                ends what is left                     or agent_stop
  *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
  *
- * States only go down the list; ENDING may follow any of them.
+ * States only go down the list, but for DONE to STAYING; ENDING may follow any of them.
  *
  *     verb                  asked by              does
  *     agent_fail            anyone: this node     sends ERROR, then agent_stop
@@ -43,6 +45,8 @@
  *                           stop without guard    2 s for pipes, some more for log files
  *     ending_maybe_done     output, log files     DONE, once everything was sent; leaves the
  *                                                 event loop, once the link is flushed
+ *     next_generation_await ending_maybe_done     instead: DONE, forget the ranks, STAYING
+ *     agent_leave           STOP while STAYING    leaves the event loop at once
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -76,6 +80,7 @@
 
 enum agent_state {
     AGENT_WAITING,
+    AGENT_STAYING,
     AGENT_PREPARING,
     AGENT_READY,
     AGENT_RUNNING,
@@ -89,6 +94,8 @@ struct startup {
     struct venv   *venv;
     json_t        *report; /* the body of READY, made before ranks could be taken for others' */
     bool           pid_file_made;
+    bool           is_again; /* not the first generation: the guard stands, the run's name is
+                                ours, the environment is complete */
 };
 
 /* Another run with the name of ours. */
@@ -159,9 +166,11 @@ struct give;
 
 struct agent {
     enum agent_state      state;           /* agent.c: agent_enter() */
+    bool                  has_failed;      /* agent.c: ERROR was sent */
+    bool                  has_stuck_thread; /* next_generation.c: that of a log file */
     struct event_base    *base;            /* agent.c */
     struct event         *on_term, *on_hup; /* agent.c */
-    uint32_t              generation;      /* launcher_frames.c */
+    uint32_t              generation;      /* launcher_frames.c, next_generation.c */
     struct blobs          blobs;           /* plan/blob.c */
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
     struct startup        startup;         /* startup.c */
@@ -177,6 +186,7 @@ struct agent {
     struct idle           idle;            /* idle.c */
     struct master_port    master_port;     /* master_port.c */
     struct ending         ending;          /* ending.c */
+    struct event         *staying;         /* next_generation.c: about to stay; else NULL */
     struct requests       requests;        /* requests.c */
     struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
     struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
@@ -192,6 +202,7 @@ int  agent_run(const char *nonce);
 void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t *body);
 void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
+void agent_leave(struct agent *agent);
 
 /* launcher_frames.c: a frame of the link; arg is the agent. */
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
@@ -259,7 +270,13 @@ void agent_stop(struct agent *agent, double grace_s);
 void ending_rank_ended(struct agent *agent);
 void ending_empty(struct agent *agent, int left, int killed);
 void ending_maybe_done(struct agent *agent);
-void ending_close(struct agent *agent);
+void ending_tell_done(struct agent *agent);
+void ending_close(struct agent *agent); /* or begin again */
+
+/* next_generation.c. Nothing is left here: stay, if PLAN wants it and all is well. False: leave.
+ * From the next turn of the event loop. */
+bool next_generation_await(struct agent *agent);
+void next_generation_close(struct agent *agent);
 
 /* bcast_frames.c */
 void    bcast_frames_close(struct agent *agent);

@@ -57,6 +57,7 @@ void ending_close(struct agent *agent)
         event_free(agent->ending.linger);
     if (agent->ending.log_limit != NULL)
         event_free(agent->ending.log_limit);
+    agent->ending = (struct ending){ 0 };
 }
 
 void ending_rank_ended(struct agent *agent)
@@ -92,7 +93,8 @@ void ending_empty(struct agent *agent, int left, int killed)
     agent->ending.is_empty = true;
     agent->ending.left = left;
     agent->ending.killed = killed;
-    guard_events_stop(agent);
+    if (left > 0 || !agent->plan.stays)
+        guard_events_stop(agent);
     if (left > 0)
         ranks_abandon(&agent->ranks);
     begin_linger(agent);
@@ -105,11 +107,18 @@ void ending_maybe_done(struct agent *agent)
     if (agent->state < AGENT_DONE && agent->ending.is_empty && all_is_told(agent) &&
         (ranks_end_logs(&agent->ranks) || agent->ending.logs_given_up)) {
         agent_enter(agent, AGENT_DONE);
-        agent_send(agent, FRAME_DONE, 0, done_report_body(agent));
-        link_flush(&agent->link);
+        if (!next_generation_await(agent))
+            ending_tell_done(agent);
     }
-    if (agent->state == AGENT_DONE && link_is_flushed(&agent->link))
+    if (agent->state == AGENT_DONE && agent->staying == NULL && link_is_flushed(&agent->link))
         event_base_loopbreak(agent->base);
+}
+
+void ending_tell_done(struct agent *agent)
+{
+    guard_events_stop(agent);
+    agent_send(agent, FRAME_DONE, 0, done_report_body(agent));
+    link_flush(&agent->link);
 }
 
 /* Without a launcher there is only the rest for the log files. */

@@ -90,8 +90,8 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     while ((rc = guard_receive(&agent->guard, &message)) > 0) {
         take(agent, &message);
-        if (agent->ending.is_empty)
-            return; /* it has ended */
+        if (!event_pending(agent->guard_events.readable, EV_READ, NULL))
+            return; /* its work is done */
     }
     if (rc < 0)
         takeover_begin(agent);

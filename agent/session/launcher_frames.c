@@ -24,10 +24,10 @@ static const struct {
     [FRAME_PING] = { take_ping, false, AGENT_WAITING, AGENT_DONE },
     [FRAME_PONG] = { take_pong, false, AGENT_WAITING, AGENT_DONE },
     [FRAME_PROBE] = { requests_take_probe, true, AGENT_WAITING, AGENT_RUNNING },
-    [FRAME_BLOB] = { take_blob, false, AGENT_WAITING, AGENT_WAITING },
-    [FRAME_PLAN] = { startup_take_plan, true, AGENT_WAITING, AGENT_WAITING },
+    [FRAME_BLOB] = { take_blob, false, AGENT_WAITING, AGENT_STAYING },
+    [FRAME_PLAN] = { startup_take_plan, true, AGENT_WAITING, AGENT_STAYING },
     [FRAME_GO] = { take_go, false, AGENT_READY, AGENT_READY },
-    [FRAME_CREDIT] = { take_credit, false, AGENT_READY, AGENT_DONE },
+    [FRAME_CREDIT] = { take_credit, false, AGENT_PREPARING, AGENT_DONE },
     [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
@@ -59,7 +59,8 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 
     if (frames[frame->type].take == NULL)
         return err_set(err, "a %s frame, which only agents send", frame_name(frame->type));
-    if (agent->ranks.count > 0 && frame->generation != agent->generation && !timeless)
+    if ((agent->ranks.count > 0 || agent->state == AGENT_STAYING) &&
+        frame->generation != agent->generation && !timeless)
         return 0;
     if (agent->state < frames[frame->type].from || agent->state > frames[frame->type].to) {
         /* It may have crossed with our end; before the end it is a mistake. */
@@ -76,8 +77,10 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     json_decref(body);
     if (resend_queue_owes_ack(&agent->link.resend))
         resend_queue_put_ack(&agent->link.resend, agent->generation);
-    if (rc == 0)
+    if (rc == 0) {
         output_pump_run(agent);
+        link_flush(&agent->link); /* it may be an answer */
+    }
     return rc;
 }
 
@@ -122,7 +125,10 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
 {
     struct failure failure = { .code = EXIT_INTERNAL };
 
-    (void)frame, (void)body, (void)err;
+    (void)body;
+    if (go_env_set(agent->guard.go_env, frame->body, frame->size, err) < 0)
+        return -1;
+    requests_end_probe(agent);
     idle_begin(&agent->idle);
     master_port_release(agent);
     agent_enter(agent, AGENT_RUNNING);
@@ -169,6 +175,10 @@ static int take_stop(struct agent *agent, const struct frame *frame, const json_
     if (!json_is_number(grace_s) || !(json_number_value(grace_s) >= 0) ||
         json_number_value(grace_s) > NODE_PLAN_SECONDS_MAX)
         return err_set(err, "STOP frame: \"grace_s\" is not a number of seconds");
+    if (agent->state == AGENT_STAYING) {
+        agent_leave(agent);
+        return 0;
+    }
     if (agent->state == AGENT_RUNNING)
         master_port_look(agent);
     agent_stop(agent, json_number_value(grace_s));

@@ -21,7 +21,7 @@ void reconnect_open(struct agent *agent)
     agent->link.resend.keeps = true; /* the launcher does, and waits for our ACKs */
     reconnect->window_s = agent->plan.reconnect_s;
     reconnect->socket = reconnect_socket_open(agent->base, agent->plan.socket, agent->plan.token,
-                                              agent->generation, reconnect_cb, agent, &err);
+                                              reconnect_cb, agent, &err);
     if (reconnect->socket == NULL)
         return; /* then the end of the connection is the end of the run here */
     reconnect->window = evtimer_new(agent->base, window_cb, agent);

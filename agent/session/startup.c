@@ -51,14 +51,18 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
     struct failure failure;
 
     (void)frame;
+    node_plan_clear(&agent->plan);
     if (node_plan_read(&agent->plan, body, &agent->blobs, err) < 0)
         return -1;
     blobs_clear(&agent->blobs);
-    requests_end_probe(agent);
     output_pump_credit(agent, agent->plan.credit);
     heartbeat_set(agent, agent->plan.heartbeat_s, agent->plan.lease_s);
     ranks_init(&agent->ranks, agent->base, &agent->guard, &agent->plan, &ops, agent);
     agent_enter(agent, AGENT_PREPARING);
+    if (agent->startup.is_again) {
+        startup_has_name(agent);
+        return 0;
+    }
     if (agent->plan.socket != NULL)
         reconnect_open(agent);
     if (begin_guard(agent, &failure) < 0)
@@ -74,7 +78,7 @@ void startup_has_name(struct agent *agent)
 
     if (prepare_cwd(&agent->plan, &failure) < 0)
         agent_fail(agent, "plan", &failure);
-    else if (agent->plan.venv_script != NULL)
+    else if (agent->plan.venv_script != NULL && !agent->startup.is_again)
         agent->startup.venv = venv_start(agent->base, &agent->guard, agent->plan.venv_script,
                                          agent->plan.cwd, &agent->startup.environment, venv_cb,
                                          agent);
@@ -141,7 +145,7 @@ static int prepare_all(struct agent *agent, struct failure *failure)
         return -1;
     if (ranks_prepare(&agent->ranks, &agent->startup.environment, failure) < 0)
         return -1;
-    if (agent->plan.pid_file != NULL) {
+    if (agent->plan.pid_file != NULL && !agent->startup.pid_file_made) {
         if (prepare_pid_file(agent->plan.pid_file, failure) < 0)
             return -1;
         agent->startup.pid_file_made = true;

@@ -31,6 +31,8 @@
 static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
+static void    add_generation(const struct past_run *run, json_t *about);
+static void    print_generation(const json_t *run, FILE *out);
 static json_t *silent_s_of(const json_t *rank, bool is_active);
 static char   *short_command(const json_t *run);
 static json_t *json_of_run(const struct past_run *run);
@@ -89,6 +91,7 @@ static int status_of_one(const struct past_run *run, const char *json)
         past_run_refresh(run);
     about = json_of_run(run);
     json_object_set_new(about, "ranks", json_of_ranks(run));
+    add_generation(run, about);
     if (json == NULL || strcmp(json, "-") != 0)
         print_run(about, stdout);
     if (json != NULL)
@@ -118,6 +121,20 @@ static json_t *json_of_ranks(const struct past_run *run)
                       silent_s_of(rank, run->state == PAST_RUN_ACTIVE && run->result == NULL)));
     json_decref(now);
     return ranks;
+}
+
+/* Which start of all ranks this is or was. */
+static void add_generation(const struct past_run *run, json_t *about)
+{
+    json_t       *now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
+    const json_t *from = run->result != NULL ? run->result : now;
+    json_t       *generation = json_object_get(from, "generation");
+    json_t       *most = json_object_get(run->plan, "max_restarts");
+
+    json_object_set_new(about, "generation",
+                        generation != NULL ? json_incref(generation) : json_null());
+    json_object_set_new(about, "max_restarts", most != NULL ? json_incref(most) : json_null());
+    json_decref(now);
 }
 
 /* Seconds since its last byte, or since it started, while it runs. */
@@ -251,7 +268,9 @@ static void print_run(const json_t *run, FILE *out)
     fprintf(out, "nodes: %s, ranks: %s, launched on %s", nodes, ranks, host);
     if (json_is_integer(json_object_get(run, "pid")))
         fprintf(out, " by pid %s", pid);
-    fprintf(out, "\ncommand: %s\n\n", command);
+    fprintf(out, "\ncommand: %s\n", command);
+    print_generation(run, out);
+    fputc('\n', out);
     print_ranks(json_object_get(run, "ranks"), out);
     free(id);
     free(state);
@@ -261,6 +280,17 @@ static void print_run(const json_t *run, FILE *out)
     free(nodes);
     free(ranks);
     free(command);
+}
+
+/* Only if there was a restart. */
+static void print_generation(const json_t *run, FILE *out)
+{
+    json_int_t generation = json_integer_value(json_object_get(run, "generation"));
+    json_int_t most = json_integer_value(json_object_get(run, "max_restarts"));
+
+    if (generation > 0)
+        fprintf(out, "generation: %lld (of %lld restarts at most)\n", (long long)generation,
+                (long long)most);
 }
 
 static char *since_of(const json_t *run)

@@ -25,8 +25,9 @@ static const char *const state_names[] = {
     [NODE_GREETING] = "greeting",   [NODE_ANSWERED] = "answered",
     [NODE_PROBING] = "probing",     [NODE_PROBED] = "probed",
     [NODE_PREPARING] = "preparing", [NODE_READY] = "ready",
-    [NODE_RUNNING] = "running",     [NODE_DONE] = "done",
-    [NODE_ENDED] = "ended",         [NODE_FAILED] = "failed",
+    [NODE_RUNNING] = "running",     [NODE_STAYING] = "staying",
+    [NODE_DONE] = "done",           [NODE_ENDED] = "ended",
+    [NODE_FAILED] = "failed",
 };
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
@@ -36,9 +37,9 @@ static const char *stage_of(const struct node *node);
 static bool can_be_asked(const struct node *node);
 
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
-               uint32_t generation, struct event_base *base, const struct node_ops *ops, void *arg)
+               struct event_base *base, const struct node_ops *ops, void *arg)
 {
-    *node = (struct node){ .index = index, .plan = plan, .generation = generation, .base = base,
+    *node = (struct node){ .index = index, .plan = plan, .generation = 1, .base = base,
                            .ops = ops, .arg = arg };
     roundtrips_init(&node->trips);
     node->stage = "waiting";
@@ -67,7 +68,7 @@ void node_enter(struct node *node, enum node_state state, double deadline_s)
     log_info("%s: %s -> %s", node->plan->host, state_names[node->state], state_names[state]);
     node->state = state;
     node->awaited = NULL;
-    if (state > NODE_RUNNING)
+    if (state > NODE_STAYING)
         reconnect_stop(node->reconnect);
     event_del(node->late);
     if (deadline_s > 0)
@@ -118,6 +119,19 @@ void node_fail(struct node *node, const char *stage, int exit_code, const char *
     fail_with(node, &why);
 }
 
+void node_stay(struct node *node)
+{
+    node->generation++;
+    node->stop_ns = 0;
+    node_enter(node, NODE_STAYING, 0);
+}
+
+void node_leave(struct node *node, double deadline_s)
+{
+    node_send(node, FRAME_STOP, json_pack("{s:i}", "grace_s", 0));
+    node_enter(node, NODE_DONE, deadline_s);
+}
+
 void node_release(struct node *node)
 {
     conn_free(node->conn);
@@ -162,7 +176,7 @@ const char *node_state_name(const struct node *node)
 bool node_takes_frames(const struct node *node)
 {
     return (node->conn != NULL || reconnect_is_cut(node->reconnect)) &&
-           node->state >= NODE_GREETING && node->state <= NODE_RUNNING;
+           node->state >= NODE_GREETING && node->state <= NODE_STAYING;
 }
 
 bool node_is_over(const struct node *node)
@@ -286,8 +300,8 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
 /* A connection does not know what its agent is doing. */
 static const char *stage_of(const struct node *node)
 {
-    return node->state > NODE_CONNECTING && node->state < NODE_RUNNING ? state_names[node->state]
-                                                                       : "running";
+    return node->state > NODE_CONNECTING && node->state <= NODE_STAYING ? state_names[node->state]
+                                                                        : "running";
 }
 
 /* Can another agent look for what this one has left? Not if a connection was tried just now and

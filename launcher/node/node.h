@@ -4,7 +4,8 @@
  * doc/PROTOCOL on the connection (node_frames.c). What the frames mean for the run is not known
  * here: the run gets them through node_ops.
  *
- * States, in order. A node only moves down, except for PROBED -> PROBING.
+ * States, in order. A node only moves down, except for PROBED -> PROBING and, with another
+ * generation, STAYING -> PREPARING.
  *
  *   state        who moves the node there, and when
  *   WAITING      node_init(): it waits for its place among the handshakes
@@ -14,14 +15,15 @@
  *   PROBING      the run: a question was sent (PROBE, CLEAN, TREE)
  *   PROBED       the run: the last answer has come
  *   PREPARING    the run: PLAN was sent, READY is awaited
- *   READY        the run: READY has come
+ *   READY        the run: READY has come, and what else was asked
  *   RUNNING      the run: GO was sent
+ *   STAYING      node_stay(): the same, and it waits for another generation
  *   DONE         the run: the agent said DONE, and nothing of the run is left there
  *   ENDED        node.c: the connection closed after DONE; node_release(); node_drop()
  *   FAILED       node_fail(), node_lose(), or node.c: the connection closed too early
  *
  * The run moves a node by node_enter(). A connection that is lost while the node is PREPARING
- * to RUNNING, and made again, does not change the state: that is reconnect.c's business.
+ * to STAYING, and made again, does not change the state: that is reconnect.c's business.
  *
  * Verbs that end or delay something:
  *
@@ -32,6 +34,9 @@
  *                                                            failure               gone, or late
  *   fail       it broke the rules, or a deadline passed      FAILED    is freed    yes
  *   lose       it is silent: fail, and perhaps clean up      FAILED    is freed    yes
+ *   stay       it said DONE and waits for another generation STAYING   stays       no
+ *   leave      it stays, and there is no other generation    DONE      stays       when it has
+ *                                                                                  gone, or late
  *   release    it said DONE but does not leave               ENDED     is freed    yes
  *   drop       nothing was started there, nobody waits       ENDED     drains      no
  *   resume     reconnect.c has another connection            same      replaced    no
@@ -70,6 +75,7 @@ enum node_state {
     NODE_PREPARING,
     NODE_READY,
     NODE_RUNNING,
+    NODE_STAYING,
     NODE_DONE,
     NODE_ENDED,
     NODE_FAILED, /* failure says why */
@@ -94,20 +100,20 @@ struct node {
     /* By node_init(). */
     size_t                  index; /* in the plan */
     const struct plan_node *plan;
-    uint32_t                generation;
     struct event_base      *base;
     const struct node_ops  *ops;
     void                   *arg;
 
     /* node.c */
     enum node_state      state;
+    uint32_t             generation; /* of frames, both ways; the first is 1 */
     const char          *stage;      /* conn.h's word, while connecting */
     struct conn         *conn;       /* NULL also while it is cut */
     struct event        *late;       /* the deadline of the state */
     const char          *awaited;    /* by node_expect(); NULL: what the state says */
     struct conn_failure *failure;    /* NULL: none, so far */
     int64_t              dialled_ns; /* when the connection was begun */
-    int64_t              stop_ns;    /* when STOP was first sent; 0: not yet */
+    int64_t              stop_ns;    /* when STOP was first sent to this generation; 0: not yet */
     bool                 lost_agent; /* its machine answers, but the agent that had ranks does
                                         not */
 
@@ -124,7 +130,7 @@ struct node {
     struct orphan_cleanup *cleanup; /* NULL: none is under way */
 };
 
-void node_init(struct node *node, size_t index, const struct plan_node *plan, uint32_t generation,
+void node_init(struct node *node, size_t index, const struct plan_node *plan,
                struct event_base *base, const struct node_ops *ops, void *arg);
 void node_clear(struct node *node);
 
@@ -155,6 +161,11 @@ void node_lose(struct node *node, const char *stage, const char *hint, const cha
 /* For reconnect.c: conn takes the place of the connection there was, if any. in is what has
  * come on it already. */
 void node_resume(struct node *node, struct conn *conn, struct evbuffer *in);
+
+/* It said DONE and stays: NODE_STAYING. All frames are of the next generation from here on. */
+void node_stay(struct node *node);
+/* There is no other generation: it leaves, within deadline_s. */
+void node_leave(struct node *node, double deadline_s);
 
 /* The agent has said DONE but does not leave: it waits for our last ACK, or a file system holds
  * it. Nothing else is left there: NODE_ENDED. */

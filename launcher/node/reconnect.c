@@ -146,7 +146,7 @@ bool reconnect_instead(struct reconnect *r, const struct conn_failure *why)
 static bool can_begin(const struct reconnect *r)
 {
     return r->key.socket[0] != '\0' && r->node->state >= NODE_PREPARING &&
-           r->node->state <= NODE_RUNNING;
+           r->node->state <= NODE_STAYING;
 }
 
 static void begin(struct reconnect *r)

@@ -11,9 +11,12 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "elastic/exit_class.h"
 #include "number.h"
 #include "runid.h"
 #include "xalloc.h"
+
+#define MASTER_ADDR_MAX 255 /* GO has room for more; a host name is shorter */
 
 static void *field_of(struct options *options, const struct option_row *row);
 static void  replace_text(char **text, const char *value);
@@ -222,15 +225,14 @@ int set_node_count(struct options *options, const struct option_row *row, const 
     return set_integer(options, row, value + length + 1, err);
 }
 
-/* torchrun's --max_restarts. */
-int set_no_restarts(struct options *options, const struct option_row *row, const char *value,
-                    struct error *err)
+int set_restart_on(struct options *options, const struct option_row *row, const char *value,
+                   struct error *err)
 {
-    (void)options;
-    (void)row;
-    if (strcmp(value, "0") != 0)
-        return err_set(err, "'%s' is not 0: muster starts a run once; leave it out", value);
-    return 0;
+    struct restart_on on;
+
+    if (value[0] != '\0' && restart_on_parse(value, &on, err) < 0)
+        return -1;
+    return set_text(options, row, value, err);
 }
 
 int set_env(struct options *options, const struct option_row *row, const char *value,
@@ -269,6 +271,8 @@ int set_master_addr(struct options *options, const struct option_row *row, const
 {
     const char *colon = strchr(value, ':');
 
+    if (strlen(value) > MASTER_ADDR_MAX)
+        return err_set(err, "is longer than any host name");
     if (colon != NULL && strchr(colon + 1, ':') == NULL)
         return err_set(err, "'%s' contains a port; write --master_addr=%.*s --master_port=%s",
                        value, (int)(colon - value), value, colon + 1);

@@ -18,12 +18,11 @@ option_setter set_seconds_or_auto;
 
 option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file, set_push;
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
-option_setter set_log_level, set_verbose, set_quiet, set_name, set_run;
+option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
 
-/* What other launchers' options take: a number or "gpu"; a number or "N:N"; 0; more hosts; hosts
+/* What other launchers' options take: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */
-option_setter set_ranks_per_node, set_node_count, set_no_restarts, set_more_hosts,
-    set_exclude_hosts;
+option_setter set_ranks_per_node, set_node_count, set_more_hosts, set_exclude_hosts;
 
 /* For what options_parse() acts on before anything is set. */
 option_setter set_nothing;

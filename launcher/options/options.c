@@ -340,6 +340,8 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "--no_ssh needs --node_rank, the number of this machine");
     if (!options->no_ssh && options->node_rank >= 0)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
+    if (options->no_ssh && options->max_restarts > 0)
+        return err_set(err, "--max-restarts needs all nodes: with --no_ssh each is started alone");
     if (options->replace && options->name == NULL)
         return err_set(err, "--replace needs --name, the name of the run to replace");
     if (options->bind_core_list != NULL && !options->bind_cores)

@@ -119,6 +119,9 @@ struct options {
 
     /* how it ends */
     double grace_s, timeout_s /* 0: none */, hang_timeout_s /* 0 */, heartbeat_s, dead_after_s;
+    int    max_restarts;
+    double restart_delay_s; /* OPTION_AUTO: longer each time */
+    char  *restart_on;      /* NULL: the table of elastic/exit_class.c */
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
     bool   allow_open_mpi;
     bool   save_pid, strict_containment, no_pidns;

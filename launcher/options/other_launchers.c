@@ -15,7 +15,6 @@
 static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
     { "nnodes", .same = "num_nodes", .set = set_node_count },
-    { "max-restarts", .same = "np", .set = set_no_restarts },
     { "m", FOR_RUN, .same = "module" },
     { "use-env", .same = "no_local_rank" },
     { "standalone", .instead = "torchrun's; leave it out: without a hostfile only this machine "

@@ -15,12 +15,12 @@
 
 static void note_first_rank(struct outcome *outcome, int rank);
 static bool first_node(const struct outcome *outcome, size_t *first);
+static void set_cause(struct outcome *outcome, int exit_code, const char *format, va_list ap);
 static int  status_of_exec(const struct outcome *outcome);
 static bool output_is_whole(const struct outcome *outcome);
 static void note_seen(struct outcome *outcome, const struct rank_end *known);
 static void note_start(struct outcome *outcome, struct rank_end *known);
 static bool all_ended(const struct outcome *outcome);
-static int  code_of(const struct rank_end *end);
 static void signal_words(int number, char *text, size_t size);
 
 void outcome_init(struct outcome *outcome, const struct plan *plan)
@@ -28,7 +28,8 @@ void outcome_init(struct outcome *outcome, const struct plan *plan)
     size_t ranks = (size_t)plan->world_size, rank, n;
     int    i;
 
-    *outcome = (struct outcome){ .plan = plan, .first_rank = -1, .start_ns = clock_now_ns() };
+    *outcome = (struct outcome){ .plan = plan, .first_rank = -1, .aborted_by = -1,
+                                 .start_ns = clock_now_ns() };
     outcome->rank = xcalloc(ranks, sizeof *outcome->rank);
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
     outcome->ranks_left = xcalloc(plan->nodes, sizeof *outcome->ranks_left);
@@ -71,6 +72,7 @@ void outcome_clear(struct outcome *outcome)
     free(outcome->cause_text);
     free(outcome->apart_text);
     json_decref(outcome->unreached);
+    generations_clear(&outcome->past);
     *outcome = (struct outcome){ .first_rank = -1 };
 }
 
@@ -80,14 +82,18 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
     outcome->largest_status = largest_status;
 }
 
-void outcome_restart(struct outcome *outcome)
+void outcome_restart(struct outcome *outcome, const char *text)
 {
-    struct outcome last = *outcome;
+    struct outcome last;
 
+    generations_add(&outcome->past, outcome, text);
+    last = *outcome;
+    outcome->past = (struct generations){ 0 };
     outcome_clear(outcome);
     outcome_init(outcome, last.plan);
     outcome_set_rules(outcome, last.is_exec, last.largest_status);
     outcome->start_ns = last.start_ns;
+    outcome->past = last.past;
     outcome->lost_bytes = last.lost_bytes;
     memcpy(outcome->output_why, last.output_why, sizeof last.output_why);
 }
@@ -207,14 +213,31 @@ void outcome_cause(struct outcome *outcome, int exit_code, const char *format, .
 {
     va_list ap;
 
+    va_start(ap, format);
+    set_cause(outcome, exit_code, format, ap);
+    va_end(ap);
+}
+
+void outcome_aborted(struct outcome *outcome, int rank, int exit_code, const char *format, ...)
+{
+    va_list ap;
+
+    if (outcome->cause == 0)
+        outcome->aborted_by = rank;
+    va_start(ap, format);
+    set_cause(outcome, exit_code, format, ap);
+    va_end(ap);
+}
+
+/* The first one counts. */
+static void set_cause(struct outcome *outcome, int exit_code, const char *format, va_list ap)
+{
     if (outcome->cause != 0)
         return;
     outcome->cause = exit_code;
     outcome->cause_ns = clock_now_ns();
-    va_start(ap, format);
     if (vasprintf(&outcome->cause_text, format, ap) < 0)
         xalloc_die();
-    va_end(ap);
 }
 
 void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run)
@@ -248,7 +271,7 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs)
 
 bool rank_end_is_failure(const struct rank_end *end)
 {
-    return end->ended && !end->after_stop && code_of(end) != 0;
+    return end->ended && !end->after_stop && rank_end_code(end) != 0;
 }
 
 /* --- what they come to ------------------------------------------------------ */
@@ -298,7 +321,7 @@ int outcome_status(const struct outcome *outcome)
         return status_of_exec(outcome);
     switch (outcome_first(outcome, &node)) {
     case FIRST_RANK:
-        status = code_of(&outcome->rank[outcome->first_rank]);
+        status = rank_end_code(&outcome->rank[outcome->first_rank]);
         break;
     case FIRST_NODE:
         status = outcome->node[node]->exit_code;
@@ -324,8 +347,8 @@ static int status_of_exec(const struct outcome *outcome)
     if (outcome->cause != 0)
         return outcome->cause;
     for (rank = 0; outcome->largest_status && rank < outcome->plan->world_size; rank++)
-        if (outcome->rank[rank].ended && code_of(&outcome->rank[rank]) > largest)
-            largest = code_of(&outcome->rank[rank]);
+        if (outcome->rank[rank].ended && rank_end_code(&outcome->rank[rank]) > largest)
+            largest = rank_end_code(&outcome->rank[rank]);
     for (n = 0; n < outcome->plan->nodes; n++) {
         int code = outcome->node[n] != NULL ? outcome->node[n]->exit_code : 0;
 
@@ -367,14 +390,14 @@ static bool all_ended(const struct outcome *outcome)
 
         if (outcome->node_of[rank] == OUTCOME_NOT_OURS)
             continue;
-        if (!end->ended || (code_of(end) != 0 && !outcome->is_exec))
+        if (!end->ended || (rank_end_code(end) != 0 && !outcome->is_exec))
             return false;
     }
     return true;
 }
 
 /* As a shell counts it; a rank that could not be started has 126 or 127 in code. */
-static int code_of(const struct rank_end *end)
+int rank_end_code(const struct rank_end *end)
 {
     if (end->signal != 0)
         return 128 + end->signal;

@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "exit_code.h"
+#include "outcome/generations.h"
 #include "node/roundtrip.h"
 #include "plan/plan.h"
 #include "transport/conn.h"
@@ -75,12 +76,14 @@ struct outcome {
                   EXIT_TIMEOUT, 128+signal, EXIT_OUTPUT ... */
     int64_t  cause_ns;
     char    *cause_text;
+    int      aborted_by; /* the cause is the PMI abort of this rank; else -1 */
     char    *apart_text; /* why the ranks were no world; NULL: nobody has said so */
     bool     is_reader_gone; /* the user has closed the pipe, and knows what is lost */
     uint64_t lost_bytes;
     char     output_why[256]; /* where output could first not be written, and why; "": it could.
                                  How much was lost is not always known */
     json_t *unreached;        /* unreachable_pairs_json(); NULL: nobody has asked */
+    struct generations past;  /* those that were started again */
 };
 
 #define OUTCOME_NOT_OURS ((size_t)-1)
@@ -90,9 +93,9 @@ void outcome_init(struct outcome *outcome, const struct plan *plan);
 void outcome_clear(struct outcome *outcome);
 /* How muster's exit status is made: by exec's rules; by the largest of all (-S). */
 void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_status);
-/* All ranks start again, as the next generation: forget all but when the run started and what
- * output was lost. */
-void outcome_restart(struct outcome *outcome);
+/* All ranks start again, as the next generation, since this one ended as the text says: forget all
+ * but that, when the run started, and what output was lost. */
+void outcome_restart(struct outcome *outcome, const char *text);
 
 /* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant). at_ns is on the
  * launcher's clock. outcome_cause() notes the first cause only, and its time is now. */
@@ -110,6 +113,9 @@ void outcome_node_cleaned(struct outcome *outcome, size_t node, int ended, int l
                           const char *text);
 void outcome_cause(struct outcome *outcome, int exit_code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same, of a rank that asked for it by PMI. */
+void outcome_aborted(struct outcome *outcome, int rank, int exit_code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Whoever read that stream has closed it, and wants no more: the report does not say what was
  * lost. If that ends the run the report is one line. */
 void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run);
@@ -129,15 +135,17 @@ enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);
 /* The exit status of muster. */
 int outcome_status(const struct outcome *outcome);
 
+/* As a shell counts it. */
+int rank_end_code(const struct rank_end *end);
 /* It failed before it was told to stop. */
 bool rank_end_is_failure(const struct rank_end *end);
 /* "killed by SIGSEGV (core dumped)", "exit 3": into text. */
 void rank_end_words(const struct rank_end *end, char *text, size_t size);
 
-/* outcome_json.c: plan_json plus "generation"; "exit_status"; "lost_bytes"; "output_error", or
- * null; "results": per rank its node, pid, start and end (Unix time), code, signal ...;
- * "node_failures"; "first_failure", or null; "heartbeats": per node how many seconds they took;
- * "unreached": after a hang, which nodes cannot reach which. */
+/* outcome_json.c: plan_json plus "generation"; "generations" (generations.h); "exit_status";
+ * "lost_bytes"; "output_error", or null; "results": per rank its node, pid, start and end (Unix
+ * time), code, signal ...; "node_failures"; "first_failure", or null; "heartbeats": per node how
+ * many seconds they took; "unreached": after a hang, which nodes cannot reach which. */
 json_t *outcome_json(const struct outcome *outcome, bool with_values);
 
 /* report.c: failed nodes as one table (stage, cause, hint), the first failed rank in words with

@@ -125,8 +125,9 @@ static void report_nodes(const struct outcome *outcome, size_t columns, FILE *ou
     if (failed > 0) {
         fprintf(out, "muster: %zu of %zu %s failed%s\n", failed, outcome->plan->nodes,
                 outcome->plan->nodes == 1 ? "node" : "nodes",
-                outcome->plan->world_size == 0 || may_have_started(outcome)
-                    ? ":" : "; nothing was started:");
+                outcome->plan->world_size == 0 || may_have_started(outcome) ? ":"
+                : outcome->plan->generation > 0 ? "; nothing was started again:"
+                                                : "; nothing was started:");
         print_rows(outcome, &rows, columns, out);
     }
     print_notes(outcome, "cleaned up", &cleanups, cleanup_of, out);

@@ -182,6 +182,20 @@ void output_add_rank(struct output *output, int rank, size_t node, const char *h
     output->rank[rank] = added;
 }
 
+/* If its node was lost, no end of its streams has come. */
+void output_again(struct output *output, int rank, const char *file)
+{
+    struct rank_output *from = find_rank(output, rank);
+    int                 i;
+
+    for (i = 0; i < 2; i++)
+        output_end(output, rank, i == 0 ? STREAM_STDOUT : STREAM_STDERR);
+    tail_clear(&from->tail);
+    from->tail = (struct tail){ 0 };
+    free(from->file);
+    from->file = file != NULL ? xstrdup(file) : NULL;
+}
+
 void output_bytes(struct output *output, int rank, enum frame_stream stream,
                   const void *bytes, size_t size)
 {

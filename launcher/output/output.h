@@ -56,6 +56,9 @@ struct output *output_new(struct event_base *base, const struct output_settings 
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file);
 
+/* The rank starts again, and writes to another file: its last lines are forgotten. */
+void output_again(struct output *output, int rank, const char *file);
+
 /* Bytes of a stream, then its end. */
 void output_bytes(struct output *output, int rank, enum frame_stream stream,
                   const void *bytes, size_t size);

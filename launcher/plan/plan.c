@@ -70,6 +70,7 @@ int plan_make(struct plan *plan, const struct options *options,
         .master_addr = options->master_addr != NULL ? xstrdup(options->master_addr) : NULL,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
+        .max_restarts = options->max_restarts,
     };
     stamp_make(plan, options->name);
     for (i = 0; i < selection->count; i++)
@@ -94,12 +95,9 @@ out:
 
 void plan_next_generation(struct plan *plan)
 {
-    char *stamp = xasprintf("%s-%d", plan->stamp, plan->generation + 1);
-
     free(plan->stamp);
-    plan->stamp = stamp;
     plan->generation++;
-    plan->master_port = 0;
+    plan->stamp = xasprintf("%s-%d", plan->run_id, plan->generation);
 }
 
 void plan_clear(struct plan *plan)

@@ -59,6 +59,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
         json_object_set_new(body, "no_pidns", json_true());
     if (options->allow_open_mpi)
         json_object_set_new(body, "allow_open_mpi", json_true());
+    if (terms->stays)
+        json_object_set_new(body, "stay", json_true());
     if (terms->is_local)
         json_object_set_new(body, "local", json_true());
     if (!is_exec && !options->no_ssh)
@@ -88,14 +90,10 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
                        size_t node, const struct options *options)
 {
     const struct plan_node *where = &plan->node[node];
-    struct strlist          env_default = { 0 };
 
     if (where->cwd != NULL)
         json_object_set_new(body, "cwd", add_text(encoder, where->cwd));
     json_object_set_new(body, "env", add_list(encoder, &where->env));
-    plan_node_env_default(plan, node, &env_default);
-    json_object_set_new(body, "env_default", add_list(encoder, &env_default));
-    strlist_clear(&env_default);
     if (plan->script != NULL)
         json_object_set_new(body, "script", add_text(encoder, plan->script));
     if (options->venv_script != NULL)

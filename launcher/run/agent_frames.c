@@ -34,6 +34,7 @@
 #define UNSURE_MAX    16 /* files whose last bytes may be missing */
 
 static bool        is_about_rank(enum frame_type type);
+static bool        may_stay_and_say(const struct node *node, enum frame_type type);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
 static void        take_ready(struct run *run, struct node *node, const json_t *body);
 static void        take_started(struct run *run, struct node *node,
@@ -65,6 +66,10 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
 {
     struct run *run = arg;
 
+    if (node->state == NODE_STAYING && !may_stay_and_say(node, frame->type)) {
+        bad_frame(node, frame, "not while it stays");
+        return;
+    }
     if (is_about_rank(frame->type) &&
         (!rank_is_of(run, node, frame->rank) || node->state < NODE_RUNNING)) {
         bad_frame(node, frame, "not for this rank or not now");
@@ -120,9 +125,16 @@ static bool is_about_rank(enum frame_type type)
            type == FRAME_ABORT;
 }
 
+/* Nothing of a rank: there is none. */
+static bool may_stay_and_say(const struct node *node, enum frame_type type)
+{
+    return type == FRAME_PROBED || type == FRAME_ERROR ||
+           (type == FRAME_DONE && node->failure != NULL);
+}
+
 static void take_probed(struct run *run, struct node *node, const json_t *body)
 {
-    if (node->state == NODE_PROBING)
+    if (node->state < NODE_RUNNING || node->state == NODE_STAYING)
         rendezvous_take(run, node, body);
     else
         hang_take_probed(run, node, body);
@@ -133,7 +145,7 @@ static void take_ready(struct run *run, struct node *node, const json_t *body)
     if (node->state != NODE_PREPARING || node->failure != NULL)
         return; /* it crossed with our STOP */
     log_info("%s: containment %s", node->plan->host, body_text(body, "containment"));
-    if (start_check_ready(run, node, body))
+    if (start_check_ready(run, node, body) && !rendezvous_awaits(run, node))
         node_enter(node, NODE_READY, 0);
 }
 
@@ -143,7 +155,8 @@ static void take_started(struct run *run, struct node *node, const struct frame 
     outcome_rank_started(&run->outcome, (int)frame->rank, (int)body_int(body, "pid", 0),
                          node_local_ns(node, body_int(body, "at_ns", 0)));
     run_status_rank_started(run, frame->rank);
-    if (run->watcher != NULL && outcome_all_started(&run->outcome)) {
+    if (run->watcher != NULL && !run->is_start_told && outcome_all_started(&run->outcome)) {
+        run->is_start_told = true;
         run_status_ask(run); /* once --detach returns, muster status must know of it */
         run->watcher->started(run->watcher->arg);
     }
@@ -217,9 +230,9 @@ static void take_abort(struct run *run, struct node *node, const struct frame *f
 {
     int code = (int)body_int(body, "code", 1) & 0xff;
 
-    outcome_cause(&run->outcome, code != 0 ? code : 1,
-                  "rank %u on %s aborted the run (PMI abort, code %d)",
-                  frame->rank, node->plan->host, code);
+    outcome_aborted(&run->outcome, (int)frame->rank, code != 0 ? code : 1,
+                    "rank %u on %s aborted the run (PMI abort, code %d)",
+                    frame->rank, node->plan->host, code);
     phase_stop(run);
 }
 
@@ -242,6 +255,10 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
     }
     snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
     snprintf(why.hint, sizeof why.hint, "%s", body_text(body, "hint"));
+    if (run_had_ended(run, node)) { /* the run does not end because of that */
+        node_fail(node, why.stage, why.exit_code, why.hint, "%s", why.text);
+        return;
+    }
     /* If that ends the run, the limit is that of all nodes. */
     node_give_up(node, &why, ends_run ? 0 : run->options->grace_s + LAUNCH_STOP_S);
     outcome_node_failed(&run->outcome, node->index, &why, clock_now_ns());
@@ -284,7 +301,10 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                   ranks_left);
         return;
     }
-    node_enter(node, NODE_DONE, leave_s);
+    if (json_is_true(json_object_get(body, "stays")) && node->failure == NULL && left == 0)
+        node_stay(node);
+    else
+        node_enter(node, NODE_DONE, leave_s);
 }
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)

@@ -25,6 +25,7 @@ struct deadline {
     struct event *timeout, *stop;
     size_t        nodes;
     bool         *is_dumping; /* by node: the user was told */
+    bool          has_passed; /* --timeout */
 };
 
 static void timeout_cb(evutil_socket_t fd, short what, void *arg);
@@ -60,11 +61,17 @@ void deadline_reset(struct deadline *deadline)
     memset(deadline->is_dumping, 0, deadline->nodes * sizeof *deadline->is_dumping);
 }
 
+bool deadline_has_passed(const struct deadline *deadline)
+{
+    return deadline->has_passed;
+}
+
 void deadline_start(struct run *run)
 {
     struct timeval limit = clock_interval(run->options->timeout_s);
 
-    if (run->options->timeout_s > 0 && !event_pending(run->deadline->timeout, EV_TIMEOUT, NULL))
+    if (run->options->timeout_s > 0 && run->plan->generation == 0 &&
+        !event_pending(run->deadline->timeout, EV_TIMEOUT, NULL))
         xevent_add(run->deadline->timeout, &limit);
 }
 
@@ -73,6 +80,7 @@ static void timeout_cb(evutil_socket_t fd, short what, void *arg)
     struct run *run = arg;
 
     (void)fd, (void)what;
+    run->deadline->has_passed = true;
     if (run->reader.is_begun) /* no rank runs any more */
         return;
     outcome_cause(&run->outcome, EXIT_TIMEOUT, "time limit: --timeout %g s has passed",
@@ -99,6 +107,8 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
     for (i = 0; i < run->plan->nodes; i++)
         if (run->node[i].state == NODE_DONE)
             node_release(&run->node[i]);
+        else if (run->node[i].state == NODE_STAYING)
+            continue; /* all is over there */
         else if (!node_is_over(&run->node[i]) && rank_output_is_awaited(run, &run->node[i]))
             is_awaited = true;
         else if (!node_is_over(&run->node[i]))

@@ -4,6 +4,8 @@
 #ifndef MUSTER_DEADLINE_H
 #define MUSTER_DEADLINE_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 struct run;
@@ -14,6 +16,8 @@ struct deadline *deadline_new(struct run *run);
 void             deadline_free(struct deadline *deadline); /* NULL is fine */
 /* Another generation begins. */
 void deadline_reset(struct deadline *deadline);
+/* --timeout: it has passed. */
+bool deadline_has_passed(const struct deadline *deadline);
 
 /* --timeout, if there is one, counts from now, unless it does already. */
 void deadline_start(struct run *run);

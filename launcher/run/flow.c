@@ -21,6 +21,7 @@ struct flow {
     struct node_flow {
         int64_t  left; /* bytes that the node may still send */
         uint64_t due;  /* bytes written, not yet given back */
+        bool     has_begun;
     } * node;
     int64_t last_ns;
 };
@@ -57,9 +58,14 @@ uint32_t flow_window(const struct flow *flow)
     return flow->window;
 }
 
-void flow_begin(struct flow *flow, size_t node)
+uint32_t flow_begin(struct flow *flow, size_t node)
 {
-    flow->node[node].left = flow->window;
+    struct node_flow *at = &flow->node[node];
+
+    at->left = at->has_begun ? at->left + (int64_t)at->due : flow->window;
+    at->has_begun = true;
+    at->due = 0;
+    return (uint32_t)at->left;
 }
 
 int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns)

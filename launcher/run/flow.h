@@ -17,10 +17,11 @@ struct flow;
 struct flow *flow_new(size_t nodes);
 void         flow_free(struct flow *flow); /* NULL is fine */
 
-/* The credit of a node at first, in bytes. */
+/* The most that a node may have, in bytes. */
 uint32_t flow_window(const struct flow *flow);
-/* PLAN is on its way to a node, and gives it that. */
-void flow_begin(struct flow *flow, size_t node);
+/* The credit to give a node with PLAN: a window less what is not yet written of it. CREDIT that
+ * was sent before counts no more. */
+uint32_t flow_begin(struct flow *flow, size_t node);
 
 /* size bytes of OUTPUT have come. -1: more than the node had credit for. */
 int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns);

@@ -1,9 +1,9 @@
-/* generation.h - when all ranks are started a second time
+/* generation.h - from one start of all ranks to the next
  *
- * muster chooses MASTER_PORT, and the agent of node 0 holds it, but only until the ranks start:
- * rank 0 must be able to bind it. If somebody takes the port in that moment, the run fails,
- * which is neither the program's fault nor the user's choice. So when everything has ended all
- * ranks start again, as the next generation, with another port.
+ * When a generation is over, no process of it is left anywhere, and the agents stay. Then
+ * elastic/policy.h decides what follows: the end of the run, or, after a pause, another generation
+ * of the same ranks on the same nodes, with another MASTER_PORT. It begins as the first one did:
+ * every node is prepared, and no rank starts before all are READY.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_GENERATION_H
@@ -11,9 +11,24 @@
 
 #include <stdbool.h>
 
-struct run;
+#include "err.h"
 
-/* Everything has ended: must all ranks be started again? Tells the user. */
-bool generation_starts_again(const struct run *run);
+struct run;
+struct generation;
+
+struct generation *generation_new(struct run *run);
+void               generation_free(struct generation *generation); /* NULL is fine */
+
+/* Could another generation follow this one? Then agents stay when it is over. */
+bool generation_may_follow(const struct run *run);
+
+/* Perhaps this generation is over. From the next turn of the event loop: decide what follows. */
+void generation_look(struct run *run);
+
+/* Every node is over: tell why there is no other generation, where that was wanted. */
+void generation_end(struct run *run);
+
+/* While it restarts: a node was lost. */
+void generation_lost_node(struct run *run);
 
 #endif

@@ -234,6 +234,11 @@ static void write_stacks(const struct hang *hang)
     buffer_clear(&all);
 }
 
+bool hang_is_over(const struct run *run)
+{
+    return run->hang->is_over;
+}
+
 void hang_report(const struct run *run, FILE *out)
 {
     const struct hang    *hang = run->hang;

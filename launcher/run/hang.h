@@ -8,6 +8,7 @@
 #ifndef MUSTER_HANG_H
 #define MUSTER_HANG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -27,6 +28,9 @@ void hang_look(struct run *run);
 void hang_take_idle(struct run *run, const struct node *node, const json_t *body);
 void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body);
 void hang_take_probed(struct run *run, struct node *node, const json_t *body);
+
+/* Has a hang ended the run? */
+bool hang_is_over(const struct run *run);
 
 /* Print what came. Before the report of the outcome, which must be the last thing on the
  * screen. */

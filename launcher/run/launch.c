@@ -5,14 +5,15 @@
  *
  *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed.
  *                Meanwhile node 0 holds MASTER_PORT and listens, and the others try each of its
- *                addresses (rendezvous.c): on a long line each question costs a round trip
- *   PREPARING    each agent gets its part of the plan, checks everything, says READY
- *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
+ *                addresses (rendezvous.c)
+ *   PREPARING    each agent gets its part of the plan, checks everything, says READY; the last
+ *                answers to rendezvous.c come too
+ *   RUNNING      GO to all, with MASTER_ADDR; output, PMI barriers and ends of ranks come in
  *   STOPPING     STOP to all; each agent says DONE when nothing is left there
  *
  * A phase waits for the answer of every node, so that one table can show all that is wrong. If
  * any node failed, the next phase is STOPPING. No rank starts anywhere before every node is
- * READY.
+ * READY and an address of node 0 is known that all can reach.
  *
  * `muster exec` has no common phases: each node is prepared and started as soon as it has
  * answered, and the failure of one node does not touch the others. The same is true of muster
@@ -29,8 +30,10 @@
  * A node whose agent is gone or does not answer, though its machine does, is over only when
  * another agent has looked for what it had left (orphan_cleanup.h).
  *
- * If somebody took MASTER_PORT before rank 0 could bind it, everything starts again from the
- * top: other connections and agents, the next generation (generation.h).
+ * An agent that has said DONE may stay. When no rank runs any more, generation.c decides what
+ * follows: STOP to those that stay, and they leave; or, over the same connections,
+ *
+ *   RESTARTING   node 0 is asked to hold another MASTER_PORT; a pause; then PREPARING
  *
  * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a deadline of its own,
  * after which a silent node is lost. It is put off while the last output of that node comes or
@@ -91,10 +94,8 @@ static int  raise_descriptors(size_t nodes, struct error *err);
 static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
 static void begin(struct run *run, const bool *shown);
-static bool run_generation(struct run *run);
-static void begin_again(struct run *run, const bool *shown);
-static void begin_generation(struct run *run, const bool *shown);
 static void make_nodes(struct run *run);
+static void carry_out(struct run *run);
 static int  finish(struct run *run);
 static void text_open(struct text *text);
 static void text_close(struct text *text);
@@ -105,7 +106,6 @@ static int  write_json(struct run *run, int status);
 static int  written(struct run *run, int status, const char *name, bool is_read, int error);
 static void close_dir(struct run *run, int status);
 static void run_clear(struct run *run);
-static void end_generation(struct run *run);
 static void job_end(struct run *run);
 static void close_dir_failed(struct run *run, int status);
 
@@ -131,8 +131,7 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     if (open_loop(&run, &err) < 0)
         goto failed;
     begin(&run, shown);
-    while (run_generation(&run))
-        begin_again(&run, shown);
+    carry_out(&run);
     status = finish(&run);
     run_clear(&run);
     free(shown);
@@ -202,53 +201,18 @@ static void begin(struct run *run, const bool *shown)
 {
     outcome_init(&run->outcome, run->plan);
     outcome_set_rules(&run->outcome, run_is_exec(run), run->options->largest_status);
-    begin_generation(run, shown);
-    run->interrupt = interrupt_new(run);
-    run->deadline = deadline_new(run);
-    run->beat = beat_new(run);
-    if (run_is_exec(run))
-        deadline_start(run); /* nodes have no common start */
-}
-
-/* One start of all ranks, to its end. True when it must be done again. */
-static bool run_generation(struct run *run)
-{
-    bool   again;
-    size_t i;
-
-    phase_connect(run);
-    event_base_dispatch(run->base);
-    interrupt_nodes_over(run);
-    draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);
-    if (!run->reader.has_left)
-        children_await(CHILDREN_S);
-    again = generation_starts_again(run);
-    outcome_ended(&run->outcome);
-    for (i = 0; i < run->plan->nodes; i++)
-        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
-    rank_output_finish(run);
-    return again && !run->reader.has_left;
-}
-
-static void begin_again(struct run *run, const bool *shown)
-{
-    end_generation(run);
-    plan_next_generation(run->plan);
-    deadline_reset(run->deadline);
-    rendezvous_reset(run->rendezvous);
-    outcome_restart(&run->outcome);
-    begin_generation(run, shown);
-}
-
-static void begin_generation(struct run *run, const bool *shown)
-{
     phase_begin(run);
-    run->reader = (struct reader){ 0 };
+    run->generation = generation_new(run);
     run->flow = flow_new(run->plan->nodes);
     run->output = rank_output_open(run, shown);
     make_nodes(run);
     run->hang = hang_new(run);
     run->kvs = kvs_new(run->plan->nodes);
+    run->interrupt = interrupt_new(run);
+    run->deadline = deadline_new(run);
+    run->beat = beat_new(run);
+    if (run_is_exec(run))
+        deadline_start(run); /* nodes have no common start */
 }
 
 static void make_nodes(struct run *run)
@@ -257,8 +221,25 @@ static void make_nodes(struct run *run)
 
     run->node = xcalloc(run->plan->nodes, sizeof *run->node);
     for (i = 0; i < run->plan->nodes; i++)
-        node_init(&run->node[i], i, &run->plan->node[i], 1 + (uint32_t)run->plan->generation,
-                  run->base, &phase_node_ops, run);
+        node_init(&run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
+}
+
+/* Until every node is over, and its output written. */
+static void carry_out(struct run *run)
+{
+    size_t i;
+
+    phase_connect(run);
+    event_base_dispatch(run->base);
+    interrupt_nodes_over(run);
+    draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);
+    if (!run->reader.has_left)
+        children_await(CHILDREN_S);
+    generation_end(run);
+    outcome_ended(&run->outcome);
+    for (i = 0; i < run->plan->nodes; i++)
+        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
+    rank_output_finish(run);
 }
 
 /* The report and the result. */
@@ -395,7 +376,19 @@ static void close_dir(struct run *run, int status)
 
 static void run_clear(struct run *run)
 {
-    end_generation(run);
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        node_clear(&run->node[i]);
+    free(run->node);
+    if (!run->reader.has_left)
+        children_await(CHILDREN_S);
+    hang_free(run->hang);
+    generation_free(run->generation);
+    rank_output_close(run);
+    flow_free(run->flow);
+    kvs_free(run->kvs);
+    phase_clear(run);
     job_end(run);
     run_dir_close(&run->dir); /* from here on others see that it has ended */
     beat_free(run->beat);
@@ -405,22 +398,6 @@ static void run_clear(struct run *run)
     outcome_clear(&run->outcome);
     agent_file_clear(&run->agent);
     event_base_free(run->base);
-}
-
-static void end_generation(struct run *run)
-{
-    size_t i;
-
-    for (i = 0; i < run->plan->nodes; i++)
-        node_clear(&run->node[i]);
-    free(run->node);
-    if (!run->reader.has_left)
-        children_await(CHILDREN_S);
-    hang_free(run->hang);
-    rank_output_close(run);
-    flow_free(run->flow);
-    kvs_free(run->kvs);
-    phase_clear(run);
 }
 
 static void job_end(struct run *run)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "log.h"
@@ -16,6 +17,7 @@
 #include "run/beat.h"
 #include "run/deadline.h"
 #include "run/flow.h"
+#include "run/generation.h"
 #include "run/node_job.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -24,6 +26,7 @@
 
 #define PREPARE_S         40.0 /* for READY; a venv script alone may take 20 s */
 #define REPLACE_SURE_S    10.0 /* beyond what the launcher of a replaced run may take */
+#define LEAVE_S           5.0  /* for an agent that was told to leave */
 #define RECONNECT_STAGE_S 5.0  /* for each stage of a connection that is made again */
 
 /* --reconnect=auto, by the time that the node's login took: the next one may take longer. A
@@ -32,7 +35,8 @@
 #define WINDOW_MIN_S  1.0
 #define WINDOW_MAX_S  10.0
 
-static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping" };
+static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping",
+                                           "restarting" };
 
 static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
                               const struct conn_ops *ops, void *arg);
@@ -43,8 +47,10 @@ static void         cleanup_over(struct node *node, const struct orphan_cleanup_
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
-static void         settle_without_first(struct run *run);
 static void         settle(struct run *run, struct node *node);
+static void         advance(struct run *run);
+static void         advance_held(struct run *run);
+static bool         any_probing(const struct run *run);
 static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
@@ -145,7 +151,7 @@ static void node_changed(struct node *node, void *arg)
     case NODE_PROBED:
         if (run->job != NULL)
             end_job(run, node);
-        settle(run, node);
+        advance_held(run);
         break;
     case NODE_READY:
         if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
@@ -153,18 +159,21 @@ static void node_changed(struct node *node, void *arg)
         else
             settle(run, node);
         break;
+    case NODE_STAYING:
+        generation_look(run);
+        break;
     default: /* the other states owe nobody an answer */
         break;
     }
     show_progress(run);
 }
 
-/* A node that must try to reach node 0 has given its answer only when it did. */
+/* It may be asked more, but PLAN need not wait for those answers: GO does. */
 static void has_answered(struct run *run, struct node *node)
 {
-    if (run->phase.now == PHASE_STOPPING ||
-        (start_check_hello(run, node) && !rendezvous_ask(run, node)))
-        settle(run, node);
+    if (run->phase.now != PHASE_STOPPING && start_check_hello(run, node))
+        rendezvous_ask(run, node);
+    settle(run, node);
 }
 
 /* The node has done its job. */
@@ -187,6 +196,11 @@ static void node_over(struct node *node, void *arg)
     bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
                          node->liveness.heard_ns == 0;
 
+    if (node->state == NODE_FAILED && run_had_ended(run, node)) {
+        log_warn("%s: lost after its ranks had ended (%s)", node->plan->host, node->failure->text);
+        one_more_over(run);
+        return;
+    }
     if (node->state == NODE_FAILED) {
         beat_tell_pause(run); /* it may be our own fault */
         outcome_node_failed(&run->outcome, node->index, node->failure, clock_now_ns());
@@ -201,23 +215,16 @@ static void node_over(struct node *node, void *arg)
         run->job->over(run, node);
     if (run->phase.over == run->plan->nodes)
         return;
-    if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
+    if (node->failure != NULL && run->phase.now == PHASE_RESTARTING)
+        generation_lost_node(run);
+    else if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
-    else if (node->failure != NULL && node->index == 0)
-        settle_without_first(run);
-    else if (node->failure != NULL)
+    else if (node->failure != NULL) {
+        if (node->index == 0)
+            rendezvous_without_first(run);
         settle(run, node);
-}
-
-/* Node 0 has failed, and those that wait to reach it will not be asked. */
-static void settle_without_first(struct run *run)
-{
-    size_t i;
-
-    for (i = 1; i < run->plan->nodes; i++)
-        if (run->phase.now == PHASE_CONNECTING && run->node[i].state == NODE_ANSWERED)
-            settle(run, &run->node[i]);
-    settle(run, &run->node[0]);
+        advance_held(run);
+    }
 }
 
 /* Only now does the node count as over: what it had left is gone. */
@@ -234,6 +241,43 @@ static void one_more_over(struct run *run)
 {
     if (++run->phase.over == run->plan->nodes)
         event_base_loopbreak(run->base);
+    else
+        generation_look(run);
+}
+
+bool phase_is_over(const struct run *run)
+{
+    size_t i, staying = 0;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        staying += run->node[i].state == NODE_STAYING;
+    return staying > 0 && staying + run->phase.over == run->plan->nodes &&
+           (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_STOPPING);
+}
+
+void phase_restart(struct run *run)
+{
+    struct phase *phase = &run->phase;
+
+    memset(phase->awaits, 0, run->plan->nodes * sizeof *phase->awaits);
+    phase->awaited = 0;
+    phase->is_held = false;
+    phase->go_ns = phase->stop_ns = 0;
+    enter_phase(run, PHASE_RESTARTING);
+}
+
+void phase_prepare(struct run *run)
+{
+    enter_phase(run, PHASE_PREPARING);
+}
+
+void phase_leave(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_STAYING)
+            node_leave(&run->node[i], LEAVE_S);
 }
 
 static void handshake_ended(struct run *run)
@@ -277,14 +321,45 @@ static void settle(struct run *run, struct node *node)
     if (!phase->awaits[node->index])
         return;
     phase->awaits[node->index] = false;
-    if (--phase->awaited > 0 || phase->now >= PHASE_RUNNING)
+    if (--phase->awaited == 0 && phase->now < PHASE_RUNNING)
+        advance(run);
+}
+
+static void advance(struct run *run)
+{
+    struct phase *phase = &run->phase;
+
+    phase->is_held = any_failed(run) && any_probing(run);
+    if (phase->is_held)
         return;
     if (phase->now == PHASE_CONNECTING)
         start_check_nodes(run);
     if (any_failed(run))
         phase_stop(run);
+    else if (phase->now == PHASE_CONNECTING)
+        enter_phase(run, PHASE_PREPARING);
+    else if (rendezvous_ask_again(run))
+        return;
+    else if (rendezvous_choose(run) < 0)
+        phase_stop(run);
     else
-        enter_phase(run, phase->now + 1);
+        enter_phase(run, PHASE_RUNNING);
+}
+
+static void advance_held(struct run *run)
+{
+    if (run->phase.is_held && run->phase.now < PHASE_RUNNING && !any_probing(run))
+        advance(run);
+}
+
+static bool any_probing(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_PROBING)
+            return true;
+    return false;
 }
 
 static bool any_failed(const struct run *run)
@@ -305,6 +380,7 @@ void phase_stop(struct run *run)
     run->phase.stop_ns = clock_now_ns();
     output_progress(run->output, NULL);
     phase_stop_nodes(run, run->options->grace_s);
+    generation_look(run);
 }
 
 static void enter_phase(struct run *run, enum phase_now now)
@@ -320,6 +396,7 @@ static void enter_phase(struct run *run, enum phase_now now)
         break;
     case PHASE_CONNECTING:
     case PHASE_STOPPING:
+    case PHASE_RESTARTING:
         break;
     }
 }
@@ -328,12 +405,8 @@ static void enter_preparing(struct run *run)
 {
     size_t i;
 
-    if (rendezvous_choose(run) < 0) {
-        phase_stop(run);
-        return;
-    }
-    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
-    if (!run->options->no_pidns && !run->options->strict_containment)
+    if (run->phase.shared == NULL && !run->options->no_pidns &&
+        !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
         phase_await(run, &run->node[i]);
@@ -348,7 +421,8 @@ static void prepare(struct run *run, struct node *node)
     struct plan_terms           terms = { .is_shared = run->phase.shared != NULL &&
                                                        run->phase.shared[node->index],
                                           .generation = node->generation,
-                                          .credit = flow_window(run->flow),
+                                          .credit = flow_begin(run->flow, node->index),
+                                          .stays = generation_may_follow(run),
                                           .socket = key->socket,
                                           .token = key->token,
                                           .window_s = window_s(run, node),
@@ -356,8 +430,7 @@ static void prepare(struct run *run, struct node *node)
                                           .is_local = is_forked(run, node) };
     struct error                err;
 
-    flow_begin(run->flow, node->index);
-    if (!is_forked(run, node) && terms.window_s > 0)
+    if (!is_forked(run, node) && terms.window_s > 0 && run->plan->generation == 0)
         reconnect_make_key(node->reconnect, run->plan->run_id, node->plan->node_rank);
     if (plan_encode(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
@@ -400,7 +473,8 @@ static void enter_running(struct run *run)
     size_t i;
 
     output_progress(run->output, NULL);
-    if (!run_is_exec(run))
+    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
+    if (run->plan->generation == 0)
         start_check_clocks(run);
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
@@ -411,9 +485,17 @@ static void enter_running(struct run *run)
 
 static void go(struct run *run, struct node *node)
 {
+    struct strlist env = { 0 };
+    char          *bytes;
+    size_t         size;
+
     outcome_begun(&run->outcome);
-    node_send_empty(node, FRAME_GO);
+    plan_go_env(run->plan, node->index, &env);
+    bytes = strlist_pack(&env, &size);
+    node_send_raw(node, FRAME_GO, bytes, size);
     node_enter(node, NODE_RUNNING, 0);
+    free(bytes);
+    strlist_clear(&env);
 }
 
 void phase_stop_nodes(struct run *run, double grace_s)
@@ -426,6 +508,8 @@ void phase_stop_nodes(struct run *run, double grace_s)
 
         if (node_is_over(node) || node->state == NODE_DONE)
             continue;
+        if (node->state == NODE_STAYING)
+            continue; /* it leaves when all is over, if no other generation follows */
         if (node_takes_frames(node) && node->state >= NODE_ANSWERED) {
             node_stop(node, grace_s);
             continue;

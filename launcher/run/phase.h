@@ -15,15 +15,16 @@ struct run;
 struct node;
 struct node_ops;
 
-/* In order. */
+/* In order; RESTARTING leads back to PREPARING. */
 enum phase_now {
     PHASE_CONNECTING,
     PHASE_PREPARING,
     PHASE_RUNNING,
     PHASE_STOPPING,
+    PHASE_RESTARTING, /* no rank of the last generation is left, the next is about to begin */
 };
 
-/* Only phase.c writes it. It begins as 0 with each generation. */
+/* Only phase.c writes it. */
 struct phase {
     enum phase_now now;
     bool          *awaits;     /* by node: this phase awaits its answer */
@@ -31,11 +32,12 @@ struct phase {
     size_t         next;       /* the node to connect next */
     size_t         first_slow; /* all nodes before it have answered or failed */
     size_t         handshakes; /* under way */
+    bool           is_held;    /* a node has failed; what others were asked is still awaited */
     bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h);
                                   NULL: that was not asked */
     size_t         over;       /* nodes that are ENDED or FAILED, and cleaned up */
     int64_t        go_ns;      /* when the ranks were started */
-    int64_t        stop_ns;    /* when STOPPING began */
+    int64_t        stop_ns;    /* when STOPPING began; 0: not in this generation */
 };
 
 extern const struct node_ops phase_node_ops; /* arg: the run */
@@ -45,6 +47,14 @@ void phase_clear(struct run *run);
 
 /* Connect nodes as far as --fanout allows; the rest follows from their answers. */
 void phase_connect(struct run *run);
+
+/* Nobody runs any more: every node is over or stays for another generation. */
+bool phase_is_over(const struct run *run);
+/* Another generation: RESTARTING, then PREPARING. */
+void phase_restart(struct run *run);
+void phase_prepare(struct run *run);
+/* There is none: every node that stays leaves. */
+void phase_leave(struct run *run);
 
 /* This phase awaits an answer of that node: the node moves on, or fails. */
 void phase_await(struct run *run, struct node *node);

@@ -80,6 +80,23 @@ void rank_labels_add(struct output *output, const struct plan *plan,
     }
 }
 
+void rank_labels_again(struct output *output, const struct plan *plan,
+                       const struct options *options)
+{
+    size_t n;
+    int    i;
+
+    for (n = 0; n < plan->nodes; n++) {
+        for (i = 0; i < plan->node[n].ranks; i++) {
+            int   rank = plan->node[n].rank[i].rank;
+            char *file = file_of(plan, options, rank);
+
+            output_again(output, rank, file);
+            free(file);
+        }
+    }
+}
+
 static char *label_of(const struct plan *plan, const struct options *options,
                       const struct plan_node *node, int rank)
 {

@@ -20,4 +20,8 @@ int rank_labels_parse_shown(const char *text, int world_size, bool **shown, stru
 void rank_labels_add(struct output *output, const struct plan *plan,
                      const struct options *options, const bool *shown);
 
+/* Every rank starts again, and its file has another name. */
+void rank_labels_again(struct output *output, const struct plan *plan,
+                       const struct options *options);
+
 #endif

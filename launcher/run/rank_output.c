@@ -92,7 +92,8 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
     uint32_t     credit;
 
     flow_written(run->flow, index, bytes);
-    if (node_takes_frames(node) && (credit = flow_grant(run->flow, index)) > 0)
+    if (node_takes_frames(node) && node->state != NODE_STAYING &&
+        (credit = flow_grant(run->flow, index)) > 0)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 

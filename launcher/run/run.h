@@ -36,6 +36,7 @@ struct run {
     int64_t            reader_held_ns; /* when it last held up the end of a node */
     bool               is_reader_told; /* the user was told so */
     bool               is_stdout_lost; /* it cannot be written */
+    bool               is_start_told;  /* watcher was told */
     struct kvs        *kvs;
 
     struct outcome outcome;
@@ -45,6 +46,7 @@ struct run {
     struct beat       *beat;
     struct deadline   *deadline;
     struct flow       *flow;
+    struct generation *generation;
     struct hang       *hang;
     struct interrupt  *interrupt;
     struct rendezvous *rendezvous;
@@ -55,6 +57,13 @@ struct run {
 static inline bool run_is_exec(const struct run *run)
 {
     return run->plan->command == COMMAND_EXEC || run->job != NULL;
+}
+
+/* That node stays for the next generation, and this one is not over elsewhere: nobody needs it,
+ * unless there is a next one. */
+static inline bool run_had_ended(const struct run *run, const struct node *node)
+{
+    return node->generation > 1 + (uint32_t)run->plan->generation;
 }
 
 #endif

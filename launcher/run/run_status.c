@@ -70,6 +70,13 @@ void run_status_free(struct run_status *status)
     free(status);
 }
 
+void run_status_again(struct run *run)
+{
+    if (run->status != NULL)
+        memset(run->status->rank, 0,
+               (size_t)run->plan->world_size * sizeof *run->status->rank);
+}
+
 void run_status_rank_started(struct run *run, uint32_t rank)
 {
     if (run->status != NULL)
@@ -150,7 +157,9 @@ static char *make_text(const struct run *run, bool with_said)
             json_array_append_new(
                 ranks,
                 json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank, with_said));
-    body = json_pack("{s:s, s:o}", "state", phase_name(run), "ranks", ranks);
+    body = json_pack("{s:s, s:i, s:i, s:o}", "state", phase_name(run), "generation",
+                     run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
+                     ranks);
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     if (text == NULL)

@@ -1,6 +1,6 @@
 /* run_status.h - how a run stands, for muster status: status.json of its directory
  *
- *     {"state": "running",
+ *     {"state": "running", "generation": 0, "max_restarts": 3,
  *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
  *                 "started_ns": ..., "said_ns": ...}, ...]}
  *
@@ -23,6 +23,9 @@ struct run_status;
 /* The run has its directory; it is over, and NULL is fine. */
 struct run_status *run_status_new(const struct run *run);
 void               run_status_free(struct run_status *status);
+
+/* All ranks start again. */
+void run_status_again(struct run *run);
 
 /* A rank has started, or written something. */
 void run_status_rank_started(struct run *run, uint32_t rank);

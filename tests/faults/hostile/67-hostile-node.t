@@ -115,6 +115,16 @@ else:
                  rank=one['rank'])
         send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0})
         sys.exit(0)
+    elif kind in ('stays-exit', 'stays-done'):
+        send('EXIT', {'code': 7, 'at_ns': time.monotonic_ns()}, rank=rank)
+        for name in 'stdout', 'stderr':
+            send('OUTPUT', b'', rank=rank, stream=1 + (name == 'stderr'))
+        send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0, 'stays': True})
+        current += 1
+        if kind == 'stays-exit':
+            send('EXIT', {'code': 0, 'at_ns': 1}, rank=rank)
+        else:
+            send('DONE', {'left': 0, 'killed': 0, 'lost_bytes': 0, 'stays': True})
     elif kind == 'old-generation':
         for _ in range(1000):
             send('EXIT', {'code': 9, 'at_ns': 1}, rank=rank, generation=77)
@@ -190,6 +200,12 @@ try 124 20 never-done --timeout 0.5
 ok "... it is said that something may be left" grep -Eq \
     'stopping +the agent did not confirm that all processes are gone' err
 ok "... and what ends it" grep -q 'hint: .*muster clean --kill ends it' err
+# It stays for the next generation, and goes on talking: that may come before or after the end of
+# this one.
+for kind in stays-exit stays-done; do
+    try "7 76" 5 "$kind" --max-restarts 1 --restart-delay 300
+    ok "... and there is no restart" grep -q 'no restart: it needs every node' err
+done
 # Frames of another generation are as if they had not come.
 try 5 2 old-generation
 finish

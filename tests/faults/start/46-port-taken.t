@@ -113,7 +113,7 @@ within "stolen once: muster returns" 5 "$began"
 is "... all ranks were started twice" "$(generations)" \
     " 4 generation 0 0 4 generation 1 1 "
 taken_by_thief
-says "starting all ranks again"
+says "4 ranks on 2 nodes start again$"
 ok "... a file for each rank and generation" test "$(ls logs | wc -l)" = 8
 ok "--json tells the generation, and of its ranks" json_says end.json \
     'd["generation"] == 1 and all(r["code"] == 0 for r in d["results"])'

@@ -27,7 +27,7 @@ $on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
 $on_hosts --nnodes=1:4 train.py | 2 | --nnodes: '1:4' is a range
 $on_hosts --nproc_per_node=auto train.py | 2 | 'auto' depends on the machine
 $on_hosts --max_restarts 0 train.py | 0 | 6 ranks
-$on_hosts --max-restarts=3 train.py | 2 | --max-restarts: '3' is not 0: muster starts a run once
+$on_hosts --max-restarts=3 train.py | 0 | 6 ranks
 $on_hosts -m json.tool | 0 | -u -m json.tool
 $on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
 muster --standalone train.py | 2 | without a hostfile only this machine

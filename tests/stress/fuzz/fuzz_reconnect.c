@@ -156,7 +156,7 @@ static void node_begin(void)
                                           dial };
     static const struct plan_node planned = { .host = (char *)"node1", .ranks = 1 };
 
-    node_init(&node, 0, &planned, 1, base, &ops, NULL);
+    node_init(&node, 0, &planned, base, &ops, NULL);
     reconnect_make_key(node.reconnect, "run", 0);
     node.conn = fake_make(&node_conn_ops, &node, false);
     fakes[0].is_open = fakes[0].is_in_stream = true;

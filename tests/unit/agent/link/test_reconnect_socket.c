@@ -54,7 +54,7 @@ static int set_up(void **state)
 
     snprintf(world->name, sizeof world->name, "muster-test-%ld", (long)getpid());
     world->base = event_base_new();
-    world->socket = reconnect_socket_open(world->base, world->name, TOKEN, 3, attach, world, &err);
+    world->socket = reconnect_socket_open(world->base, world->name, TOKEN, attach, world, &err);
     assert_non_null(world->socket);
     *state = world;
     return 0;
@@ -90,14 +90,13 @@ static const char *say(struct world *world, const void *bytes, size_t size)
                                                                 : answer;
 }
 
-static const char *ask_json(struct world *world, uint32_t generation, json_t *body,
-                            const char *more)
+static const char *ask_json(struct world *world, json_t *body, const char *more)
 {
     struct evbuffer *out = evbuffer_new();
     const char      *answer;
     size_t           size;
 
-    frame_put_json(out, FRAME_RECONNECT, generation, 0, body);
+    frame_put_json(out, FRAME_RECONNECT, 3, 0, body);
     evbuffer_add(out, more, strlen(more));
     size = evbuffer_get_length(out);
     answer = say(world, evbuffer_pullup(out, -1), size);
@@ -105,10 +104,10 @@ static const char *ask_json(struct world *world, uint32_t generation, json_t *bo
     return answer;
 }
 
-static const char *ask(struct world *world, uint32_t generation, const char *token,
-                       json_int_t received, const char *more)
+static const char *ask(struct world *world, const char *token, json_int_t received,
+                       const char *more)
 {
-    return ask_json(world, generation,
+    return ask_json(world,
                     json_pack("{s:s, s:s, s:I}", "socket", world->name, "token", token, "received",
                               received), more);
 }
@@ -117,27 +116,25 @@ static void test_lets_the_launcher_in(void **state)
 {
     struct world *world = *state;
 
-    assert_string_equal(ask(world, 3, TOKEN, 12345, ""), "welcome");
+    assert_string_equal(ask(world, TOKEN, 12345, ""), "welcome");
     assert_int_equal(world->came, 1);
     assert_int_equal(world->received, 12345);
-    assert_string_equal(ask(world, 3, TOKEN, 12345, ""), "welcome"); /* and again */
+    assert_string_equal(ask(world, TOKEN, 12345, ""), "welcome"); /* and again */
 }
 
 static void test_turns_others_away_with_the_reason(void **state)
 {
     struct world *world = *state;
 
-    assert_non_null(strstr(ask(world, 3, "ff112233445566778899aabbccddeeff", 0, ""), "token"));
-    assert_non_null(strstr(ask(world, 3, TOKEN "0", 0, ""), "token"));
-    assert_non_null(strstr(ask(world, 3, "", 0, ""), "token"));
-    assert_non_null(strstr(ask(world, 2, TOKEN, 0, ""),
-                           "asked for generation 2, but 3 is running"));
-    assert_non_null(strstr(ask(world, 3, TOKEN, -1, ""), "cannot be"));
-    assert_non_null(strstr(ask(world, 3, TOKEN, 0, "x"), "nothing else"));
-    assert_non_null(strstr(ask_json(world, 3, json_pack("{s:s, s:s}", "socket", world->name,
+    assert_non_null(strstr(ask(world, "ff112233445566778899aabbccddeeff", 0, ""), "token"));
+    assert_non_null(strstr(ask(world, TOKEN "0", 0, ""), "token"));
+    assert_non_null(strstr(ask(world, "", 0, ""), "token"));
+    assert_non_null(strstr(ask(world, TOKEN, -1, ""), "cannot be"));
+    assert_non_null(strstr(ask(world, TOKEN, 0, "x"), "nothing else"));
+    assert_non_null(strstr(ask_json(world, json_pack("{s:s, s:s}", "socket", world->name,
                                                         "token", TOKEN), ""), "received"));
     world->refuses = true;
-    assert_non_null(strstr(ask(world, 3, TOKEN, 0, ""), "not now"));
+    assert_non_null(strstr(ask(world, TOKEN, 0, ""), "not now"));
     assert_int_equal(world->came, 0);
 }
 
@@ -153,7 +150,7 @@ static void test_survives_what_is_no_request(void **state)
     junk[4] = FRAME_RECONNECT;
     assert_non_null(strstr(say(world, junk, sizeof junk), "too long"));
     assert_int_equal(world->came, 0);
-    assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
+    assert_string_equal(ask(world, TOKEN, 1, ""), "welcome");
 }
 
 /* Some come and say nothing: there is room again when they have gone. */
@@ -177,7 +174,7 @@ static void test_bounds_its_callers(void **state)
     }
     for (i = 0; i < 8; i++)
         event_base_loop(world->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
-    assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
+    assert_string_equal(ask(world, TOKEN, 1, ""), "welcome");
 }
 
 static void test_rests_without_descriptors(void **state)
@@ -198,7 +195,7 @@ static void test_rests_without_descriptors(void **state)
     setrlimit(RLIMIT_NOFILE, &all);
     close(fd);
     assert_in_range(turns, 1, 20);
-    assert_string_equal(ask(world, 3, TOKEN, 1, ""), "welcome");
+    assert_string_equal(ask(world, TOKEN, 1, ""), "welcome");
 }
 
 static void test_says_when_nobody_is_there(void **state)
@@ -208,7 +205,7 @@ static void test_says_when_nobody_is_there(void **state)
 
     assert_int_equal(reconnect_socket_connect("muster-test-nobody", &err), -1);
     assert_non_null(strstr(err.text, "no longer there"));
-    assert_null(reconnect_socket_open(world->base, world->name, TOKEN, 3, attach, world, &err));
+    assert_null(reconnect_socket_open(world->base, world->name, TOKEN, attach, world, &err));
     assert_non_null(strstr(err.text, "in use"));
 }
 

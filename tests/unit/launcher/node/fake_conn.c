@@ -157,7 +157,7 @@ void fake_node_begin(struct fake_node *f)
     *f = (struct fake_node){ .base = event_base_new(),
                              .plan = { .host = (char *)"node1", .ranks = 1 } };
     fakes_made = 0;
-    node_init(&f->node, 0, &f->plan, 1, f->base, &ops, f);
+    node_init(&f->node, 0, &f->plan, f->base, &ops, f);
     reconnect_make_key(f->node.reconnect, "r", 0);
     f->node.conn = &fake_make(&node_conn_ops, &f->node)->conn;
     f->node.hello = json_pack("{s:i, s:i}", "pid", 71, "start", 72);

@@ -39,7 +39,7 @@ static void test_credit(void **state)
 
     (void)state;
     assert_int_equal(flow_take(flow, 0, 1, 1), -1); /* before PLAN */
-    flow_begin(flow, 0);
+    assert_int_equal(flow_begin(flow, 0), window);
     assert_int_equal(flow_last_ns(flow), 0);
     assert_int_equal(flow_take(flow, 0, window - 1, 5), 0);
     assert_int_equal(flow_last_ns(flow), 5);
@@ -72,12 +72,34 @@ static void test_grant(void **state)
     flow_free(flow);
 }
 
+/* The next generation gets what is not still waiting to be written. */
+static void test_begin_again(void **state)
+{
+    struct flow *flow = flow_new(1);
+    uint32_t     window = flow_window(flow);
+
+    (void)state;
+    flow_begin(flow, 0);
+    assert_int_equal(flow_take(flow, 0, 1000, 1), 0);
+    flow_written(flow, 0, 400);
+    assert_int_equal(flow_begin(flow, 0), window - 600);
+    flow_written(flow, 0, 600);
+    assert_int_equal(flow_begin(flow, 0), window);
+    assert_int_equal(flow_take(flow, 0, window, 1), 0);
+    assert_int_equal(flow_begin(flow, 0), 0);
+    assert_true(flow_is_used_up(flow, 0));
+    flow_written(flow, 0, window);
+    assert_int_equal(flow_grant(flow, 0), window);
+    flow_free(flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window),
         cmocka_unit_test(test_credit),
         cmocka_unit_test(test_grant),
+        cmocka_unit_test(test_begin_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

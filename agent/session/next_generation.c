@@ -1,0 +1,83 @@
+/* next_generation.c - all is over here, and the agent stays: ranks may start again
+ *
+ * Nothing is left on this node, as ever before DONE. What was of the ranks is forgotten, and what
+ * is of the run stays: the link, the lease, the guard with its namespace and control group, the
+ * environment that a venv script made, the run's name, and the way back for the launcher.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include "session/done_report.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+static bool may_stay(const struct agent *agent);
+static void stay_cb(evutil_socket_t fd, short what, void *arg);
+static void forget(struct agent *agent);
+
+/* Whoever calls this may still look at the ranks. */
+bool next_generation_await(struct agent *agent)
+{
+    const struct timeval now = { 0 };
+
+    if (!may_stay(agent))
+        return false;
+    agent->staying = evtimer_new(agent->base, stay_cb, agent);
+    if (agent->staying == NULL)
+        xalloc_die();
+    xevent_add(agent->staying, &now);
+    return true;
+}
+
+void next_generation_close(struct agent *agent)
+{
+    if (agent->staying != NULL)
+        event_free(agent->staying);
+    agent->staying = NULL;
+}
+
+static bool may_stay(const struct agent *agent)
+{
+    return agent->plan.stays && !agent->has_failed && !agent->link.is_lost &&
+           !agent->takeover.is_on && agent->guard.fd >= 0 && agent->ending.left == 0;
+}
+
+/* DONE is the last frame of its generation: what the launcher sends from then on is of the next. */
+static void stay_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+    json_t       *done;
+
+    (void)fd, (void)what;
+    next_generation_close(agent);
+    if (!may_stay(agent)) {
+        ending_tell_done(agent);
+        ending_maybe_done(agent);
+        return;
+    }
+    done = done_report_body(agent);
+    json_object_set_new(done, "stays", json_true());
+    agent_send(agent, FRAME_DONE, 0, done);
+    forget(agent);
+    guard_again(&agent->guard); /* if it is gone, its socket says so */
+    agent->generation++;
+    agent_enter(agent, AGENT_STAYING);
+    link_flush(&agent->link);
+}
+
+static void forget(struct agent *agent)
+{
+    if (!ranks_clear(&agent->ranks))
+        agent->has_stuck_thread = true;
+    agent->ranks = (struct ranks){ 0 };
+    agent->pump = (struct output_pump){ 0 };
+    agent->master_port = (struct master_port){ 0 };
+    json_decref(agent->startup.report);
+    agent->startup.report = NULL;
+    agent->startup.is_again = true;
+    stacks_free(agent->requests.stacks);
+    agent->requests.stacks = NULL;
+    ending_close(agent);
+}
