@@ -131,3 +131,19 @@ int file_pread(int fd, void *bytes, size_t size, uint64_t from, struct error *er
     }
     return 0;
 }
+
+int file_pwrite(int fd, const void *bytes, size_t size, uint64_t to, struct error *err)
+{
+    size_t  done = 0;
+    ssize_t n;
+
+    while (done < size) {
+        n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(to + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return err_set(err, "%s", n < 0 ? strerror(errno) : "nothing is written");
+        done += (size_t)n;
+    }
+    return 0;
+}

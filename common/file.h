@@ -19,7 +19,8 @@ char *file_read(const char *path, size_t max, size_t *size, struct error *err);
  * pipe is an error. */
 char *file_read_at_once(const char *path, size_t max, size_t *size, struct error *err);
 
-/* All size bytes from there on. -1 with why, without a name. */
+/* All size bytes from there, or to there, on. -1 with why, without a name. */
 int file_pread(int fd, void *bytes, size_t size, uint64_t from, struct error *err);
+int file_pwrite(int fd, const void *bytes, size_t size, uint64_t to, struct error *err);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "file.h"
 #include "model/safetensors.h"
 #include "model/safetensors_type.h"
 #include "xalloc.h"
@@ -59,7 +60,6 @@ static int  sync_directory(const char *path, struct error *err);
 static void file_name(const struct safetensors_out *out, int i, char name[NAME_MAX]);
 static void file_path(const struct safetensors_out *out, int i, const char *suffix,
                       char path[PATH_MAX]);
-static int  write_fully(int fd, const void *bytes, size_t size, uint64_t to, struct error *err);
 static void free_out(struct safetensors_out *out);
 
 struct safetensors_out *safetensors_create(const char *directory,
@@ -164,7 +164,7 @@ static int begin_file(struct safetensors_out *out, int i, struct error *err)
     file->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file->fd < 0 || ftruncate(file->fd, (off_t)(file->begin + file->size)) < 0)
         rc = err_set(err, "%s: %s", path, strerror(errno));
-    else if (write_fully(file->fd, bytes, file->begin, 0, &why) < 0)
+    else if (file_pwrite(file->fd, bytes, file->begin, 0, &why) < 0)
         rc = err_set(err, "%s: %s", path, why.text);
     free(text);
     free(bytes);
@@ -186,7 +186,7 @@ int safetensors_store(struct safetensors_out *out, size_t i, uint64_t first, siz
     for (; count > 0; count -= n, first += n, values += n) {
         n = count < sizeof bytes / size ? count : sizeof bytes / size;
         safetensors_type_from_float(out->type, values, n, bytes);
-        if (write_fully(file->fd, bytes, n * size, file->begin + tensor->begin + first * size,
+        if (file_pwrite(file->fd, bytes, n * size, file->begin + tensor->begin + first * size,
                         &why) < 0) {
             file_path(out, tensor->file, PARTIAL, path);
             return err_set(err, "%s: %s", path, why.text);
@@ -261,7 +261,7 @@ static int write_text(const char *path, const char *text, struct error *err)
 
     if (fd < 0)
         return err_set(err, "%s: %s", path, strerror(errno));
-    if (write_fully(fd, text, strlen(text), 0, &why) < 0)
+    if (file_pwrite(fd, text, strlen(text), 0, &why) < 0)
         rc = err_set(err, "%s: %s", path, why.text);
     else if (fsync(fd) < 0)
         rc = err_set(err, "%s: %s", path, strerror(errno));
@@ -312,22 +312,6 @@ static void file_name(const struct safetensors_out *out, int i, char name[NAME_M
         snprintf(name, NAME_MAX, "model.safetensors");
     else
         snprintf(name, NAME_MAX, "model-%05d-of-%05d.safetensors", i + 1, out->files);
-}
-
-static int write_fully(int fd, const void *bytes, size_t size, uint64_t to, struct error *err)
-{
-    size_t  done = 0;
-    ssize_t n;
-
-    while (done < size) {
-        n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(to + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, "%s", strerror(errno));
-        done += (size_t)n;
-    }
-    return 0;
 }
 
 static void free_out(struct safetensors_out *out)

@@ -46,8 +46,8 @@ static uint64_t blocks_of(const struct shard_head *head);
 static int      write_all(int fd, const struct shard_head *head, const struct shard_info *info,
                           const struct zero_piece *pieces, int count, struct error *err);
 static int      write_piece(struct writer *writer, struct zero_piece piece, struct error *err);
-static int      write_array(struct writer *writer, const float *array, size_t count);
-static int      pwrite_all(int fd, const void *bytes, size_t size, uint64_t at);
+static int      write_array(struct writer *writer, const float *array, size_t count,
+                            struct error *err);
 static char    *make_front(const struct shard_head *head, const struct shard_info *info,
                            const struct zero_piece *pieces, int count,
                            const uint32_t *checksum);
@@ -129,8 +129,7 @@ static int write_all(int fd, const struct shard_head *head, const struct shard_i
         rc = write_piece(&writer, pieces[i], err);
     if (rc == 0) {
         front = make_front(head, info, pieces, count, writer.checksum);
-        if (pwrite_all(fd, front, front_size(head), 0) < 0)
-            rc = err_set(err, "%s", strerror(errno));
+        rc = file_pwrite(fd, front, front_size(head), 0, err);
         free(front);
     }
     free(writer.checksum);
@@ -139,20 +138,21 @@ static int write_all(int fd, const struct shard_head *head, const struct shard_i
 
 static int write_piece(struct writer *writer, struct zero_piece piece, struct error *err)
 {
-    int rc = 0;
+    int rc;
 
     if (zero_piece_take(&piece, err) < 0)
         return -1;
-    if (write_array(writer, piece.param, piece.count) < 0 ||
-        write_array(writer, piece.mean, piece.count) < 0 ||
-        write_array(writer, piece.square, piece.count) < 0)
-        rc = err_set(err, "%s", strerror(errno));
+    rc = write_array(writer, piece.param, piece.count, err);
+    if (rc == 0)
+        rc = write_array(writer, piece.mean, piece.count, err);
+    if (rc == 0)
+        rc = write_array(writer, piece.square, piece.count, err);
     zero_piece_give(&piece, false);
     return rc;
 }
 
-/* -1 with errno. */
-static int write_array(struct writer *writer, const float *array, size_t count)
+static int write_array(struct writer *writer, const float *array, size_t count,
+                       struct error *err)
 {
     const char *bytes = (const char *)array;
     size_t      left = count * sizeof *array, n;
@@ -164,30 +164,12 @@ static int write_array(struct writer *writer, const float *array, size_t count)
             n = left;
         sum = &writer->checksum[writer->done / SHARD_BLOCK];
         *sum = crc32c(*sum, bytes, n);
-        if (pwrite_all(writer->fd, bytes, n, writer->at) < 0)
+        if (file_pwrite(writer->fd, bytes, n, writer->at, err) < 0)
             return -1;
         writer->at += n;
         writer->done += n;
         bytes += n;
         left -= n;
-    }
-    return 0;
-}
-
-static int pwrite_all(int fd, const void *bytes, size_t size, uint64_t at)
-{
-    const char *from = bytes;
-    ssize_t     n;
-
-    while (size > 0) {
-        n = pwrite(fd, from, size, (off_t)at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        from += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
     }
     return 0;
 }

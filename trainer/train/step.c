@@ -75,7 +75,11 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     state->step++;
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);
-    return loss_scale_update(&state->scale, result->zero.is_skipped, err);
+    if (loss_scale_update(&state->scale, result->zero.is_skipped, err) == 0)
+        return 0;
+    if (step->bad.text[0] == '\0')
+        return -1;
+    return err_set(err, "%s, and first the output of %s", err->text, step->bad.text);
 }
 
 static int take_samples(struct step *step, struct error *err)
