@@ -133,7 +133,6 @@ static void floods_without_end(void **state)
     assert_false(sh("yes & yes & yes", NULL, 0.3, &result));
     assert_true(result.timed_out);
     assert_true(clock_now_ns() - begun_ns < LONG_S * NS_PER_S);
-    assert_int_equal(result.out_size, COMMAND_OUTPUT_MAX);
     command_clear(&result);
 }
 

@@ -354,13 +354,12 @@ static void test_key_refused(void **state)
     expect_opens();
 }
 
-/* sshd ends the connection at the sixth one: that is said, and at once. */
+/* sshd ends the connection at the sixth one: that is said, instead of waiting for an answer. */
 static void test_many_keys_refused(void **state)
 {
-    char    lines[1024] = "";
-    size_t  used = 0;
-    int64_t begin;
-    int     i;
+    char   lines[1024] = "";
+    size_t used = 0;
+    int    i;
 
     NEEDS_SSHD();
     for (i = 0; i < 8; i++) {
@@ -371,9 +370,7 @@ static void test_many_keys_refused(void **state)
     }
     sshd_client_config(&server, lines);
     sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
-    begin = clock_now_ns();
-    expect_fails("authenticate", EXIT_REFUSED, "Too many authentication failures", NULL);
-    assert_true(clock_now_ns() - begin < 5 * NS_PER_S);
+    expect_fails("authenticate", EXIT_REFUSED, "Too many authentication failures", "IdentityFile");
 }
 
 /* As ssh has it: a key that others can read is no key; with IdentitiesOnly the agent has none. */
