@@ -74,6 +74,7 @@ static int bcast_prepare(const struct run *run, void **data)
                     : bcast->window < WINDOW_LEAST ? WINDOW_LEAST
                                                    : bcast->window;
     bcast->copy = xcalloc(run->plan->nodes, sizeof *bcast->copy);
+    bcast->pace = xcalloc(run->plan->nodes, sizeof *bcast->pace);
     for (n = 0; n < run->plan->nodes; n++)
         bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
                                         .source.node = CHAIN_LAUNCHER };
@@ -99,6 +100,7 @@ static void bcast_free(const struct run *run, void *data)
     for (n = 0; n < run->plan->nodes; n++)
         bcast_files_clear(&bcast->copy[n]);
     free(bcast->copy);
+    free(bcast->pace);
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
     failures_clear(&bcast->failed);
@@ -148,7 +150,7 @@ void bcast_begin_all(struct run *run)
         bcast->copy[n].is_done = true;
         bcast->copy[n].skipped = bcast->trees.count;
         bcast_links_join(run, &run->node[n]);
-        node_expect(&run->node[n], "nothing", WAIT_S);
+        node_expect(&run->node[n], "the other nodes", WAIT_S);
     }
     for (n = 0; n < run->plan->nodes; n++)
         if (!origin_is(bcast, &run->node[n]) && run->node[n].state == NODE_PROBING)
