@@ -91,10 +91,10 @@ static inline struct bcast *bcast_of(const struct run *run)
     return run->job_data;
 }
 
-/* bcast.c: send what can be sent now; to all nodes, from all nodes' side the first time. */
+/* bcast.c: send what can be sent now; to all nodes; all entries of this node are known. */
 void bcast_pump(struct run *run, struct node *node);
 void bcast_pump_all(struct run *run);
-void bcast_begin_all(struct run *run);
+void bcast_begin_all(struct run *run, struct node *origin);
 
 /* bcast_files.c: one step each; false: something must come first, or nothing is left. */
 bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy);
