@@ -1,4 +1,4 @@
-/* bcast.c - `muster bcast`: files of this machine to all nodes
+/* bcast.c - `muster bcast`: files of this machine, or of one node (origin.h), to all nodes
  *
  * Each node gets one tree (bcast_tree.h) after the other: where it is, then its entries, a frame
  * full of them at a time. The agent makes directories and links, and answers which files it
@@ -74,6 +74,7 @@ static int bcast_prepare(const struct run *run, void **data)
                     : bcast->window < WINDOW_LEAST ? WINDOW_LEAST
                                                    : bcast->window;
     bcast->copy = xcalloc(run->plan->nodes, sizeof *bcast->copy);
+    bcast->pace = xcalloc(run->plan->nodes, sizeof *bcast->pace);
     for (n = 0; n < run->plan->nodes; n++)
         bcast->copy[n] = (struct copy){ .credit = bcast->window, .needs.file = SUM_FILE_NONE,
                                         .source.node = CHAIN_LAUNCHER };
@@ -99,6 +100,7 @@ static void bcast_free(const struct run *run, void *data)
     for (n = 0; n < run->plan->nodes; n++)
         bcast_files_clear(&bcast->copy[n]);
     free(bcast->copy);
+    free(bcast->pace);
     sum_file_close(&bcast->hashed);
     bcast_links_clear(bcast);
     failures_clear(&bcast->failed);
@@ -114,10 +116,10 @@ static void bcast_begin(struct run *run, struct node *node)
     node_enter(node, NODE_PROBING, stall_s(run));
     if (origin_is(bcast, node))
         origin_begin(run, node);
-    else if (origin_is_listed(bcast))
-        begin(run, node);
     else if (bcast->origin_is_lost)
         end_without_origin(run, node);
+    else if (origin_is_listed(bcast))
+        begin(run, node);
     else
         node_expect(node, "the node that has the files", WAIT_S);
 }
@@ -135,28 +137,22 @@ static void begin(struct run *run, struct node *node)
 }
 
 /* Its entries are known. It is the first one, so that the others get their chunks from it. */
-void bcast_begin_all(struct run *run)
+void bcast_begin_all(struct run *run, struct node *origin)
 {
     struct bcast *bcast = bcast_of(run);
     size_t        n;
 
     if (bcast_links_choose(run, bcast) != 0)
         bcast->has_chain = false;
-    for (n = 0; n < run->plan->nodes; n++) {
-        if (!origin_is(bcast, &run->node[n]))
-            continue;
-        bcast->copy[n].is_done = true;
-        bcast->copy[n].skipped = bcast->trees.count;
-        bcast_links_join(run, &run->node[n]);
-        node_expect(&run->node[n], "nothing", WAIT_S);
-    }
+    bcast->copy[origin->index].is_done = true;
+    bcast->copy[origin->index].skipped = bcast->trees.count;
+    bcast_links_join(run, origin);
+    node_expect(origin, "the other nodes", WAIT_S);
     for (n = 0; n < run->plan->nodes; n++)
-        if (!origin_is(bcast, &run->node[n]) && run->node[n].state == NODE_PROBING)
+        if (&run->node[n] != origin && run->node[n].state == NODE_PROBING)
             begin(run, &run->node[n]);
     if (origin_has_failed(bcast))
-        for (n = 0; n < run->plan->nodes; n++)
-            if (origin_is(bcast, &run->node[n]))
-                node_enter(&run->node[n], NODE_PROBED, 0);
+        node_enter(origin, NODE_PROBED, 0);
 }
 
 void bcast_pump_all(struct run *run)

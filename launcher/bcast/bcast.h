@@ -11,6 +11,7 @@
 #include "bcast/chain.h"
 #include "bcast/failures.h"
 #include "bcast/origin.h"
+#include "bcast/pace.h"
 #include "chunk.h"
 #include "run/run.h"
 
@@ -61,8 +62,6 @@ struct copy {
     struct needs  needs;
     struct copy_source source;
     uint64_t  files, bytes, node_bytes; /* that came; the last from other nodes */
-    uint64_t  shown_bytes; /* of them, when progress was last shown */
-    double    rate;        /* bytes a second, smoothed */
     size_t    skipped;    /* trees that this node is the source of */
     size_t    failures;   /* rows of this node in the table */
     bool      has_failed; /* something could not be written there */
@@ -74,6 +73,7 @@ struct bcast {
     struct origin  *origin; /* NULL: they are on this machine */
     bool            origin_is_lost;
     struct copy    *copy; /* by node */
+    struct pace    *pace;
     size_t          window;
     struct sum_file hashed;
     struct failures failed;
@@ -91,10 +91,10 @@ static inline struct bcast *bcast_of(const struct run *run)
     return run->job_data;
 }
 
-/* bcast.c: send what can be sent now; to all nodes, from all nodes' side the first time. */
+/* bcast.c: send what can be sent now; to all nodes; all entries of this node are known. */
 void bcast_pump(struct run *run, struct node *node);
 void bcast_pump_all(struct run *run);
-void bcast_begin_all(struct run *run);
+void bcast_begin_all(struct run *run, struct node *origin);
 
 /* bcast_files.c: one step each; false: something must come first, or nothing is left. */
 bool bcast_send_needed(struct run *run, struct node *node, struct copy *copy);

@@ -16,8 +16,6 @@
 
 #include "xalloc.h"
 
-#define SMOOTHED_TICKS 4
-
 static void    print_copies(const struct run *run, FILE *out);
 static char   *words_of(const struct bcast *bcast, const struct copy *copy);
 
@@ -35,30 +33,16 @@ void bcast_failed(struct run *run, const struct node *node, size_t tree_number, 
     free(path);
 }
 
-/* "muster: 3/8 nodes done; te5: 512.0 MiB, 93 MB/s" */
 void bcast_progress(struct run *run, double seconds)
 {
-    struct copy *copy = bcast_of(run)->copy;
-    size_t       n, done = 0, slowest = run->plan->nodes;
-    char         text[256], *size;
+    struct bcast *bcast = bcast_of(run);
+    size_t        n;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        double rate = (double)(copy[n].bytes - copy[n].shown_bytes) / seconds;
-
-        copy[n].rate += (rate - copy[n].rate) / SMOOTHED_TICKS;
-        copy[n].shown_bytes = copy[n].bytes;
-        done += copy[n].is_done;
-        if (!copy[n].is_done && run->node[n].state == NODE_PROBING &&
-            (slowest == run->plan->nodes || copy[n].bytes < copy[slowest].bytes))
-            slowest = n;
+        bcast->pace[n].bytes = bcast->copy[n].bytes;
+        bcast->pace[n].is_done = bcast->copy[n].is_done;
     }
-    if (slowest == run->plan->nodes)
-        return;
-    size = size_words(copy[slowest].bytes);
-    snprintf(text, sizeof text, "muster: %zu/%zu nodes done; %s: %s, %.0f MB/s", done,
-             run->plan->nodes, run->plan->node[slowest].host, size, copy[slowest].rate / 1e6);
-    free(size);
-    output_progress(run->output, text);
+    pace_show(run, bcast->pace, seconds);
 }
 
 int bcast_report(const struct run *run, int status, FILE *out, FILE *err)

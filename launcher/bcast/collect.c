@@ -16,26 +16,35 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "clock.h"
 #include "copy/bcast_tree.h"
 #include "log.h"
 #include "node/body.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* What is on its way from all nodes together, and from one. */
 #define WINDOW_TOTAL (64u << 20)
 #define WINDOW_LEAST (1u << 20)
 #define WINDOW_MOST  (8u << 20)
 #define SMALL_FILES  512  /* of all nodes: each has two descriptors */
+#define FILES_MAX    2048 /* descriptors for them and for larger ones, and some for each node */
+#define FILES_NODE   16
 #define LISTS_MAX    2u
 #define STALL_S      60.0 /* for an agent to answer anything at all, or --dead-after */
 #define PATHS_BLOB   1
+#define TICK_S       0.25
 
 static int    collect_prepare(const struct run *run, void **data);
 static void   collect_free(const struct run *run, void *data);
+static void   raise_descriptors(size_t nodes);
 static int    read_paths(const struct run *run, struct collect *collect);
 static bool   is_within(const char *path, const char *dir);
 static void   collect_begin(struct run *run, struct node *node);
+static void   begin_ticks(struct run *run, struct collect *collect);
+static void   tick_cb(evutil_socket_t fd, short what, void *arg);
 static void   failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                         const char *why, bool is_all, void *arg);
 static bool   collect_take(struct run *run, struct node *node, const struct frame *frame,
@@ -76,7 +85,9 @@ static int collect_prepare(const struct run *run, void **data)
     collect->small_files = SMALL_FILES / nodes + 1;
     if (collect->small_files > BCAST_SMALL_MAX)
         collect->small_files = BCAST_SMALL_MAX;
+    raise_descriptors(nodes);
     collect->gather = xcalloc(nodes, sizeof *collect->gather);
+    collect->pace = xcalloc(nodes, sizeof *collect->pace);
     for (n = 0; n < nodes; n++) {
         const char *host = run->plan->node[n].host;
 
@@ -86,6 +97,18 @@ static int collect_prepare(const struct run *run, void **data)
         return EXIT_DATA;
     }
     return read_paths(run, collect);
+}
+
+/* With fewer of them, files may fail one by one, and that is said then. */
+static void raise_descriptors(size_t nodes)
+{
+    const rlim_t  wish = FILES_MAX + nodes * FILES_NODE;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wish)
+        return;
+    limit.rlim_cur = limit.rlim_max < wish ? limit.rlim_max : wish;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* What ".." means on a node only that one knows. A folder that is written while it is read would
@@ -130,7 +153,10 @@ static void collect_free(const struct run *run, void *data)
         end(&collect->gather[n]);
     failures_clear(&collect->failed);
     buffer_clear(&collect->paths);
+    if (collect->tick != NULL)
+        event_free(collect->tick);
     free(collect->gather);
+    free(collect->pace);
     free(collect->to);
     free(collect);
 }
@@ -144,6 +170,8 @@ static void collect_begin(struct run *run, struct node *node)
     struct error    why;
     char           *root = xasprintf("%s/%s", collect->to, node->plan->host);
 
+    if (collect->tick == NULL)
+        begin_ticks(run, collect);
     gather->run = run;
     gather->node = node;
     gather->receiver = bcast_receive_new(&ops, gather, collect->small_files);
@@ -160,6 +188,33 @@ static void collect_begin(struct run *run, struct node *node)
     }
     free(root);
     pump(gather);
+}
+
+static void begin_ticks(struct run *run, struct collect *collect)
+{
+    const struct timeval every = clock_interval(TICK_S);
+
+    collect->tick = event_new(run->base, -1, EV_PERSIST, tick_cb, run);
+    if (collect->tick == NULL)
+        xalloc_die();
+    collect->tick_ns = clock_now_ns();
+    xevent_add(collect->tick, &every);
+}
+
+static void tick_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run     *run = arg;
+    struct collect *collect = run->job_data;
+    int64_t         now_ns = clock_now_ns();
+    size_t          n;
+
+    (void)fd, (void)what;
+    for (n = 0; n < run->plan->nodes; n++) {
+        collect->pace[n].bytes = collect->gather[n].counts.bytes;
+        collect->pace[n].is_done = collect->gather[n].is_done;
+    }
+    pace_show(run, collect->pace, (double)(now_ns - collect->tick_ns) / NS_PER_S);
+    collect->tick_ns = now_ns;
 }
 
 /* It cannot be written here. */

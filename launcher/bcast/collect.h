@@ -7,6 +7,7 @@
 
 #include "bcast/collect_job.h"
 #include "bcast/failures.h"
+#include "bcast/pace.h"
 #include "buffer.h"
 #include "copy/arriving.h"
 #include "copy/bcast_receive.h"
@@ -40,6 +41,9 @@ struct collect {
     char           *to;    /* absolute; below it a folder for each node */
     struct buffer   paths; /* absolute, each ended by NUL */
     struct failures failed;
+    struct pace    *pace; /* by node */
+    struct event   *tick; /* NULL: no node has answered yet */
+    int64_t         tick_ns;
 };
 
 /* collect_report.c */

@@ -235,7 +235,7 @@ static bool take_entries(struct run *run, const struct frame *frame)
     if (!origin->is_listed || origin->lists > 0)
         return true;
     origin->asked = xcalloc(tree->items + 1, sizeof *origin->asked);
-    bcast_begin_all(run);
+    bcast_begin_all(run, node_of(run));
     return true;
 }
 
