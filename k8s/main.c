@@ -35,6 +35,7 @@ static const struct {
     { "resume", "start the run of a paused job again", command_resume },
     { "scale", "give a job another number of workers: its run starts again", command_scale },
     { "delete", "delete a job and everything it has in the cluster", command_delete },
+    { "controller", "do for all jobs what submit --wait does for one", command_controller },
 };
 
 static void wipe_and_free(void *old);
@@ -105,5 +106,5 @@ static void print_help(FILE *out)
           "\n",
           out);
     for (i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        fprintf(out, "  %-8s %s\n", subcommands[i].name, subcommands[i].summary);
+        fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
 }

@@ -26,6 +26,22 @@ static int delete_one(const struct place *place, const struct job *job, struct o
 static int observe(const struct place *place, const struct job *job, struct observed *observed,
                    size_t number, struct error *err);
 
+int execute_plan(const struct place *place, struct job *job, struct observed *observed,
+                 struct plan *plan, struct error *err)
+{
+    *plan = (struct plan){ 0 };
+    if (place_refresh(job, observed, err) < 0)
+        return -1;
+    plan_make(plan, job, observed, time(NULL));
+    if (plan->count == 0 || plan->action[0].kind != ACTION_CREATE)
+        return 0;
+    plan_clear(plan);
+    if (execute_observe(place, job, observed, err) < 0 || place_refresh(job, observed, err) < 0)
+        return -1;
+    plan_make(plan, job, observed, time(NULL));
+    return 0;
+}
+
 int execute(const struct place *place, const struct job *job, struct observed *observed,
             const struct plan *plan, struct error *err)
 {
@@ -88,12 +104,6 @@ int execute_change(const struct place *place, const struct job *job, struct obse
                    struct error *err)
 {
     return patch_anchor(place, job, observed, "job", job_document(job), err);
-}
-
-int execute_observe_anchor(const struct place *place, const struct job *job,
-                           struct observed *observed, struct error *err)
-{
-    return observe(place, job, observed, OBJECT_ANCHOR, err);
 }
 
 /* 1: somebody else creates this job just now, so the rest of the plan may not fit any more. */

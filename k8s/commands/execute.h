@@ -7,6 +7,11 @@
 #include "commands/place.h"
 #include "life/plan.h"
 
+/* Plan, and if something is missing look first whether it is so: the whole job may be deleted, or
+ * changed. *plan is made in any case. */
+int execute_plan(const struct place *place, struct job *job, struct observed *observed,
+                 struct plan *plan, struct error *err);
+
 /* All actions, in order; observed is brought up to date with what the server answers. */
 int execute(const struct place *place, const struct job *job, struct observed *observed,
             const struct plan *plan, struct error *err);
@@ -19,10 +24,6 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
  * *observed has what is there then. */
 int execute_change(const struct place *place, const struct job *job, struct observed *observed,
                    struct error *err);
-
-/* Is the anchor still there? */
-int execute_observe_anchor(const struct place *place, const struct job *job,
-                           struct observed *observed, struct error *err);
 
 /* Delete the job: its anchor, and by that all it owns. 0, also if it is gone already; or -1. */
 int execute_delete(const struct place *place, const struct job *job,

@@ -44,7 +44,6 @@ static int  settle_once(const struct place *place, struct job *job, struct obser
                         struct plan *plan, struct error *err);
 static void open_watches(struct follow *follow);
 static int  step(struct follow *follow, bool *is_over, struct error *err);
-static int  make_plan(struct follow *follow, struct plan *plan, struct error *err);
 static void step_log(struct follow *follow);
 static bool does_log_delay(struct follow *follow, const struct plan *plan);
 static bool is_final(struct follow *follow, const struct plan *plan);
@@ -164,7 +163,7 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
     int         status = 0;
 
     if (watch_step(follow->pods, err) < 0 || watch_step(follow->anchor, err) < 0 ||
-        place_refresh(follow->job, follow->observed, err) < 0 || make_plan(follow, &plan, err) < 0)
+        execute_plan(follow->place, follow->job, follow->observed, &plan, err) < 0)
         return -1;
     step_log(follow);
     if (plan.outcome != OUTCOME_NONE && follow->ended_ns == 0)
@@ -177,20 +176,6 @@ static int step(struct follow *follow, bool *is_over, struct error *err)
         status = result(&plan, follow->job);
     plan_clear(&plan);
     return status;
-}
-
-/* Pods that are missing may be so because the whole job was deleted. */
-static int make_plan(struct follow *follow, struct plan *plan, struct error *err)
-{
-    plan_make(plan, follow->job, follow->observed, time(NULL));
-    if (plan->count == 0 || plan->action[0].kind != ACTION_CREATE)
-        return 0;
-    plan_clear(plan);
-    if (execute_observe_anchor(follow->place, follow->job, follow->observed, err) < 0 ||
-        place_refresh(follow->job, follow->observed, err) < 0)
-        return -1;
-    plan_make(plan, follow->job, follow->observed, time(NULL));
-    return 0;
 }
 
 /* The log of each launcher, one after the other. */

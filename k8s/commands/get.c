@@ -12,6 +12,8 @@
 #include "commands/show.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
+#include "job/job_document.h"
+#include "life/status.h"
 #include "log.h"
 
 static void print_job(const struct query *query, const struct job *job,
@@ -110,22 +112,12 @@ static const char *pod_status(const struct observed_object *pod)
 static void print_json(const struct query *query, const struct job *job,
                        const struct observed *observed, const struct plan *plan)
 {
-    const struct observed_object *pod;
-    json_t                       *pods = json_array(), *all;
-    size_t                        i;
+    json_t *document = job_document(job), *all;
 
-    for (i = 0; i < object_pods(job); i++) {
-        pod = &observed->object[object_pod(job, i)];
-        json_array_append_new(
-            pods, json_pack("{sssssbss}", "name", object_name(job, object_pod(job, i)).text,
-                            "status", pod_status(pod), "ready", (int)pod->is_ready, "node",
-                            pod->node));
-    }
-    all = json_pack("{sssssssisssIsIsIso}", "name", job->name, "namespace", query->place.space,
-                    "status", show_status(plan, job, observed), "exitCode", plan->exit_code,
-                    "reason", plan->why, "workers", (json_int_t)job->workers, "attempt",
-                    (json_int_t)observed->attempts.number, "failures",
-                    (json_int_t)observed->attempts.failures, "instances", pods);
+    all = json_pack("{sssssssOso}", "name", job->name, "namespace", query->place.space, "status",
+                    show_status(plan, job, observed), "spec", json_object_get(document, "spec"),
+                    "state", status_make(job, observed, plan));
+    json_decref(document);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

@@ -53,9 +53,7 @@ int command_list(char *const *argv)
 static json_t *get_all(const struct query *query, enum object_kind kind, const char *selector,
                        struct error *err)
 {
-    char   *path = query->is_all
-                       ? xasprintf("%s/%s", object_kinds[kind].root, object_kinds[kind].plural)
-                       : place_path(&query->place, kind, NULL);
+    char   *path = query_path(query, kind);
     char   *whole = xasprintf("%s?labelSelector=%s", path, selector);
     json_t *reply = NULL;
     int     status = api_request(query->place.api, "GET", whole, NULL, &reply, err);

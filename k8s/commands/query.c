@@ -11,6 +11,7 @@
 #include "exit_code.h"
 #include "log.h"
 #include "number.h"
+#include "xalloc.h"
 
 #define ROWS_MAX 8
 
@@ -101,4 +102,10 @@ void query_end(struct query *query)
 {
     place_close(&query->place);
     strlist_clear(&query->names);
+}
+
+char *query_path(const struct query *query, enum object_kind kind)
+{
+    return query->is_all ? xasprintf("%s/%s", object_kinds[kind].root, object_kinds[kind].plural)
+                         : place_path(&query->place, kind, NULL);
 }

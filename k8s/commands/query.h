@@ -23,4 +23,7 @@ enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4, QUERY_WORKERS = 8 };
 int  query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most);
 void query_end(struct query *query);
 
+/* Path in the API of all objects of that kind, in the namespace or in all; caller frees. */
+char *query_path(const struct query *query, enum object_kind kind);
+
 #endif

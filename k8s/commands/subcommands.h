@@ -13,5 +13,6 @@ int command_pause(char *const *argv);
 int command_resume(char *const *argv);
 int command_scale(char *const *argv);
 int command_delete(char *const *argv);
+int command_controller(char *const *argv);
 
 #endif

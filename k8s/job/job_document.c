@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "job/fields.h"
+#include "job/job_mpi.h"
 #include "job/template.h"
 #include "xalloc.h"
 
@@ -28,8 +29,11 @@ static void add_words(struct strlist *list, const json_t *words);
 
 int job_from_document(struct job *job, const json_t *document, struct error *err)
 {
+    const char   *version = json_string_value(json_object_get(document, "apiVersion"));
     struct fields root, spec;
 
+    if (version != NULL && strcmp(version, JOB_MPI_VERSION) == 0)
+        return job_from_mpi(job, document, err);
     err->text[0] = '\0';
     fields_begin(&root, document, err);
     read_head(job, &root);
@@ -86,7 +90,8 @@ static void read_head(struct job *job, struct fields *root)
 
     if (version == NULL ||
         (strcmp(version, JOB_API_VERSION) != 0 && strcmp(version, t9k_version) != 0))
-        fields_wrong(root, "apiVersion", "must be %s or %s%s%.60s%s", JOB_API_VERSION, t9k_version,
+        fields_wrong(root, "apiVersion", "must be %s, %s or %s%s%.60s%s", JOB_API_VERSION,
+                     t9k_version, JOB_MPI_VERSION,
                      version != NULL ? ", not '" : "", version != NULL ? version : "",
                      version != NULL ? "'" : "");
     if (kind != NULL && strcmp(kind, "DeepspeedJob") == 0)

@@ -1,7 +1,8 @@
 /* job_document.h - a job as a DeepSpeedJob document
  *
- * Read: muster's own (muster.dev/v1beta1) and T9k's (batch.tensorstack.dev/v1beta1). Written: the
- * former alone, with what it means in muster's words; reading that gives the same job.
+ * Read: muster's own (muster.dev/v1beta1), T9k's (batch.tensorstack.dev/v1beta1), and MPIJobs
+ * (job_mpi.h). Written: the first alone, with what it means in muster's words; reading that gives
+ * the same job.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_JOB_DOCUMENT_H

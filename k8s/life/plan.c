@@ -42,6 +42,8 @@ static bool end(struct plan *plan, enum outcome outcome, int exit_code, const ch
 static bool cannot_start(const struct observed_object *pod, int64_t now_s);
 static bool next_attempt(struct plan *plan, const struct job *job, const struct observed *observed,
                          int64_t now_s);
+static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
+                    int64_t now_s);
 static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed);
 static bool is_stale(const struct job *job, const struct observed *observed, size_t number);
 static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
@@ -73,11 +75,8 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
     else if (next_attempt(plan, job, observed, now_s))
         add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
-    else if (!remove_stale(plan, job, observed) && !job->is_paused &&
-             !create(plan, job, observed, now_s))
-        add(plan, ACTION_RECORD, OBJECT_ANCHOR);
     else
-        tell_wait(plan, job, observed);
+        replace(plan, job, observed, now_s);
 }
 
 void plan_clear(struct plan *plan)
@@ -294,6 +293,16 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
     return true;
 }
 
+/* Old objects by new ones. */
+static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
+                    int64_t now_s)
+{
+    if (remove_stale(plan, job, observed) || job->is_paused || create(plan, job, observed, now_s))
+        tell_wait(plan, job, observed);
+    else
+        add(plan, ACTION_RECORD, OBJECT_ANCHOR);
+}
+
 /* First the launcher, so that it ends the run, then the other Pods, then what they were made
  * from. True as long as there is any. */
 static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed)
@@ -389,6 +398,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
 {
     const struct observed_object *pod;
     size_t                        i, waiting = 0, first = 0, ending = 0;
+    bool                          is_leaving, has_message;
 
     for (i = OBJECT_PODS; i < observed->count; i++)
         ending += observed->object[i].exists;
@@ -410,14 +420,16 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
         return;
     }
     pod = &observed->object[first];
+    is_leaving = pod->is_ending || is_stale(job, observed, first);
+    has_message = !is_leaving && pod->message[0] != '\0';
     snprintf(plan->why, sizeof plan->why, "waiting for %zu of %zu Pods; %s: %s%s%s", waiting,
              object_pods(job), object_name(job, first).text,
              !pod->exists             ? "not created yet"
-             : pod->is_ending || is_stale(job, observed, first) ? "it will be replaced"
+             : is_leaving             ? "it will be replaced"
              : pod->reason[0] != '\0' ? pod->reason
              : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],
-             pod->message[0] != '\0' ? ": " : "", pod->message);
+             has_message ? ": " : "", has_message ? pod->message : "");
     tell_attempt(plan, job, observed);
 }
 

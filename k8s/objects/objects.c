@@ -113,10 +113,10 @@ json_t *object_make(const struct job *job, size_t number, const struct object_fo
         object = policy(job);
         break;
     case OBJECT_LAUNCHER:
-        object = pod_launcher(job, what->is_last);
+        object = pod_launcher(job, what);
         break;
     default:
-        object = pod_worker(job, number - OBJECT_WORKERS, what->is_last);
+        object = pod_worker(job, number - OBJECT_WORKERS, what);
     }
     return with_head(object, job, number, what);
 }

@@ -21,9 +21,9 @@
 static json_t *make_pod(const struct job *job, const char *role, const char *name);
 static void    add_security(const struct job *job, json_t *spec, json_t *container);
 static void    add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd,
-                            bool is_last);
+                            const struct object_for *what);
 static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
-static json_t *command_of(const struct job *job, bool has_sshd, bool is_last);
+static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what);
 static void    add_word(json_t *command, const char *word);
 static void    add_mount(json_t *pod, json_t *container, const char *name, const char *path,
                          json_t *source);
@@ -31,7 +31,7 @@ static void    add_env(json_t *container, const char *name, const char *value);
 static void    set_default(json_t *object, const char *name, json_t *value);
 static json_t *in(json_t *object, const char *name, json_t *(*make)(void));
 
-json_t *pod_worker(const struct job *job, size_t index, bool is_last)
+json_t *pod_worker(const struct job *job, size_t index, const struct object_for *what)
 {
     bool    is_launcher = job->launcher == LAUNCHER_WORKER0 && index == 0;
     char   *name = xasprintf("%s-worker-%zu", job->name, index);
@@ -43,7 +43,7 @@ json_t *pod_worker(const struct job *job, size_t index, bool is_last)
                         json_string(number));
     add_sshd(job, pod, container, index);
     if (is_launcher)
-        add_launcher(job, pod, container, true, is_last);
+        add_launcher(job, pod, container, true, what);
     else
         json_object_set_new(container, "command", json_pack("[ss]", "muster-init", "--sshd"));
     free(name);
@@ -51,7 +51,7 @@ json_t *pod_worker(const struct job *job, size_t index, bool is_last)
 }
 
 /* In the image of the workers and with their data, but without their GPUs. */
-json_t *pod_launcher(const struct job *job, bool is_last)
+json_t *pod_launcher(const struct job *job, const struct object_for *what)
 {
     char   *name = xasprintf("%s-launcher", job->name);
     json_t *pod = make_pod(job, "launcher", name), *container = template_container(pod);
@@ -61,7 +61,7 @@ json_t *pod_launcher(const struct job *job, bool is_last)
                                   LAUNCHER_MEMORY, "limits", "cpu", "1", "memory",
                                   LAUNCHER_MEMORY));
     add_env(container, "NVIDIA_VISIBLE_DEVICES", "void");
-    add_launcher(job, pod, container, false, is_last);
+    add_launcher(job, pod, container, false, what);
     free(name);
     return pod;
 }
@@ -113,7 +113,7 @@ static void add_security(const struct job *job, json_t *spec, json_t *container)
 }
 
 static void add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd,
-                         bool is_last)
+                         const struct object_for *what)
 {
     json_t *spec = json_object_get(pod, "spec");
     /* OpenSSH refuses a key of its own user that the group can read, and takes one of root's. */
@@ -127,7 +127,7 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     add_mount(pod, container, "muster-hosts", POD_HOSTS,
               json_pack("{s{ss}}", "configMap", "name", name));
     free(name);
-    json_object_set_new(container, "command", command_of(job, has_sshd, is_last));
+    json_object_set_new(container, "command", command_of(job, has_sshd, what));
     if (job->deadline_s > 0)
         set_default(spec, "activeDeadlineSeconds",
                     json_integer(job->deadline_s + job_max_wait_s(job) + BACKSTOP_S));
@@ -150,7 +150,7 @@ static void add_sshd(const struct job *job, json_t *pod, json_t *container, size
     free(key);
 }
 
-static json_t *command_of(const struct job *job, bool has_sshd, bool is_last)
+static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what)
 {
     json_t *command = json_pack("[ss]", "muster-init", "--wait=" POD_HOSTS "/hostfile");
     char    text[64];
@@ -161,13 +161,15 @@ static json_t *command_of(const struct job *job, bool has_sshd, bool is_last)
     snprintf(text, sizeof text, "--wait-time=%" PRId64, job_max_wait_s(job));
     add_word(command, text);
     if (job->cleanup != CLEANUP_NONE)
-        add_word(command, is_last ? "--release" : "--release=success");
+        add_word(command, what->is_last ? "--release" : "--release=success");
     add_word(command, "--");
     if (!job->is_custom) {
         add_word(command, "muster");
         add_word(command, "--hostfile=" POD_HOSTS "/hostfile");
         add_word(command, "--ssh-config=" POD_HOSTS "/ssh_config");
         /* An attempt whose launcher was killed may still have ranks in the workers. */
+        snprintf(text, sizeof text, "--env=MUSTER_ATTEMPT=%" PRId64, what->attempt);
+        add_word(command, text);
         add_word(command, "--name=job");
         add_word(command, "--replace");
         if (job->deadline_s > 0) {

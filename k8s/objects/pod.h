@@ -22,9 +22,10 @@
 #define POD_HOST    "/etc/muster/host"    /* of a worker: host_key, authorized_keys */
 #define POD_RUN     "/run/muster"
 
-/* Without apiVersion, kind and name. New references. is_last: no attempt follows if this one fails,
- * so the launcher lets the workers end in any case. */
-json_t *pod_worker(const struct job *job, size_t index, bool is_last);
-json_t *pod_launcher(const struct job *job, bool is_last);
+/* Without apiVersion, kind and name. New references. If what->is_last the launcher lets the workers
+ * end in any case, else only if the run succeeds. */
+struct object_for;
+json_t *pod_worker(const struct job *job, size_t index, const struct object_for *what);
+json_t *pod_launcher(const struct job *job, const struct object_for *what);
 
 #endif

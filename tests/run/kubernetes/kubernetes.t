@@ -114,16 +114,17 @@ run_limit=150 run muster k8s submit -f job.yaml --wait
 is "a T9k document runs, with worker 0 as launcher, and its status is ours" "$rc" 7
 ok "the log was here before the Pods went" grep -q 'rank [01]$' out
 ok "the end is named" grep -q 'document-worker-0: exit status 7' err
-is "cleanUpPolicy All: no Pod is left" "$(k get pods --output name | grep document)" ""
+no_pod() {
+    [ -z "$(k get pods --selector "muster.dev/job=$1" --output name 2>/dev/null)" ]
+}
+ok "cleanUpPolicy All: no Pod is left" wait_for 60 no_pod document
 is "get still tells" "$(in_space get document | grep Status)" "Status:    FAILED"
 in_space delete document >/dev/null
 
-# The second attempt ends at once, if the first worker is still the one of the first attempt.
 start muster k8s submit --name long --namespace "$space" --image "$image" --image-pull-policy IfNotPresent \
     --shm 64Mi --workers 2 --job-backoff-limit 1 --wait -- --no_local_rank --no_python sh -c '
-        [ "$RANK" = 0 ] || exit 0
-        [ ! -e /tmp/again ] || { echo "again of $WORLD_SIZE"; exit 0; }
-        : >/tmp/again; echo started; exec sleep 300'
+        [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
+        : >"/tmp/of-$RANK"; echo started; exec sleep 300'
 ok "a job runs" wait_for 90 grep -q started out
 ok "a worker has no key but its own, and no token" k exec long-worker-1 -- sh -c \
     '! ls /etc/muster/key/id_ed25519 2>/dev/null && ! ls /var/run/secrets/kubernetes.io 2>/dev/null'
@@ -132,9 +133,10 @@ ok "it cannot log into another" k exec long-worker-1 -- sh -c \
 k delete pod long-worker-1 --grace-period=0 --force >/dev/null 2>&1
 finish_run 150
 is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0
-ok "with a new worker under the old name, and the other one as it was" grep -q 'again of 2' out
+is "with a new worker under the old name, and the other one as it was" \
+    "$(grep -o 'here is .*' out | sort | tr '\n' ' ')" "here is  here is /tmp/of-0 "
 ok "that is said, with the worker" grep -q 'long-worker-1.*retry 1 of 1' err
-is "and kept" "$(in_space get long -o json | grep failures)" '  "failures": 1,'
+is "and kept" "$(in_space get long -o json | grep backoffCount)" '    "backoffCount": 1,'
 in_space delete long >/dev/null
 is "nothing is left of it" "$(left long)" ""
 
@@ -145,13 +147,60 @@ submit held --workers 1 -- other.py
 is "the name is taken" "$rc" 73
 ok "which is said" grep -q 'a job held exists already' err
 is "a job is paused" "$(in_space pause held)" "deepspeedjob.muster.dev/held paused"
-is "it has no Pods then" "$(k get pods --selector muster.dev/job=held --output name 2>/dev/null)" ""
+ok "it has no Pods then" no_pod held
 is "which get says" "$(in_space get held | grep Reason)" "Reason:    paused"
 is "it is given another worker" "$(in_space scale held --workers 2)" "deepspeedjob.muster.dev/held scaled"
 is "and resumed" "$(in_space resume held)" "deepspeedjob.muster.dev/held resumed"
 ok "it runs with two" wait_for 90 has_phase held-launcher Succeeded
 in_space delete held >/dev/null
 is "nothing is left of it" "$(left held)" ""
+
+# The controller with the rights of its Role alone, killed after one second, after two ...: it does
+# what a submit that was killed has left to do, and the rest of the job's life.
+k apply -f "$top_srcdir/contrib/kubernetes/controller.yaml" >/dev/null
+k delete deployment muster-controller >/dev/null
+account=system:serviceaccount:$space:muster-controller
+can_i() {
+    # shellcheck disable=SC2086
+    is "may the controller $1? $2" "$(k auth can-i --as "$account" $1 2>/dev/null)" "$2"
+}
+can_i 'create pods' yes
+can_i 'patch configmaps' yes
+can_i 'list secrets' no
+can_i 'create pods --subresource exec' no
+can_i 'create rolebindings' no
+can_i 'create pods --namespace default' no
+token_of_account() { # older clusters make one, after a moment, as a Secret
+    k create token muster-controller >token 2>/dev/null ||
+        k get secret "$(k get serviceaccount muster-controller --output 'jsonpath={.secrets[0].name}')" \
+            --output 'jsonpath={.data.token}' 2>/dev/null | base64 -d >token
+    [ -s token ]
+}
+ok "its account has a token" wait_for 20 token_of_account
+kubectl config view --raw --minify --flatten >account
+KUBECONFIG=account kubectl config set-credentials controller --token "$(cat token)" >/dev/null
+KUBECONFIG=account kubectl config set-context --current --user controller >/dev/null
+# As from a submit that was killed after its first action.
+muster k8s submit --name left --namespace "$space" --image "$image" --image-pull-policy IfNotPresent \
+    --shm 64Mi --workers 2 --job-backoff-limit 1 --ttl-after-finished 1 --dry-run -- --no_local_rank \
+    --no_python sh -c 'test "$MUSTER_ATTEMPT" = 2' | awk '/^---/ { n++ } n == 1' | k create -f - >/dev/null
+lives=0
+has_anchor() {
+    k get configmap left >/dev/null 2>&1
+}
+ok "there is the beginning of a job" has_anchor
+look_after() {
+    lives=$((lives + 1))
+    KUBECONFIG=account timeout -s KILL "$lives" muster k8s controller --namespace "$space" >>controller 2>&1
+    ! has_anchor
+}
+ok "the job comes to its end, and is deleted" wait_for 120 look_after
+ok "after two attempts" grep -q "$space/left: .*retry 1 of 1" controller
+ok "the second was good" grep -q "$space/left: Succeeded" controller
+none_left() {
+    [ -z "$(left left)" ]
+}
+ok "nothing is left of it" wait_for 60 none_left
 
 image=localhost/none:such
 submit image --workers 1 --wait -- a.py

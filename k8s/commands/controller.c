@@ -1,0 +1,203 @@
+/* controller.c - muster k8s controller: what submit --wait does for one job, for all of them
+ *
+ * It keeps no state of its own: what it has to know of a job is in the cluster, so it can be killed
+ * at any moment, and there may be two of it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/watch.h"
+#include "clock.h"
+#include "commands/execute.h"
+#include "commands/held.h"
+#include "commands/query.h"
+#include "commands/subcommands.h"
+#include "exit_code.h"
+#include "log.h"
+#include "xalloc.h"
+
+#define ROUND_S       1.0
+#define LOOK_S        5  /* a plan also depends on the time */
+#define FIRST_PAUSE_S 1  /* after a failure with a job, then twice that ... */
+#define LAST_PAUSE_S  60
+#define PLANS_MAX     16 /* of one job, before the others have their turn */
+
+struct controller {
+    const struct query *query;
+    struct watch       *anchors, *pods;
+    struct held_jobs    jobs;
+    int                 signals;
+};
+
+static bool is_asked_to_end(const struct controller *controller);
+static void open_watches(struct controller *controller);
+static int  round_once(struct controller *controller, struct error *err);
+static void look_at(struct held *held);
+static int  act(struct held *held, struct error *err);
+static void say(const struct held *held, const struct plan *plan);
+static void begin_anchors(void *arg);
+static void take_anchor(void *arg, json_t *anchor, bool is_gone);
+static void begin_pods(void *arg);
+static void take_pod(void *arg, json_t *pod, bool is_gone);
+
+static const struct watch_ops anchor_ops = { .begin = begin_anchors, .change = take_anchor };
+static const struct watch_ops pod_ops = { .begin = begin_pods, .change = take_pod };
+
+int command_controller(char *const *argv)
+{
+    struct query      query;
+    struct controller controller = { .query = &query };
+    struct error      err;
+    sigset_t          signals;
+    int               status = query_begin(&query, argv, QUERY_ALL, 0, 0);
+
+    if (status != 0)
+        return status;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    controller.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    api_break_on(query.place.api, controller.signals);
+    controller.jobs.api = query.place.api;
+    open_watches(&controller);
+    printf("looking after the jobs of %s%s\n", query.is_all ? "all namespaces" : "namespace ",
+           query.is_all ? "" : query.place.space);
+    fflush(stdout);
+    do
+        status = round_once(&controller, &err);
+    while (status == 0 && !is_asked_to_end(&controller));
+    if (is_asked_to_end(&controller))
+        status = 0;
+    if (status < 0)
+        log_error("%s", err.text);
+    watch_close(controller.anchors);
+    watch_close(controller.pods);
+    held_clear(&controller.jobs);
+    close(controller.signals);
+    query_end(&query);
+    return status < 0 ? EXIT_UNREACHABLE : 0;
+}
+
+static bool is_asked_to_end(const struct controller *controller)
+{
+    struct pollfd asked = { .fd = controller->signals, .events = POLLIN };
+
+    return poll(&asked, 1, 0) == 1;
+}
+
+static void open_watches(struct controller *controller)
+{
+    const struct query *query = controller->query;
+    char               *anchors = query_path(query, KIND_CONFIG_MAP);
+    char               *pods = query_path(query, KIND_POD);
+
+    controller->anchors = watch_open(query->place.api, anchors,
+                                     "labelSelector=" LABEL_ROLE "%3Danchor", &anchor_ops,
+                                     controller);
+    controller->pods =
+        watch_open(query->place.api, pods, "labelSelector=" LABEL_JOB, &pod_ops, controller);
+    free(anchors);
+    free(pods);
+}
+
+static int round_once(struct controller *controller, struct error *err)
+{
+    struct held *held;
+    size_t       i;
+
+    if (watch_step(controller->anchors, err) < 0)
+        return -1;
+    held_drop_unlisted(&controller->jobs);
+    if (watch_step(controller->pods, err) < 0)
+        return -1;
+    for (i = 0; i < controller->jobs.count; i++) {
+        held = controller->jobs.item[i];
+        if (!held->is_replaced && clock_now_ns() >= held->next_ns)
+            look_at(held);
+    }
+    api_wait(controller->query->place.api, ROUND_S, controller->signals);
+    return 0;
+}
+
+static void look_at(struct held *held)
+{
+    struct error err;
+    int          pause_s = LOOK_S, i;
+
+    /* Before that, since an event may come meanwhile. */
+    held->next_ns = clock_now_ns() + LOOK_S * NS_PER_S;
+    if (act(held, &err) == 0) {
+        held->failures = 0;
+        return;
+    }
+    log_warn("job %s of namespace %s: %s", held->job.name, held->place.space, err.text);
+    for (i = 0, pause_s = FIRST_PAUSE_S; i < held->failures && pause_s < LAST_PAUSE_S; i++)
+        pause_s *= 2;
+    held->failures++;
+    held->is_known = false;
+    held->next_ns = clock_now_ns() + pause_s * NS_PER_S;
+}
+
+/* Plan after plan, until there is nothing to do. */
+static int act(struct held *held, struct error *err)
+{
+    struct plan plan;
+    size_t      i, count = 1;
+    int         rc = 0;
+
+    if (!held->is_known && execute_observe(&held->place, &held->job, &held->observed, err) < 0)
+        return -1;
+    held->is_known = true;
+    for (i = 0; i < PLANS_MAX && count > 0 && rc == 0; i++) {
+        if (execute_plan(&held->place, &held->job, &held->observed, &plan, err) < 0)
+            return -1;
+        say(held, &plan);
+        rc = execute(&held->place, &held->job, &held->observed, &plan, err);
+        count = plan.count;
+        plan_clear(&plan);
+    }
+    return rc;
+}
+
+/* What is about to be kept of a job. */
+static void say(const struct held *held, const struct plan *plan)
+{
+    enum action_kind kind = plan->count > 0 ? plan->action[0].kind : ACTION_CREATE;
+
+    if (kind == ACTION_RECORD)
+        printf("%s/%s: %s%s%s\n", held->place.space, held->job.name, outcome_names[plan->outcome],
+               plan->why[0] != '\0' ? ": " : "", plan->why);
+    else if (kind == ACTION_ATTEMPT && plan->why[0] != '\0')
+        printf("%s/%s: %s\n", held->place.space, held->job.name, plan->why);
+    fflush(stdout);
+}
+
+static void begin_anchors(void *arg)
+{
+    held_begin_anchors(&((struct controller *)arg)->jobs);
+}
+
+static void take_anchor(void *arg, json_t *anchor, bool is_gone)
+{
+    held_take_anchor(&((struct controller *)arg)->jobs, anchor, is_gone);
+}
+
+static void begin_pods(void *arg)
+{
+    held_begin_pods(&((struct controller *)arg)->jobs);
+}
+
+static void take_pod(void *arg, json_t *pod, bool is_gone)
+{
+    held_take_pod(&((struct controller *)arg)->jobs, pod, is_gone);
+}

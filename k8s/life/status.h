@@ -1,0 +1,18 @@
+/* status.h - the state of a job for other programs, in the shape that T9k's DeepSpeedJob has
+ *
+ * Where T9k's texts contradict each other: a job that has failed is Failed and not Completed, and
+ * the first condition is called Initialized.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_LIFE_STATUS_H
+#define MUSTER_LIFE_STATUS_H
+
+#include <jansson.h>
+
+#include "life/plan.h"
+
+/* {phase, reason, conditions, tasks, aggregate, backoffCount ...}, a new reference. */
+json_t *status_make(const struct job *job, const struct observed *observed,
+                    const struct plan *plan);
+
+#endif
