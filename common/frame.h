@@ -37,7 +37,7 @@ enum frame_type {
     FRAME_BLOB,      /* L>A raw: u32 blob id, then bytes appended to that blob */
     FRAME_PLAN,      /* L>A json: what to run here; names blobs by id */
     FRAME_READY,     /* A>L json: all checks passed, nothing started yet */
-    FRAME_GO,        /* L>A empty: start the ranks */
+    FRAME_GO,        /* L>A raw: start the ranks, with these variables */
     FRAME_STARTED,   /* A>L json: this rank runs, its pid */
     FRAME_OUTPUT,    /* A>L raw: bytes of rank/stream; empty body: end of stream */
     FRAME_CREDIT,    /* L>A u32: this many more OUTPUT bytes may be sent;

@@ -30,13 +30,16 @@ int guard_start(struct guard *guard, const char *run_id, bool use_pidns, struct 
     struct pollfd        wait;
     int                  pair[2], on = 1, error;
 
+    guard->go_env = go_env_new(err);
+    if (guard->go_env == NULL)
+        return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return err_set(err, "socketpair: %s", strerror(errno));
     /* So that the kernel translates the pids that the guard sends along. */
     setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     guard->pid = containment_fork(&guard->contain, use_pidns);
     if (guard->pid == 0)
-        guard_loop(pair[1], &guard->contain, run_id);
+        guard_loop(pair[1], &guard->contain, guard->go_env, run_id);
     error = errno;
     close(pair[1]);
     if (guard->pid < 0) {

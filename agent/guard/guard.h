@@ -65,6 +65,7 @@ struct guard {
     char               silent_as; /* the state in /proc in which it was silent, and so was killed;
                                      0: it was not */
     struct containment contain;
+    struct go_env     *go_env; /* of the ranks; the agent sets it before guard_go() */
 };
 
 /* Fork it and wait until it has started. use_pidns: not for commands that look after the
@@ -89,7 +90,7 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s);
 int guard_receive(struct guard *guard, struct guard_message *message);
 
 /* The guard itself (guard_loop.c). Does not return. */
-void guard_loop(int fd, struct containment *contain, const char *run_id)
+void guard_loop(int fd, struct containment *contain, struct go_env *go_env, const char *run_id)
     __attribute__((noreturn));
 
 #endif

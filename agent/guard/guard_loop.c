@@ -55,6 +55,7 @@ struct guard_process {
     int64_t             heard_ns;     /* when it last was */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
+    struct go_env      *go_env;
     struct stop         stop;
     struct child       *child; /* all that were ever started here */
     int                 children;
@@ -86,13 +87,14 @@ static void  answer_agent(struct guard_process *g, double seconds);
 static void  finish(struct guard_process *g, int left) __attribute__((noreturn));
 static void  tell(struct guard_process *g, struct guard_message *message, pid_t pid);
 
-void guard_loop(int fd, struct containment *contain, const char *run_id)
+void guard_loop(int fd, struct containment *contain, struct go_env *go_env, const char *run_id)
 {
     struct guard_process g;
     int                  timeout_ms = 0; /* the agent may be gone already */
     bool                 empty;
 
     set_up(&g, fd, contain, run_id);
+    g.go_env = go_env;
     for (;;) {
         wait_for_something(&g, timeout_ms);
         if (g.poll[0].revents != 0)
@@ -287,7 +289,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
 static void child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
 {
     struct spawn_failure failure = { SPAWN_PREPARE, 0 };
-    struct spawn_guard   about = { guard, &g->contain->cgroup, -1, -1 };
+    struct spawn_guard   about = { guard, &g->contain->cgroup, -1, -1, g->go_env };
 
     if (g->gate[1] >= 0)
         close(g->gate[1]);

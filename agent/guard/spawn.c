@@ -106,8 +106,10 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_gua
         _exit(1);
     reset_signals();
     own_limits_undo();
-    if (guard->gate_fd >= 0)
+    if (guard->gate_fd >= 0) {
         wait_at_gate(guard);
+        go_env_lay(guard->go_env, spec.env);
+    }
     failure.step = SPAWN_EXEC;
     execve(spec.path, spec.argv, spec.env);
 failed:
@@ -168,7 +170,7 @@ static int unpack(int fd, struct unpacked *spec)
     spec->cpus = at + sizeof *header + header->strings_size;
     spec->cpus_size = header->cpus_size;
     spec->argv = xcalloc(header->arguments + 1, sizeof *spec->argv);
-    spec->env = xcalloc(header->variables + 1, sizeof *spec->env);
+    spec->env = xcalloc(header->variables + GO_ENV_VARIABLES + 1, sizeof *spec->env);
     spec->path = at + sizeof *header;
     at = strchr(spec->path, '\0') + 1;
     spec->cwd = header->has_cwd ? at : NULL;

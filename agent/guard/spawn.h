@@ -13,6 +13,7 @@
 
 #include "err.h"
 #include "guard/cgroup.h"
+#include "guard/go_env.h"
 #include "strlist.h"
 
 /* The descriptor of a rank's PMI socket. Not a low number: shell scripts use 3 to 9 freely. */
@@ -55,6 +56,7 @@ struct spawn_guard {
     int                  gate_fd; /* a pipe: the child waits for its end before execve(); -1:
                                      it does not wait. Above SPAWN_PMI_FD, as word_fd */
     int                  word_fd; /* SPAWN_OK goes there before it waits */
+    struct go_env       *go_env;  /* laid over its environment after it has waited */
 };
 
 /* In the child: set it up, wait, execute the program. From the moment when it waits TERM ends

@@ -30,7 +30,7 @@ void probe_free(struct probe *probe);
  * "peers" and "port" keep the listener. -1 with err if it is malformed. */
 int  probe_request(struct probe *probe, const json_t *body, struct error *err);
 
-/* PLAN or a stop came: end all probing; only the port stays held. */
+/* GO or a stop came: end all probing; only the port stays held. */
 void probe_end(struct probe *probe);
 
 /* The ranks start now: release the port. Returns its number; 0: none. */

@@ -62,7 +62,6 @@ void node_plan_clear(struct node_plan *plan)
     }
     free(plan->rank);
     strlist_clear(&plan->env);
-    strlist_clear(&plan->env_default);
     free(plan->run_id);
     free(plan->launcher);
     free(plan->cwd);
@@ -118,12 +117,9 @@ static int read_paths(struct reader *in, struct node_plan *plan)
 {
     if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
-        get_path(in, "pid_file", &plan->pid_file) < 0 ||
-        get_list(in, "env", true, &plan->env) < 0)
+        get_path(in, "pid_file", &plan->pid_file) < 0)
         return -1;
-    if (json_object_get(in->body, "env_default") == NULL)
-        return 0;
-    return get_list(in, "env_default", true, &plan->env_default);
+    return get_list(in, "env", true, &plan->env);
 }
 
 static int read_objects(struct reader *in, struct node_plan *plan)

@@ -40,7 +40,7 @@ struct node_plan {
     uint32_t       credit;
     char          *cwd;    /* NULL: do not change it */
     char          *script; /* a file that Python must be able to read; NULL: none */
-    struct strlist env, env_default;
+    struct strlist env;
     char          *kvsname, *mapping;   /* NULL: no PMI */
     char          *bind_list;           /* NULL: no binding; "": all cores */
     char          *log_dir, *log_stamp; /* NULL: no files */

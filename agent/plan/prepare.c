@@ -23,8 +23,7 @@
 
 #define SHOWN_MAX 160 /* of a command that a hint repeats; longer ones end in "..." */
 
-static void        overlay(struct strlist *env, const struct strlist *over,
-                           bool only_absent);
+static void        overlay(struct strlist *env, const struct strlist *over);
 static void        set_pmi(const struct node_plan *plan, const struct node_plan_rank *rank,
                            struct strlist *env);
 static void        env_drop(struct strlist *env, const char *name);
@@ -75,9 +74,8 @@ void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank
         env_set(env, "PWD", plan->cwd); /* a shell takes it for true when it is */
         env_drop(env, "OLDPWD");
     }
-    overlay(env, &plan->env_default, true);
-    overlay(env, &plan->env, false);
-    overlay(env, &rank->env, false);
+    overlay(env, &plan->env);
+    overlay(env, &rank->env);
     if (threads > 0 && env_get(env, "OMP_NUM_THREADS") == NULL)
         env_setf(env, "OMP_NUM_THREADS", "%d", threads);
     set_pmi(plan, rank, env);
@@ -165,7 +163,7 @@ int prepare_pid_file(const char *path, struct failure *failure)
                                       "cannot create the pid file %s: %s", path, strerror(why));
 }
 
-static void overlay(struct strlist *env, const struct strlist *over, bool only_absent)
+static void overlay(struct strlist *env, const struct strlist *over)
 {
     size_t i;
     char  *name, *equals;
@@ -175,8 +173,7 @@ static void overlay(struct strlist *env, const struct strlist *over, bool only_a
         if (equals == NULL)
             continue;
         name = xstrndup(over->item[i], (size_t)(equals - over->item[i]));
-        if (!only_absent || env_get(env, name) == NULL)
-            env_set(env, name, equals + 1);
+        env_set(env, name, equals + 1);
         free(name);
     }
 }

@@ -118,7 +118,10 @@ static int take_go(struct agent *agent, const struct frame *frame, const json_t 
 {
     struct failure failure = { .code = EXIT_INTERNAL };
 
-    (void)frame, (void)body, (void)err;
+    (void)body;
+    if (go_env_set(agent->guard.go_env, frame->body, frame->size, err) < 0)
+        return -1;
+    requests_end_probe(agent);
     idle_begin(&agent->idle);
     master_port_release(agent);
     agent_enter(agent, AGENT_RUNNING);

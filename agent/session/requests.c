@@ -36,7 +36,7 @@ int requests_take_probe(struct agent *agent, const struct frame *frame, const js
 {
     (void)frame;
     /* What is about MASTER_PORT belongs to the start. */
-    if (agent->state != AGENT_WAITING && json_object_get(body, "port") != NULL)
+    if (agent->state > AGENT_READY && json_object_get(body, "port") != NULL)
         return err_set(err, "PROBE frame with a port at the wrong time");
     return probe_request(agent->requests.probe, body, err);
 }

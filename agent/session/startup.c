@@ -54,7 +54,6 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
     if (node_plan_read(&agent->plan, body, &agent->blobs, err) < 0)
         return -1;
     blobs_clear(&agent->blobs);
-    requests_end_probe(agent);
     output_pump_credit(agent, agent->plan.credit);
     heartbeat_set(agent, agent->plan.heartbeat_s, agent->plan.lease_s);
     ranks_init(&agent->ranks, agent->base, &agent->guard, &agent->plan, &ops, agent);

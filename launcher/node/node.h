@@ -14,7 +14,7 @@
  *   PROBING      the run: a question was sent (PROBE, CLEAN, TREE)
  *   PROBED       the run: the last answer has come
  *   PREPARING    the run: PLAN was sent, READY is awaited
- *   READY        the run: READY has come
+ *   READY        the run: READY has come, and what else was asked
  *   RUNNING      the run: GO was sent
  *   DONE         the run: the agent said DONE, and nothing of the run is left there
  *   ENDED        node.c: the connection closed after DONE; node_release(); node_drop()

@@ -15,6 +15,8 @@
 #include "runid.h"
 #include "xalloc.h"
 
+#define MASTER_ADDR_MAX 255 /* GO has room for more; a host name is shorter */
+
 static void *field_of(struct options *options, const struct option_row *row);
 static void  replace_text(char **text, const char *value);
 static bool  is_file_name(const char *value);
@@ -259,6 +261,8 @@ int set_master_addr(struct options *options, const struct option_row *row, const
 {
     const char *colon = strchr(value, ':');
 
+    if (strlen(value) > MASTER_ADDR_MAX)
+        return err_set(err, "is longer than any host name");
     if (colon != NULL && strchr(colon + 1, ':') == NULL)
         return err_set(err, "'%s' contains a port; write --master_addr=%.*s --master_port=%s",
                        value, (int)(colon - value), value, colon + 1);

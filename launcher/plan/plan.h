@@ -77,10 +77,11 @@ void plan_next_generation(struct plan *plan);
 bool plan_host_is_local(const struct host *host, const struct options *options);
 
 /* plan_rank_env: what is set for one rank in addition to the env of its node: RANK, LOCAL_RANK
- * ... CUDA_VISIBLE_DEVICES, MUSTER_*; the agent sets PMI_*. plan_node_env_default: what is set
- * unless the user sets it (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME). */
+ * ... CUDA_VISIBLE_DEVICES, MUSTER_*; the agent sets PMI_*. plan_go_env: what comes with GO,
+ * once every node has answered: MASTER_ADDR and MASTER_PORT; then, behind an empty string, what is
+ * set unless the user sets it (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME). */
 void plan_rank_env(const struct plan *plan, size_t node, int index, struct strlist *env);
-void plan_node_env_default(const struct plan *plan, size_t node, struct strlist *env);
+void plan_go_env(const struct plan *plan, size_t node, struct strlist *env);
 
 /* PMI_process_mapping, "(vector,(0,2,4))"; caller frees. */
 char *plan_pmi_mapping(const struct plan *plan);

@@ -88,14 +88,10 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
                        size_t node, const struct options *options)
 {
     const struct plan_node *where = &plan->node[node];
-    struct strlist          env_default = { 0 };
 
     if (where->cwd != NULL)
         json_object_set_new(body, "cwd", add_text(encoder, where->cwd));
     json_object_set_new(body, "env", add_list(encoder, &where->env));
-    plan_node_env_default(plan, node, &env_default);
-    json_object_set_new(body, "env_default", add_list(encoder, &env_default));
-    strlist_clear(&env_default);
     if (plan->script != NULL)
         json_object_set_new(body, "script", add_text(encoder, plan->script));
     if (options->venv_script != NULL)

@@ -65,12 +65,17 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
 }
 
 /* "=" makes NCCL take eth0 and not also eth01; Gloo takes names whole. */
-void plan_node_env_default(const struct plan *plan, size_t node, struct strlist *env)
+void plan_go_env(const struct plan *plan, size_t node, struct strlist *env)
 {
     const char *iface = plan->node[node].iface;
 
-    if (iface == NULL || plan->command == COMMAND_EXEC)
+    if (plan->command == COMMAND_EXEC)
         return;
+    env_set(env, "MASTER_ADDR", plan->master_addr);
+    env_setf(env, "MASTER_PORT", "%d", plan->master_port);
+    if (iface == NULL)
+        return;
+    strlist_add(env, "");
     env_setf(env, "NCCL_SOCKET_IFNAME", "=%s", iface);
     env_set(env, "GLOO_SOCKET_IFNAME", iface);
 }

@@ -122,7 +122,7 @@ static bool is_about_rank(enum frame_type type)
 
 static void take_probed(struct run *run, struct node *node, const json_t *body)
 {
-    if (node->state == NODE_PROBING)
+    if (node->state < NODE_RUNNING)
         rendezvous_take(run, node, body);
     else
         hang_take_probed(run, node, body);
@@ -133,7 +133,7 @@ static void take_ready(struct run *run, struct node *node, const json_t *body)
     if (node->state != NODE_PREPARING || node->failure != NULL)
         return; /* it crossed with our STOP */
     log_info("%s: containment %s", node->plan->host, body_text(body, "containment"));
-    if (start_check_ready(run, node, body))
+    if (start_check_ready(run, node, body) && !rendezvous_awaits(run, node))
         node_enter(node, NODE_READY, 0);
 }
 

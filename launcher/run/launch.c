@@ -5,14 +5,15 @@
  *
  *   CONNECTING   up to --fanout handshakes at a time, until every node has answered or failed.
  *                Meanwhile node 0 holds MASTER_PORT and listens, and the others try each of its
- *                addresses (rendezvous.c): on a long line each question costs a round trip
- *   PREPARING    each agent gets its part of the plan, checks everything, says READY
- *   RUNNING      GO to all; output, PMI barriers and ends of ranks come in
+ *                addresses (rendezvous.c)
+ *   PREPARING    each agent gets its part of the plan, checks everything, says READY; the last
+ *                answers to rendezvous.c come too
+ *   RUNNING      GO to all, with MASTER_ADDR; output, PMI barriers and ends of ranks come in
  *   STOPPING     STOP to all; each agent says DONE when nothing is left there
  *
  * A phase waits for the answer of every node, so that one table can show all that is wrong. If
  * any node failed, the next phase is STOPPING. No rank starts anywhere before every node is
- * READY.
+ * READY and an address of node 0 is known that all can reach.
  *
  * `muster exec` has no common phases: each node is prepared and started as soon as it has
  * answered, and the failure of one node does not touch the others. The same is true of muster

@@ -14,6 +14,7 @@
 static void   add_candidate(struct master *master, const char *addr, const char *iface,
                             bool is_loopback);
 static int    rank_of(const struct master_candidate *candidate);
+static size_t best(const struct master *master);
 static bool   reached_by_all(const struct master *master, size_t candidate);
 static int    nobody_wins(const struct master *master, const struct plan *plan,
                           struct error *err);
@@ -111,12 +112,25 @@ int master_answer(struct master *master, size_t node, const json_t *body, struct
     return 0;
 }
 
-int master_choose(const struct master *master, struct plan *plan, struct error *err)
+bool master_is_found(const struct master *master)
 {
-    size_t c = 0, node;
+    return best(master) < master->candidates;
+}
+
+/* The first candidate that all have reached. */
+static size_t best(const struct master *master)
+{
+    size_t c = 0;
 
     while (c < master->candidates && !reached_by_all(master, c))
         c++;
+    return c;
+}
+
+int master_choose(const struct master *master, struct plan *plan, struct error *err)
+{
+    size_t c = best(master), node;
+
     if (c == master->candidates)
         return nobody_wins(master, plan, err);
     if (plan->master_addr == NULL)

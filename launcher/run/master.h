@@ -40,6 +40,9 @@ void master_clear(struct master *master);
 /* ["10.0.0.1", ...] for PROBE connect. */
 json_t *master_addresses(const struct master *master);
 
+/* Is there an address that all have reached? */
+bool master_is_found(const struct master *master);
+
 /* The PROBED answer of a node other than 0. -1: it is malformed. */
 int master_answer(struct master *master, size_t node, const json_t *body, struct error *err);
 

@@ -43,8 +43,10 @@ static void         cleanup_over(struct node *node, const struct orphan_cleanup_
 static void         one_more_over(struct run *run);
 static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
-static void         settle_without_first(struct run *run);
 static void         settle(struct run *run, struct node *node);
+static void         advance(struct run *run);
+static void         advance_held(struct run *run);
+static bool         any_probing(const struct run *run);
 static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
@@ -145,7 +147,7 @@ static void node_changed(struct node *node, void *arg)
     case NODE_PROBED:
         if (run->job != NULL)
             end_job(run, node);
-        settle(run, node);
+        advance_held(run);
         break;
     case NODE_READY:
         if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
@@ -159,12 +161,12 @@ static void node_changed(struct node *node, void *arg)
     show_progress(run);
 }
 
-/* A node that must try to reach node 0 has given its answer only when it did. */
+/* It may be asked more, but PLAN need not wait for those answers: GO does. */
 static void has_answered(struct run *run, struct node *node)
 {
-    if (run->phase.now == PHASE_STOPPING ||
-        (start_check_hello(run, node) && !rendezvous_ask(run, node)))
-        settle(run, node);
+    if (run->phase.now != PHASE_STOPPING && start_check_hello(run, node))
+        rendezvous_ask(run, node);
+    settle(run, node);
 }
 
 /* The node has done its job. */
@@ -203,21 +205,12 @@ static void node_over(struct node *node, void *arg)
         return;
     if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
-    else if (node->failure != NULL && node->index == 0)
-        settle_without_first(run);
-    else if (node->failure != NULL)
+    else if (node->failure != NULL) {
+        if (node->index == 0)
+            rendezvous_without_first(run);
         settle(run, node);
-}
-
-/* Node 0 has failed, and those that wait to reach it will not be asked. */
-static void settle_without_first(struct run *run)
-{
-    size_t i;
-
-    for (i = 1; i < run->plan->nodes; i++)
-        if (run->phase.now == PHASE_CONNECTING && run->node[i].state == NODE_ANSWERED)
-            settle(run, &run->node[i]);
-    settle(run, &run->node[0]);
+        advance_held(run);
+    }
 }
 
 /* Only now does the node count as over: what it had left is gone. */
@@ -277,14 +270,45 @@ static void settle(struct run *run, struct node *node)
     if (!phase->awaits[node->index])
         return;
     phase->awaits[node->index] = false;
-    if (--phase->awaited > 0 || phase->now >= PHASE_RUNNING)
+    if (--phase->awaited == 0 && phase->now < PHASE_RUNNING)
+        advance(run);
+}
+
+static void advance(struct run *run)
+{
+    struct phase *phase = &run->phase;
+
+    phase->is_held = any_failed(run) && any_probing(run);
+    if (phase->is_held)
         return;
     if (phase->now == PHASE_CONNECTING)
         start_check_nodes(run);
     if (any_failed(run))
         phase_stop(run);
+    else if (phase->now == PHASE_CONNECTING)
+        enter_phase(run, PHASE_PREPARING);
+    else if (rendezvous_ask_again(run))
+        return;
+    else if (rendezvous_choose(run) < 0)
+        phase_stop(run);
     else
-        enter_phase(run, phase->now + 1);
+        enter_phase(run, PHASE_RUNNING);
+}
+
+static void advance_held(struct run *run)
+{
+    if (run->phase.is_held && run->phase.now < PHASE_RUNNING && !any_probing(run))
+        advance(run);
+}
+
+static bool any_probing(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i].state == NODE_PROBING)
+            return true;
+    return false;
 }
 
 static bool any_failed(const struct run *run)
@@ -328,11 +352,6 @@ static void enter_preparing(struct run *run)
 {
     size_t i;
 
-    if (rendezvous_choose(run) < 0) {
-        phase_stop(run);
-        return;
-    }
-    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
     if (!run->options->no_pidns && !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
@@ -400,8 +419,8 @@ static void enter_running(struct run *run)
     size_t i;
 
     output_progress(run->output, NULL);
-    if (!run_is_exec(run))
-        start_check_clocks(run);
+    log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
+    start_check_clocks(run);
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
     for (i = 0; i < run->plan->nodes; i++)
@@ -411,9 +430,17 @@ static void enter_running(struct run *run)
 
 static void go(struct run *run, struct node *node)
 {
+    struct strlist env = { 0 };
+    char          *bytes;
+    size_t         size;
+
     outcome_begun(&run->outcome);
-    node_send_empty(node, FRAME_GO);
+    plan_go_env(run->plan, node->index, &env);
+    bytes = strlist_pack(&env, &size);
+    node_send_raw(node, FRAME_GO, bytes, size);
     node_enter(node, NODE_RUNNING, 0);
+    free(bytes);
+    strlist_clear(&env);
 }
 
 void phase_stop_nodes(struct run *run, double grace_s)

@@ -31,6 +31,7 @@ struct phase {
     size_t         next;       /* the node to connect next */
     size_t         first_slow; /* all nodes before it have answered or failed */
     size_t         handshakes; /* under way */
+    bool           is_held;    /* a node has failed; what others were asked is still awaited */
     bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h);
                                   NULL: that was not asked */
     size_t         over;       /* nodes that are ENDED or FAILED, and cleaned up */

@@ -19,8 +19,17 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 
+/* What a node owes us before GO. */
+struct answer {
+    bool is_owed;
+    bool is_last; /* READY has come */
+};
+
 struct rendezvous {
     struct master master;
+    struct answer *answer;     /* by node; NULL: nobody was asked yet */
+    bool          was_busy;    /* node 0 was being prepared when another one tried to reach it */
+    bool          is_repeated; /* so they have tried once more */
     char          token[FRAME_NONCE_CHARS + 1];
     int           probe_port;  /* on which node 0 listens; 0: not yet */
     bool          awaits_port; /* node 0 has not said which MASTER_PORT it holds */
@@ -30,6 +39,8 @@ struct rendezvous {
 static void ask_first(struct run *run, struct node *node);
 static bool must_reach(const struct run *run);
 static void ask_to_reach(struct run *run, struct node *node);
+static bool owes(const struct run *run, const struct node *node);
+static void has_given(struct run *run, struct node *node);
 static int  choose_address(struct run *run);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
@@ -56,9 +67,12 @@ void rendezvous_free(struct rendezvous *rendezvous)
 void rendezvous_reset(struct rendezvous *rendezvous)
 {
     master_clear(&rendezvous->master);
+    free(rendezvous->answer);
     free(rendezvous->port_holder);
+    rendezvous->answer = NULL;
     rendezvous->port_holder = NULL;
     rendezvous->probe_port = 0;
+    rendezvous->was_busy = rendezvous->is_repeated = false;
 }
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
@@ -81,19 +95,58 @@ const char *rendezvous_port_holder(const struct rendezvous *rendezvous)
 
 /* ---- questions ---- */
 
-bool rendezvous_ask(struct run *run, struct node *node)
+void rendezvous_ask(struct run *run, struct node *node)
 {
+    struct rendezvous *rendezvous = run->rendezvous;
     const struct node *first = &run->node[0];
 
     if (run->options->no_ssh || (node != first && !must_reach(run)))
-        return false;
+        return;
+    if (rendezvous->answer == NULL)
+        rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
+    rendezvous->answer[node->index].is_owed = true;
     if (node == first)
         ask_first(run, node);
-    else if (first->failure != NULL)
-        return false;
-    else if (run->rendezvous->probe_port > 0)
+    else if (first->failure == NULL && rendezvous->probe_port > 0)
         ask_to_reach(run, node);
+}
+
+/* While it was being prepared (a slow disk?) node 0 may not have answered in time. */
+bool rendezvous_ask_again(struct run *run)
+{
+    struct rendezvous *rendezvous = run->rendezvous;
+    size_t             i;
+
+    if (!must_reach(run) || !rendezvous->was_busy || rendezvous->is_repeated ||
+        run->plan->master_addr != NULL || master_is_found(&rendezvous->master))
+        return false;
+    rendezvous->is_repeated = true;
+    for (i = 1; i < run->plan->nodes; i++)
+        phase_await(run, &run->node[i]);
+    for (i = 1; i < run->plan->nodes; i++) {
+        rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true };
+        node_expect(&run->node[i], "its answer to a probe", PROBE_S);
+        ask_to_reach(run, &run->node[i]);
+    }
     return true;
+}
+
+bool rendezvous_awaits(struct run *run, struct node *node)
+{
+    if (!owes(run, node) || (node->index > 0 && run->node[0].failure != NULL))
+        return false;
+    run->rendezvous->answer[node->index].is_last = true;
+    return true;
+}
+
+void rendezvous_without_first(struct run *run)
+{
+    struct answer *answer = run->rendezvous->answer;
+    size_t         i;
+
+    for (i = 1; answer != NULL && i < run->plan->nodes; i++)
+        if (answer[i].is_owed && answer[i].is_last && run->node[i].stop_ns == 0)
+            has_given(run, &run->node[i]);
 }
 
 /* Else the address is known: only one node, or another generation of the same ranks. */
@@ -129,7 +182,8 @@ static void ask_to_reach(struct run *run, struct node *node)
 {
     const struct rendezvous *rendezvous = run->rendezvous;
 
-    node_enter(node, NODE_PROBING, PROBE_S);
+    if (node->state == NODE_ANSWERED)
+        node_enter(node, NODE_PROBING, PROBE_S);
     node_send(node, FRAME_PROBE,
               json_pack("{s:s, s:s, s:i, s:i, s:o}", "op", "connect", "token", rendezvous->token,
                         "port", rendezvous->probe_port, "timeout_ms", PROBE_CONNECT_MS,
@@ -150,7 +204,28 @@ void rendezvous_take(struct run *run, struct node *node, const json_t *body)
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "%s", err.text);
     else if (node->index > 0 || (!run->rendezvous->awaits_port &&
                                  (run->rendezvous->probe_port > 0 || !must_reach(run))))
+        has_given(run, node);
+}
+
+static bool owes(const struct run *run, const struct node *node)
+{
+    const struct answer *answer = run->rendezvous->answer;
+
+    return answer != NULL && answer[node->index].is_owed;
+}
+
+/* The node has given its last answer, or will not be asked. */
+static void has_given(struct run *run, struct node *node)
+{
+    struct answer *answer = &run->rendezvous->answer[node->index];
+
+    answer->is_owed = false;
+    if (run->phase.now == PHASE_PREPARING)
+        run->rendezvous->was_busy = true;
+    if (node->state == NODE_PROBING)
         node_enter(node, NODE_PROBED, 0);
+    else if (answer->is_last)
+        node_enter(node, NODE_READY, 0);
 }
 
 static bool take_error(struct node *node, const json_t *body)
@@ -171,7 +246,7 @@ static int take_answer(struct run *run, struct node *node, const json_t *body,
 {
     const char *op = body_text(body, "op");
 
-    if ((node->index > 0) != (strcmp(op, "connect") == 0))
+    if (!owes(run, node) || (node->index > 0) != (strcmp(op, "connect") == 0))
         return err_set(err, "PROBED frame with an answer to no question");
     if (node->index > 0)
         return master_answer(&run->rendezvous->master, node->index, body, err);
@@ -193,7 +268,7 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
     } else if (must_reach(run) && rendezvous->probe_port == 0) {
         rendezvous->probe_port = port;
         for (i = 1; i < run->plan->nodes; i++)
-            if (run->node[i].state == NODE_ANSWERED)
+            if (owes(run, &run->node[i]) && node_takes_frames(&run->node[i]))
                 ask_to_reach(run, &run->node[i]);
     }
     return 0;

@@ -2,7 +2,8 @@
  *
  * While nodes are being connected, node 0 holds MASTER_PORT, until the ranks start, and listens;
  * each other node, as soon as it is there, connects to all addresses of node 0 (master.h chooses
- * among them). Here are the questions and answers; the result goes into the plan.
+ * among them). Nobody waits for the answers before GO, which brings the result to the ranks: on a
+ * long line each answer that is waited for costs a round trip. Here are the questions and answers.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RENDEZVOUS_H
@@ -22,15 +23,23 @@ void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fi
 /* Another generation begins: forget what was learned. */
 void rendezvous_reset(struct rendezvous *rendezvous);
 
-/* A node has said HELLO. Ask it what must be asked, now or when node 0 listens: then it will be
- * NODE_PROBED. False: nothing will be asked. */
-bool rendezvous_ask(struct run *run, struct node *node);
+/* A node has said HELLO. Ask it what must be asked, now or when node 0 listens. */
+void rendezvous_ask(struct run *run, struct node *node);
+
+/* READY has come. True if the node owes an answer: then it will be NODE_READY when that comes. */
+bool rendezvous_awaits(struct run *run, struct node *node);
+/* Node 0 has failed: those that wait to be asked will not be. */
+void rendezvous_without_first(struct run *run);
+
+/* Every node is ready. If no address was reached by all, and node 0 was busy, they try once more:
+ * true, the phase awaits that. */
+bool rendezvous_ask_again(struct run *run);
 
 /* Every node was asked and has answered: put the result into the plan. With --no_ssh everybody
  * must come to the same address and port without asking. -1: outcome has the cause. */
 int rendezvous_choose(struct run *run);
 
-/* PROBED has come from a node that is NODE_PROBING. */
+/* PROBED has come from a node whose ranks were not started. */
 void rendezvous_take(struct run *run, struct node *node, const json_t *body);
 
 /* An agent's DONE says who has MASTER_PORT in the place of rank 0; "": nobody. */

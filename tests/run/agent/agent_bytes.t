@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, complete, main, PYTHON, python, SANITIZED, SHOW, Skip,
+from agent_driver import (Agent, complete, DEADLINE_S, main, PYTHON, python, SANITIZED, SHOW, Skip,
                           wait_until)
 
 
@@ -48,12 +48,25 @@ def test_too_long_an_argument_is_named():
 
 def test_environment_order():
     agent, _ = complete([PYTHON, '-c', SHOW], agent_env={'A': 'agent', 'B': 'agent', 'C': 'agent'},
-                        env_default=['A=default', 'D=default', 'E=default'],
-                        env=['B=env', 'E=env', 'F=env'], rank_env=lambda i: ['F=rank', 'G=rank'])
+                        env=['B=env', 'E=env', 'F=env'], rank_env=lambda i: ['F=rank', 'G=rank'],
+                        go=['F=go', 'H=go', '', 'A=default', 'D=default', 'E=default', 'H=default'])
     env = eval(agent.out())[1]  # pylint: disable=eval-used
-    got = {name: env.get(name.encode()).decode() for name in 'ABCDEFG'}
+    got = {name: env.get(name.encode()).decode() for name in 'ABCDEFGH'}
     assert got == {'A': 'agent', 'B': 'env', 'C': 'agent', 'D': 'default', 'E': 'env',
-                   'F': 'rank', 'G': 'rank'}, got
+                   'F': 'go', 'G': 'rank', 'H': 'go'}, got
+
+
+def test_bad_variables_with_go_end_a_run():
+    agent = Agent()
+    agent.plan(['sleep', '1000'])
+    agent.wait('READY')
+    agent.send('GO', b'A=1')
+    try:
+        while agent.take() is not None:
+            pass
+        raise AssertionError('no end')
+    except (EOFError, ConnectionError):
+        assert agent.process.wait(DEADLINE_S) == 1
 
 
 def test_omp_default():

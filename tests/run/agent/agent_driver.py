@@ -55,6 +55,10 @@ class Frame:
         return f'{self.name}({self.rank}, {self.body!r})'
 
 
+def pack(items):
+    return b''.join(os.fsencode(item) + b'\0' for item in items)
+
+
 class Agent:
     """One agent and the launcher's end of its stream."""
 
@@ -110,7 +114,7 @@ class Agent:
         return self.blob
 
     def send_list(self, items):
-        return self.send_blob(b''.join(os.fsencode(item) + b'\0' for item in items))
+        return self.send_blob(pack(items))
 
     def plan(self, *argvs, env=(), rank_env=None, pmi=False, **more):
         """Send a PLAN that runs one rank for each argv."""
@@ -121,8 +125,6 @@ class Agent:
         for key in ('cwd', 'venv_script', 'pid_file'):
             if key in more:
                 body[key] = self.send_blob(os.fsencode(more.pop(key)))
-        if 'env_default' in more:
-            body['env_default'] = self.send_list(more.pop('env_default'))
         if 'log' in more:
             directory, console = more.pop('log')
             body['log'] = {'dir': self.send_blob(os.fsencode(directory)),
@@ -135,11 +137,11 @@ class Agent:
         body.update(more)
         self.send('PLAN', body)
 
-    def run(self, *argvs, **more):
+    def run(self, *argvs, go=(), **more):
         """Plan, wait for READY, go."""
         self.plan(*argvs, **more)
         self.ready = self.wait('READY').body
-        self.send('GO')
+        self.send('GO', pack(go))
 
     def take(self, timeout=DEADLINE_S):
         """The next frame, or None. Collects output and answers heartbeats."""

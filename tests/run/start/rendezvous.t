@@ -28,6 +28,26 @@ is "... although one is not" "$(grep -c 'node2: greeting' err)" 0
 : >go
 finish_run 30
 is "... they all start" "$rc" 0
+ok "... and the last one's PLAN does not wait until it has tried" says 'node2: probing -> preparing'
+is "... with one address and port" "$(cut -d' ' -f3- out | sort -u | wc -l)" 1
+
+# Node 0 does not greet in time, as if a disk held it up. The others try again when all are ready.
+agent_of() {
+    leftovers | while read -r process _; do
+        tr '\0' '\n' <"/proc/$process/environ" | grep -q "^HOME=$nodes_dir/$1/" &&
+            grep -qxz -- --nonce "/proc/$process/cmdline" && echo "$process"
+    done
+}
+slow node2
+start muster -vv sh -c 'echo "$RANK $MASTER_ADDR $MASTER_PORT"'
+ok "node 0 listens" wait_for 20 says 'node3: probing -> probed'
+agent=$(agent_of node1)
+kill -STOP "$agent"
+: >go
+ok "... but does not greet the last one" wait_for 20 says 'node2: -> PROBED'
+kill -CONT "$agent"
+finish_run 30
+is "... they all start" "$rc" 0
 is "... with one address and port" "$(cut -d' ' -f3- out | sort -u | wc -l)" 1
 
 slow node1

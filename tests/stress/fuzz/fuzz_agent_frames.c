@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "frame.h"
+#include "guard/go_env.h"
 #include "link/reconnect_socket.h"
 #include "plan/bind.h"
 #include "plan/blob.h"
@@ -71,6 +72,19 @@ static int take_task(const json_t *body, struct error *err)
     return task_request_read(&request, body, table, err);
 }
 
+static int take_go(const struct frame *frame, struct error *err)
+{
+    static struct go_env *env;
+    char                  own[] = "A=1", *variables[2 + GO_ENV_VARIABLES] = { own };
+
+    if (env == NULL)
+        env = go_env_new(err);
+    if (env == NULL || go_env_set(env, frame->body, frame->size, err) < 0)
+        return -1;
+    go_env_lay(env, variables);
+    return 0;
+}
+
 static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
                 struct resend_queue *queue, struct error *err)
 {
@@ -79,6 +93,8 @@ static int take(const struct frame *frame, struct blobs *blobs, struct pmi *pmi,
 
     if (frame->type == FRAME_BLOB)
         return blobs_take(blobs, frame->body, frame->size, err);
+    if (frame->type == FRAME_GO)
+        return take_go(frame, err);
     if (frame->type == FRAME_ACK)
         return resend_queue_take_ack(queue, frame, err);
     body = frame_json(frame, err);

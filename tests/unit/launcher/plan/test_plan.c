@@ -192,11 +192,14 @@ static void node_environment(void **state)
     assert_env(&plan.node[1].env, "PYTHONPATH", expected);
     assert_words(&plan.node[1].rank[0].argv, "/py -u train.py --local_rank=0");
 
-    plan_node_env_default(&plan, 0, &env);
-    assert_int_equal(env.count, 0);
-    plan_node_env_default(&plan, 1, &env);
-    assert_env(&env, "NCCL_SOCKET_IFNAME", "=ib0");
-    assert_env(&env, "GLOO_SOCKET_IFNAME", "ib0");
+    plan.master_addr = strdup("10.0.0.1");
+    plan.master_port = 29501;
+    plan_go_env(&plan, 0, &env);
+    assert_words(&env, "MASTER_ADDR=10.0.0.1 MASTER_PORT=29501");
+    strlist_clear(&env);
+    plan_go_env(&plan, 1, &env);
+    assert_words(&env, "MASTER_ADDR=10.0.0.1 MASTER_PORT=29501  NCCL_SOCKET_IFNAME==ib0 "
+                       "GLOO_SOCKET_IFNAME=ib0");
     strlist_clear(&env);
 
     set("cwd", "bin");
