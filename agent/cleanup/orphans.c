@@ -51,13 +51,12 @@ void orphans_look(struct orphans *orphans)
 
     if (orphans->item == NULL)
         orphans->item = xcalloc(1, sizeof *orphans->item); /* item + count is a pointer then */
-    processes_all(&all);
+    processes_wanted(&all, orphans->wants);
     for (i = 0; i < all.count && orphans->count < ORPHANS_MAX; i++) {
         one = (struct orphan){ .process = all.item[i] };
         if (one.process.state == 'Z' || one.process.parent == KTHREADD ||
             one.process.pid == getpid() || is_known(orphans, &one.process) ||
-            (orphans->started_by > 0 && one.process.start > orphans->started_by) ||
-            (orphans->wants != NULL && !orphans->wants(one.process.pid)))
+            (orphans->started_by > 0 && one.process.start > orphans->started_by))
             continue;
         one.what = what_is(one.process.pid, orphans->with_shells, one.run, &one.is_spared);
         ourselves = one.what != ORPHAN_NONE && is_ourselves(&all, one.process.pid);

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 static void find_whole_groups(struct processes *all);
 static int  compare_pids(const void *pid, const void *other);
 static int  compare(const void *pid, const void *process);
+static void read_once(const char *path, char *text, size_t size);
 
 void processes_below(struct processes *found, pid_t root)
 {
@@ -150,6 +152,11 @@ json_t *process_json(pid_t pid)
 
 void processes_all(struct processes *all)
 {
+    processes_wanted(all, NULL);
+}
+
+void processes_wanted(struct processes *all, bool (*wants)(pid_t pid))
+{
     DIR           *proc = opendir("/proc");
     struct dirent *entry;
     size_t         room = 0;
@@ -160,7 +167,8 @@ void processes_all(struct processes *all)
     *all = (struct processes){ 0 };
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         pid = strtol(entry->d_name, &end, 10);
-        if (*end != '\0' || pid <= 0 || !process_read((pid_t)pid, &one))
+        if (*end != '\0' || pid <= 0 || (wants != NULL && !wants((pid_t)pid)) ||
+            !process_read((pid_t)pid, &one))
             continue;
         if (all->count == room) {
             room = room > 0 ? room * 2 : 256;
@@ -180,7 +188,7 @@ bool process_read(pid_t pid, struct process *process)
     unsigned long long start, own[2], reaped[2];
 
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd_read_file(path, text, sizeof text);
+    read_once(path, text, sizeof text);
     at = strrchr(text, ')');
     *process = (struct process){ .pid = pid };
     if (at == NULL || sscanf(at, ") %c %d %d %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %llu %llu"
@@ -194,4 +202,15 @@ bool process_read(pid_t pid, struct process *process)
     process->start = start;
     process->cpu = own[0] + own[1] + reaped[0] + reaped[1];
     return true;
+}
+
+/* The kernel makes such a file as a whole. Nowhere is so much read as here. */
+static void read_once(const char *path, char *text, size_t size)
+{
+    int     fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
+
+    text[got > 0 ? got : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
 }

@@ -89,9 +89,12 @@ static bool is_left(const struct agent *agent, const struct orphan *orphan)
  * of those that do not let us see. */
 static bool may_share_network(pid_t pid)
 {
-    ino_t its = network_of(pid);
+    static ino_t ours;
+    ino_t        its = network_of(pid);
 
-    return its == 0 || its == network_of(getpid());
+    if (ours == 0)
+        ours = network_of(getpid());
+    return its == 0 || its == ours;
 }
 
 /* 0: we may not know. */
