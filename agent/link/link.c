@@ -21,6 +21,7 @@ static void drop_fd(int fd);
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
 static void cut(struct link *link, const char *why);
 static void writable_cb(evutil_socket_t fd, short what, void *arg);
+static void soon_cb(evutil_socket_t fd, short what, void *arg);
 static void take_frames(struct link *link);
 
 void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd,
@@ -34,11 +35,15 @@ void link_open(struct link *link, struct event_base *base, int in_fd, int out_fd
         xalloc_die();
     resend_queue_init(&link->resend);
     link->wire = link->resend.bytes;
+    link->soon = evtimer_new(base, soon_cb, link);
+    if (link->soon == NULL)
+        xalloc_die();
     watch(link, base);
 }
 
 void link_close(struct link *link)
 {
+    event_free(link->soon);
     event_free(link->readable);
     event_free(link->writable);
     evbuffer_free(link->in);
@@ -112,6 +117,14 @@ void link_flush(struct link *link)
         xevent_add(link->writable, NULL);
 }
 
+void link_flush_soon(struct link *link)
+{
+    static const struct timeval limit = { .tv_usec = LINK_SOON_MS * 1000 };
+
+    if (resend_queue_unsent(&link->resend) > 0 && !evtimer_pending(link->soon, NULL))
+        xevent_add(link->soon, &limit);
+}
+
 bool link_has_room(const struct link *link)
 {
     return !link->is_lost && resend_queue_unsent(&link->resend) < LINK_OUTPUT_MARK &&
@@ -181,6 +194,12 @@ static void writable_cb(evutil_socket_t fd, short what, void *arg)
     link_flush(link);
     if (link_has_room(link))
         link->ops->room(link->arg);
+}
+
+static void soon_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    link_flush(arg);
 }
 
 static void take_frames(struct link *link)

@@ -24,6 +24,7 @@
 /* Bytes that were sent and not acknowledged. More than the largest credit, so only very
  * small frames reach this bound. */
 #define LINK_KEPT_MAX (8u << 20)
+#define LINK_SOON_MS  4 /* `true` takes less */
 
 struct link_ops {
     /* A frame came; body is valid until this returns. -1 with err: it breaks the protocol,
@@ -39,7 +40,7 @@ struct link_ops {
 
 struct link {
     int                    in_fd, out_fd;
-    struct event          *readable, *writable;
+    struct event          *readable, *writable, *soon;
     struct evbuffer       *in;
     struct resend_queue    resend;
     struct evbuffer       *wire;     /* the resend queue's: append here, then call link_flush() */
@@ -55,6 +56,10 @@ void link_close(struct link *link);
 
 /* Write what can be written now, the rest later. */
 void link_flush(struct link *link);
+
+/* The same within LINK_SOON_MS, so that what follows by then goes along: each write wakes up two
+ * processes of sshd and the launcher. */
+void link_flush_soon(struct link *link);
 
 /* True if more output may be queued. */
 bool link_has_room(const struct link *link);

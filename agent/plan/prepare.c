@@ -85,7 +85,7 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
 {
     const char *path = env_get(env, "PATH"), *at, *end;
     char       *file, hint[256];
-    int         why = ENOENT;
+    int         why = ENOENT, error;
 
     if (path == NULL)
         path = "/usr/bin:/bin";
@@ -102,9 +102,10 @@ char *prepare_program(const char *name, const struct strlist *env, struct failur
         end = strchrnul(at, ':');
         file = end == at ? xasprintf("./%s", name)
                          : xasprintf("%.*s/%s", (int)(end - at), at, name);
-        if (executable(file) == 0)
+        error = executable(file);
+        if (error == 0)
             return file;
-        if (executable(file) == EACCES)
+        if (error == EACCES)
             why = EACCES;
         free(file);
     }

@@ -85,8 +85,8 @@ static void open_all(struct agent *agent, const char *nonce)
     agent->on_term = catch_signal(agent, SIGTERM);
     agent->on_hup = catch_signal(agent, SIGHUP);
     requests_open(agent);
-    dprintf(STDOUT_FILENO, "%s\n", nonce); /* no frame, and the pipe is still empty */
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
+    evbuffer_add_printf(agent->link.wire, "%s\n", nonce); /* no frame */
     agent_send(agent, FRAME_HELLO, 0, facts_hello());
     resend_queue_count_from_here(&agent->link.resend);
     heartbeat_open(agent);

@@ -72,8 +72,10 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
     json_decref(body);
     if (resend_queue_owes_ack(&agent->link.resend))
         resend_queue_put_ack(&agent->link.resend, agent->generation);
-    if (rc == 0)
+    if (rc == 0) {
         output_pump_run(agent);
+        link_flush(&agent->link); /* it may be an answer */
+    }
     return rc;
 }
 

@@ -22,7 +22,7 @@ void output_pump_run(struct agent *agent)
 {
     struct output_pump *pump = &agent->pump;
     int                 streams = 2 * agent->ranks.count, idle = 0, number;
-    bool                framed;
+    bool                framed, has_output = false;
     size_t              size;
 
     while (idle < streams && link_has_room(&agent->link)) {
@@ -36,11 +36,15 @@ void output_pump_run(struct agent *agent)
                             agent->ranks.rank[number / 2].plan->rank, (size_t)pump->credit,
                             agent->link.wire, &framed);
         pump->credit -= size;
+        has_output = has_output || size > 0;
         idle = framed ? 0 : idle + 1;
         if (framed && size == 0)
             rank_maybe_report(&agent->ranks.rank[number / 2]);
     }
-    link_flush(&agent->link);
+    if (has_output)
+        link_flush(&agent->link);
+    else
+        link_flush_soon(&agent->link); /* starts and ends of ranks come in groups */
     if (idle < streams)
         link_ask_room(&agent->link); /* there is more, but other events have their turn first */
     ending_maybe_done(agent);

@@ -250,6 +250,25 @@ static void test_kept_is_bounded(void **state)
     evbuffer_free(into);
 }
 
+static void test_flushed_soon(void **state)
+{
+    struct world    *world = *state;
+    struct evbuffer *into = evbuffer_new();
+
+    queue_frames(world, 1, "first", 5);
+    link_flush_soon(&world->link);
+    queue_frames(world, 1, "next", 4);
+    assert_int_equal(resend_queue_unsent(&world->link.resend), 2 * FRAME_HEADER_BYTES + 9);
+    event_base_loop(world->base, EVLOOP_ONCE);
+    assert_int_equal(resend_queue_unsent(&world->link.resend), 0);
+    assert_int_equal(read_all(world, into), 2 * FRAME_HEADER_BYTES + 9);
+    queue_frames(world, 1, "first", 5);
+    link_flush_soon(&world->link);
+    link_flush(&world->link); /* what is urgent takes it along */
+    assert_int_equal(resend_queue_unsent(&world->link.resend), 0);
+    evbuffer_free(into);
+}
+
 static void test_frames_come_in_pieces(void **state)
 {
     struct world *world = *state;
@@ -365,6 +384,7 @@ int main(void)
         TEST(test_room),
         TEST(test_ask_room),
         TEST(test_kept_is_bounded),
+        TEST(test_flushed_soon),
         TEST(test_frames_come_in_pieces),
         TEST(test_refused_frame_ends_it),
         TEST(test_frame_too_long_ends_it),
