@@ -21,11 +21,16 @@
 
 /* Limit of steps up to an ancestor: parents are read one by one, and change in between. */
 #define DEPTH_MAX 1000
+/* Of the list of kernel threads: room for some thousands. */
+#define KERNEL_THREADS_BYTES 65536
 
-static void find_whole_groups(struct processes *all);
-static int  compare_pids(const void *pid, const void *other);
-static int  compare(const void *pid, const void *process);
-static void read_once(const char *path, char *text, size_t size);
+static void   find_whole_groups(struct processes *all);
+static int    compare_pids(const void *pid, const void *other);
+static int    compare(const void *pid, const void *process);
+static size_t kernel_threads(pid_t **thread);
+static void   list(struct processes *all, bool (*wants)(pid_t pid), const pid_t *unwanted,
+                   size_t count);
+static void   read_once(const char *path, char *text, size_t size);
 
 void processes_below(struct processes *found, pid_t root)
 {
@@ -152,10 +157,39 @@ json_t *process_json(pid_t pid)
 
 void processes_all(struct processes *all)
 {
-    processes_wanted(all, NULL);
+    list(all, NULL, NULL, 0);
 }
 
 void processes_wanted(struct processes *all, bool (*wants)(pid_t pid))
+{
+    pid_t *thread;
+    size_t threads = kernel_threads(&thread);
+
+    list(all, wants, thread, threads);
+    free(thread);
+}
+
+/* In order. Many kernels do not tell; then there are none. */
+static size_t kernel_threads(pid_t **thread)
+{
+    char  *text = xmalloc(KERNEL_THREADS_BYTES), *at = text, *end;
+    size_t count = 0;
+    long   pid;
+
+    fd_read_file("/proc/2/task/2/children", text, KERNEL_THREADS_BYTES);
+    *thread = xcalloc(strlen(text) / 2 + 1, sizeof **thread); /* "3 4 5 " */
+    while ((pid = strtol(at, &end, 10)) > 0 && *end == ' ') {
+        (*thread)[count++] = (pid_t)pid;
+        at = end;
+    }
+    free(text);
+    qsort(*thread, count, sizeof **thread, compare_pids);
+    return count;
+}
+
+/* NULL and 0: all are wanted. */
+static void list(struct processes *all, bool (*wants)(pid_t pid), const pid_t *unwanted,
+                 size_t count)
 {
     DIR           *proc = opendir("/proc");
     struct dirent *entry;
@@ -167,8 +201,10 @@ void processes_wanted(struct processes *all, bool (*wants)(pid_t pid))
     *all = (struct processes){ 0 };
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         pid = strtol(entry->d_name, &end, 10);
-        if (*end != '\0' || pid <= 0 || (wants != NULL && !wants((pid_t)pid)) ||
-            !process_read((pid_t)pid, &one))
+        one.pid = (pid_t)pid;
+        if (*end != '\0' || pid <= 0 ||
+            (count > 0 && bsearch(&one.pid, unwanted, count, sizeof *unwanted, compare_pids)) ||
+            (wants != NULL && !wants(one.pid)) || !process_read(one.pid, &one))
             continue;
         if (all->count == room) {
             room = room > 0 ? room * 2 : 256;

@@ -37,7 +37,8 @@ bool process_is_below(pid_t pid, pid_t root);
 bool process_read(pid_t pid, struct process *process);
 /* All processes that this /proc shows, in the order of their pids, as the kernel lists them. */
 void processes_all(struct processes *found);
-/* Of those only what is wanted: that is asked before anything is read, which takes longest. */
+/* Of those only what is wanted, without the kernel's own threads: both are known before anything
+ * of a process is read, which takes longest. */
 void processes_wanted(struct processes *found, bool (*wants)(pid_t pid));
 /* The one with that pid; NULL if it is not in the list. */
 const struct process *processes_find(const struct processes *all, pid_t pid);

@@ -29,10 +29,9 @@ int prepare_cwd(const struct node_plan *plan, struct failure *failure);
 /* Otherwise only Python would notice, when the other ranks are already working. */
 int prepare_script(const char *script, struct failure *failure);
 
-/* The environment of one rank, later over earlier: base, env, the rank's own, and what
- * muster sets itself; the rest comes with GO (go_env.h).
- * threads: OMP_NUM_THREADS if nothing else sets it;
- * 0: leave it alone. */
+/* The environment of one rank, later over earlier: base, env, the rank's own, and what muster sets
+ * itself; the rest comes with GO (go_env.h). threads: OMP_NUM_THREADS if nothing else sets it; 0:
+ * leave it alone. */
 void prepare_env(const struct node_plan *plan, const struct node_plan_rank *rank,
                  const struct strlist *base, int threads, struct strlist *env);
 

@@ -182,8 +182,9 @@ static void ask_first(struct run *run, struct node *node)
 /* Each generation has another one, so that nothing old can meet it there. */
 static void ask_port(struct run *run, struct node *node)
 {
-    int  given = run->options->master_port;
-    int  next = MASTER_PORT_DEFAULT + run->plan->generation % MASTER_PORTS;
+    int given = run->options->master_port, last = run->plan->master_port;
+    int next = last >= MASTER_PORT_DEFAULT && last + 1 < MASTER_PORT_DEFAULT + MASTER_PORTS
+                   ? last + 1 : MASTER_PORT_DEFAULT;
 
     run->rendezvous->awaits_port = true;
     node_send(node, FRAME_PROBE,

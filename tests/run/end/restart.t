@@ -49,7 +49,12 @@ say("cmd=finalize")
 END
 
 said() {
-    sed 's/^node[12]:[0-3]: //' out | sort | uniq -c | sed 's/^ *//' | tr '\n' ';'
+    sed 's/^node[12]:[0-3]: //; s/ port [0-9]*//' out | sort | uniq -c | sed 's/^ *//' | tr '\n' ';'
+}
+
+# Each with the generation that had it.
+ports() {
+    sed 's/.*\(generation .\) port \([0-9]*\) .*/\1 \2/' out | sort -u
 }
 
 # shellcheck disable=SC2086
@@ -58,9 +63,10 @@ run muster --json end.json --log-dir logs --max-restarts 3 --restart-delay 0 --e
     $four ./rank
 is "two ranks are killed, and the third start ends well: 0" "$rc" 0
 is "... every rank of each generation meets its own" "$(said)" "$(printf '%s' \
-    "4 generation 0 port 29500 restarts 0 of 3 of-0;" \
-    "4 generation 1 port 29501 restarts 1 of 3 of-1;" \
-    "4 generation 2 port 29502 restarts 2 of 3 of-2;")"
+    "4 generation 0 restarts 0 of 3 of-0;" \
+    "4 generation 1 restarts 1 of 3 of-1;" \
+    "4 generation 2 restarts 2 of 3 of-2;")"
+is "... at a port of its own" "$(ports | wc -l) $(ports | cut -d' ' -f3 | sort -u | wc -l)" "3 3"
 is "... one line for each restart, and no other" "$(cat err)" "$(printf 'muster: %s\n' \
     "generation 1: rank 1 on node1: killed by SIGKILL; 4 ranks on 2 nodes start again; restart 1 of 3" \
     "generation 2: rank 1 on node1: killed by SIGKILL; 4 ranks on 2 nodes start again; restart 2 of 3")"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/exit_class.h"
 #include "exit_code.h"
 #include "options/options.h"
 #include "run/rank_labels.h"
@@ -37,9 +38,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void check_accepted(const struct options *options)
 {
-    struct error err = { "" };
-    bool        *shown = NULL;
-    int          rc;
+    struct error      err = { "" };
+    struct restart_on on;
+    bool             *shown = NULL;
+    int               rc;
 
     expect((options->command != COMMAND_RUN && options->command != COMMAND_EXEC) ||
            options->script != NULL);
@@ -48,6 +50,8 @@ static void check_accepted(const struct options *options)
     expect(options->num_ranks >= 0 && options->fanout >= 1);
     expect(options->heartbeat_s > 0 && options->dead_after_s > options->heartbeat_s);
     expect(options->grace_s >= 0 && options->timeout_s >= 0);
+    expect(options->max_restarts >= 0 && (options->max_restarts == 0 || !options->no_ssh));
+    expect(restart_on_parse(options->restart_on, &on, &err) == 0);
     rc = rank_labels_parse_shown(options->show_ranks, WORLD_SIZE, &shown, &err);
     expect(rc == 0 ? shown != NULL : err.text[0] != '\0');
     free(shown);

@@ -4,7 +4,7 @@
  * that comes back. The input is a list of events, one letter each: see play(). Real sockets of
  * this process.
  *
- * Nobody takes the link over but who has said token and generation, first and alone; the
+ * Nobody takes the link over but who has said the token, first and alone; the
  * agent's stream goes on with the byte that was asked for, the same as the first time; and half
  * a frame of the old connection is no part of the new one.
  * SPDX-License-Identifier: Apache-2.0
@@ -212,7 +212,8 @@ static void say_frame(int fd, const struct frame *frame)
     evbuffer_free(out);
 }
 
-/* RECONNECT, right in everything unless a bit of how says otherwise. */
+/* RECONNECT, right in everything unless a bit of how says otherwise. Either end may be one
+ * generation ahead. */
 static void say_attach(struct caller *caller, struct input *input)
 {
     unsigned      how = take_byte(input);
@@ -223,7 +224,7 @@ static void say_attach(struct caller *caller, struct input *input)
     struct frame  frame = { .type = FRAME_RECONNECT, .generation = how & 2 ? 2 : GENERATION,
                             .body = (void *)text, .size = strlen(text) };
 
-    if (caller->fd > 0 && !caller->has_spoken && (how & 3) == 0)
+    if (caller->fd > 0 && !caller->has_spoken && (how & 1) == 0)
         attaching = caller;
     caller->has_spoken = true;
     say_frame(caller->fd, &frame);

@@ -241,6 +241,31 @@ static void test_open_files(void **state)
     close(fd);
 }
 
+static bool is_self(pid_t pid)
+{
+    return pid == getpid();
+}
+
+static void test_wanted(void **state)
+{
+    bool             are_told = access("/proc/2/task/2/children", R_OK) == 0;
+    struct processes found;
+    size_t           i, threads = 0;
+
+    (void)state;
+    processes_wanted(&found, is_self);
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.item[0].pid, getpid());
+    processes_clear(&found);
+
+    processes_wanted(&found, NULL);
+    assert_non_null(processes_find(&found, getpid()));
+    for (i = 0; i < found.count; i++)
+        threads += found.item[i].parent == 2; /* kthreadd, unless this is a container */
+    assert_true(!are_told || threads < 10);   /* new ones may have come */
+    processes_clear(&found);
+}
+
 static void test_users(void **state)
 {
     char name[64];
@@ -343,6 +368,7 @@ int main(void)
         cmocka_unit_test(test_signal_without_pidfd),
         cmocka_unit_test(test_close_without_close_range),
         cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_wanted),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_groups_below),
         cmocka_unit_test(test_cgroup_lines),
