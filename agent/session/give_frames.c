@@ -43,7 +43,8 @@ static void           tell_problems(struct agent *agent);
 static struct tree_item *item_of(const struct give *give, struct chunk chunk);
 static void           tell_fault(struct agent *agent, const struct tree_item *item,
                                  const char *why);
-static void           give_chunk(struct agent *agent, struct chunk chunk);
+static void           give_chunk(struct agent *agent, struct tree_item *item, struct chunk chunk);
+static int            no_such_chunk(const struct frame *frame, struct error *err);
 static int            check_ids(const struct agent *agent, const struct frame *frame, size_t most,
                                 struct error *err);
 
@@ -169,10 +170,13 @@ int give_frames_take_hash(struct agent *agent, const struct frame *frame, const 
     for (at = 0; at < frame->size; at += CHUNK_ID_BYTES, size += CHUNK_ROW_BYTES) {
         struct chunk         chunk = chunk_get(frame->body + at);
         struct tree_item    *item = item_of(agent->give, chunk);
-        bool                 was_known = item->fault != NULL;
-        const unsigned char *hash = sum_of(&agent->give->trees, item, chunk.index,
-                                           &agent->give->hashed);
+        const unsigned char *hash;
+        bool                 was_known;
 
+        if (item == NULL)
+            return no_such_chunk(frame, err);
+        was_known = item->fault != NULL;
+        hash = sum_of(&agent->give->trees, item, chunk.index, &agent->give->hashed);
         if (hash == NULL && !was_known)
             tell_fault(agent, item, item->fault);
         memset(rows + size, 0, CHUNK_ROW_BYTES);
@@ -186,20 +190,20 @@ int give_frames_take_hash(struct agent *agent, const struct frame *frame, const 
     return 0;
 }
 
-/* All of them were sent as entries. */
 static int check_ids(const struct agent *agent, const struct frame *frame, size_t most,
                      struct error *err)
 {
-    size_t at;
-
     if (agent->give == NULL || frame->size % CHUNK_ID_BYTES != 0 ||
         frame->size / CHUNK_ID_BYTES > most)
         return err_set(err, "%s frame before GIVE, or of %zu bytes", frame_name(frame->type),
                        frame->size);
-    for (at = 0; at < frame->size; at += CHUNK_ID_BYTES)
-        if (item_of(agent->give, chunk_get(frame->body + at)) == NULL)
-            return err_set(err, "%s frame: a chunk that does not exist", frame_name(frame->type));
     return 0;
+}
+
+static int no_such_chunk(const struct frame *frame, struct error *err)
+{
+    return err_set(err, "%s frame: a chunk that was not sent as an entry",
+                   frame_name(frame->type));
 }
 
 /* The file of a chunk that exists; else NULL. */
@@ -207,7 +211,7 @@ static struct tree_item *item_of(const struct give *give, struct chunk chunk)
 {
     struct tree *tree = tree_of(give);
 
-    return chunk.tree == 0 && chunk.file < give->sent &&
+    return tree != NULL && chunk.tree == 0 && chunk.file < give->sent &&
            tree->item[chunk.file].type == ENTRY_FILE &&
            chunk.index < chunk_count(tree->item[chunk.file].size) ? &tree->item[chunk.file] : NULL;
 }
@@ -224,21 +228,24 @@ static void tell_fault(struct agent *agent, const struct tree_item *item, const 
 int give_frames_take_need(struct agent *agent, const struct frame *frame, const json_t *body,
                           struct error *err)
 {
-    size_t at;
+    struct tree_item *item;
+    size_t            at;
 
     (void)body;
     if (check_ids(agent, frame, NEED_MAX, err) < 0)
         return -1;
     for (at = 0; at < frame->size; at += CHUNK_ID_BYTES)
-        give_chunk(agent, chunk_get(frame->body + at));
+        if ((item = item_of(agent->give, chunk_get(frame->body + at))) != NULL)
+            give_chunk(agent, item, chunk_get(frame->body + at));
+        else
+            return no_such_chunk(frame, err);
     return 0;
 }
 
-static void give_chunk(struct agent *agent, struct chunk chunk)
+static void give_chunk(struct agent *agent, struct tree_item *item, struct chunk chunk)
 {
     static unsigned char bytes[CHUNK_BYTES];
     unsigned char        id[CHUNK_ID_BYTES];
-    struct tree_item    *item = item_of(agent->give, chunk);
     size_t               size = chunk_size(item->size, chunk.index), at, part;
     struct error         why;
 

@@ -21,6 +21,7 @@
 static char   *safe(const char *text);
 static json_t *json_of(const struct group *group, const struct plan *plan);
 static void    split(const struct group *group, char **what, char **path, char **why);
+static char   *cut(char *text);
 
 void failures_add(struct failures *failures, const struct node *node, size_t *count,
                   const char *path, const char *what, const char *why)
@@ -111,10 +112,17 @@ static json_t *json_of(const struct group *group, const struct plan *plan)
 static void split(const struct group *group, char **what, char **path, char **why)
 {
     *what = xstrdup(group->key);
-    *path = strchr(*what, '\n');
-    *(*path)++ = '\0';
-    *why = strchr(*path, '\n');
-    *(*why)++ = '\0';
+    *path = cut(*what);
+    *why = cut(*path);
+}
+
+/* At the first newline; returns what is behind it. */
+static char *cut(char *text)
+{
+    text += strcspn(text, "\n");
+    if (*text != '\0')
+        *text++ = '\0';
+    return text;
 }
 
 char *size_words(uint64_t bytes)

@@ -16,8 +16,11 @@
 #include "xalloc.h"
 
 #define LISTS_MAX   2u
-#define AHEAD       32u  /* hashes that are asked for at once */
-#define HASHES_MAX  4096u /* that are not answered */
+/* Hashes that are asked for at once, and that are not answered. A node whose disk loads lazily may
+ * take seconds for a few MiB, and must not be taken for dead. */
+#define AHEAD       64u
+#define HASHES_MAX  256u
+#define HASH_BYTES  (8u << 20)
 #define CACHE_MAX   64   /* chunks */
 #define PATHS_BLOB  1
 
@@ -39,6 +42,7 @@ struct origin {
     uint32_t     *asked; /* by file: the hashes of so many chunks */
     struct chunk  hash[HASHES_MAX]; /* a ring of those that are not answered */
     uint64_t      hashes, answered;
+    uint64_t      hash_bytes; /* of those chunks */
     struct held   held[CACHE_MAX];
     struct held  *arriving; /* NULL: none */
     uint64_t      count;
@@ -55,6 +59,7 @@ static bool        take_data(struct run *run, const struct frame *frame);
 static bool        take_failed(struct run *run, const json_t *body);
 static void        give_up(struct tree_item *item, const char *why);
 static void        ask_hashes(struct run *run, uint32_t file);
+static bool        may_ask(const struct origin *origin);
 static struct held *find_held(struct origin *origin, struct chunk chunk);
 static struct held *oldest_held(struct origin *origin);
 static struct node *node_of(struct run *run);
@@ -278,14 +283,14 @@ static void ask_hashes(struct run *run, uint32_t file)
     unsigned char  ids[AHEAD * CHUNK_ID_BYTES];
     size_t         size = 0;
 
-    for (; file < tree->items && size < sizeof ids; file++) {
+    for (; file < tree->items && size < sizeof ids && may_ask(origin); file++) {
         const struct tree_item *item = &tree->item[file];
 
         while (item->type == ENTRY_FILE && item->fault == NULL && size < sizeof ids &&
-               origin->asked[file] < chunk_count(item->size) &&
-               origin->hashes - origin->answered < HASHES_MAX) {
+               origin->asked[file] < chunk_count(item->size) && may_ask(origin)) {
             struct chunk chunk = { 0, file, origin->asked[file]++ };
 
+            origin->hash_bytes += chunk_size(item->size, chunk.index);
             origin->hash[origin->hashes++ % HASHES_MAX] = chunk;
             chunk_put(ids + size, chunk);
             size += CHUNK_ID_BYTES;
@@ -293,6 +298,11 @@ static void ask_hashes(struct run *run, uint32_t file)
     }
     if (size > 0)
         node_send_raw(node_of(run), FRAME_HASH, ids, size);
+}
+
+static bool may_ask(const struct origin *origin)
+{
+    return origin->hashes - origin->answered < HASHES_MAX && origin->hash_bytes < HASH_BYTES;
 }
 
 /* In the order in which they were asked for. */
@@ -310,6 +320,7 @@ static bool take_sums(struct run *run, const struct frame *frame)
         asked = origin->hash[origin->answered++ % HASHES_MAX];
         chunk = chunk_get(frame->body + at);
         item = &tree_of(run)->item[asked.file];
+        origin->hash_bytes -= chunk_size(item->size, asked.index);
         if (chunk.index == CHUNK_WITHDRAWN) {
             give_up(item, "could not be read");
             continue;

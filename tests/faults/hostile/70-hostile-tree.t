@@ -82,6 +82,10 @@ for way in openat2 walk; do
         is "... and nothing half is left" "$(find there -name '.muster*')" ""
     done
 done
+for case in no-blob open-end many twice list-first hash-first hash-unlisted hash-cut hash-many \
+    need-unlisted; do
+    ok "an agent that gives files: $case" sender "give-$case"
+done
 unset MUSTER_TEST_OPENAT MUSTER_AGENT
 rc=0
 ended 0

@@ -148,6 +148,28 @@ elif case in ('link-key', 'link-port', 'link-number', 'listen-callers', 'listen-
            'link-number': ('LINK', link(link=0)), 'listen-callers': ('LISTEN', link(callers='a')),
            'listen-address': ('LISTEN', link(callers=[1]))}[case])
     dropped()
+elif case.startswith('give-'):       # what an agent that gives files may not be asked for
+    def give(paths):
+        send('GIVE', {'paths': agent.send_blob(paths)})
+    chunk = struct.pack('>III', 0, 0, 0)
+    if case == 'give-no-blob':
+        send('GIVE', {'paths': 7})
+    elif case == 'give-open-end':
+        give(b'/etc')
+    elif case == 'give-many':
+        give(b'/etc/x\0' * 1025)
+    elif case == 'give-list-first':
+        send('LIST', b'')
+    elif case == 'give-hash-first':
+        send('HASH', chunk)
+    else:
+        give(os.fsencode(there) + b'\0')
+        if case == 'give-twice':
+            give(os.fsencode(there) + b'\0')
+        send(*{'give-hash-unlisted': ('HASH', chunk), 'give-hash-cut': ('HASH', chunk[:-1]),
+               'give-hash-many': ('HASH', chunk * 257), 'give-need-unlisted': ('NEED', chunk),
+               'give-twice': ('LIST', b'')}[case])
+    dropped()
 elif case == 'no-tree':
     entries(entry('f', 'new'))
     dropped()
