@@ -65,8 +65,8 @@ static void read_spec(struct job *job, struct fields *spec)
         fields_wrong(spec, "runLauncherAsWorker",
                      "is not supported; write false, and one more Worker");
     if (fields_choice(spec, "mpiImplementation", kinds) == 0)
-        strlist_addf(&job->warnings, "muster starts the ranks, and not mpirun: programs of Open MPI "
-                                     "are refused, those of MPICH and PyTorch run");
+        strlist_addf(&job->warnings, "muster starts the ranks, and not mpirun: programs of Open "
+                                     "MPI are refused, those of MPICH and PyTorch run");
     for (i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
         if (fields_has(spec, ignored[i]))
             strlist_addf(&job->warnings, "spec.%s is not needed", ignored[i]);
@@ -116,8 +116,8 @@ static void read_worker(struct job *job, struct fields *worker)
         fields_wrong(worker, "template", "is missing; it is the template of the workers' Pods");
     container = template_container(job->template);
     if (json_object_get(container, "command") != NULL || json_object_get(container, "args") != NULL)
-        strlist_add(&job->warnings, "spec.mpiReplicaSpecs.Worker: its command is left out: a worker "
-                                    "runs muster-init, which starts sshd");
+        strlist_add(&job->warnings, "spec.mpiReplicaSpecs.Worker: its command is left out: a "
+                                    "worker runs muster-init, which starts sshd");
     json_object_del(container, "command");
     json_object_del(container, "args");
 }
@@ -166,8 +166,8 @@ static void read_command(struct job *job, struct fields *launcher, const json_t 
     if (strcmp(program, "mpirun") != 0 && strcmp(program, "mpiexec") != 0 &&
         strcmp(program, "horovodrun") != 0)
         fields_wrong(launcher, "template",
-                     "the command must begin with mpirun, mpiexec or horovodrun, not '%.60s': muster "
-                     "takes its place",
+                     "the command must begin with mpirun, mpiexec or horovodrun, not '%.60s': "
+                     "muster takes its place",
                      program);
     strlist_add(&job->command, "--no_local_rank");
     strlist_add(&job->command, "--no_python");
@@ -187,10 +187,10 @@ static void compare_images(struct job *job, const json_t *box)
 
     if (worker != NULL && launcher != NULL && strcmp(worker, launcher) != 0)
         strlist_addf(&job->warnings,
-                     "spec.mpiReplicaSpecs.Launcher: image %.100s is left out: the launcher runs in "
-                     "the image of the workers",
+                     "spec.mpiReplicaSpecs.Launcher: image %.100s is left out: the launcher runs "
+                     "in the image of the workers",
                      launcher);
     if (json_object_get(box, "env") != NULL || json_object_get(box, "envFrom") != NULL)
-        strlist_addf(&job->warnings, "spec.mpiReplicaSpecs.Launcher: its env is left out: ranks have "
-                                     "that of the workers");
+        strlist_addf(&job->warnings, "spec.mpiReplicaSpecs.Launcher: its env is left out: ranks "
+                                     "have that of the workers");
 }
