@@ -59,8 +59,9 @@ ports() {
 
 # shellcheck disable=SC2086
 {
-run muster --json end.json --log-dir logs --max-restarts 3 --restart-delay 0 --env LAST=2 --grace 1 \
-    $four ./rank
+echo "export LAST=2; echo sourced >>'$PWD/sourced'" >venv.sh
+run muster --json end.json --log-dir logs --max-restarts 3 --restart-delay 0 --grace 1 --name again \
+    --venv_script "$PWD/venv.sh" $four ./rank
 is "two ranks are killed, and the third start ends well: 0" "$rc" 0
 is "... every rank of each generation meets its own" "$(said)" "$(printf '%s' \
     "4 generation 0 restarts 0 of 3 of-0;" \
@@ -70,6 +71,7 @@ is "... at a port of its own" "$(ports | wc -l) $(ports | cut -d' ' -f3 | sort -
 is "... one line for each restart, and no other" "$(cat err)" "$(printf 'muster: %s\n' \
     "generation 1: rank 1 on node1: killed by SIGKILL; 4 ranks on 2 nodes start again; restart 1 of 3" \
     "generation 2: rank 1 on node1: killed by SIGKILL; 4 ranks on 2 nodes start again; restart 2 of 3")"
+ok "... the venv script is read once on each node" lines sourced 2
 is "... a file for each rank and generation" "$(ls logs | wc -l)" 12
 ok "... with what that one wrote" sh -c \
     'grep -q "generation 1 " logs/*-1_rank3.log && grep -q "generation 2 " logs/*-2_rank3.log'
