@@ -99,6 +99,7 @@ void options_clear(struct options *options)
     free(options->master_addr);
     free(options->bind_core_list);
     free(options->show_ranks);
+    free(options->restart_on);
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);

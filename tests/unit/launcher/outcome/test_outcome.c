@@ -568,62 +568,6 @@ static void test_json(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-/* Each is told as it ended, and the oldest are forgotten. */
-static void test_generations(void **state)
-{
-    struct fixture *f = *state;
-    json_t         *json, *list, *first, *last;
-    double          lived_s;
-    int             i;
-
-    for (i = 0; i < GENERATIONS_MOST + 3; i++) {
-        start_all(f);
-        end_rank(f, 3, 2.5, KILLED(SIGKILL));
-        end_rest(f, 3, STOPPED);
-        f->outcome.lost_bytes += 2;
-        outcome_restart(&f->outcome, "rank 3");
-        f->plan.generation++;
-        assert_int_equal(outcome_status(&f->outcome), EXIT_INTERNAL);
-        assert_false(outcome_any_started(&f->outcome));
-    }
-    assert_int_equal(f->outcome.lost_bytes, 2 * (GENERATIONS_MOST + 3));
-    start_all(f);
-    end_rest(f, 9, EXIT_CODE(5));
-    json = outcome_json(&f->outcome, false);
-    list = json_object_get(json, "generations");
-    assert_int_equal(json_array_size(list), GENERATIONS_MOST + 1);
-    first = json_array_get(list, 0);
-    last = json_array_get(list, GENERATIONS_MOST);
-    assert_int_equal(json_integer_value(json_object_get(first, "generation")), 3);
-    assert_int_equal(json_integer_value(json_object_get(first, "exit_status")), 137);
-    assert_string_equal(json_string_value(json_object_get(first, "text")), "rank 3");
-    lived_s = json_real_value(json_object_get(first, "last_end")) -
-              json_real_value(json_object_get(first, "first_start"));
-    assert_true(lived_s > 2.9 && lived_s < 3.1);
-    assert_int_equal(json_integer_value(json_object_get(last, "exit_status")), 5);
-    assert_true(json_is_null(json_object_get(last, "text")));
-    json_decref(json);
-}
-
-/* A rank that asks for the end by PMI is told apart from other causes. */
-static void test_aborted(void **state)
-{
-    struct fixture *f = *state;
-
-    start_all(f);
-    assert_int_equal(f->outcome.aborted_by, -1);
-    outcome_aborted(&f->outcome, 4, 6, "rank %d aborted", 4);
-    assert_int_equal(f->outcome.aborted_by, 4);
-    outcome_aborted(&f->outcome, 5, 7, "rank %d aborted", 5);
-    assert_int_equal(f->outcome.aborted_by, 4);
-    assert_int_equal(outcome_status(&f->outcome), 6);
-    outcome_restart(&f->outcome, "rank 4 aborted");
-    assert_int_equal(f->outcome.aborted_by, -1);
-    outcome_cause(&f->outcome, 130, "interrupted");
-    outcome_aborted(&f->outcome, 5, 7, "too late");
-    assert_int_equal(f->outcome.aborted_by, -1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -650,8 +594,6 @@ int main(void)
         TEST(test_part_of_a_world),
         TEST(test_slow_nodes),
         TEST(test_json),
-        TEST(test_generations),
-        TEST(test_aborted),
     };
 
     return cmocka_run_group_tests_name("outcome", tests, NULL, NULL);
