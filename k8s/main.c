@@ -35,6 +35,7 @@ static const struct {
     { "resume", "start the run of a paused job again", command_resume },
     { "scale", "give a job another number of workers: its run starts again", command_scale },
     { "delete", "delete a job and everything it has in the cluster", command_delete },
+    { "prune", "delete the jobs that have ended some time ago", command_prune },
     { "controller", "do for all jobs what submit --wait does for one", command_controller },
 };
 

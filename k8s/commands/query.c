@@ -50,6 +50,16 @@ static int set_workers(void *to, const char *value, struct error *err)
     return parse_number(value, 1, JOB_WORKERS_MAX, &((struct query *)to)->workers, err);
 }
 
+static int set_since(void *to, const char *value, struct error *err)
+{
+    double seconds;
+
+    if (parse_seconds(value, 0, INT32_MAX, &seconds, err) < 0)
+        return -1;
+    ((struct query *)to)->since_s = (int64_t)seconds;
+    return 0;
+}
+
 static int set_instance(void *to, const char *value, struct error *err)
 {
     (void)err;
@@ -69,6 +79,7 @@ static const struct {
     { QUERY_LOG, { "tail", 't', false, set_tail } },
     { QUERY_LOG, { "instance", 'i', false, set_instance } },
     { QUERY_WORKERS, { "workers", 'w', false, set_workers } },
+    { QUERY_SINCE, { "since", 's', false, set_since } },
 };
 
 int query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most)
@@ -77,7 +88,7 @@ int query_begin(struct query *query, char *const *argv, unsigned has, size_t lea
     struct error   err;
     size_t         count = 0, i;
 
-    *query = (struct query){ .tail = -1 };
+    *query = (struct query){ .tail = -1, .since_s = -1 };
     for (i = 0; i < sizeof all_rows / sizeof all_rows[0]; i++)
         if (all_rows[i].of == 0 || (all_rows[i].of & has))
             rows[count++] = all_rows[i].row;

@@ -12,11 +12,12 @@ struct query {
     int64_t        tail;     /* -1: all */
     const char    *instance; /* NULL: the launcher */
     int64_t        workers;  /* 0: not given */
+    int64_t        since_s;  /* -1: not given */
     struct strlist names;
 };
 
 /* Which options a command has; --namespace and --context are in all. */
-enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4, QUERY_WORKERS = 8 };
+enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4, QUERY_WORKERS = 8, QUERY_SINCE = 16 };
 
 /* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a
  * message. */

@@ -13,6 +13,7 @@ int command_pause(char *const *argv);
 int command_resume(char *const *argv);
 int command_scale(char *const *argv);
 int command_delete(char *const *argv);
+int command_prune(char *const *argv);
 int command_controller(char *const *argv);
 
 #endif

@@ -209,6 +209,12 @@ ok "with Pod and reason" grep -qE 'Pod image-(worker-0|launcher) cannot start: (
 submit node --workers 1 --selector no=such --max-wait-time 3 --wait -- a.py
 is "so does a node that is not there" "$rc" 75
 ok "with the scheduler's reason" grep -q 'node-worker-0 did not start within 3 s: Unschedulable' err
-in_space delete image node >/dev/null
-is "nothing is left at all" "$(left image; left node)" ""
+is "prune deletes none that has ended just now" "$(in_space prune --since 1h)" ""
+is "nor without a time" "$(in_space prune 2>&1 | grep -c 'since=TIME is missing')" 1
+is "but each that has ended before" "$(in_space prune --since 0 | sort | tr '\n' ' ')" \
+    "deepspeedjob.muster.dev/image deleted deepspeedjob.muster.dev/node deleted "
+none_of_both() {
+    [ -z "$(left image; left node)" ]
+}
+ok "nothing is left at all" wait_for 60 none_of_both
 finish
