@@ -38,7 +38,9 @@ struct origin {
     size_t        node;
     struct buffer paths; /* absolute, each ended by NUL */
     unsigned      lists; /* that are not answered */
-    bool          is_listed, has_failed;
+    bool          is_at_end; /* no entries are left */
+    bool          is_listed; /* and all lists are answered */
+    bool          has_failed;
     uint32_t     *asked; /* by file: the hashes of so many chunks */
     struct chunk  hash[HASHES_MAX]; /* a ring of those that are not answered */
     uint64_t      hashes, answered;
@@ -190,7 +192,7 @@ static void ask_list(struct run *run)
 {
     struct origin *origin = bcast_of(run)->origin;
 
-    for (; !origin->is_listed && origin->lists < LISTS_MAX; origin->lists++)
+    for (; !origin->is_at_end && origin->lists < LISTS_MAX; origin->lists++)
         node_send_empty(node_of(run), FRAME_LIST);
 }
 
@@ -224,7 +226,7 @@ static bool take_entries(struct run *run, const struct frame *frame)
     struct error        err;
     int                 rc = 0;
 
-    if (origin->lists == 0 || (origin->is_listed && frame->size > 0))
+    if (origin->lists == 0 || (origin->is_at_end && frame->size > 0))
         return false;
     origin->lists--;
     while (tree->items < TREE_ITEMS_MAX && (rc = entry_next(&reader, &entry, &err)) > 0)
@@ -236,9 +238,10 @@ static bool take_entries(struct run *run, const struct frame *frame)
         return false;
     if (frame->size > 0)
         ask_list(run);
-    origin->is_listed |= frame->size == 0;
-    if (!origin->is_listed || origin->lists > 0)
+    origin->is_at_end |= frame->size == 0;
+    if (!origin->is_at_end || origin->lists > 0)
         return true;
+    origin->is_listed = true;
     origin->asked = xcalloc(tree->items + 1, sizeof *origin->asked);
     bcast_begin_all(run, node_of(run));
     return true;

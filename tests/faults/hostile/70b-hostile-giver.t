@@ -63,6 +63,30 @@ for kind in cut wants list-unasked fails-silently; do
         --to got
     is "bcast from it, $kind: 76" "$rc" 76
 done
+# Another node, the second to begin, says HELLO while the answer to the last question is under way.
+cat >other.py <<'END'
+import json, os, struct, sys, time
+print(sys.argv[2], flush=True)
+hello = json.dumps({'protocol': 2, 'now_ns': time.monotonic_ns()}).encode()
+os.write(1, struct.pack('>IBBHII', len(hello), 1, 0, 0, 1, 0) + hello)
+open('other', 'w').close()
+while len(head := sys.stdin.buffer.read(16)) == 16:
+    size, number = struct.unpack('>IB', head[:5])
+    sys.stdin.buffer.read(size)
+    if number == 29:
+        with open('order', 'a') as order:
+            order.write('tree\n')
+        break
+END
+script_file giver_and_other <<END
+#!/bin/sh
+! mkdir giver 2>/dev/null || exec "$here/hostile/tree_giver.py" "\$@"
+until grep -qs last order; do sleep 0.01; done
+exec python3 other.py "\$@"
+END
+run env FAKE=late-end muster bcast --fanout 1 --agent ./giver_and_other -H node1,node2 node1:src --to got
+is "a node gets entries when all are known" "$(tr '\n' ' ' <order)" "last end tree "
+ok "... and when it breaks off, it is named" test "$rc" != 139
 rc=0
 ended 0
 finish

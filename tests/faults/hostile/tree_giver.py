@@ -46,6 +46,29 @@ def contents():
     send(33, {'file-too-long': b'evil!', 'other-contents': b'good',
               'file-gone': b''}.get(kind, b'evil'))
 
+def note(word):
+    """For the test: in which order things happen."""
+    with open('order', 'a') as order:
+        order.write(word + '\n')
+
+def wait_for_answer():
+    """What others have said before this is taken by muster before this ends."""
+    send(16, struct.pack('>Q', 0))
+    while True:
+        size, number = struct.unpack('>IB', sys.stdin.buffer.read(16)[:5])
+        sys.stdin.buffer.read(size)
+        if number == 17:
+            return
+
+def wait_for_other():
+    """Another node logs in before the last of our lists is sent."""
+    note('last')
+    while not os.path.exists('other'):
+        time.sleep(0.01)
+    for i in range(2):
+        wait_for_answer()
+    note('end')
+
 print(sys.argv[2], flush=True)
 send(1, {'protocol': 2, 'now_ns': time.monotonic_ns()})
 lists = 0
@@ -54,6 +77,8 @@ while len(head := sys.stdin.buffer.read(16)) == 16:
     body = sys.stdin.buffer.read(size)
     if number == 46:
         lists += 1
+        if kind == 'late-end' and lists == 3:
+            wait_for_other()
         send(30, b''.join(entries) if lists == 1 else b'')
         if kind == 'list-unasked' and lists == 2:
             send(30, b'')
