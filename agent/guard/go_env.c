@@ -33,7 +33,7 @@ int go_env_set(struct go_env *env, const void *body, size_t size, struct error *
     if (size > sizeof env->text)
         return err_set(err, "GO frame: %zu bytes of variables, more than %zu", size,
                        sizeof env->text);
-    if (is_malformed(body, size, err))
+    if (size > 0 && is_malformed(body, size, err))
         return -1;
     if (size > 0)
         memcpy(env->text, body, size);
@@ -46,7 +46,7 @@ static int is_malformed(const char *text, size_t size, struct error *err)
     const char *end = text + size, *at;
     size_t      count = 0, empty = 0;
 
-    if (size > 0 && end[-1] != '\0')
+    if (end[-1] != '\0')
         return err_set(err, "GO frame: the variables are cut off");
     for (at = text; at < end; at += strlen(at) + 1) {
         if (*at != '\0' && (*at == '=' || strchr(at, '=') == NULL))

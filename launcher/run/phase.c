@@ -49,6 +49,7 @@ static void         handshake_ended(struct run *run);
 static void         show_progress(struct run *run);
 static void         settle(struct run *run, struct node *node);
 static void         advance(struct run *run);
+static void         run_where_chosen(struct run *run);
 static void         advance_held(struct run *run);
 static bool         any_probing(const struct run *run);
 static bool         any_failed(const struct run *run);
@@ -338,9 +339,14 @@ static void advance(struct run *run)
         phase_stop(run);
     else if (phase->now == PHASE_CONNECTING)
         enter_phase(run, PHASE_PREPARING);
-    else if (rendezvous_ask_again(run))
-        return;
-    else if (rendezvous_choose(run) < 0)
+    else if (!rendezvous_ask_again(run))
+        run_where_chosen(run);
+}
+
+/* At the address at which the others reach the master. */
+static void run_where_chosen(struct run *run)
+{
+    if (rendezvous_choose(run) < 0)
         phase_stop(run);
     else
         enter_phase(run, PHASE_RUNNING);
