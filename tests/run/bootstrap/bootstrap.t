@@ -335,7 +335,7 @@ fi
 
 # As root everywhere: what mounts over /proc keeps others from a PID namespace of their own here.
 sed 's/ user=.*//' "$nodes_dir/hostfile" >as_root
-run muster doctor --hostfile=as_root --quick --python $venv/bin/python
+run flock / muster doctor --hostfile=as_root --quick --python $venv/bin/python # see doctor.t
 is "muster doctor finds nothing" "$rc $(cat out err)" \
     "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
 if [ -x "$top_builddir/trainer/muster-train" ]; then

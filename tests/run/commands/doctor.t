@@ -38,7 +38,10 @@ healthy() {
     on "$1" mount -t tmpfs -o size=2G tmpfs "$PWD/run"
     on "$1" mkdir "$PWD/run/logs"
 }
-# The one folder that is outside of this test's own: the nodes mount something there.
+# The one folder that is outside of this test's own: the nodes mount something there. Nobody else who
+# asks muster doctor sees it, as long as / is locked.
+exec 9</
+flock 9
 [ -d /data ] || { mkdir /data && made_data=yes; }
 for node in node1 node2 node3 node4; do
     healthy $node
