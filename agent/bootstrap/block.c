@@ -5,7 +5,6 @@
 
 #include "bootstrap/block.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 
 #define BEGIN_LINE BLOCK_BEGIN ": written by muster bootstrap, which replaces these lines\n"
 
-static bool is_line(const char *at, const char *mark);
 static void add_block(struct buffer *out, const char *lines);
 
 char *block_put(const char *text, const char *lines, struct error *err)
@@ -25,7 +23,7 @@ char *block_put(const char *text, const char *lines, struct error *err)
     for (at = text; *at != '\0'; at = end) {
         end = at + strcspn(at, "\n");
         end += *end == '\n';
-        if (is_line(at, BLOCK_BEGIN)) {
+        if (block_is_line(at, BLOCK_BEGIN)) {
             is_inside = true;
             if (!is_put)
                 add_block(&out, lines);
@@ -33,7 +31,7 @@ char *block_put(const char *text, const char *lines, struct error *err)
         }
         if (!is_inside)
             buffer_add(&out, at, (size_t)(end - at));
-        if (is_line(at, BLOCK_END))
+        if (block_is_line(at, BLOCK_END))
             is_inside = false;
     }
     if (is_inside) {
@@ -50,7 +48,7 @@ char *block_put(const char *text, const char *lines, struct error *err)
     return out.bytes;
 }
 
-static bool is_line(const char *at, const char *mark)
+bool block_is_line(const char *at, const char *mark)
 {
     size_t length = strlen(mark);
 

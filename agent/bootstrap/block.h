@@ -8,6 +8,8 @@
 #ifndef MUSTER_AGENT_BLOCK_H
 #define MUSTER_AGENT_BLOCK_H
 
+#include <stdbool.h>
+
 #include "err.h"
 
 #define BLOCK_BEGIN "# BEGIN muster"
@@ -17,5 +19,8 @@
  * at the end. lines: NULL or "": no block; each of them ends with LF. Caller frees. NULL with err
  * if a block has no end, since nobody knows then what belongs to it. */
 char *block_put(const char *text, const char *lines, struct error *err);
+
+/* Is the line at that place BLOCK_BEGIN or BLOCK_END? */
+bool block_is_line(const char *at, const char *mark);
 
 #endif

@@ -59,8 +59,8 @@ static size_t next_line(const char *text, bool *is_block)
 {
     size_t length = strcspn(text, "\n");
 
-    *is_block = strncmp(text, BLOCK_BEGIN, strlen(BLOCK_BEGIN)) == 0 ||
-                (*is_block && strncmp(text, BLOCK_END, strlen(BLOCK_END)) != 0);
+    *is_block = block_is_line(text, BLOCK_BEGIN) ||
+                (*is_block && !block_is_line(text, BLOCK_END));
     return length + (text[length] == '\n');
 }
 
