@@ -57,7 +57,7 @@ look() {
     DBUS_SESSION_BUS_ADDRESS=disabled: timeout 120 "$browser" --headless --no-sandbox --disable-gpu \
         --disable-extensions --disable-background-networking --disable-component-update \
         --no-first-run --hide-scrollbars --user-data-dir="$PWD/browser" \
-        --window-size=800,800 --screenshot="$PWD/$1.png" "file://$PWD/page.html" \
+        --window-size=800,2000 --screenshot="$PWD/$1.png" "file://$PWD/page.html" \
         >browser.log 2>&1
 }
 # pixels FILE "RED GREEN BLUE"...: how many have nearly that color, for each.
