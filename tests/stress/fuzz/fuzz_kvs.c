@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "frame.h"
-#include "run/kvs.h"
+#include "rendezvous/kvs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

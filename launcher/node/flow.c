@@ -3,9 +3,10 @@
  */
 #include "config.h"
 
-#include "run/flow.h"
+#include "node/flow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "xalloc.h"
 
@@ -23,6 +24,7 @@ struct flow {
         uint64_t due;  /* bytes written, not yet given back */
         bool     has_begun;
     } * node;
+    size_t  nodes;
     int64_t last_ns;
 };
 
@@ -34,7 +36,18 @@ struct flow *flow_new(size_t nodes)
 
     flow->window = window_of_each(nodes);
     flow->node = xcalloc(nodes, sizeof *flow->node);
+    flow->nodes = nodes;
     return flow;
+}
+
+/* It never shrinks: output of a node that is gone may wait for its reader. */
+void flow_make_room(struct flow *flow, size_t nodes)
+{
+    if (nodes <= flow->nodes)
+        return;
+    flow->node = xreallocarray(flow->node, nodes, sizeof *flow->node);
+    memset(&flow->node[flow->nodes], 0, (nodes - flow->nodes) * sizeof *flow->node);
+    flow->nodes = nodes;
 }
 
 static uint32_t window_of_each(size_t nodes)

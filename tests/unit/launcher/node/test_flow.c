@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "run/flow.h"
+#include "node/flow.h"
 
 static void test_window(void **state)
 {

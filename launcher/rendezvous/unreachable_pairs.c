@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/unreachable_pairs.h"
+#include "rendezvous/unreachable_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>

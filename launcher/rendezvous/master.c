@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/master.h"
+#include "rendezvous/master.h"
 
 #include <stdio.h>
 #include <stdlib.h>

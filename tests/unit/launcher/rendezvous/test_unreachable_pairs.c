@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "run/unreachable_pairs.h"
+#include "rendezvous/unreachable_pairs.h"
 
 #define MOST 40
 

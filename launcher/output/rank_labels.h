@@ -16,9 +16,10 @@
  * with err. Caller frees. */
 int rank_labels_parse_shown(const char *text, int world_size, bool **shown, struct error *err);
 
-/* Add every rank of the plan to output; shown is from rank_labels_parse_shown(). */
+/* Add every rank of the plan to output, or say what is new of it; shown is from
+ * rank_labels_parse_shown(), for the first shown_count ranks. */
 void rank_labels_add(struct output *output, const struct plan *plan,
-                     const struct options *options, const bool *shown);
+                     const struct options *options, const bool *shown, size_t shown_count);
 
 /* Every rank starts again, and its file has another name. */
 void rank_labels_again(struct output *output, const struct plan *plan,

@@ -17,6 +17,9 @@ struct flow;
 struct flow *flow_new(size_t nodes);
 void         flow_free(struct flow *flow); /* NULL is fine */
 
+/* There are so many nodes now; each place keeps its account. */
+void flow_make_room(struct flow *flow, size_t nodes);
+
 /* The most that a node may have, in bytes. */
 uint32_t flow_window(const struct flow *flow);
 /* The credit to give a node with PLAN: a window less what is not yet written of it. CREDIT that

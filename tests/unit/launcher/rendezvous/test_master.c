@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "run/master.h"
+#include "rendezvous/master.h"
 #include "xalloc.h"
 
 /* Three nodes; node 0 has docker's bridge first, then its real network. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "run/rank_labels.h"
+#include "output/rank_labels.h"
 
 #define WORLD 8
 

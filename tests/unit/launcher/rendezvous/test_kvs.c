@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "frame.h"
-#include "run/kvs.h"
+#include "rendezvous/kvs.h"
 #include "xalloc.h"
 
 static int node_in(struct kvs *kvs, size_t node, const char *text, struct error *err)

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/rank_labels.h"
+#include "output/rank_labels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static int parse_range(char *word, int world_size, int64_t *first, int64_t *last
 }
 
 void rank_labels_add(struct output *output, const struct plan *plan,
-                     const struct options *options, const bool *shown)
+                     const struct options *options, const bool *shown, size_t shown_count)
 {
     size_t n;
     int    i;
@@ -73,7 +73,9 @@ void rank_labels_add(struct output *output, const struct plan *plan,
             char *label = label_of(plan, options, node, rank);
             char *file = file_of(plan, options, rank);
 
-            output_add_rank(output, rank, n, plan_label(node), label, shown[rank], file);
+            output_add_rank(output, rank, n, plan_label(node), label,
+                            (size_t)rank < shown_count ? shown[rank]
+                                                       : options->show_ranks == NULL, file);
             free(label);
             free(file);
         }

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/kvs.h"
+#include "rendezvous/kvs.h"
 
 #include <stdlib.h>
 #include <string.h>
