@@ -179,10 +179,8 @@ void agent_start_noise(const struct agent_start *start, char *text, size_t size)
 
 void agent_end_text(int status, char *text, size_t size)
 {
-    const char *signal = status > 128 ? sigabbrev_np(status - 128) : NULL;
-
-    if (signal != NULL)
-        snprintf(text, size, "was killed by SIG%s", signal);
+    if (status > 128 && status - 128 < NSIG)
+        snprintf(text, size, "was killed by %s", signal_name(status - 128).text);
     else if (status == EXIT_LOST)
         snprintf(text, size, "had no answer in time and ended its ranks (was muster stopped, or "
                  "the line cut?)");

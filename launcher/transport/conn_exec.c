@@ -312,13 +312,9 @@ static void reap_cb(evutil_socket_t fd, short what, void *arg)
         end(c, 0, NULL);
         return;
     }
-    if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "muster-agent was killed by signal %d (SIG%s)",
-                 WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
-    else {
-        agent_end_text(WEXITSTATUS(status), words, sizeof words);
-        snprintf(text, sizeof text, "muster-agent %s", words);
-    }
+    agent_end_text(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), words,
+                   sizeof words);
+    snprintf(text, sizeof text, "muster-agent %s", words);
     end(c, c->is_open ? EXIT_LOST : EXIT_INTERNAL, text);
 }
 

@@ -250,8 +250,8 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh tries the one without a port only later. A revoked key is no reason
- * to ask for its type. */
+/* Under the name itself: ssh tries the one without a port only later. The first key of its type
+ * decides, as for ssh: where that one is revoked, a later one is no reason to ask for the type. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -259,10 +259,9 @@ static bool is_known(const struct known_hosts *known, const char *algorithm)
 
     for (i = 0; i < known->count; i++) {
         of_key = algorithms(known->entry[i].key);
-        if (known->entry[i].is_exact && of_key != NULL &&
-            ssh_pattern_list_matches(algorithm, of_key) &&
-            !is_revoked(known, known->entry[i].key))
-            return true;
+        if (known->entry[i].is_exact && !known->entry[i].is_revoked && of_key != NULL &&
+            ssh_pattern_list_matches(algorithm, of_key))
+            return !is_revoked(known, known->entry[i].key);
     }
     return false;
 }

@@ -189,7 +189,7 @@ static int result_of(struct remote *r, int rc, const char *what, struct conn_fai
 {
     if (rc == SSH_OK)
         return 1;
-    if (rc == SSH_AGAIN)
+    if (rc == SSH_AGAIN && ssh_is_connected(r->session))
         return 0;
     return conn_failure_set(why, EXIT_PROTOCOL, "%s: %s", what, ssh_get_error(r->session));
 }

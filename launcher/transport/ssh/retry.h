@@ -11,8 +11,8 @@
 
 /* For connections that the ssh program makes, itself or as a proxy; its handshakes take longer
  * than libssh's. */
-#define RETRY_SSH_TIMES 8
-#define RETRY_SSH_MAX_S 4.0
+#define RETRY_SSH_TIMES 10
+#define RETRY_SSH_MAX_S 6.0
 
 /* Is this text, the last words of ssh, about a dropped connection and nothing else? */
 bool retry_is_drop(const char *said);
