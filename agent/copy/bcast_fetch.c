@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -16,6 +17,9 @@
 #include "copy/bcast_stream.h"
 #include "frame.h"
 #include "xalloc.h"
+#include "xevent.h"
+
+#define CLOSED "the other node closed the connection"
 
 enum fetch_state { FETCH_CONNECTING, FETCH_GREETED, FETCH_PROVING, FETCH_LINKED, FETCH_LOST };
 
@@ -26,7 +30,10 @@ struct bcast_fetch {
     struct seal_link              link;
     unsigned char                 random[SEAL_RANDOM_BYTES];
     struct seal                   asks, answers;
-    struct bufferevent           *stream;
+    struct bufferevent           *stream; /* to write; it would read 4 KiB at a time */
+    struct event                 *readable; /* NULL: not connected */
+    unsigned char                *wire;   /* SEAL_WIRE_MAX, of which have came and were not taken */
+    size_t                        have;
     struct event                 *begin; /* the result of connect(), which must not come at once */
     struct evbuffer              *waiting; /* ids to ask for once it is linked */
     unsigned char                *message; /* SEAL_MESSAGE_MAX */
@@ -36,8 +43,10 @@ struct bcast_fetch {
 
 static void begin_cb(evutil_socket_t fd, short what, void *arg);
 static void event_cb(struct bufferevent *stream, short what, void *arg);
-static void read_cb(struct bufferevent *stream, void *arg);
-static bool take_random(struct bcast_fetch *fetch, struct evbuffer *in);
+static void connected(struct bcast_fetch *fetch);
+static void readable_cb(evutil_socket_t fd, short what, void *arg);
+static void take_all(struct bcast_fetch *fetch);
+static bool take_random(struct bcast_fetch *fetch);
 static void take_message(struct bcast_fetch *fetch, size_t size);
 static void take_chunk(struct bcast_fetch *fetch, size_t size);
 static void put(struct bcast_fetch *fetch, enum stream_type type, const void *body, size_t size);
@@ -56,6 +65,7 @@ struct bcast_fetch *bcast_fetch_new(struct event_base *base, const char *address
     fetch->link = *link;
     fetch->waiting = evbuffer_new();
     fetch->message = xmalloc(SEAL_MESSAGE_MAX);
+    fetch->wire = xmalloc(SEAL_WIRE_MAX);
     fetch->stream = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
     fetch->begin = evtimer_new(base, begin_cb, fetch);
     if (fetch->waiting == NULL || fetch->stream == NULL || fetch->begin == NULL)
@@ -72,11 +82,10 @@ static void begin_cb(evutil_socket_t fd, short what, void *arg)
     struct bcast_fetch  *fetch = arg;
 
     (void)fd, (void)what;
-    bufferevent_setcb(fetch->stream, read_cb, NULL, event_cb, fetch);
-    bufferevent_set_timeouts(fetch->stream, &limit, &limit);
-    bufferevent_set_max_single_read(fetch->stream, STREAM_READ_MAX);
-    bufferevent_setwatermark(fetch->stream, EV_READ, 0, 2 * SEAL_MESSAGE_MAX);
-    bufferevent_enable(fetch->stream, EV_READ | EV_WRITE);
+    bufferevent_setcb(fetch->stream, NULL, NULL, event_cb, fetch);
+    bufferevent_set_timeouts(fetch->stream, NULL, &limit);
+    bufferevent_disable(fetch->stream, EV_READ);
+    bufferevent_enable(fetch->stream, EV_WRITE);
     if (fetch->address_size == 0)
         lose(fetch, "not an address");
     else if (bufferevent_socket_connect(fetch->stream, (struct sockaddr *)&fetch->address,
@@ -88,63 +97,100 @@ void bcast_fetch_free(struct bcast_fetch *fetch)
 {
     if (fetch == NULL)
         return;
+    if (fetch->readable != NULL)
+        event_free(fetch->readable);
     bufferevent_free(fetch->stream);
     event_free(fetch->begin);
     evbuffer_free(fetch->waiting);
     seal_end(&fetch->asks);
     seal_end(&fetch->answers);
     free(fetch->message);
+    free(fetch->wire);
     free(fetch);
 }
 
 static void event_cb(struct bufferevent *stream, short what, void *arg)
 {
-    struct bcast_fetch *fetch = arg;
-    unsigned char       greeting[STREAM_GREETING_BYTES];
+    (void)stream;
+    if ((what & BEV_EVENT_CONNECTED) != 0)
+        connected(arg);
+    else if ((what & BEV_EVENT_TIMEOUT) != 0)
+        lose(arg, "timed out");
+    else
+        lose(arg, (what & BEV_EVENT_EOF) != 0 ? CLOSED : strerror(EVUTIL_SOCKET_ERROR()));
+}
 
-    if ((what & BEV_EVENT_CONNECTED) != 0) {
-        seal_random(fetch->random);
-        memcpy(greeting, STREAM_MAGIC, STREAM_MAGIC_BYTES); /* NOLINT: not a text */
-        put_u32(greeting + STREAM_MAGIC_BYTES, fetch->link.number);
-        memcpy(greeting + STREAM_MAGIC_BYTES + 4, fetch->random, sizeof fetch->random);
-        bufferevent_write(stream, greeting, sizeof greeting);
-        fetch->state = FETCH_GREETED;
-    } else if ((what & BEV_EVENT_TIMEOUT) != 0) {
+static void connected(struct bcast_fetch *fetch)
+{
+    const struct timeval limit = clock_interval(STREAM_OPEN_S);
+    unsigned char        greeting[STREAM_GREETING_BYTES];
+
+    fetch->readable = event_new(bufferevent_get_base(fetch->stream),
+                                bufferevent_getfd(fetch->stream), EV_READ | EV_PERSIST,
+                                readable_cb, fetch);
+    if (fetch->readable == NULL)
+        xalloc_die();
+    xevent_add(fetch->readable, &limit);
+    seal_random(fetch->random);
+    memcpy(greeting, STREAM_MAGIC, STREAM_MAGIC_BYTES); /* NOLINT: not a text */
+    put_u32(greeting + STREAM_MAGIC_BYTES, fetch->link.number);
+    memcpy(greeting + STREAM_MAGIC_BYTES + 4, fetch->random, sizeof fetch->random);
+    bufferevent_write(fetch->stream, greeting, sizeof greeting);
+    fetch->state = FETCH_GREETED;
+}
+
+static void readable_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct bcast_fetch *fetch = arg;
+    ssize_t             got;
+
+    if ((what & EV_TIMEOUT) != 0) {
         lose(fetch, "timed out");
-    } else {
-        lose(fetch, (what & BEV_EVENT_EOF) != 0 ? "the other node closed the connection"
-                                                : strerror(EVUTIL_SOCKET_ERROR()));
+        return;
+    }
+    got = recv(fd, fetch->wire + fetch->have, SEAL_WIRE_MAX - fetch->have, 0);
+    if (got > 0) {
+        fetch->have += (size_t)got;
+        take_all(fetch);
+    } else if (got == 0) {
+        lose(fetch, CLOSED);
+    } else if (errno != EAGAIN && errno != EINTR) {
+        lose(fetch, strerror(errno));
     }
 }
 
-static void read_cb(struct bufferevent *stream, void *arg)
+/* What is left is less than a message, so there is room for the rest of it. */
+static void take_all(struct bcast_fetch *fetch)
 {
-    struct bcast_fetch *fetch = arg;
-    struct evbuffer    *in = bufferevent_get_input(stream);
-    struct error        err;
-    size_t              size;
-    int                 rc = 1;
+    struct error err;
+    size_t       at = 0, size;
+    int          rc = 1;
 
-    if (fetch->state == FETCH_GREETED && !take_random(fetch, in))
-        return;
-    while (fetch->state < FETCH_LOST && rc > 0) {
-        rc = seal_take(&fetch->answers, in, fetch->message, &size, &err);
-        if (rc > 0)
-            take_message(fetch, size);
+    if (fetch->state == FETCH_GREETED) {
+        if (!take_random(fetch))
+            return;
+        at = SEAL_RANDOM_BYTES;
     }
+    while (fetch->state < FETCH_LOST && rc > 0) {
+        rc = seal_open(&fetch->answers, fetch->wire + at, fetch->have - at, fetch->message, &size,
+                       &err);
+        if (rc > 0) {
+            at += seal_wire_bytes(size);
+            take_message(fetch, size);
+        }
+    }
+    fetch->have -= at;
+    memmove(fetch->wire, fetch->wire + at, fetch->have);
     if (rc < 0)
         lose(fetch, err.text);
 }
 
-static bool take_random(struct bcast_fetch *fetch, struct evbuffer *in)
+static bool take_random(struct bcast_fetch *fetch)
 {
-    unsigned char theirs[SEAL_RANDOM_BYTES];
-
-    if (evbuffer_get_length(in) < sizeof theirs)
+    if (fetch->have < SEAL_RANDOM_BYTES)
         return false;
-    evbuffer_remove(in, theirs, sizeof theirs);
-    seal_begin(&fetch->asks, &fetch->link, SEAL_ASK, true, fetch->random, theirs);
-    seal_begin(&fetch->answers, &fetch->link, SEAL_ANSWER, false, fetch->random, theirs);
+    seal_begin(&fetch->asks, &fetch->link, SEAL_ASK, true, fetch->random, fetch->wire);
+    seal_begin(&fetch->answers, &fetch->link, SEAL_ANSWER, false, fetch->random, fetch->wire);
     fetch->state = FETCH_PROVING;
     put(fetch, STREAM_HELLO, NULL, 0);
     return true;
@@ -158,6 +204,7 @@ static void take_message(struct bcast_fetch *fetch, size_t size)
     if (fetch->state == FETCH_PROVING && type == STREAM_HELLO) {
         fetch->state = FETCH_LINKED;
         bufferevent_set_timeouts(fetch->stream, NULL, NULL);
+        event_remove_timer(fetch->readable);
         ask_waiting(fetch);
         fetch->ops->linked(fetch->arg);
     } else if (fetch->state == FETCH_LINKED && size > CHUNK_ID_BYTES &&
@@ -215,6 +262,8 @@ static void lose(struct bcast_fetch *fetch, const char *why)
     if (fetch->state == FETCH_LOST)
         return;
     fetch->state = FETCH_LOST;
+    if (fetch->readable != NULL)
+        event_del(fetch->readable);
     bufferevent_disable(fetch->stream, EV_READ | EV_WRITE);
     bufferevent_setcb(fetch->stream, NULL, NULL, NULL, NULL);
     fetch->ops->lost(why, fetch->arg);

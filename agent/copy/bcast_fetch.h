@@ -10,7 +10,7 @@
 
 #include <event2/event.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/seal.h"
 
 struct bcast_fetch_ops {

@@ -12,7 +12,7 @@
 
 #include <event2/event.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/seal.h"
 #include "err.h"
 #include "strlist.h"

@@ -122,30 +122,45 @@ static void begin_message(struct seal *seal, size_t size, bool is_sealing)
 int seal_take(struct seal *seal, struct evbuffer *in, unsigned char *message, size_t *size,
               struct error *err)
 {
+    size_t         have = evbuffer_get_length(in), whole;
     unsigned char  header[SIZE_BYTES];
-    unsigned char *sealed;
-    size_t         whole;
-    int            length, is_good;
+    unsigned char *wire = header;
+    int            rc;
 
     if (evbuffer_copyout(in, header, sizeof header) < (ev_ssize_t)sizeof header)
         return 0;
-    *size = get_u32(header);
+    whole = seal_wire_bytes(get_u32(header));
+    if (whole > SEAL_WIRE_MAX || have < whole)
+        have = sizeof header; /* it may be an impossible one already */
+    else if ((wire = evbuffer_pullup(in, (ev_ssize_t)whole)) == NULL)
+        xalloc_die();
+    rc = seal_open(seal, wire, have, message, size, err);
+    if (rc > 0)
+        evbuffer_drain(in, whole);
+    return rc;
+}
+
+int seal_open(struct seal *seal, const unsigned char *wire, size_t have, unsigned char *message,
+              size_t *size, struct error *err)
+{
+    const unsigned char *sealed = wire + SIZE_BYTES;
+    unsigned char        tag[SEAL_TAG_BYTES];
+    int                  length;
+
+    if (have < SIZE_BYTES)
+        return 0;
+    *size = get_u32(wire);
     if (*size == 0 || *size > SEAL_MESSAGE_MAX || seal->number == SEAL_MESSAGES_MAX)
         return err_set(err, "a message of an impossible size, or too many");
-    whole = sizeof header + *size + SEAL_TAG_BYTES;
-    if (evbuffer_get_length(in) < whole)
+    if (have < seal_wire_bytes(*size))
         return 0;
-    sealed = evbuffer_pullup(in, (ev_ssize_t)whole);
-    if (sealed == NULL)
-        xalloc_die();
-    sealed += sizeof header;
+    memcpy(tag, sealed + *size, sizeof tag);
     begin_message(seal, *size, false);
-    is_good = EVP_DecryptUpdate(seal->context, message, &length, sealed, (int)*size) == 1 &&
-              EVP_CIPHER_CTX_ctrl(seal->context, EVP_CTRL_GCM_SET_TAG, SEAL_TAG_BYTES,
-                                  sealed + *size) == 1 &&
-              EVP_DecryptFinal_ex(seal->context, message + length, &length) == 1;
-    evbuffer_drain(in, whole);
-    return is_good ? 1 : err_set(err, "a message that is not the next one of the other end");
+    if (EVP_DecryptUpdate(seal->context, message, &length, sealed, (int)*size) == 1 &&
+        EVP_CIPHER_CTX_ctrl(seal->context, EVP_CTRL_GCM_SET_TAG, SEAL_TAG_BYTES, tag) == 1 &&
+        EVP_DecryptFinal_ex(seal->context, message + length, &length) == 1)
+        return 1;
+    return err_set(err, "a message that is not the next one of the other end");
 }
 
 /* libcrypto fails here only for want of memory or random numbers. */

@@ -19,7 +19,7 @@
 #include <event2/buffer.h>
 #include <openssl/evp.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "err.h"
 
 #define SEAL_KEY_BYTES     32
@@ -27,6 +27,7 @@
 #define SEAL_RANDOM_BYTES  32
 #define SEAL_TAG_BYTES     16
 #define SEAL_MESSAGE_MAX   (CHUNK_BYTES + 64)
+#define SEAL_WIRE_MAX      (4 + SEAL_MESSAGE_MAX + SEAL_TAG_BYTES)
 #define SEAL_MESSAGES_MAX  UINT32_MAX /* of one connection, in one direction */
 
 enum seal_direction { SEAL_ASK = 1, SEAL_ANSWER = 2 };
@@ -65,5 +66,14 @@ int seal_put(struct seal *seal, struct evbuffer *out, const void *head, size_t h
  * 0: more must come; -1: it is not the next message of the other end. */
 int seal_take(struct seal *seal, struct evbuffer *in, unsigned char *message, size_t *size,
               struct error *err);
+
+/* The same of have bytes at wire: its first seal_wire_bytes(*size) are the message. */
+int seal_open(struct seal *seal, const unsigned char *wire, size_t have, unsigned char *message,
+              size_t *size, struct error *err);
+
+static inline size_t seal_wire_bytes(size_t size)
+{
+    return 4 + size + SEAL_TAG_BYTES;
+}
 
 #endif

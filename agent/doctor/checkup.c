@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "err.h"
+#include "exit_code.h"
 #include "fd.h"
 #include "frame.h"
 #include "node/test_switch.h"
@@ -94,7 +95,7 @@ static void run_apart(struct checkup *checkup, size_t which)
                      "this check was not finished after %g s", limit_s);
     else if (WIFSIGNALED(status))
         checkup_find(checkup, CHECKUP_WARN, "this was not checked", "look at dmesg",
-                     "this check was ended by signal %d", WTERMSIG(status));
+                     "this check was ended by %s", signal_name(WTERMSIG(status)).text);
     else
         task_output_line(checkup->out, json_pack("{s:s, s:f}", "checked", checkup->check, "ms",
                                                  (double)(clock_now_ns() - begun_ns) / 1e6));

@@ -13,7 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "doctor/hash.h"
+#include "fnv.h"
 #include "strlist.h"
 
 #define MIB        (1024.0 * 1024.0)
@@ -129,7 +129,7 @@ static void data_check(const struct checkup *checkup, const char *path)
     else if (size > 0)
         checkup_fact(checkup, marker,
                      json_sprintf("a mounted %s with the marker %016llx", type,
-                                  (unsigned long long)hash_of(text, (size_t)size)));
+                                  (unsigned long long)fnv_add(FNV_START, text, (size_t)size)));
     else
         checkup_fact(checkup, marker, json_sprintf("a mounted %s", type));
 }

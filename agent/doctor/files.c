@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "doctor/hash.h"
 #include "err.h"
 #include "file.h"
+#include "fnv.h"
 #include "node/port.h"
 
 #define SCRIPT_MAX (16u << 20)
@@ -66,9 +66,9 @@ static void script_check(const struct checkup *checkup, const char *script)
     }
     bytes = file_read_at_once(script, SCRIPT_MAX, &size, &err);
     if (bytes != NULL)
-        checkup_fact(
-            checkup, name,
-            json_sprintf("%zu bytes, %016llx", size, (unsigned long long)hash_of(bytes, size)));
+        checkup_fact(checkup, name,
+                     json_sprintf("%zu bytes, %016llx", size,
+                                  (unsigned long long)fnv_add(FNV_START, bytes, size)));
     free(bytes);
 }
 

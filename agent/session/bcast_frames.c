@@ -8,6 +8,7 @@
 
 #include "session/bcast_work.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,9 @@
 #define TELL_BYTES (512u << 10)
 #define TELL_ROWS  128
 #define ASK_ROWS   512 /* at a time */
+/* Of freed memory: a chunk is allocated and freed for every MiB, and memory that goes back to the
+ * kernel in between is cleared page by page. */
+#define KEPT_BYTES (16 << 20)
 
 static void  failed_cb(uint32_t tree, uint32_t number, const char *path, const char *what,
                        const char *why, bool is_all, void *arg);
@@ -77,6 +81,8 @@ struct bcast *bcast_new(struct agent *agent)
     if (wish != NULL && strcmp(wish, "walk") == 0)
         safe_walk_always();
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     bcast->receiver = bcast_receive_new(&ops, agent, BCAST_SMALL_MAX);
     return bcast;
 }

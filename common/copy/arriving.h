@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/bcast_receive.h"
 #include "err.h"
 

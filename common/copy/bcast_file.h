@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/safe_openat.h"
 #include "entry.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/bcast_file.h"
 #include "entry.h"
 

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "buffer.h"
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "copy/chunk_rows.h"
 #include "err.h"
 

@@ -8,7 +8,7 @@
 #define MUSTER_BCAST_SUMS_H
 
 #include "copy/bcast_tree.h"
-#include "chunk.h"
+#include "copy/chunk.h"
 
 /* A file that is open for reading; start from SUM_FILE_NONE. */
 struct sum_file {

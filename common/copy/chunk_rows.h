@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 
 enum chunk_asked { ASKED_NOBODY, ASKED_NODE, ASKED_LAUNCHER };
 

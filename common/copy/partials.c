@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "fd.h"
+#include "fnv.h"
 #include "xalloc.h"
 
 #define NOTES_MAX 100000
@@ -84,14 +85,10 @@ static char *folder(void)
     return home != NULL && home[0] == '/' ? xasprintf("%s/.cache/muster/partial", home) : NULL;
 }
 
-/* FNV-1a: two paths that collide share a note, and one of them is not found. */
+/* Two paths that collide share a note, and one of them is not found. */
 static uint64_t mix(const char *text)
 {
-    uint64_t hash = 14695981039346656037u;
-
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash;
+    return fnv_add(FNV_START, text, strlen(text));
 }
 
 void partials_find(bool (*found)(const char *path, void *arg), void *arg)

@@ -22,7 +22,7 @@
 
 #include "buffer.h"
 #include "log.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 #include "xalloc.h"
 
 /* What is on its way to all nodes together, and what to one. */
@@ -149,8 +149,8 @@ void bcast_begin_all(struct run *run, struct node *origin)
     bcast_links_join(run, origin);
     node_expect(origin, "the other nodes", WAIT_S);
     for (n = 0; n < run->plan->nodes; n++)
-        if (&run->node[n] != origin && run->node[n].state == NODE_PROBING)
-            begin(run, &run->node[n]);
+        if (run->node[n] != origin && run->node[n]->state == NODE_PROBING)
+            begin(run, run->node[n]);
     if (origin_has_failed(bcast))
         node_enter(origin, NODE_PROBED, 0);
 }
@@ -161,9 +161,9 @@ void bcast_pump_all(struct run *run)
     size_t        n;
 
     for (n = 0; n < run->plan->nodes; n++)
-        if (!origin_is(bcast, &run->node[n]) && run->node[n].state == NODE_PROBING &&
-            run->node[n].stop_ns == 0)
-            bcast_pump(run, &run->node[n]);
+        if (!origin_is(bcast, run->node[n]) && run->node[n]->state == NODE_PROBING &&
+            run->node[n]->stop_ns == 0)
+            bcast_pump(run, run->node[n]);
 }
 
 static void bcast_over(struct run *run, struct node *node)
@@ -175,8 +175,8 @@ static void bcast_over(struct run *run, struct node *node)
         return;
     bcast->origin_is_lost = true;
     for (n = 0; n < run->plan->nodes; n++)
-        if (run->node[n].state == NODE_PROBING && !bcast->copy[n].is_done)
-            end_without_origin(run, &run->node[n]);
+        if (run->node[n]->state == NODE_PROBING && !bcast->copy[n].is_done)
+            end_without_origin(run, run->node[n]);
 }
 
 static void end_without_origin(struct run *run, struct node *node)

@@ -12,7 +12,7 @@
 #include "bcast/failures.h"
 #include "bcast/origin.h"
 #include "bcast/pace.h"
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "run/run.h"
 
 #define ROWS_MAX     1024u      /* announced to a node, and not settled */

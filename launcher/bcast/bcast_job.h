@@ -4,7 +4,7 @@
 #ifndef MUSTER_BCAST_JOB_H
 #define MUSTER_BCAST_JOB_H
 
-#include "run/node_job.h"
+#include "node/node_job.h"
 
 extern const struct node_job bcast_job;
 

@@ -145,7 +145,7 @@ static void release(struct run *run)
     size_t        n;
 
     for (n = 0; n < run->plan->nodes; n++) {
-        struct node *node = &run->node[n];
+        struct node *node = run->node[n];
 
         if (node->state != NODE_PROBING || !bcast->copy[n].is_done ||
             chain_is_needed(&bcast->chain, n) || (origin_is(bcast, node) && is_awaited(run)))
@@ -161,7 +161,7 @@ static bool is_awaited(const struct run *run)
     size_t n;
 
     for (n = 0; n < run->plan->nodes; n++)
-        if (run->node[n].state <= NODE_PROBING && !bcast_of(run)->copy[n].is_done)
+        if (run->node[n]->state <= NODE_PROBING && !bcast_of(run)->copy[n].is_done)
             return true;
     return false;
 }
@@ -182,10 +182,10 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
     bcast_progress(run, (double)(now_ns - bcast->tick_ns) / NS_PER_S);
     bcast->tick_ns = now_ns;
     for (n = 0; n < run->plan->nodes; n++)
-        look_at(run, &run->node[n]);
+        look_at(run, run->node[n]);
     while (chain_next_move(&bcast->chain, now_ns, &move)) {
         tell(run, &move);
-        apply(run, &run->node[move.node], move.source);
+        apply(run, run->node[move.node], move.source);
     }
     release(run);
 }
@@ -252,7 +252,7 @@ static void expect(struct run *run, struct node *node, int source)
     }
     body = link_body(bcast, now);
     json_object_set_new(body, "callers", addresses_of(node));
-    node_send(&run->node[source], FRAME_LISTEN, body);
+    node_send(run->node[source], FRAME_LISTEN, body);
 }
 
 /* All of them: nobody knows from which one it will call. */
@@ -319,8 +319,8 @@ static struct node *find_caller(struct run *run, const struct node *from, json_i
 
     for (n = 0; n < run->plan->nodes; n++)
         if (bcast->copy[n].source.link == link && bcast->copy[n].source.node == (int)from->index &&
-            run->node[n].state == NODE_PROBING)
-            return &run->node[n];
+            run->node[n]->state == NODE_PROBING)
+            return run->node[n];
     return NULL;
 }
 

@@ -4,7 +4,7 @@
 #ifndef MUSTER_COLLECT_JOB_H
 #define MUSTER_COLLECT_JOB_H
 
-#include "run/node_job.h"
+#include "node/node_job.h"
 
 extern const struct node_job collect_job;
 

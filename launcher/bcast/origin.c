@@ -440,7 +440,7 @@ static bool take_data(struct run *run, const struct frame *frame)
 
 static struct node *node_of(struct run *run)
 {
-    return &run->node[bcast_of(run)->origin->node];
+    return run->node[bcast_of(run)->origin->node];
 }
 
 static struct tree *tree_of(struct run *run)

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "err.h"
 #include "frame.h"
 

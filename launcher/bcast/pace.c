@@ -25,7 +25,7 @@ void pace_show(struct run *run, struct pace *pace, double seconds)
         pace[n].rate += (rate - pace[n].rate) / SMOOTHED_TIMES;
         pace[n].shown = pace[n].bytes;
         done += pace[n].is_done;
-        if (!pace[n].is_done && run->node[n].state == NODE_PROBING &&
+        if (!pace[n].is_done && run->node[n]->state == NODE_PROBING &&
             (slowest == run->plan->nodes || pace[n].bytes < pace[slowest].bytes))
             slowest = n;
     }
