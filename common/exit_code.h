@@ -1,10 +1,13 @@
-/* exit_code.h - the exit codes of muster and its agent; the manual lists them
+/* exit_code.h - the exit codes of muster and its agent, which the manual lists; names of signals
  *
  * The code of a rank always passes through unchanged, 128+N for a signal.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_EXIT_CODE_H
 #define MUSTER_EXIT_CODE_H
+
+#include <stdio.h>
+#include <string.h>
 
 enum exit_code {
     EXIT_USAGE = 2,
@@ -22,5 +25,23 @@ enum exit_code {
     EXIT_NOT_FOUND = 127,
     EXIT_INTERRUPTED = 130,
 };
+
+struct signal_name {
+    char text[24];
+};
+
+/* "SIGKILL", or "signal 40" for one without a name. Any number will do. It is for the arguments of
+ * printf: signal_name(number).text */
+static inline struct signal_name signal_name(int number)
+{
+    const char        *name = sigabbrev_np(number);
+    struct signal_name words;
+
+    if (name != NULL)
+        snprintf(words.text, sizeof words.text, "SIG%s", name);
+    else
+        snprintf(words.text, sizeof words.text, "signal %d", number);
+    return words;
+}
 
 #endif

@@ -23,6 +23,7 @@
 #define LOOK_MS     20.0
 #define STUCK_S     10.0 /* then what survives KILL is reported as left */
 #define STUCK_LOST_S 5.0 /* the same for orphans; a run waits for it: see ORPHAN_CLEANUP_S */
+#define GROUPS_LOOKS 50 /* after the last process: so often its control group may still be there */
 #define GRACE_MAX_S 86400.0
 #define MORE_BYTES  64 /* that the answer needs for "more" */
 
@@ -34,6 +35,7 @@ struct clean {
     char          *run;          /* NULL: of any run */
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
+    int            groups_looks;
     struct event  *again;
     void (*done)(json_t *body, void *arg);
     void *arg;
@@ -41,6 +43,7 @@ struct clean {
 
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
 static bool    all_gone(struct clean *clean);
+static bool    has_dying_groups(struct clean *clean);
 static void    ask_to_end(struct clean *clean);
 static void    kill_targets(struct clean *clean);
 static void    signal_targets(struct clean *clean, int signal);
@@ -119,11 +122,12 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         is_over = all_gone(clean);
         ask_to_end(clean);
     }
-    if (is_over || now_ns >= clean->give_up_at_ns) {
+    is_over = is_over || now_ns >= clean->give_up_at_ns;
+    if (is_over && !has_dying_groups(clean)) {
         finish(clean);
         return;
     }
-    if (now_ns >= clean->kill_at_ns)
+    if (!is_over && now_ns >= clean->kill_at_ns)
         kill_targets(clean);
     xevent_add(clean->again, &pause);
 }
@@ -138,6 +142,14 @@ static bool all_gone(struct clean *clean)
         if (is_awaited(clean, &clean->orphans.item[i]) && !clean->orphans.item[i].is_gone)
             return false;
     return true;
+}
+
+/* Their processes were in one. A process that ends is no longer one of the run before it leaves
+ * its group, nor before its guard lets go of that. */
+static bool has_dying_groups(struct clean *clean)
+{
+    return clean->only_orphans && stale_files_remove_groups(clean->run) &&
+           ++clean->groups_looks < GROUPS_LOOKS;
 }
 
 /* Orphans get no TERM: if the guard was the first process of their namespace, the kernel is
@@ -183,8 +195,6 @@ static void finish(struct clean *clean)
     for (i = 0; i < clean->orphans.count; i++)
         if (is_told(clean, &clean->orphans.item[i]))
             json_array_append_new(processes, json_of(&clean->orphans.item[i]));
-    if (clean->only_orphans)
-        stale_files_remove_groups(); /* their processes were in one */
     stale = clean->run != NULL ? json_array() : stale_files_list(clean->kill);
     clean->has_more = clean->has_more || orphans_are_full(&clean->orphans) ||
                       json_array_size(stale) == STALE_FILES_MAX;

@@ -26,7 +26,6 @@ static ino_t            network_of(pid_t pid);
 static bool            may_be_here(pid_t pid);
 static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is_spared);
 static bool            is_ours(pid_t pid);
-static bool            looks_like_agent(pid_t pid);
 static bool            is_agent_file(pid_t pid);
 static bool            run_of(pid_t pid, char *run);
 static bool            is_start_shell(pid_t pid);
@@ -100,6 +99,18 @@ void orphans_forget_gone(struct orphans *orphans)
     orphans->count = kept;
 }
 
+/* Started as the launcher starts an agent. */
+bool orphans_is_agent(pid_t pid)
+{
+    char    path[64], line[PATH_MAX + 64];
+    ssize_t size;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    size = fd_read_file(path, line, sizeof line);
+    return size >= (ssize_t)(strlen(line) + 1 + sizeof "--nonce") &&
+           strcmp(line + strlen(line) + 1, "--nonce") == 0;
+}
+
 bool orphan_is_left(const struct orphan *orphan)
 {
     return orphan->what == ORPHAN_RANK && !orphan->has_agent &&
@@ -168,7 +179,7 @@ static enum orphan_what what_is(pid_t pid, bool with_shells, char *run, bool *is
 {
     run[0] = '\0';
     *is_spared = false;
-    if (looks_like_agent(pid)) {
+    if (orphans_is_agent(pid)) {
         *is_spared = !is_ours(pid) || !is_agent_file(pid);
         return ORPHAN_AGENT;
     }
@@ -183,18 +194,6 @@ static bool is_ours(pid_t pid)
     uid_t uid;
 
     return process_uid(pid, &uid) && uid == getuid();
-}
-
-/* Started as the launcher starts an agent. */
-static bool looks_like_agent(pid_t pid)
-{
-    char    path[64], line[PATH_MAX + 64];
-    ssize_t size;
-
-    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    size = fd_read_file(path, line, sizeof line);
-    return size >= (ssize_t)(strlen(line) + 1 + sizeof "--nonce") &&
-           strcmp(line + strlen(line) + 1, "--nonce") == 0;
 }
 
 /* By its executable, wherever that was copied to: the same file as ours, or one in a

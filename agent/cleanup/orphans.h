@@ -60,6 +60,8 @@ struct orphans {
 void orphans_look(struct orphans *orphans);
 void orphans_clear(struct orphans *orphans);
 bool orphans_are_full(const struct orphans *orphans);
+/* Does this process look like an agent or a guard? Not any more once it has begun to end. */
+bool orphans_is_agent(pid_t pid);
 /* Drop those that are gone, to make room. */
 void orphans_forget_gone(struct orphans *orphans);
 

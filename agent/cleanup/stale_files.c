@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cleanup/orphans.h"
 #include "frame.h"
 #include "guard/cgroup.h"
 #include "copy/partials.h"
@@ -25,9 +26,11 @@
 #define PART_OLD_S  60    /* a copy that is being sent grows all the time; this one does not */
 
 struct stale {
-    json_t *list;
-    bool    remove;
-    int     looked_at; /* control groups */
+    json_t     *list;
+    bool        remove;
+    int         looked_at; /* control groups */
+    const char *run;       /* NULL: of none in particular */
+    bool        has_dying; /* a control group of it without a guard, that stays */
 };
 
 static void add_all_parts(struct stale *stale);
@@ -74,12 +77,13 @@ static void add_all_parts(struct stale *stale)
     }
 }
 
-void stale_files_remove_groups(void)
+bool stale_files_remove_groups(const char *run)
 {
-    struct stale stale = { .list = json_array(), .remove = true };
+    struct stale stale = { .list = json_array(), .remove = true, .run = run };
 
     add_all_groups(&stale);
     json_decref(stale.list);
+    return stale.has_dying;
 }
 
 static void add_all_groups(struct stale *stale)
@@ -116,10 +120,15 @@ static void add_group(struct stale *stale, const char *path, const char *name)
     char          run[RUNID_MAX + 1];
     struct cgroup group;
     struct stat   about;
+    bool          gone = false;
 
-    if (cgroup_name(name, run, sizeof run) && is_ours(path, S_IFDIR, &about) &&
-        group_of(path, &group) && cgroup_is_empty(&group) && !cgroup_is_in_use(path))
-        add(stale, "group", path);
+    if (!cgroup_name(name, run, sizeof run) || !is_ours(path, S_IFDIR, &about) ||
+        !group_of(path, &group))
+        return;
+    if (cgroup_is_empty(&group) && !cgroup_is_in_use(path))
+        gone = add(stale, "group", path);
+    if (!gone && stale->run != NULL && strcmp(run, stale->run) == 0)
+        stale->has_dying = stale->has_dying || !orphans_is_agent(cgroup_maker(name));
 }
 
 /* --- parts of the agent ----------------------------------------------------- */

@@ -20,7 +20,8 @@
  * each; gone says whether it worked. */
 json_t *stale_files_list(bool remove);
 
-/* Remove only control groups; report nothing. */
-void stale_files_remove_groups(void);
+/* Remove only control groups. True: one of this run is still there though its guard has ended,
+ * since a process of it is not quite gone. Try again in a moment. */
+bool stale_files_remove_groups(const char *run);
 
 #endif

@@ -101,6 +101,13 @@ bool cgroup_run_of(pid_t pid, char *run_id, size_t size)
     return false;
 }
 
+pid_t cgroup_maker(const char *name)
+{
+    const char *dash = memrchr(name, '-', strcspn(name, "/"));
+
+    return dash != NULL ? (pid_t)strtol(dash + 1, NULL, 10) : 0;
+}
+
 bool cgroup_is_in_use(const char *path)
 {
     int fd = lock(path);
@@ -216,16 +223,24 @@ static bool kill_members(const char *path)
     return false;
 }
 
-/* If it cannot be read, there may be processes; but not in a group that is gone, nor in a
- * threaded one, whose members show in the group above it. */
+/* Threads, by version 2 or 1: cgroup.procs leaves out a process whose threads are all about to
+ * end, and those keep the group. If it cannot be read, there may be some; but not in a group that
+ * is gone. */
 static bool has_members(const char *path)
 {
-    char   *name = xasprintf("%s/cgroup.procs", path), text[16];
-    ssize_t size = fd_read_file(name, text, sizeof text);
-    int     why = errno;
+    static const char *const lists[] = { "cgroup.threads", "tasks" };
+    char                    *name, text[16];
+    ssize_t                  size = -1;
+    int                      why = ENOENT;
+    size_t                   i;
 
-    free(name);
-    return size > 0 || (size < 0 && why != ENOENT && why != ENODEV && why != EOPNOTSUPP);
+    for (i = 0; i < sizeof lists / sizeof *lists && size < 0 && why == ENOENT; i++) {
+        name = xasprintf("%s/%s", path, lists[i]);
+        size = fd_read_file(name, text, sizeof text);
+        why = errno;
+        free(name);
+    }
+    return size > 0 || (size < 0 && why != ENOENT && why != ENODEV);
 }
 
 static bool cannot_remove(const char *path)

@@ -33,6 +33,9 @@ bool cgroup_remove(struct cgroup *cgroup); /* false: it still exists */
 /* Is this (up to its end or a slash) the name of such a group, and of which run? */
 bool cgroup_name(const char *name, char *run_id, size_t size);
 
+/* The pid in such a name: of the process that made the group, in that one's PID namespace. */
+pid_t cgroup_maker(const char *name);
+
 /* The run in whose group a process is, into run_id: changing its environment, parent or name
  * does not get a process out of that. False: none. */
 bool cgroup_run_of(pid_t pid, char *run_id, size_t size);

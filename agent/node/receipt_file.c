@@ -12,23 +12,17 @@
 #include <string.h>
 
 #include "file.h"
+#include "fnv.h"
 #include "xalloc.h"
-
-/* FNV-1a: it tells versions apart, nobody has to be kept from forging it. */
-#define FNV_START UINT64_C(14695981039346656037)
-#define FNV_PRIME UINT64_C(1099511628211)
 
 static void add_facts(json_t *body, const json_t *facts);
 
 json_t *receipt_fingerprint(const json_t *facts)
 {
-    char       *text = json_dumps(facts, JSON_SORT_KEYS | JSON_COMPACT), hex[17];
-    const char *at;
-    uint64_t    hash = FNV_START;
+    char *text = json_dumps(facts, JSON_SORT_KEYS | JSON_COMPACT), hex[17];
 
-    for (at = text; at != NULL && *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * FNV_PRIME;
-    snprintf(hex, sizeof hex, "%016" PRIx64, hash);
+    snprintf(hex, sizeof hex, "%016" PRIx64,
+             fnv_add(FNV_START, text, text != NULL ? strlen(text) : 0));
     free(text);
     return json_string(hex);
 }

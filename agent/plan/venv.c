@@ -200,15 +200,13 @@ static void finish(struct venv *venv, const struct strlist *env, const struct fa
 
 static int check_end(struct venv *venv, const struct guard_message *end, struct failure *failure)
 {
-    const char *name = WIFSIGNALED(end->value) ? sigabbrev_np(WTERMSIG(end->value)) : NULL;
-
     if (end->failure.step != SPAWN_OK)
         return fail(venv, failure, "cannot start bash: %s", strerror(end->failure.error));
     if (lseek(venv->out_fd, 0, SEEK_CUR) >= VENV_OUTPUT_MAX)
         return fail(venv, failure, "its environment is larger than %u KiB", VENV_OUTPUT_MAX >> 10);
     if (WIFSIGNALED(end->value))
-        return fail(venv, failure, "bash was killed by %s%s", name != NULL ? "SIG" : "a ",
-                    name != NULL ? name : "real-time signal");
+        return fail(venv, failure, "bash was killed by %s",
+                    signal_name(WTERMSIG(end->value)).text);
     if (WEXITSTATUS(end->value) != 0)
         return fail(venv, failure, "exit status %d", WEXITSTATUS(end->value));
     return 0;

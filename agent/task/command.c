@@ -18,6 +18,7 @@
 
 #include "buffer.h"
 #include "clock.h"
+#include "exit_code.h"
 #include "fd.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -113,7 +114,7 @@ void command_why(const struct command_result *result, double timeout_s, char *te
     else if (result->timed_out)
         snprintf(text, size, "not finished after %g s", timeout_s);
     else if (result->signal != 0)
-        snprintf(text, size, "killed by signal %d", result->signal);
+        snprintf(text, size, "killed by %s", signal_name(result->signal).text);
     else {
         snprintf(how, sizeof how, "exit status %d", result->status);
         snprintf(text, size, "%s%s%.*s", how, end > last ? ": " : "", (int)(end - last), last);

@@ -20,7 +20,7 @@
 #include "commands/table.h"
 #include "frame.h"
 #include "hostrange.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 #include "run/run.h"
 #include "xalloc.h"
 

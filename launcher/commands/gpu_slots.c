@@ -13,7 +13,7 @@
 #include "log.h"
 #include "outcome/group.h"
 #include "run/launch.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 #include "run/run.h"
 #include "xalloc.h"
 
