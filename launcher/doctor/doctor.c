@@ -192,11 +192,11 @@ static void examine(const struct run *run, struct doctor *doctor)
 
     for (i = 0; i < run->plan->nodes; i++) {
         subject[i] = (struct subject){ .host = run->plan->node[i].host,
-                                       .hello = run->node[i].hello,
-                                       .login_s = run->node[i].login_s,
-                                       .noise = run->node[i].noise,
+                                       .hello = run->node[i]->hello,
+                                       .login_s = run->node[i]->login_s,
+                                       .noise = run->node[i]->noise,
                                        .facts = json_object() };
-        take_clock(&run->node[i], &subject[i]);
+        take_clock(run->node[i], &subject[i]);
         take_lines(doctor, &subject[i], i);
     }
     judge(&subjects, &doctor->findings);
@@ -292,7 +292,7 @@ static void print_healthy(const struct run *run, const struct doctor *doctor, FI
     size_t         i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->outcome.node[i] == NULL && run->node[i].hello != NULL &&
+        if (run->outcome.node[i] == NULL && run->node[i]->hello != NULL &&
             !findings_has_node(&doctor->findings, (int)i))
             strlist_add(&hosts, run->plan->node[i].host);
     if (hosts.count > 0) {

@@ -7,7 +7,7 @@
 #ifndef MUSTER_DOCTOR_H
 #define MUSTER_DOCTOR_H
 
-#include "run/node_job.h"
+#include "node/node_job.h"
 
 extern const struct node_job doctor_job;
 

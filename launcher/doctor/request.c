@@ -115,7 +115,7 @@ json_t *request_peers(const struct run *run, const struct node *node, const int 
     size_t             step;
 
     for (step = 1; step < run->plan->nodes && json_array_size(peers) < PEERS_MAX; step++) {
-        peer = &run->node[(node->index + step) % run->plan->nodes];
+        peer = run->node[(node->index + step) % run->plan->nodes];
         if (ports[peer->index] > 0 && !node_is_over(peer))
             json_array_append_new(peers,
                                   json_pack("{s:i, s:i, s:o}", "node", (int)peer->index, "port",

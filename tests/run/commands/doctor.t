@@ -136,7 +136,7 @@ says "a version differs" FAIL node3 "version of torch: 2\\.3\\.0, but 2\\.4\\.0 
 says "an environment was moved" WARN node3 "venv/bin/torchrun begins with .!/nowhere/bin/python, which is not there"
 says "the script differs" FAIL node3 "content of .*train\\.py: 9 bytes, [0-9a-f]*, but 9 bytes"
 says "a path is not there" FAIL node3 "path .*/model/weights: not there, but a file on node\\[1-2,4\\]"
-says "a spot machine has its notice" FAIL node3 "EC2 takes this spot machine away at 2026-11-22T08:22:00Z \\(terminate\\)"
+says "a spot machine has its notice" FAIL node3 "EC2 takes this spot machine away at 2[0-9T:-]+Z \\(terminate\\)"
 says "a checkpoint lacks a file" FAIL node3 "save/global_step1 has not all of its files: 2 of shard-# from 0 to 2"
 says "the MTU differs" WARN node3 "MTU 1400, but 1500 on node\\[1-2,4\\]"
 is "nothing is said of the healthy, but what they share with it" \

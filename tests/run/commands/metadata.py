@@ -4,11 +4,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import http.server
 import sys
+import time
 
 TOKEN = "AQAEAL-x_y=="
 SAYS = {"/latest/meta-data/instance-life-cycle": "spot",
         "/latest/meta-data/spot/instance-action":
-            '{"action": "terminate", "time": "2026-11-22T08:22:00Z"}'}
+            time.strftime('{"action": "terminate", "time": "%Y-%m-%dT%H:%M:%SZ"}',
+                          time.gmtime(time.time() + 3600))}
 
 
 class Service(http.server.BaseHTTPRequestHandler):

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "doctor/metadata.h"
+#include "cloud/metadata.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -20,54 +20,69 @@
 #include "clock.h"
 #include "xalloc.h"
 
-#define PORT     80
 #define HEAD_END "\r\n\r\n"
 #define NO_SIZE  SIZE_MAX
 
-static int    call(int64_t late_ns, struct error *err);
+static bool   is_connected(int fd, int64_t late_ns, struct error *err);
 static int    await(int fd, short events, int64_t late_ns);
 static int    send_all(int fd, const char *text, int64_t late_ns);
 static int    read_head(const char *head, size_t size, struct metadata_reply *reply,
                         size_t *body_size);
+static bool   begins(const char *at, const char *end, const char *name);
 static size_t decimal(const char *text, size_t most);
 
-int metadata_ask(const char *method, const char *path, const char *headers, int64_t late_ns,
-                 struct metadata_reply *reply, struct error *err)
+char *metadata_request(const struct cloud *cloud, const char *method, const char *path,
+                       const char *more)
 {
-    int   fd = call(late_ns, err), rc = -1;
+    return xasprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
+                     "Content-Length: 0\r\n%s%s\r\n", method, path, cloud->host, cloud->headers,
+                     more);
+}
+
+int metadata_connect(const struct cloud *cloud, struct error *err)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)cloud->port) };
+    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    inet_pton(AF_INET, cloud->address, &to.sin_addr);
+    if (fd >= 0 && (connect(fd, (struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS))
+        return fd;
+    err_set(err, "%s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int metadata_ask(const struct cloud *cloud, const char *method, const char *path,
+                 const char *more, int64_t late_ns, struct metadata_reply *reply,
+                 struct error *err)
+{
+    int   fd = metadata_connect(cloud, err), rc = -1;
     char *request;
 
     if (fd < 0)
         return -1;
-    request = xasprintf("%s %s HTTP/1.1\r\nHost: 169.254.169.254\r\nConnection: close\r\n"
-                        "Content-Length: 0\r\n%s\r\n", method, path, headers);
-    rc = metadata_exchange(fd, request, late_ns, reply, err);
-    free(request);
+    if (is_connected(fd, late_ns, err)) {
+        request = metadata_request(cloud, method, path, more);
+        rc = metadata_exchange(fd, request, late_ns, reply, err);
+        free(request);
+    }
     close(fd);
     return rc;
 }
 
-/* Connected, or -1. */
-static int call(int64_t late_ns, struct error *err)
+static bool is_connected(int fd, int64_t late_ns, struct error *err)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(PORT),
-                              .sin_addr.s_addr = htonl(METADATA_ADDRESS) };
-    int       fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
+    int       error = 0;
     socklen_t size = sizeof error;
 
-    if (fd < 0)
-        return err_set(err, "socket: %s", strerror(errno));
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
+    if (await(fd, POLLOUT, late_ns) < 0)
+        error = ETIMEDOUT;
+    else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         error = errno;
-        if (error == EINPROGRESS && await(fd, POLLOUT, late_ns) < 0)
-            error = ETIMEDOUT;
-        else if (error == EINPROGRESS && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-            error = errno;
-    }
-    if (error == 0)
-        return fd;
-    close(fd);
-    return err_set(err, "%s", strerror(error));
+    if (error != 0)
+        err_set(err, "%s", strerror(error));
+    return error == 0;
 }
 
 int metadata_exchange(int fd, const char *request, int64_t late_ns, struct metadata_reply *reply,
@@ -162,9 +177,9 @@ static int read_head(const char *head, size_t size, struct metadata_reply *reply
         return -1;
     reply->status = (int)decimal(head + 9, 999);
     for (at = head; at < head + size - 2; at++) { /* no name begins later */
-        if (strncasecmp(at, coding, strlen(coding)) == 0)
+        if (begins(at, head + size, coding))
             return -1; /* none of them needs it */
-        if (strncasecmp(at, length, strlen(length)) != 0)
+        if (!begins(at, head + size, length))
             continue;
         at += strlen(length);
         at += strspn(at, " ");
@@ -173,6 +188,12 @@ static int read_head(const char *head, size_t size, struct metadata_reply *reply
             return -1;
     }
     return reply->status >= 100 && reply->status <= 999 ? 0 : -1;
+}
+
+/* In whatever case. */
+static bool begins(const char *at, const char *end, const char *name)
+{
+    return (size_t)(end - at) >= strlen(name) && strncasecmp(at, name, strlen(name)) == 0;
 }
 
 /* NO_SIZE: it is no number, or a larger one. */

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "clock.h"
-#include "doctor/metadata.h"
+#include "cloud/metadata.h"
 #include "fd.h"
 #include "xalloc.h"
 

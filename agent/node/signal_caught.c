@@ -1,0 +1,65 @@
+/* signal_caught.c - see signal_caught.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "node/signal_caught.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fd.h"
+#include "xalloc.h"
+
+#define STATUS_BYTES 65536 /* "Groups:" may be of any length, and comes before */
+#define DEPTH_MAX    64    /* of a tree of processes */
+
+static int signal_below(const struct processes *all, const struct process *process, int signal,
+                        char *status, int depth);
+
+bool signal_is_caught(const char *status, int signal)
+{
+    static const char key[] = "\nSigCgt:\t";
+    const char       *at = strstr(status, key);
+    uint64_t          mask;
+
+    if (at == NULL || signal < 1 || signal > 64)
+        return false;
+    mask = strtoull(at + strlen(key), NULL, 16);
+    return (mask >> (signal - 1) & 1) != 0;
+}
+
+int signal_caught(const struct processes *all, pid_t root, int signal)
+{
+    const struct process *process = processes_find(all, root);
+    char                 *status;
+    int                   count;
+
+    if (process == NULL)
+        return 0;
+    status = xmalloc(STATUS_BYTES);
+    count = signal_below(all, process, signal, status, 0);
+    free(status);
+    return count;
+}
+
+static int signal_below(const struct processes *all, const struct process *process, int signal,
+                        char *status, int depth)
+{
+    char   path[64];
+    int    count = 0;
+    size_t i;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
+    fd_read_file(path, status, STATUS_BYTES);
+    if (signal_is_caught(status, signal)) {
+        process_signal(process, signal);
+        return 1;
+    }
+    for (i = 0; i < all->count && depth < DEPTH_MAX; i++)
+        if (all->item[i].parent == process->pid)
+            count += signal_below(all, &all->item[i], signal, status, depth + 1);
+    return count;
+}

@@ -1,0 +1,288 @@
+/* notice.c - NOTICE: this machine is taken away: tell the launcher; or a node of the run is to go:
+ * tell the ranks here, and wait for a checkpoint
+ *
+ * The file appears whole, by rename, at a path that nobody else can have made: the launcher has
+ * drawn it. It goes with its generation. Looking for checkpoints may hang in a file system, so
+ * that is a task.
+ *
+ * A checkpoint is newer than the notice if its time is later than that of all that matched when
+ * the notice came: the clock of a file server may differ from ours. One that was written between
+ * the notice and the first look is told by our own clock.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "fd.h"
+#include "node/process.h"
+#include "node/signal_caught.h"
+#include "xalloc.h"
+
+#define LEFT_MAX_S  NODE_PLAN_SECONDS_MAX
+#define LOOK_MS     100
+#define COARSE_NS   20000000 /* the times of files are those of the last tick */
+#define SAYS_MAX    64
+
+struct told {
+    double      left_s;
+    const char *reason, *node; /* of the frame */
+    int         signal;        /* 0: none */
+};
+
+static void    goes_cb(double left_s, const char *reason, void *arg);
+static void    tell_going(struct agent *agent);
+static int     write_file(const struct agent *agent, const struct told *told, struct error *err);
+static int     write_at(const char *path, const char *text, struct error *err);
+static int     signal_ranks(const struct agent *agent, int signal);
+static void    begin_watch(struct agent *agent, double left_s);
+static void    line_cb(json_t *body, void *arg);
+static void    end_cb(json_t *body, void *arg);
+static int     watch(const json_t *request, struct task_output *out);
+static int64_t newest(const char *marker, char path[PATH_MAX]);
+static int64_t real_ns(void);
+static void    tell_found(const char *path, struct task_output *out);
+
+int notice_begin(struct agent *agent, struct failure *failure)
+{
+    struct error why;
+
+    if (agent->going.is_known)
+        tell_going(agent); /* that frame may have been of a generation that was over */
+    if (agent->plan.spot == NULL || agent->spot != NULL)
+        return 0;
+    if (spot_begin(&agent->spot, agent->base, agent->plan.spot, goes_cb, agent, &why) < 0)
+        return failure_set(failure, EXIT_USAGE, "", "--spot: %s", why.text);
+    return 0;
+}
+
+static void goes_cb(double left_s, const char *reason, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent->going = (struct going){
+        .is_known = true, .at_ns = clock_boot_ns() + (int64_t)(left_s * NS_PER_S) };
+    snprintf(agent->going.reason, sizeof agent->going.reason, "%s", reason);
+    tell_going(agent);
+}
+
+static void tell_going(struct agent *agent)
+{
+    int64_t left_ns = agent->going.at_ns - clock_boot_ns();
+
+    agent_send(agent, FRAME_NOTICE, 0,
+               json_pack("{s:f, s:s}", "left_s", left_ns > 0 ? (double)left_ns / NS_PER_S : 0.0,
+                         "reason", agent->going.reason));
+    link_flush(&agent->link);
+}
+
+int notice_take(struct agent *agent, const struct frame *frame, const json_t *body,
+                struct error *err)
+{
+    struct told told = { json_number_value(json_object_get(body, "left_s")),
+                         json_string_value(json_object_get(body, "reason")),
+                         json_string_value(json_object_get(body, "node")),
+                         (int)json_integer_value(json_object_get(body, "signal")) };
+    struct error why = { "" };
+    json_t      *answer;
+
+    (void)frame;
+    if (!(told.left_s >= 0 && told.left_s <= LEFT_MAX_S) || told.reason == NULL ||
+        told.node == NULL || told.signal < 0 || told.signal > SIGRTMAX)
+        return err_set(err, "NOTICE frame: not what doc/PROTOCOL says");
+    if (agent->state >= AGENT_DONE)
+        return 0;
+    begin_watch(agent, told.left_s);
+    if (agent->plan.notice_file != NULL && write_file(agent, &told, &why) == 0)
+        agent->notice.is_there = true;
+    answer = json_pack("{s:i}", "signalled", signal_ranks(agent, told.signal));
+    if (why.text[0] != '\0')
+        json_object_set_new(answer, "error", json_text(why.text, strlen(why.text)));
+    agent_send(agent, FRAME_NOTICED, 0, answer);
+    link_flush(&agent->link);
+    return 0;
+}
+
+void notice_clear(struct agent *agent)
+{
+    if (agent->notice.is_there)
+        unlink(agent->plan.notice_file);
+    task_free(agent->notice.watch);
+    agent->notice = (struct notice){ 0 };
+}
+
+void notice_close(struct agent *agent)
+{
+    notice_clear(agent);
+    spot_free(agent->spot);
+    agent->spot = NULL;
+}
+
+/* --- the ranks -------------------------------------------------------------- */
+
+/* The deadline is by this node's clock: the ranks have no other. */
+static int write_file(const struct agent *agent, const struct told *told, struct error *err)
+{
+    const char *path = agent->plan.notice_file;
+    json_t     *body = json_pack("{s:f, s:f, s:s, s:s, s:i}", "deadline",
+                                 (double)real_ns() / NS_PER_S + told->left_s, "left_s",
+                                 told->left_s, "reason", told->reason, "node", told->node,
+                                 "generation", (int)agent->generation - 1);
+    char       *text = json_dumps(body, JSON_COMPACT), *fresh = xasprintf("%s.new", path);
+    int         rc;
+
+    json_decref(body);
+    if (text == NULL)
+        xalloc_die();
+    rc = write_at(fresh, text, err);
+    if (rc == 0 && rename(fresh, path) < 0)
+        rc = err_set(err, "%s: %s", path, strerror(errno));
+    if (rc < 0)
+        unlink(fresh);
+    free(fresh);
+    free(text);
+    return rc;
+}
+
+static int write_at(const char *path, const char *text, struct error *err)
+{
+    int  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool is_whole = fd >= 0 && fd_write_all(fd, text, strlen(text)) == strlen(text) &&
+                    fd_write_all(fd, "\n", 1) == 1;
+
+    if (!is_whole)
+        err_set(err, "%s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return is_whole ? 0 : -1;
+}
+
+static int signal_ranks(const struct agent *agent, int signal)
+{
+    struct processes all;
+    int              i, count = 0;
+
+    if (signal == 0)
+        return 0;
+    processes_all(&all);
+    for (i = 0; i < agent->ranks.count; i++)
+        if (agent->ranks.rank[i].state == RANK_RUNNING)
+            count += signal_caught(&all, agent->ranks.rank[i].pid, signal);
+    processes_clear(&all);
+    return count;
+}
+
+/* --- the checkpoint --------------------------------------------------------- */
+
+/* Without a child nobody sees the checkpoint: then the launcher waits for its whole time. */
+static void begin_watch(struct agent *agent, double left_s)
+{
+    static const struct task_row row = { "checkpoint", watch };
+    static const struct task_ops ops = { line_cb, end_cb };
+    struct task_request          request = { &row, 0, left_s + 1 };
+    json_t                      *body;
+    struct error                 err;
+
+    if (agent->plan.ckpt_marker == NULL || agent->notice.watch != NULL)
+        return;
+    body = json_pack("{s:o, s:I}", "marker", json_string_nocheck(agent->plan.ckpt_marker),
+                     "told_ns", (json_int_t)real_ns());
+    agent->notice.watch = task_begin(agent->base, &request, body, &ops, agent, &err);
+    json_decref(body);
+}
+
+static void line_cb(json_t *body, void *arg)
+{
+    struct agent *agent = arg;
+
+    if (agent->state < AGENT_DONE) {
+        agent_send(agent, FRAME_CHECKPOINT, 0, json_incref(json_object_get(body, "line")));
+        link_ask_room(&agent->link);
+    }
+    json_decref(body);
+}
+
+static void end_cb(json_t *body, void *arg)
+{
+    (void)arg;
+    json_decref(body);
+}
+
+/* In the child, which is killed if it takes too long. */
+static int watch(const json_t *request, struct task_output *out)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
+    const char           *marker = json_string_value(json_object_get(request, "marker"));
+    int64_t told_ns = json_integer_value(json_object_get(request, "told_ns")) - COARSE_NS;
+    int64_t before_ns, found_ns;
+    char    path[PATH_MAX];
+
+    found_ns = before_ns = newest(marker, path);
+    if (before_ns >= told_ns && before_ns <= real_ns())
+        before_ns = 0; /* just written */
+    while (found_ns <= before_ns) {
+        nanosleep(&pause, NULL);
+        found_ns = newest(marker, path);
+    }
+    tell_found(path, out);
+    return 0;
+}
+
+/* 0: there is none. */
+static int64_t newest(const char *marker, char path[PATH_MAX])
+{
+    struct stat about;
+    glob_t      found;
+    int64_t     newest_ns = 0, at_ns;
+    size_t      i;
+
+    if (glob(marker, GLOB_NOSORT, NULL, &found) != 0)
+        return 0;
+    for (i = 0; i < found.gl_pathc; i++) {
+        if (stat(found.gl_pathv[i], &about) < 0)
+            continue;
+        at_ns = about.st_mtim.tv_sec * NS_PER_S + about.st_mtim.tv_nsec;
+        if (at_ns <= newest_ns)
+            continue;
+        newest_ns = at_ns;
+        snprintf(path, PATH_MAX, "%s", found.gl_pathv[i]);
+    }
+    globfree(&found);
+    return newest_ns;
+}
+
+static int64_t real_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* A short text in it often is the step: DeepSpeed's and muster-train's "latest" have its name. */
+static void tell_found(const char *path, struct task_output *out)
+{
+    struct stat about;
+    char        says[SAYS_MAX + 1] = "";
+
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= SAYS_MAX)
+        fd_read_file(path, says, sizeof says);
+    says[strcspn(says, "\r\n")] = '\0';
+    text_make_harmless(says);
+    task_output_line(out, json_pack("{s:o, s:o}", "path", json_text(path, strlen(path)), "says",
+                                    json_text(says, strlen(says))));
+}

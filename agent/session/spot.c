@@ -1,0 +1,253 @@
+/* spot.c - see spot.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "session/spot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+
+#include "clock.h"
+#include "cloud/cloud.h"
+#include "cloud/metadata.h"
+#include "fd.h"
+#include "node/test_switch.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define POLL_S  5.0
+#define AGAIN_S 1.0 /* after the first of two equal answers */
+#define ROUND_S 1.0
+#define URL_MAX 1000
+#define OK      200
+#define DMI     "/sys/class/dmi/id/"
+
+struct spot {
+    struct event_base   *base;
+    const struct cloud  *cloud;
+    struct cloud         by_url; /* cloud, if it is a URL; its texts: */
+    char                 room[URL_MAX + 2];
+    spot_goes_f         *goes;
+    void                *arg;
+    struct event        *next, *late; /* round; this one is late */
+    struct bufferevent  *bev;         /* of a question; NULL: none is under way */
+    bool                 is_first;    /* it is the first of the round */
+    char                 first[CLOUD_FIRST_MAX + 1]; /* its answer */
+    struct cloud_watch   watch;
+    struct metadata_reply reply;
+};
+
+static const struct cloud *choose(struct spot *spot, const char *setting, struct error *err);
+static const struct cloud *by_firmware(void);
+static void                again(struct spot *spot, double pause_s);
+static void                next_cb(evutil_socket_t fd, short what, void *arg);
+static void                late_cb(evutil_socket_t fd, short what, void *arg);
+static void                ask(struct spot *spot, bool is_first);
+static void                read_cb(struct bufferevent *bev, void *arg);
+static void                end_cb(struct bufferevent *bev, short what, void *arg);
+static void                look(struct spot *spot, bool is_end);
+static void                take_first(struct spot *spot);
+static void                take(struct spot *spot);
+static void                tell(struct spot *spot, const struct cloud_notice *notice);
+static void                hang_up(struct spot *spot);
+
+int spot_begin(struct spot **made, struct event_base *base, const char *setting,
+               spot_goes_f *goes, void *arg, struct error *err)
+{
+    struct spot *spot = xcalloc(1, sizeof *spot);
+
+    *made = NULL;
+    err->text[0] = '\0';
+    spot->cloud = choose(spot, setting, err);
+    if (spot->cloud == NULL) {
+        free(spot);
+        return err->text[0] != '\0' ? -1 : 0;
+    }
+    spot->base = base;
+    spot->goes = goes;
+    spot->arg = arg;
+    spot->next = xevent_new(base, -1, next_cb, spot);
+    spot->late = xevent_new(base, -1, late_cb, spot);
+    again(spot, 0);
+    *made = spot;
+    return 0;
+}
+
+void spot_free(struct spot *spot)
+{
+    if (spot == NULL)
+        return;
+    hang_up(spot);
+    event_free(spot->next);
+    event_free(spot->late);
+    free(spot);
+}
+
+/* NULL: nobody; with a text in err: it is no setting. */
+static const struct cloud *choose(struct spot *spot, const char *setting, struct error *err)
+{
+    if (strcmp(setting, "off") == 0)
+        return NULL;
+    if (strcmp(setting, "auto") == 0)
+        return by_firmware();
+    if (cloud_by_name(setting) != NULL)
+        return cloud_by_name(setting);
+    return cloud_by_url(&spot->by_url, setting, spot->room, sizeof spot->room, err) == 0
+               ? &spot->by_url : NULL;
+}
+
+static const struct cloud *by_firmware(void)
+{
+    char vendor[256], asset_tag[256];
+
+    fd_read_file(DMI "sys_vendor", vendor, sizeof vendor);
+    fd_read_file(DMI "chassis_asset_tag", asset_tag, sizeof asset_tag);
+    return cloud_by_firmware(vendor, asset_tag);
+}
+
+/* --- rounds ----------------------------------------------------------------- */
+
+static void again(struct spot *spot, double pause_s)
+{
+    const char          *other = test_switch(TEST_SWITCH_SPOT_S);
+    const struct timeval pause = clock_interval(other != NULL ? strtod(other, NULL) : pause_s);
+
+    hang_up(spot);
+    event_del(spot->late);
+    xevent_add(spot->next, &pause);
+}
+
+static void next_cb(evutil_socket_t fd, short what, void *arg)
+{
+    const struct timeval limit = clock_interval(ROUND_S);
+    struct spot         *spot = arg;
+
+    (void)fd, (void)what;
+    spot->first[0] = '\0';
+    xevent_add(spot->late, &limit);
+    ask(spot, spot->cloud->first_path != NULL);
+}
+
+static void late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct spot *spot = arg;
+
+    (void)fd, (void)what;
+    cloud_watch_take(&spot->watch, CLOUD_UNKNOWN, NULL);
+    again(spot, POLL_S);
+}
+
+static void ask(struct spot *spot, bool is_first)
+{
+    const struct cloud *cloud = spot->cloud;
+    bool                has_token = cloud->token_header != NULL && spot->first[0] != '\0';
+    char               *token = has_token ? xasprintf("%s: %s\r\n", cloud->token_header,
+                                                      spot->first) : xstrdup("");
+    char               *request;
+    struct error        err;
+    int                 fd;
+
+    hang_up(spot);
+    spot->is_first = is_first;
+    fd = metadata_connect(cloud, &err);
+    if (fd >= 0) {
+        request = is_first ? metadata_request(cloud, cloud->first_method, cloud->first_path,
+                                              cloud->first_headers)
+                           : metadata_request(cloud, "GET", cloud->path, token);
+        spot->bev = bufferevent_socket_new(spot->base, fd, BEV_OPT_CLOSE_ON_FREE);
+        if (spot->bev == NULL)
+            xalloc_die();
+        bufferevent_setcb(spot->bev, read_cb, NULL, end_cb, spot);
+        bufferevent_setwatermark(spot->bev, EV_READ, 0, METADATA_HEAD + METADATA_BODY);
+        bufferevent_write(spot->bev, request, strlen(request));
+        bufferevent_enable(spot->bev, EV_READ | EV_WRITE);
+        free(request);
+    } /* else the round is late */
+    free(token);
+}
+
+static void hang_up(struct spot *spot)
+{
+    if (spot->bev != NULL)
+        bufferevent_free(spot->bev);
+    spot->bev = NULL;
+}
+
+/* --- answers ---------------------------------------------------------------- */
+
+static void read_cb(struct bufferevent *bev, void *arg)
+{
+    (void)bev;
+    look(arg, false);
+}
+
+static void end_cb(struct bufferevent *bev, short what, void *arg)
+{
+    (void)bev;
+    if ((what & BEV_EVENT_EOF) != 0)
+        look(arg, true);
+    else
+        late_cb(-1, 0, arg);
+}
+
+static void look(struct spot *spot, bool is_end)
+{
+    struct evbuffer *in = bufferevent_get_input(spot->bev);
+    size_t           size = evbuffer_get_length(in);
+    const char      *bytes = size > 0 ? (char *)evbuffer_pullup(in, (ev_ssize_t)size) : "";
+    int              rc = metadata_parse(bytes, size, is_end, &spot->reply);
+
+    if (rc < 0)
+        late_cb(-1, 0, spot);
+    else if (rc > 0 && spot->is_first)
+        take_first(spot);
+    else if (rc > 0)
+        take(spot);
+}
+
+/* Without it the service may still answer; if not, it says so. */
+static void take_first(struct spot *spot)
+{
+    if (spot->reply.status != OK ||
+        cloud_read_first(spot->reply.body, spot->reply.size, spot->first) < 0)
+        spot->first[0] = '\0';
+    ask(spot, false);
+}
+
+static void take(struct spot *spot)
+{
+    struct cloud_notice notice;
+    struct error        err;
+    enum cloud_says     says = cloud_read(spot->cloud, spot->reply.status, spot->reply.body,
+                                          spot->reply.size, spot->first, time(NULL), &notice,
+                                          &err);
+
+    if (!cloud_watch_take(&spot->watch, says, &notice)) {
+        again(spot, says == CLOUD_GOES ? AGAIN_S : POLL_S);
+        return;
+    }
+    hang_up(spot);
+    event_del(spot->late);
+    tell(spot, &notice);
+}
+
+static void tell(struct spot *spot, const struct cloud_notice *notice)
+{
+    char            reason[100];
+    struct timespec now;
+    double          left_s = spot->cloud->lead_s;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (notice->at_s != 0)
+        left_s = (double)(notice->at_s - now.tv_sec) - (double)now.tv_nsec / NS_PER_S;
+    snprintf(reason, sizeof reason, "%s takes it away%s%s", spot->cloud->title,
+             notice->action[0] != '\0' ? ": " : "", notice->action);
+    spot->goes(left_s > 0 ? left_s : 0, reason, spot->arg);
+}

@@ -1,0 +1,93 @@
+/* test_signal_caught.c - who catches a signal, by what /proc says
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "node/signal_caught.h"
+
+static void texts(void **state)
+{
+    static const struct {
+        const char *status;
+        int         signal;
+        bool        is_caught;
+    } rows[] = {
+        { "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000000\n", SIGUSR1, false },
+        { "Name:\tx\nSigCgt:\t0000000000000200\n", SIGUSR1, true },
+        { "Name:\tx\nSigCgt:\t0000000000000200\n", SIGUSR2, false },
+        { "Name:\tx\nSigCgt:\t8000000000000000\n", 64, true },
+        { "Name:\tSigCgt:\t0000000000000200\n", SIGUSR1, false },
+        { "Name:\tx\nSigCgt:\t", SIGUSR1, false },
+        { "Name:\tx\nSigCgt:\tzz\n", SIGUSR1, false },
+        { "Name:\tx\nSigCgt:\tffffffffffffffff\n", 0, false },
+        { "Name:\tx\nSigCgt:\tffffffffffffffff\n", 65, false },
+        { "", SIGUSR1, false },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (signal_is_caught(rows[i].status, rows[i].signal) != rows[i].is_caught)
+            fail_msg("row %zu: %s", i, rows[i].status);
+}
+
+static void note(int number)
+{
+    _exit(number);
+}
+
+/* A parent that does not catch it, a child that does, and a grandchild that has inherited that. */
+static void topmost(void **state)
+{
+    struct processes all;
+    int              up[2], status;
+    char             byte;
+    pid_t            parent, child;
+
+    (void)state;
+    assert_int_equal(pipe(up), 0);
+    parent = fork();
+    if (parent == 0) {
+        child = fork();
+        if (child == 0) {
+            signal(SIGUSR1, note);
+            if (fork() == 0)
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
+            else
+                (void)!write(up[1], "", 1);
+            for (;;)
+                pause();
+        }
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 255);
+    }
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    processes_all(&all);
+    assert_int_equal(signal_caught(&all, parent, SIGUSR2), 0);
+    assert_int_equal(signal_caught(&all, parent, SIGUSR1), 1);
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_int_equal(WEXITSTATUS(status), SIGUSR1);
+    processes_clear(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts),
+        cmocka_unit_test(topmost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
