@@ -15,6 +15,7 @@ struct pmi_rank {
     bool has_begun, has_finished, has_aborted;
     bool in_barrier;
     bool in_spawn; /* inside "mcmd=spawn" ... "endcmd" */
+    int  shards_waiting;
 };
 
 struct pmi {
@@ -109,16 +110,18 @@ void pmi_free(struct pmi *pmi)
 int pmi_input(struct pmi *pmi, int local, struct evbuffer *in, struct evbuffer *out,
               struct error *err)
 {
-    char *line;
-    int   rc = 0;
+    const int *waiting = &pmi->rank[local].shards_waiting;
+    char      *line;
+    int        rc = 0;
 
-    while (rc == 0 && (line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF)) != NULL) {
+    while (rc == 0 && *waiting < PMI_SHARDS_WAITING_MAX &&
+           (line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF)) != NULL) {
         rc = strlen(line) > PMI_LINE_MAX
                  ? err_set(err, "a PMI request is longer than %d bytes", PMI_LINE_MAX)
                  : take_line(pmi, local, line, out, err);
         free(line);
     }
-    if (rc == 0 && evbuffer_get_length(in) > PMI_LINE_MAX)
+    if (rc == 0 && *waiting < PMI_SHARDS_WAITING_MAX && evbuffer_get_length(in) > PMI_LINE_MAX)
         return err_set(err, "a PMI request is longer than %d bytes", PMI_LINE_MAX);
     return rc;
 }
@@ -149,6 +152,16 @@ void pmi_release(struct pmi *pmi, int local, struct evbuffer *out)
         return;
     pmi->rank[local].in_barrier = false;
     say(out, "cmd=barrier_out\n");
+}
+
+void pmi_shard_answer(struct pmi *pmi, int local, const void *line, size_t size,
+                      struct evbuffer *out)
+{
+    if (pmi->rank[local].shards_waiting == 0)
+        return;
+    pmi->rank[local].shards_waiting--;
+    if (evbuffer_add(out, line, size) < 0)
+        xalloc_die();
 }
 
 bool pmi_is_unfinished(const struct pmi *pmi, int local)
@@ -182,6 +195,11 @@ static int take_line(struct pmi *pmi, int local, char *line, struct evbuffer *ou
     }
     if (strcmp(line, "mcmd=spawn") == 0) {
         rank->in_spawn = true;
+        return 0;
+    }
+    if (strncmp(line, "cmd=shard_", 10) == 0) {
+        rank->shards_waiting++;
+        pmi->ops->shard(local, line, pmi->arg);
         return 0;
     }
     cut_up(&request, line);

@@ -5,6 +5,9 @@
  * answers gets and keeps puts. When all ranks of the node wait in the barrier it passes
  * the puts on; when the launcher's union of all nodes comes back, the barrier is over. No
  * I/O here: lines in, lines out.
+ *
+ * Requests that begin with "cmd=shard_" are not of MPICH: they go to the launcher as they are
+ * (launcher/shards/request.h), and the answers come back from there.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_PMI_H
@@ -29,6 +32,9 @@
  * bound. */
 #define PMI_STORE_MAX   (64u << 20)
 #define PMI_ENTRY_BYTES 128
+/* Requests of a rank about shards that the launcher has not answered: it reads no more of that rank
+ * until it has. */
+#define PMI_SHARDS_WAITING_MAX 64
 /* Bytes of JSON in one frame, which holds 1 MiB. */
 #define PMI_PART_MAX (960u << 10)
 
@@ -38,6 +44,8 @@ struct pmi_ops {
     void (*barrier)(json_t *puts, bool more, void *arg);
     /* A rank wants the run to end; once for each. */
     void (*abort)(int local, int code, void *arg);
+    /* A request about shards, without the end of its line. */
+    void (*shard)(int local, const char *line, void *arg);
 };
 
 struct pmi;
@@ -57,7 +65,12 @@ int  pmi_union(struct pmi *pmi, const json_t *body, struct error *err);
 /* The answer that lets one rank leave the barrier; nothing if it was not in. */
 void pmi_release(struct pmi *pmi, int local, struct evbuffer *out);
 
-/* Has any rank here asked anything? */
+/* The launcher's answer to a request about shards, with the end of its line. Then pmi_input()
+ * again: lines may wait in `in`. Ignored if none is awaited. */
+void pmi_shard_answer(struct pmi *pmi, int local, const void *line, size_t size,
+                      struct evbuffer *out);
+
+/* Has any rank here asked anything of MPI's? */
 bool pmi_was_asked(const struct pmi *pmi);
 /* It began to use PMI and did not finish: it failed, whatever its status. */
 bool pmi_is_unfinished(const struct pmi *pmi, int local);

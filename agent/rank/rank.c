@@ -21,7 +21,7 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* Bytes of answers that a rank has asked for and does not read. */
+/* Bytes of answers that a rank has asked for and does not read; and of requests not looked at. */
 #define PMI_UNREAD_MAX (256u << 10)
 /* Bytes of its last requests: no socket holds more. */
 #define PMI_UNHEARD_MAX (1u << 20)
@@ -144,8 +144,9 @@ void rank_explain(const struct rank *rank, struct failure *failure)
     if (its->step != SPAWN_OK)
         code = spawn_explain(its, rank->path, rank->ranks->plan->cwd, &why);
     else
-        err_set(&why, "rank %u was ended by SIG%s before it was started", rank->plan->rank,
-                WIFSIGNALED(rank->end.value) ? sigabbrev_np(WTERMSIG(rank->end.value)) : "KILL");
+        err_set(&why, "rank %u was ended by %s before it was started", rank->plan->rank,
+                signal_name(WIFSIGNALED(rank->end.value) ? WTERMSIG(rank->end.value)
+                                                         : SIGKILL).text);
     limits_failure(failure, its->error, "%s", why.text);
     if (failure->hint[0] == '\0')
         failure->code = code;
@@ -231,6 +232,7 @@ static int pmi_open(struct rank *rank, struct error *err)
     if (rank->pmi == NULL)
         xalloc_die();
     bufferevent_setcb(rank->pmi, pmi_readable_cb, NULL, pmi_event_cb, rank);
+    bufferevent_setwatermark(rank->pmi, EV_READ, 0, PMI_UNREAD_MAX); /* while requests wait */
     bufferevent_enable(rank->pmi, EV_READ);
     return pair[1];
 }
@@ -247,6 +249,16 @@ static void pmi_hear_out(struct rank *rank)
     if (fd_read_buffer(bufferevent_getfd(rank->pmi), in, PMI_UNHEARD_MAX) > 0)
         pmi_readable_cb(rank->pmi, rank);
     pmi_close(rank);
+}
+
+void rank_shard_answer(struct rank *rank, const void *line, size_t size)
+{
+    if (rank->pmi == NULL)
+        return;
+    pmi_shard_answer(rank->ranks->pmi, rank->index, line, size,
+                     bufferevent_get_output(rank->pmi));
+    if (evbuffer_get_length(bufferevent_get_input(rank->pmi)) > 0)
+        pmi_readable_cb(rank->pmi, rank);
 }
 
 /* A rank that does not speak PMI gets its connection closed, and its client reports that. A

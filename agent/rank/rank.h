@@ -76,6 +76,9 @@ void rank_ended(struct rank *rank, const struct guard_message *message);
  * (SIGTERM), or it was lost with the guard (SIGKILL). */
 void rank_cancel(struct rank *rank, int signal);
 
+/* What the launcher answers about shards; its PMI goes on. */
+void rank_shard_answer(struct rank *rank, const void *line, size_t size);
+
 /* Send EXIT when it is due. */
 void rank_maybe_report(struct rank *rank);
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exit_code.h"
 #include "plan/open_mpi.h"
@@ -262,4 +263,25 @@ int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err)
         if (ranks->rank[i].pmi != NULL)
             pmi_release(ranks->pmi, i, bufferevent_get_output(ranks->rank[i].pmi));
     return rc < 0 ? -1 : 0;
+}
+
+int ranks_shard(struct ranks *ranks, const struct frame *frame, struct error *err)
+{
+    /* Usually they are numbered one after the other. */
+    int64_t at = ranks->count > 0 ? (int64_t)frame->rank - ranks->rank[0].plan->rank : -1;
+    int     i;
+
+    if (ranks->pmi == NULL)
+        return err_set(err, "SHARD frame, but the plan has no PMI");
+    if (at < 0 || at >= ranks->count || ranks->rank[at].plan->rank != frame->rank)
+        for (i = 0, at = -1; i < ranks->count && at < 0; i++)
+            if (ranks->rank[i].plan->rank == frame->rank)
+                at = i;
+    if (at < 0)
+        return err_set(err, "SHARD frame: rank %u is not here", frame->rank);
+    if (frame->size == 0 || frame->size > PMI_LINE_MAX || frame->body[frame->size - 1] != '\n' ||
+        memchr(frame->body, '\n', frame->size) != frame->body + frame->size - 1)
+        return err_set(err, "SHARD frame: not one line");
+    rank_shard_answer(&ranks->rank[at], frame->body, frame->size);
+    return 0;
 }

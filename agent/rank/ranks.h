@@ -108,5 +108,7 @@ const char *ranks_open_mpi(const struct ranks *ranks);
 
 /* The launcher's part of PMI's barrier. -1 with err. */
 int ranks_kvs(struct ranks *ranks, const json_t *body, struct error *err);
+/* Its answer about shards to a rank (its number in the whole run). -1 with err. */
+int ranks_shard(struct ranks *ranks, const struct frame *frame, struct error *err);
 
 #endif

@@ -34,9 +34,15 @@ static void abort_cb(int local, int code, void *arg)
     (void)local, (void)code, (void)arg;
 }
 
+static void shard_cb(int local, const char *line, void *arg)
+{
+    (void)line, (void)arg;
+    pmi_shard_answer(pmi, local, "cmd=shard_answer rc=0\n", 22, out[local]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct pmi_ops ops = { barrier_cb, abort_cb };
+    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
     struct error err;
     size_t       take;
     int          i, rank;

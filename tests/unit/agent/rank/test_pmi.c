@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ struct fixture {
     int              parts;
     bool             is_complete;
     int              aborted, abort_code;
+    int              asked; /* about shards */
+    char             question[100];
     struct error     err;
 };
 
@@ -47,9 +50,18 @@ static void abort_cb(int local, int code, void *arg)
     f->abort_code = code;
 }
 
+static void shard_cb(int local, const char *line, void *arg)
+{
+    struct fixture *f = arg;
+
+    (void)local;
+    f->asked++;
+    snprintf(f->question, sizeof f->question, "%s", line);
+}
+
 static int setup(void **state)
 {
-    static const struct pmi_ops ops = { barrier_cb, abort_cb };
+    static const struct pmi_ops ops = { barrier_cb, abort_cb, shard_cb };
     struct fixture *f = calloc(1, sizeof *f);
     int             i;
 
@@ -234,6 +246,29 @@ static void test_abort_is_passed_on(void **state)
     assert_int_equal(f->aborted, 1);
 }
 
+static void test_requests_about_shards_go_to_the_launcher(void **state)
+{
+    struct fixture *f = *state;
+    int             i;
+
+    expect(f, 1, "cmd=shard_get name=a tag=1\ncmd=get_appnum\n", "cmd=appnum appnum=0\n");
+    assert_string_equal(f->question, "cmd=shard_get name=a tag=1");
+    pmi_shard_answer(f->pmi, 0, "no\n", 3, f->out[0]); /* it has not asked */
+    assert_string_equal(heard(f, 0), "");
+    pmi_shard_answer(f->pmi, 1, "yes\n", 4, f->out[1]);
+    assert_string_equal(heard(f, 1), "yes\n");
+    assert_false(pmi_is_unfinished(f->pmi, 1));
+    assert_false(pmi_was_asked(f->pmi));
+
+    /* With many that wait, the next ones stay where they are until there is an answer. */
+    for (i = 0; i < 100; i++)
+        assert_int_equal(say(f, 1, "cmd=shard_get name=a\n"), 0);
+    assert_int_equal(f->asked, 1 + PMI_SHARDS_WAITING_MAX);
+    pmi_shard_answer(f->pmi, 1, "yes\n", 4, f->out[1]);
+    expect(f, 1, "", "yes\n");
+    assert_int_equal(f->asked, 2 + PMI_SHARDS_WAITING_MAX);
+}
+
 static void test_unfinished(void **state)
 {
     struct fixture *f = *state;
@@ -342,6 +377,7 @@ int main(void)
         TEST(test_large_barriers_go_in_parts),
         TEST(test_a_union_may_come_in_parts),
         TEST(test_abort_is_passed_on),
+        TEST(test_requests_about_shards_go_to_the_launcher),
         TEST(test_unfinished),
         TEST(test_spawn_and_names_are_refused),
         TEST(test_version_2_is_refused),

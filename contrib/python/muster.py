@@ -1,0 +1,222 @@
+# muster.py - what ranks of a muster run may ask muster for
+#
+# Shards: each record of a dataset is read once, whatever happens to the ranks.
+#
+#     shards = muster.Shards("train", size=1_000_000, shard_size=1000, shuffle=True)
+#     for record in shards.records():
+#         train(data[record])
+#
+# Each rank gets one shard after the other, records [start, end) of the dataset. If a rank is killed,
+# or says nothing of a shard for `lease` seconds, another rank gets it. Needs the standard library
+# alone, and torch only for ShardDataset. muster(1) has more under "Data that is read once".
+# SPDX-License-Identifier: Apache-2.0
+import errno
+import fcntl
+import itertools
+import os
+import select
+import stat
+import threading
+import time
+
+ANSWER_S = 300.0  # for one answer: muster may have to connect to this node again
+LINE_MAX = 4096
+
+
+class Error(Exception):
+    """muster has refused something, or does not answer."""
+
+
+class Shard:
+    """Records [start, end) of the dataset."""
+
+    def __init__(self, answer):
+        self.id, self.start, self.end, self.epoch, self.tries = (
+            int(answer[key]) for key in ("id", "start", "end", "epoch", "tries"))
+
+    def __iter__(self):
+        return iter(range(self.start, self.end))
+
+    def __len__(self):
+        return self.end - self.start
+
+    def __repr__(self):
+        return f"Shard(id={self.id}, start={self.start}, end={self.end}, epoch={self.epoch})"
+
+
+class Shards:
+    """The shards of one dataset. All ranks open it with the same values.
+
+    epochs=0 is without end. lease: seconds without a word after which another rank gets a shard.
+    retries: a shard that has failed more often is dropped, and muster reports that. wait: when
+    there are no more, wait until the other ranks have done theirs, in case one comes back; not for
+    ranks that wait for each other in each step, since those would never get there."""
+
+    def __init__(self, name, size, shard_size, epochs=1, shuffle=False, seed=0, lease=600,
+                 retries=3, wait=False):
+        self.name = name
+        self.wait = wait
+        self.lease = float(lease)
+        _ask("open", name=name, size=int(size), shard=int(shard_size), epochs=int(epochs),
+             seed=int(seed), shuffle=int(bool(shuffle)), lease=f"{self.lease:.3f}",
+             retries=int(retries))
+
+    def get(self):
+        """The next shard. None: that was all."""
+        while True:
+            answer = _ask("get", name=self.name)
+            if answer["state"] == "shard":
+                return Shard(answer)
+            if answer["state"] == "end" or not self.wait:
+                return None
+            time.sleep(int(answer["ms"]) / 1000)
+
+    def done(self, shard):
+        """It was read. False: too late, another rank has it, or had it."""
+        return _ask("done", name=self.name, id=shard.id)["rc"] == "0"
+
+    def renew(self, shard=None):
+        """Work on it goes on: its lease begins anew; None: those of all that this rank has."""
+        words = {} if shard is None else {"id": shard.id}
+        return _ask("renew", name=self.name, **words)["rc"] == "0"
+
+    def fail(self, shard):
+        """It cannot be read here."""
+        return _ask("fail", name=self.name, id=shard.id)["rc"] == "0"
+
+    def state(self):
+        """How many shards there are (all), are done, and so on."""
+        answer = _ask("state", name=self.name)
+        return {key: int(value) for key, value in answer.items() if key not in ("cmd", "tag", "rc")}
+
+    def __iter__(self):
+        """One shard after the other. Each is done when the next one is asked for."""
+        while True:
+            shard = self.get()
+            if shard is None:
+                return
+            yield shard
+            self.done(shard)
+
+    def records(self):
+        """The numbers of the records. Leases are renewed on the way."""
+        for shard in self:
+            renewed = time.monotonic()
+            for record in shard:
+                yield record
+                if time.monotonic() - renewed > self.lease / 4:
+                    self.renew(shard)
+                    renewed = time.monotonic()
+
+
+def __getattr__(name):
+    if name != "ShardDataset":
+        raise AttributeError(f"module 'muster' has no attribute {name!r}")
+    globals()[name] = _shard_dataset()
+    return globals()[name]
+
+
+def _shard_dataset():
+    from torch.utils.data import IterableDataset
+
+    class ShardDataset(IterableDataset):
+        """read(record) for each record of the shards. Workers of a DataLoader may share it: they
+        have to be forked."""
+
+        def __init__(self, shards, read):
+            super().__init__()
+            self.shards, self.read = shards, read
+
+        def __iter__(self):
+            return (self.read(record) for record in self.shards.records())
+
+    ShardDataset.__module__, ShardDataset.__qualname__ = __name__, "ShardDataset"
+    return ShardDataset
+
+
+# --- one line to muster, and one back, over the descriptor that MPI programs use, too ---------------
+
+_mutex = threading.Lock()
+_numbers = itertools.count()
+
+
+def _after_fork():
+    global _mutex
+    _mutex = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _descriptor():
+    if "MUSTER_RUN_ID" not in os.environ:
+        raise Error("this process was not started by muster: there are no shards")
+    if "PMI_FD" not in os.environ:
+        raise Error("there are no shards with muster exec and --no_ssh (PMI_FD is not set)")
+    fd = int(os.environ["PMI_FD"])
+    try:
+        if stat.S_ISSOCK(os.fstat(fd).st_mode):
+            return fd
+    except OSError:
+        pass
+    raise Error(f"descriptor {fd} (PMI_FD) is closed in this process; start it by fork, as with "
+                "multiprocessing_context='fork' of a DataLoader")
+
+
+def _ask(command, **words):
+    fd, until = _descriptor(), time.monotonic() + ANSWER_S
+    tag = f"{os.getpid()}.{next(_numbers)}"
+    line = f"cmd=shard_{command} tag={tag}" + "".join(f" {key}={value}"
+                                                      for key, value in words.items())
+    if any(c < " " or c > "~" for c in line) or line.count("=") != line.count(" ") + 1:
+        raise Error(f"a value has a blank, an equals sign or a control character: {line}")
+    with _mutex:
+        _lock(fd, until)
+        try:
+            os.write(fd, line.encode() + b"\n")
+            answer = _answer(fd, tag, until)
+        finally:
+            fcntl.lockf(fd, fcntl.LOCK_UN)
+    if answer["rc"] == "-1":
+        raise Error("shards: " + answer["msg"].replace("_", " "))
+    return answer
+
+
+# Workers that were forked have the same socket; a lock of a process ends with it.
+def _lock(fd, until):
+    while True:
+        try:
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EINTR):
+                raise
+        if time.monotonic() > until:
+            raise Error(f"another process of this rank waits for muster for {ANSWER_S:.0f} s")
+        time.sleep(0.001)
+
+
+# What comes before our answer was for a process that was killed while it waited.
+def _answer(fd, tag, until):
+    have = b""
+    while True:
+        line, end, rest = have.partition(b"\n")
+        if not end:
+            have += _read(fd, until)
+            continue
+        have = rest
+        answer = dict(word.split("=", 1) for word in line.decode("ascii", "replace").split(" ")
+                      if "=" in word)
+        if answer.get("cmd") == "shard_answer" and answer.get("tag") == tag:
+            return answer
+
+
+def _read(fd, until):
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    if not poll.poll(max(0, until - time.monotonic()) * 1000):
+        raise Error(f"muster has not answered for {ANSWER_S:.0f} s")
+    bytes_read = os.read(fd, LINE_MAX)
+    if not bytes_read:
+        raise Error("muster has closed PMI_FD")
+    return bytes_read

@@ -1,0 +1,219 @@
+/* data_shards.c - see data_shards.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/data_shards.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "history/history.h"
+#include "log.h"
+#include "run/run.h"
+#include "shards/shards.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+struct data_shards {
+    struct shards *shards;
+    struct event  *tick;    /* NULL: no rank has asked yet */
+    int64_t        tick_ns; /* when it comes; 0: not at all */
+    json_t        *result;  /* at the end */
+};
+
+static int     resume(struct shards *shards, const char *word, struct error *err);
+static void    begin(struct run *run);
+static void    go_on(struct run *run);
+static void    set_tick(struct data_shards *data);
+static void    tick_cb(evutil_socket_t fd, short what, void *arg);
+static void    tell(const char *run_id, const char *name, const struct queue_counts *counts);
+static json_t *json_of(const char *name, const struct queue_counts *counts);
+
+int data_shards_open(struct run *run, struct error *err)
+{
+    struct data_shards *data;
+    const char         *word = run->options->shards_resume;
+
+    if (run_is_exec(run))
+        return 0;
+    data = xcalloc(1, sizeof *data);
+    data->shards = shards_new(run->plan->world_size);
+    run->data_shards = data;
+    if (run->options->resumed != NULL)
+        word = NULL; /* its own file is newer */
+    if (word != NULL && resume(data->shards, word, err) < 0)
+        return err_set(err, "--shards-resume %s: %s", word, err->text);
+    return 0;
+}
+
+void data_shards_free(struct data_shards *data)
+{
+    if (data == NULL)
+        return;
+    if (data->tick != NULL)
+        event_free(data->tick);
+    shards_free(data->shards);
+    json_decref(data->result);
+    free(data);
+}
+
+/* Never beside a run that still gives them out. */
+static int resume(struct shards *shards, const char *word, struct error *err)
+{
+    struct history         list;
+    const struct past_run *past;
+    int                    rc = -1;
+
+    if (history_read(&list, err) == 0 && (past = history_find(&list, word, err)) != NULL) {
+        if (past->state == PAST_RUN_ACTIVE)
+            err_set(err, "that run is still running; end it with muster stop");
+        else if (past->state == PAST_RUN_ELSEWHERE)
+            err_set(err, "that run may still be running on %s", past_run_host(past));
+        else
+            rc = shards_resume(shards, past->dir_fd, err);
+    }
+    history_clear(&list);
+    return rc;
+}
+
+/* The ranks of this run use shards, or continue with some. */
+static void begin(struct run *run)
+{
+    struct data_shards *data = run->data_shards;
+
+    if (data->tick != NULL)
+        return;
+    data->tick = evtimer_new(run->base, tick_cb, data);
+    if (data->tick == NULL)
+        xalloc_die();
+    if (run->dir.path != NULL && faccessat(run->dir.fd, SHARDS_FILE, F_OK, 0) == 0)
+        go_on(run);
+    else if (run->dir.path == NULL || shards_keep(data->shards, run->dir.fd) < 0)
+        log_warn("shards: there is no run directory to keep their state in: a run after this one "
+                 "would read them again");
+}
+
+/* The directory is one of a run whose launcher was killed, and which is started again. */
+static void go_on(struct run *run)
+{
+    struct data_shards *data = run->data_shards;
+    struct error        err;
+
+    shards_free(data->shards);
+    data->shards = shards_new(run->plan->world_size);
+    if (shards_resume(data->shards, run->dir.fd, &err) < 0)
+        log_error("%s/%s; no shards are given out", run->dir.path, err.text);
+    else if (shards_keep(data->shards, run->dir.fd) < 0)
+        log_warn("shards: no thread could be started to keep their state");
+}
+
+void data_shards_take(struct run *run, struct node *node, const struct frame *frame)
+{
+    struct data_shards *data = run->data_shards;
+    char                answer[SHARDS_ANSWER_SIZE];
+    size_t              size;
+
+    if (data == NULL || data->shards == NULL)
+        return;
+    begin(run);
+    size = shards_ask(data->shards, (int)frame->rank, (const char *)frame->body, frame->size,
+                      clock_now_ns(), answer);
+    node_send_to_rank(node, FRAME_SHARD, frame->rank, answer, size);
+    set_tick(data);
+}
+
+void data_shards_rank_gone(struct run *run, int rank, bool has_failed)
+{
+    if (run->data_shards != NULL)
+        shards_rank_gone(run->data_shards->shards, rank, has_failed);
+}
+
+void data_shards_again(struct run *run)
+{
+    if (run->data_shards != NULL)
+        shards_all_gone(run->data_shards->shards);
+}
+
+/* A lease that is renewed ends later than the timer: then it looks again. So most requests leave
+ * it as it is. */
+static void set_tick(struct data_shards *data)
+{
+    int64_t        due_ns = shards_due_ns(data->shards), left_ns;
+    struct timeval left;
+
+    if (due_ns == 0 || (data->tick_ns != 0 && data->tick_ns <= due_ns))
+        return;
+    data->tick_ns = due_ns;
+    left_ns = due_ns - clock_now_ns();
+    left = clock_interval(left_ns > 0 ? (double)left_ns / NS_PER_S : 0);
+    xevent_add(data->tick, &left);
+}
+
+static void tick_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct data_shards *data = arg;
+
+    (void)fd, (void)what;
+    data->tick_ns = 0;
+    shards_tick(data->shards, clock_now_ns());
+    set_tick(data);
+}
+
+void data_shards_end(struct run *run)
+{
+    struct data_shards *data = run->data_shards;
+    size_t              i;
+
+    if (data == NULL)
+        return;
+    if (run->options->shards_resume != NULL)
+        begin(run); /* no rank has asked: the next run may resume this one, too */
+    if (data->tick != NULL)
+        event_del(data->tick);
+    shards_all_gone(data->shards);
+    data->result = json_array();
+    for (i = 0; i < shards_sets(data->shards); i++) {
+        const struct queue_counts counts = shards_counts(data->shards, i);
+
+        tell(run->plan->run_id, shards_name(data->shards, i), &counts);
+        json_array_append_new(data->result, json_of(shards_name(data->shards, i), &counts));
+    }
+    shards_free(data->shards);
+    data->shards = NULL;
+}
+
+/* Quiet only if each shard was read once. */
+static void tell(const char *run_id, const char *name, const struct queue_counts *counts)
+{
+    const bool is_clean = counts->done == counts->all && counts->repeated == 0 &&
+                          counts->twice == 0;
+    char       all[40] = "", rest[100] = "";
+
+    if (counts->all > 0)
+        snprintf(all, sizeof all, " of %" PRId64, counts->all);
+    if (counts->all == 0 || counts->done + counts->dropped < counts->all)
+        snprintf(rest, sizeof rest, "; muster --shards-resume=%s reads the rest", run_id);
+    (is_clean ? log_info : log_note)(
+        "shards of %s: %" PRId64 "%s done, %" PRId64 " dropped; given out again %" PRId64
+        " times (%" PRId64 " leases expired), done by two ranks %" PRId64 " times%s",
+        name, counts->done, all, counts->dropped, counts->repeated, counts->expired,
+        counts->twice, rest);
+}
+
+static json_t *json_of(const char *name, const struct queue_counts *counts)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "name", name, "all",
+                     (json_int_t)counts->all, "done", (json_int_t)counts->done, "dropped",
+                     (json_int_t)counts->dropped, "repeated", (json_int_t)counts->repeated,
+                     "expired", (json_int_t)counts->expired, "twice",
+                     (json_int_t)counts->twice);
+}
+
+void data_shards_json(const struct run *run, json_t *result)
+{
+    if (run->data_shards != NULL && json_array_size(run->data_shards->result) > 0)
+        json_object_set(result, "shards", run->data_shards->result);
+}

@@ -1,0 +1,15 @@
+/* order.h - the order of shards in an epoch, without a table
+ *
+ * A permutation of 0 .. count - 1 that depends on seed and epoch alone: every muster and every
+ * machine has the same one, and none has it in memory.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_ORDER_H
+#define MUSTER_ORDER_H
+
+#include <stdint.h>
+
+/* What is at that place, which is below count. count is at most 2^62. */
+uint64_t order_at(uint64_t place, uint64_t count, uint64_t seed, uint64_t epoch);
+
+#endif
