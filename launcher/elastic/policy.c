@@ -6,57 +6,140 @@
 #include "elastic/policy.h"
 
 static struct policy_action over(struct policy *policy, const struct policy_rules *rules,
-                                 const struct policy_event *event);
+                                 struct members *members, const struct policy_event *event);
 static bool                 is_port(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
 static enum policy_why      why_not(const struct policy *policy, const struct policy_rules *rules,
                                     const struct policy_event *event);
+static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
+                                          const struct members *members, double now_s);
+static struct policy_action start(struct policy *policy, const struct members *members,
+                                  size_t places, double now_s);
+static bool                 may_grow(const struct policy_rules *rules,
+                                     const struct members *members);
 static int                  young_code(const struct policy_event *event);
 static double               delay_before(int restart, const struct policy_rules *rules);
 static struct policy_action end(struct policy *policy, enum policy_why why);
 
 bool policy_may_restart(const struct policy_rules *rules)
 {
-    return rules->max_restarts > 0 || rules->may_move_port;
+    return rules->max_restarts > 0 || rules->may_move_port || rules->members.goes_on;
 }
 
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
-                                 const struct policy_event *event)
+                                 struct members *members, const struct policy_event *event)
 {
-    if (policy->phase == POLICY_RUNNING && event->kind == POLICY_EVENT_OVER)
-        return over(policy, rules, event);
-    if (policy->phase == POLICY_WAITING && event->kind == POLICY_EVENT_TIME) {
-        policy->phase = POLICY_RUNNING;
-        return (struct policy_action){ POLICY_DO_START, POLICY_WHY_NONE, 0 };
-    }
-    if (policy->phase == POLICY_WAITING && event->kind == POLICY_EVENT_NODE_LOST)
-        return end(policy, POLICY_WHY_NODE);
     if (event->kind == POLICY_EVENT_OVER)
-        return end(policy, POLICY_WHY_WANTED);
+        return policy->phase == POLICY_RUNNING ? over(policy, rules, members, event)
+                                               : end(policy, POLICY_WHY_WANTED);
+    if (event->kind == POLICY_EVENT_TIME)
+        return time_has_come(policy, rules, members, event->now_s);
+    if (policy->phase == POLICY_WAITING && !rules->members.goes_on)
+        return end(policy, POLICY_WHY_NODE);
     return (struct policy_action){ POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
 }
 
 static struct policy_action over(struct policy *policy, const struct policy_rules *rules,
-                                 const struct policy_event *event)
+                                 struct members *members, const struct policy_event *event)
 {
-    enum policy_why why;
+    struct policy_action action = { POLICY_DO_WAIT, POLICY_WHY_PORT, 0 };
 
     if (event->lived_s > POLICY_LONG_S)
         policy->restarts = 0;
-    if (is_port(policy, rules, event)) {
+    if (event->lived_s > POLICY_LONG_S && rules->members.goes_on)
+        members_proved(members);
+    if (is_port(policy, rules, event))
         policy->ports++;
-        policy->phase = POLICY_WAITING;
-        return (struct policy_action){ POLICY_DO_WAIT, POLICY_WHY_PORT, 0 };
+    else
+        action.why = why_not(policy, rules, event);
+    if (action.why == POLICY_WHY_RESTART) {
+        policy->restarts++;
+        policy->young_code = young_code(event);
+        action.delay_s = delay_before(policy->restarts, rules);
+    } else if (action.why != POLICY_WHY_PORT && action.why != POLICY_WHY_CHANGE) {
+        return end(policy, action.why);
     }
-    why = why_not(policy, rules, event);
-    if (why != POLICY_WHY_RESTART)
-        return end(policy, why);
-    policy->restarts++;
-    policy->young_code = young_code(event);
+    if (action.delay_s < event->dead_in_s)
+        action.delay_s = event->dead_in_s;
+    policy->start_s = event->now_s + action.delay_s;
+    policy->park_s = event->now_s - event->ended_s + rules->max_wait_s;
     policy->phase = POLICY_WAITING;
-    return (struct policy_action){ POLICY_DO_WAIT, POLICY_WHY_RESTART,
-                                   delay_before(policy->restarts, rules) };
+    if (rules->members.goes_on && members_next_size(members, &rules->members) == 0) {
+        policy->phase = POLICY_PARKED;
+        action.what = POLICY_DO_PARK;
+    }
+    return action;
 }
+
+/* --- time ------------------------------------------------------------------- */
+
+static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
+                                          const struct members *members, double now_s)
+{
+    const struct policy_action nothing = { POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
+    size_t                     places = 0;
+
+    if (rules->members.goes_on)
+        places = members_next_size(members, &rules->members);
+    switch (policy->phase) {
+    case POLICY_RUNNING:
+        if (may_grow(rules, members) && now_s >= policy->changed_s + rules->grow_s)
+            return (struct policy_action){ POLICY_DO_STOP, POLICY_WHY_CHANGE, 0 };
+        return nothing;
+    case POLICY_WAITING:
+        if (now_s < policy->start_s)
+            return nothing;
+        if (places > 0 || !rules->members.goes_on)
+            return start(policy, members, places, now_s);
+        policy->phase = POLICY_PARKED;
+        return (struct policy_action){ POLICY_DO_PARK, POLICY_WHY_CHANGE, 0 };
+    case POLICY_PARKED:
+        if (places > 0 && now_s >= policy->start_s)
+            return start(policy, members, places, now_s);
+        return now_s >= policy->park_s ? end(policy, POLICY_WHY_MAX_WAIT) : nothing;
+    case POLICY_OVER:
+        break;
+    }
+    return nothing;
+}
+
+static struct policy_action start(struct policy *policy, const struct members *members,
+                                  size_t places, double now_s)
+{
+    policy->phase = POLICY_RUNNING;
+    if (members != NULL && places != members->places)
+        policy->changed_s = now_s;
+    return (struct policy_action){ POLICY_DO_START, POLICY_WHY_NONE, 0 };
+}
+
+static bool may_grow(const struct policy_rules *rules, const struct members *members)
+{
+    return rules->members.goes_on && rules->members.is_elastic &&
+           members_next_size(members, &rules->members) > members->places;
+}
+
+double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
+                    const struct members *members, double now_s)
+{
+    double due_s = rules->members.goes_on ? members_due_s(members, &rules->members, now_s) : -1;
+    double at_s = -1;
+
+    if (policy->phase == POLICY_OVER)
+        return -1;
+    if (policy->phase == POLICY_WAITING)
+        at_s = policy->start_s;
+    else if (policy->phase == POLICY_PARKED)
+        at_s = policy->start_s > now_s && policy->start_s < policy->park_s ? policy->start_s
+                                                                           : policy->park_s;
+    else if (may_grow(rules, members))
+        at_s = policy->changed_s + rules->grow_s;
+    if (at_s < 0)
+        return due_s;
+    at_s = at_s > now_s ? at_s - now_s : 0;
+    return due_s < 0 || at_s < due_s ? at_s : due_s;
+}
+
+/* --- is there another one? -------------------------------------------------- */
 
 /* Only a run that ended for this reason alone, and before it came to any result. */
 static bool is_port(const struct policy *policy, const struct policy_rules *rules,
@@ -75,9 +158,15 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
         return POLICY_WHY_NONE;
     if (event->end == POLICY_END_WANTED)
         return POLICY_WHY_WANTED;
+    if (event->is_left)
+        return POLICY_WHY_LEFT;
+    if (rules->members.goes_on && !event->is_first_start &&
+        (event->end == POLICY_END_NODE || event->end == POLICY_END_CHANGE))
+        return POLICY_WHY_CHANGE;
     if (rules->max_restarts == 0)
         return POLICY_WHY_OFF;
-    if (event->end == POLICY_END_NODE || !event->is_world_whole)
+    if (event->end == POLICY_END_NODE || event->end == POLICY_END_CHANGE ||
+        (!event->is_world_whole && (!rules->members.goes_on || event->is_first_start)))
         return POLICY_WHY_NODE;
     if (event->end == POLICY_END_RANK && event->not_started)
         return POLICY_WHY_NOT_STARTED;

@@ -4,10 +4,15 @@
  * and does no I/O, so a table tests it, and a simulator can run it with a clock of its own.
  *
  *     state     event        action
- *     RUNNING   OVER         WAIT for delay_s, then TIME comes back; or END
- *     WAITING   TIME         START the next generation
- *     WAITING   NODE_LOST    END: nothing takes its place
- *     WAITING   OVER         END: the user does not want to wait
+ *     RUNNING   OVER         WAIT for delay_s; PARK: nodes are missing; or END
+ *     RUNNING   TIME         STOP this generation: the next one can be larger
+ *     WAITING   TIME         START the next generation, or PARK
+ *     WAITING   NODE_LOST    END, if nothing may take its place
+ *     PARKED    TIME         START as soon as there are nodes enough; END after max_wait_s
+ *     any       OVER         (but RUNNING) END: the user does not want to wait
+ *
+ * TIME may come at any time, and must come after policy_due_s() and when the members have changed
+ * (members.h). Whoever carries out START asks members_choose() for the next world.
  *
  * Everything that ended the generation is gone when OVER comes: nothing of it can meet the next.
  * SPDX-License-Identifier: Apache-2.0
@@ -18,6 +23,7 @@
 #include <stdbool.h>
 
 #include "elastic/exit_class.h"
+#include "elastic/members.h"
 
 /* A generation that lived longer was worth its start: counting and waiting begin anew. */
 #define POLICY_LONG_S 600.0
@@ -30,7 +36,7 @@
 /* The longest pause between two starts. */
 #define POLICY_DELAY_MAX_S 60.0
 
-enum policy_phase { POLICY_RUNNING, POLICY_WAITING, POLICY_OVER };
+enum policy_phase { POLICY_RUNNING, POLICY_WAITING, POLICY_PARKED, POLICY_OVER };
 
 /* What the user wants. */
 struct policy_rules {
@@ -38,6 +44,9 @@ struct policy_rules {
     double            delay_s; /* between two starts; negative: 0, 1, 2, 4 ... 60 s */
     bool              may_move_port; /* MASTER_PORT is muster's choice */
     struct restart_on on;
+    struct member_rules members;
+    double            max_wait_s; /* PARKED, since the generation ended */
+    double            grow_s;     /* between two changes of the world, if it could grow */
 };
 
 /* Starts as { 0 }. Only policy_next() writes it. */
@@ -46,6 +55,9 @@ struct policy {
     int               restarts; /* that count against max_restarts, since a long generation */
     int               ports;    /* restarts because of MASTER_PORT */
     int               young_code; /* of the last generation, if it failed young; else 0 */
+    double            start_s;    /* WAITING, PARKED: no sooner */
+    double            park_s;     /* PARKED: no longer */
+    double            changed_s;  /* when a world of another size last began */
 };
 
 /* What ended the generation first. */
@@ -54,6 +66,7 @@ enum policy_end {
     POLICY_END_RANK,   /* a rank failed */
     POLICY_END_HANG,   /* no rank did anything */
     POLICY_END_NODE,   /* a node failed or was lost */
+    POLICY_END_CHANGE, /* a node was to leave, or the world was to grow */
     POLICY_END_WANTED, /* the user, a time limit, or a reader who has gone */
 };
 
@@ -61,10 +74,15 @@ enum policy_event_kind { POLICY_EVENT_OVER, POLICY_EVENT_TIME, POLICY_EVENT_NODE
 
 struct policy_event {
     enum policy_event_kind kind;
+    double                 now_s; /* of the clock of members.h */
     /* The rest is of OVER. */
     enum policy_end end;
     bool   is_world_whole; /* every node waits for the next generation */
+    bool   is_first_start; /* no rank was ever started: the user must see what is wrong */
+    bool   is_left;        /* of this generation something lives that cannot be killed */
+    double dead_in_s;      /* when the lease of nodes that nobody could look at is over */
     double lived_s;        /* the generation, from GO until it ended */
+    double ended_s;        /* so long ago */
     /* Of END_RANK: */
     int    code;           /* as a shell counts it */
     bool   out_of_memory;
@@ -74,13 +92,21 @@ struct policy_event {
     bool   any_ended_well; /* a rank has come to its end already */
 };
 
-enum policy_do { POLICY_DO_NOTHING, POLICY_DO_WAIT, POLICY_DO_START, POLICY_DO_END };
+enum policy_do {
+    POLICY_DO_NOTHING,
+    POLICY_DO_WAIT,
+    POLICY_DO_PARK,
+    POLICY_DO_START,
+    POLICY_DO_STOP,
+    POLICY_DO_END,
+};
 
 /* Why. */
 enum policy_why {
     POLICY_WHY_NONE,
     POLICY_WHY_RESTART,     /* WAIT: it counts */
     POLICY_WHY_PORT,        /* WAIT: it does not */
+    POLICY_WHY_CHANGE,      /* WAIT, PARK, STOP: the world changes; it does not count either */
     POLICY_WHY_OFF,         /* END: no restarts are wanted */
     POLICY_WHY_WANTED,      /* END: by the user's will */
     POLICY_WHY_NODE,        /* END: a node is missing */
@@ -88,6 +114,8 @@ enum policy_why {
     POLICY_WHY_NOT_STARTED, /* END: the program cannot be executed */
     POLICY_WHY_YOUNG,       /* END: twice the same, soon after the start */
     POLICY_WHY_USED_UP,     /* END: max_restarts */
+    POLICY_WHY_LEFT,        /* END: something of the last generation is still there */
+    POLICY_WHY_MAX_WAIT,    /* END: max_wait_s */
 };
 
 struct policy_action {
@@ -99,7 +127,12 @@ struct policy_action {
 /* Could there ever be another generation? Else agents need not stay. */
 bool policy_may_restart(const struct policy_rules *rules);
 
+/* members: NULL if the world is fixed (rules->members.goes_on is false). */
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
-                                 const struct policy_event *event);
+                                 struct members *members, const struct policy_event *event);
+
+/* Seconds until TIME must come; negative: it need not. */
+double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
+                    const struct members *members, double now_s);
 
 #endif

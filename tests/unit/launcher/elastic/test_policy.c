@@ -14,7 +14,8 @@
 
 static struct policy_rules rules_of(int max_restarts, const char *on)
 {
-    struct policy_rules rules = { max_restarts, -1, true, { { 0 }, false } };
+    struct policy_rules rules = { .max_restarts = max_restarts, .delay_s = -1,
+                                  .may_move_port = true };
     struct error        err;
 
     assert_int_equal(restart_on_parse(on, &rules.on, &err), 0);
@@ -81,7 +82,7 @@ static void test_one_end(void **state)
         event.rank_lived_s = event.port_taken && strstr(what, "old") == NULL ? 30 : 100;
         event.any_ended_well = strstr(what, "well") != NULL;
         rules.may_move_port = strstr(what, "fixed") == NULL;
-        action = policy_next(&policy, &rules, &event);
+        action = policy_next(&policy, &rules, NULL, &event);
         if (action.what != cases[i].wanted || action.why != cases[i].why)
             fail_msg("case %zu: %d for %d", i, action.what, action.why);
         assert_int_equal(policy.phase, action.what == POLICY_DO_END ? POLICY_OVER
@@ -92,11 +93,11 @@ static void test_one_end(void **state)
 static struct policy_action next(struct policy *policy, const struct policy_rules *rules,
                                  struct policy_event event)
 {
-    static const struct policy_event time = { .kind = POLICY_EVENT_TIME };
-    struct policy_action             action = policy_next(policy, rules, &event);
+    static const struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1e6 };
+    struct policy_action             action = policy_next(policy, rules, NULL, &event);
 
     if (action.what == POLICY_DO_WAIT)
-        assert_int_equal(policy_next(policy, rules, &time).what, POLICY_DO_START);
+        assert_int_equal(policy_next(policy, rules, NULL, &time).what, POLICY_DO_START);
     return action;
 }
 
@@ -111,7 +112,7 @@ static void test_count_and_delay(void **state)
     (void)state;
     for (i = 0; i < sizeof delays / sizeof *delays; i++)
         assert_true(next(&policy, &rules, event).delay_s == delays[i]);
-    assert_int_equal(policy_next(&policy, &rules, &event).why, POLICY_WHY_USED_UP);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &event).why, POLICY_WHY_USED_UP);
 
     policy = (struct policy){ 0 };
     rules.delay_s = 0.5;
@@ -131,7 +132,7 @@ static void test_a_long_generation_counts_afresh(void **state)
     for (i = 0; i < 20; i++)
         assert_true(next(&policy, &rules, event).delay_s == 0);
     event.lived_s = POLICY_LONG_S;
-    assert_int_equal(policy_next(&policy, &rules, &event).why, POLICY_WHY_USED_UP);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &event).why, POLICY_WHY_USED_UP);
 }
 
 static void test_twice_the_same_when_young(void **state)
@@ -158,7 +159,7 @@ static void test_twice_the_same_when_young(void **state)
         assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
         event = failed(cases[i].second);
         event.rank_lived_s = cases[i].second_s;
-        assert_int_equal(policy_next(&policy, &rules, &event).why, cases[i].why);
+        assert_int_equal(policy_next(&policy, &rules, NULL, &event).why, cases[i].why);
     }
 }
 
@@ -187,15 +188,15 @@ static void test_while_waiting(void **state)
     struct policy_event time = { .kind = POLICY_EVENT_TIME };
 
     (void)state;
-    assert_int_equal(policy_next(&policy, &rules, &time).what, POLICY_DO_NOTHING);
-    assert_int_equal(policy_next(&policy, &rules, &lost).what, POLICY_DO_NOTHING);
-    assert_int_equal(policy_next(&policy, &rules, &event).what, POLICY_DO_WAIT);
-    assert_int_equal(policy_next(&policy, &rules, &lost).why, POLICY_WHY_NODE);
-    assert_int_equal(policy_next(&policy, &rules, &time).what, POLICY_DO_NOTHING);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &time).what, POLICY_DO_NOTHING);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &lost).what, POLICY_DO_NOTHING);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &event).what, POLICY_DO_WAIT);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &lost).why, POLICY_WHY_NODE);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &time).what, POLICY_DO_NOTHING);
 
     policy = (struct policy){ 0 };
-    assert_int_equal(policy_next(&policy, &rules, &event).what, POLICY_DO_WAIT);
-    assert_int_equal(policy_next(&policy, &rules, &event).why, POLICY_WHY_WANTED);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &event).what, POLICY_DO_WAIT);
+    assert_int_equal(policy_next(&policy, &rules, NULL, &event).why, POLICY_WHY_WANTED);
     assert_int_equal(policy.phase, POLICY_OVER);
 }
 

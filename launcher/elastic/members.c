@@ -1,0 +1,263 @@
+/* members.c - see members.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "elastic/members.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "xalloc.h"
+
+#define WORLD_MOST (1 << 20) /* ranks */
+
+static bool   is_usable(const struct members *members, size_t which);
+static bool   is_free(const struct members *members, const size_t *world, size_t places,
+                      size_t which);
+static size_t find_spare(const struct members *members, const size_t *world, size_t places,
+                         int slots);
+static size_t fit(const struct members *members, const struct member_rules *rules,
+                  const size_t *world, size_t places);
+static bool   is_allowed(const struct member_rules *rules, size_t nodes, int ranks);
+static bool   needs_more(const struct members *members, const struct member_rules *rules);
+static bool   may_be_dialled(const struct member *member);
+
+size_t members_add(struct members *members, int slots)
+{
+    members->item = xreallocarray(members->item, members->count + 1, sizeof *members->item);
+    members->item[members->count] = (struct member){ .slots = slots, .is_offered = true };
+    return members->count++;
+}
+
+void members_clear(struct members *members)
+{
+    free(members->item);
+    free(members->place);
+    free(members->ranks);
+    *members = (struct members){ 0 };
+}
+
+/* --- the world -------------------------------------------------------------- */
+
+size_t members_choose(const struct members *members, const struct member_rules *rules,
+                      size_t *world)
+{
+    size_t place, kept = 0, spare;
+
+    for (place = 0; place < members->places; place++) /* also if it has come back */
+        world[place] = is_usable(members, members->place[place]) ? members->place[place]
+                                                                 : MEMBERS_NONE;
+    for (place = 0; place < members->places; place++) {
+        if (world[place] == MEMBERS_NONE)
+            world[place] = find_spare(members, world, members->places,
+                                      rules->is_elastic ? 1 : members->ranks[place]);
+        if (world[place] == MEMBERS_NONE && !rules->is_elastic)
+            return 0;
+        if (world[place] != MEMBERS_NONE)
+            world[kept++] = world[place];
+    }
+    if (!rules->is_elastic)
+        return kept;
+    while ((rules->max_nodes == 0 || kept < rules->max_nodes) &&
+           (spare = find_spare(members, world, kept, 1)) != MEMBERS_NONE)
+        world[kept++] = spare;
+    return fit(members, rules, world, kept);
+}
+
+static bool is_usable(const struct members *members, size_t which)
+{
+    const struct member *member = &members->item[which];
+
+    return (member->state == MEMBER_IN || member->state == MEMBER_SPARE) && !member->is_leaving &&
+           member->is_offered;
+}
+
+/* The first in the order of the hosts. One that has a place in the last world keeps it. */
+static size_t find_spare(const struct members *members, const size_t *world, size_t places,
+                         int slots)
+{
+    size_t i;
+
+    for (i = 0; i < members->count; i++)
+        if (is_usable(members, i) && members->item[i].slots >= slots &&
+            is_free(members, world, places, i))
+            return i;
+    return MEMBERS_NONE;
+}
+
+static bool is_free(const struct members *members, const size_t *world, size_t places,
+                    size_t which)
+{
+    size_t i;
+
+    if (members->item[which].state == MEMBER_IN)
+        return false;
+    for (i = 0; i < places; i++)
+        if (world[i] == which)
+            return false;
+    return true;
+}
+
+/* The largest size that is allowed: the last places go. */
+static size_t fit(const struct members *members, const struct member_rules *rules,
+                  const size_t *world, size_t places)
+{
+    int    ranks = 0;
+    size_t i;
+
+    for (i = 0; i < places; i++)
+        ranks += members->item[world[i]].slots;
+    while (places > 0 && !is_allowed(rules, places, ranks))
+        ranks -= members->item[world[--places]].slots;
+    return places;
+}
+
+static bool is_allowed(const struct member_rules *rules, size_t nodes, int ranks)
+{
+    size_t i;
+
+    if (nodes < rules->min_nodes || ranks < rules->min_ranks ||
+        (rules->max_nodes > 0 && nodes > rules->max_nodes) ||
+        (rules->max_ranks > 0 && ranks > rules->max_ranks))
+        return false;
+    for (i = 0; i < rules->worlds_count; i++)
+        if (rules->worlds[i] == ranks)
+            return true;
+    return rules->worlds_count == 0;
+}
+
+void members_take(struct members *members, const struct member_rules *rules, const size_t *world,
+                  size_t places)
+{
+    int   *ranks = xcalloc(places, sizeof *ranks);
+    size_t i;
+
+    for (i = 0; i < places; i++)
+        ranks[i] = members_ranks(members, rules, i, world[i]);
+    for (i = 0; i < members->count; i++)
+        if (members->item[i].state == MEMBER_IN)
+            members->item[i].state = MEMBER_SPARE;
+    for (i = 0; i < places; i++)
+        members->item[world[i]].state = MEMBER_IN;
+    free(members->place);
+    free(members->ranks);
+    members->place = xmemdup(world, places * sizeof *world);
+    members->ranks = ranks;
+    members->places = places;
+}
+
+size_t members_next_size(const struct members *members, const struct member_rules *rules)
+{
+    size_t *world = xcalloc(members->count + members->places + 1, sizeof *world);
+    size_t  places = members_choose(members, rules, world);
+
+    free(world);
+    return places;
+}
+
+bool members_is_same(const struct members *members, const size_t *world, size_t places)
+{
+    return places == members->places &&
+           memcmp(world, members->place, places * sizeof *world) == 0;
+}
+
+int members_ranks(const struct members *members, const struct member_rules *rules, size_t place,
+                  size_t member)
+{
+    return rules->is_elastic || place >= members->places ? members->item[member].slots
+                                                         : members->ranks[place];
+}
+
+/* --- who is connected ------------------------------------------------------- */
+
+void members_failed(struct members *members, size_t which, double now_s, bool ended)
+{
+    struct member *member = &members->item[which];
+    double         cool_s = MEMBERS_COOL_S;
+    int            i;
+
+    for (i = 0; i < member->failures && cool_s < MEMBERS_COOL_MAX_S; i++)
+        cool_s *= 2;
+    member->failures++;
+    member->taken_down += ended;
+    member->state = MEMBER_AWAY;
+    member->free_s = now_s + (cool_s < MEMBERS_COOL_MAX_S ? cool_s : MEMBERS_COOL_MAX_S);
+}
+
+void members_proved(struct members *members)
+{
+    size_t i;
+
+    for (i = 0; i < members->count; i++)
+        if (members->item[i].state == MEMBER_IN)
+            members->item[i].failures = 0;
+}
+
+size_t members_dial(struct members *members, const struct member_rules *rules, double now_s)
+{
+    size_t i;
+
+    for (i = 0; i < members->count && needs_more(members, rules); i++) {
+        if (!may_be_dialled(&members->item[i]) || members->item[i].free_s > now_s)
+            continue;
+        members->item[i].state = MEMBER_JOINING;
+        return i;
+    }
+    return MEMBERS_NONE;
+}
+
+double members_due_s(const struct members *members, const struct member_rules *rules, double now_s)
+{
+    double due_s = -1, left_s;
+    size_t i;
+
+    for (i = 0; i < members->count && needs_more(members, rules); i++) {
+        if (!may_be_dialled(&members->item[i]))
+            continue;
+        left_s = members->item[i].free_s > now_s ? members->item[i].free_s - now_s : 0;
+        if (due_s < 0 || left_s < due_s)
+            due_s = left_s;
+    }
+    return due_s;
+}
+
+/* For the places that are empty, or that an elastic world might have, and as spares. */
+static bool needs_more(const struct members *members, const struct member_rules *rules)
+{
+    size_t i, wanted = members->places, has = 0;
+
+    if (!rules->goes_on)
+        return false;
+    if (rules->is_elastic)
+        wanted = rules->max_nodes > 0 ? rules->max_nodes : members->count;
+    for (i = 0; i < members->count; i++)
+        has += members->item[i].state == MEMBER_JOINING || is_usable(members, i);
+    return has < wanted + rules->spares;
+}
+
+static bool may_be_dialled(const struct member *member)
+{
+    return member->state == MEMBER_AWAY && member->is_offered && !member->is_leaving;
+}
+
+int members_parse_worlds(const char *text, struct member_rules *rules)
+{
+    char        *copy = xstrdup(text), *rest = copy, *word;
+    struct error err;
+    int64_t      ranks;
+    int          rc = 0;
+
+    rules->worlds_count = 0;
+    while (rc == 0 && (word = strsep(&rest, ",")) != NULL) {
+        if (rules->worlds_count == MEMBERS_WORLDS ||
+            parse_number(word, 1, WORLD_MOST, &ranks, &err) < 0)
+            rc = -1;
+        else
+            rules->worlds[rules->worlds_count++] = (int)ranks;
+    }
+    free(copy);
+    return rc;
+}

@@ -1,0 +1,404 @@
+/* test_members.c - who has a place in the next world: a table, and random lives
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "elastic/members.h"
+#include "elastic/policy.h"
+
+#define HOSTS_MAX 12
+
+/* "iiiss": who has a place, in order, and who waits; '-': away, 'j': joining, 'l': has a place and
+ * is to leave, 'x': lost its place just now, 'r': lost it and is back, 'g': a spare that is no
+ * longer offered. */
+static void set_up(struct members *members, const char *states, const int *slots,
+                   const struct member_rules *rules)
+{
+    size_t world[HOSTS_MAX], places = 0, i;
+
+    *members = (struct members){ 0 };
+    for (i = 0; states[i] != '\0'; i++) {
+        assert_int_equal(members_add(members, slots != NULL ? slots[i] : 2), i);
+        members->item[i].state = MEMBER_SPARE;
+        if (strchr("ilxr", states[i]) != NULL)
+            world[places++] = i;
+    }
+    members_take(members, rules, world, places);
+    for (i = 0; states[i] != '\0'; i++) {
+        if (strchr("-x", states[i]) != NULL)
+            members->item[i].state = MEMBER_AWAY;
+        if (states[i] == 'j')
+            members->item[i].state = MEMBER_JOINING;
+        if (states[i] == 'r')
+            members->item[i].state = MEMBER_SPARE;
+        members->item[i].is_leaving = states[i] == 'l';
+        members->item[i].is_offered = states[i] != 'g';
+    }
+}
+
+/* "0,3,2", or "" if there is no world. */
+static void choose(const struct members *members, const struct member_rules *rules, char *text)
+{
+    size_t world[2 * HOSTS_MAX], places = members_choose(members, rules, world), i;
+
+    text[0] = '\0';
+    for (i = 0; i < places; i++)
+        sprintf(text + strlen(text), "%s%zu", i > 0 ? "," : "", world[i]);
+}
+
+static void test_worlds(void **state)
+{
+    static const int six[] = { 2, 2, 1, 4, 2, 2 };
+    static const struct {
+        const char *states;
+        const int  *slots;
+        const char *rules; /* "e MIN MAX", then sizes; "": the world is fixed */
+        const char *wanted;
+    } cases[] = {
+        { "ii", NULL, "", "0,1" },
+        { "ixs", NULL, "", "0,2" },
+        { "xis", NULL, "", "2,1" },
+        { "xxs", NULL, "", "" },
+        { "xxss", NULL, "", "2,3" },
+        { "xi-", NULL, "", "" },
+        { "xij", NULL, "", "" },
+        { "ri", NULL, "", "0,1" },
+        { "rxs", NULL, "", "0,2" },
+        { "xrs", NULL, "", "2,1" },
+        { "ils", NULL, "", "0,2" },
+        { "il", NULL, "", "" },
+        { "ixg", NULL, "", "" },
+        { "iixsss", six, "", "0,1,3" },
+        { "xiisss", six, "", "3,1,2" },
+        { "iiixs", six, "", "" }, /* none of the spares has four slots */
+        { "iii", NULL, "e 1 0", "0,1,2" },
+        { "ixi", NULL, "e 1 0", "0,2" },
+        { "xxi", NULL, "e 1 0", "2" },
+        { "xxi", NULL, "e 2 0", "" },
+        { "xxx", NULL, "e 1 0", "" },
+        { "ixis", NULL, "e 1 0", "0,3,2" },
+        { "iis", NULL, "e 1 0", "0,1,2" },
+        { "iis", NULL, "e 1 2", "0,1" },
+        { "iils", NULL, "e 1 0", "0,1,3" },
+        { "iixr", NULL, "e 1 0", "0,1,3" },
+        { "iiii", NULL, "e 1 0 6,4", "0,1,2" },
+        { "ixxi", NULL, "e 1 0 6,4", "0,3" },
+        { "iiisss", six, "e 1 0 5", "0,1,2" },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct member_rules rules = { .goes_on = true };
+        struct members      members;
+        char                sizes[40] = "", got[100];
+
+        if (cases[i].rules[0] == 'e') {
+            rules.is_elastic = true;
+            assert_true(sscanf(cases[i].rules, "e %zu %zu %39s", &rules.min_nodes,
+                               &rules.max_nodes, sizes) >= 2);
+            if (sizes[0] != '\0')
+                assert_int_equal(members_parse_worlds(sizes, &rules), 0);
+        }
+        set_up(&members, cases[i].states, cases[i].slots, &rules);
+        choose(&members, &rules, got);
+        if (strcmp(got, cases[i].wanted) != 0)
+            fail_msg("case %zu, %s: %s, not %s", i, cases[i].states, got, cases[i].wanted);
+        members_clear(&members);
+    }
+}
+
+static void test_cool_down(void **state)
+{
+    static const double seconds[] = { 30, 60, 120, 240, 480, 960, 1800, 1800, 1800 };
+    struct member_rules rules = { .goes_on = true };
+    struct members      members;
+    double              now_s = 1000;
+    size_t              i;
+
+    (void)state;
+    set_up(&members, "ii", NULL, &rules);
+    for (i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        members_failed(&members, 1, now_s, true);
+        assert_int_equal(members_dial(&members, &rules, now_s + seconds[i] - 1), MEMBERS_NONE);
+        assert_true(members_due_s(&members, &rules, now_s) == seconds[i]);
+        now_s += seconds[i];
+        assert_int_equal(members_dial(&members, &rules, now_s), 1);
+        assert_int_equal(members_dial(&members, &rules, now_s), MEMBERS_NONE);
+    }
+    assert_int_equal(members.item[1].taken_down, i);
+    members.item[1].state = MEMBER_IN;
+    members_proved(&members);
+    members_failed(&members, 1, now_s, true);
+    assert_true(members_due_s(&members, &rules, now_s) == MEMBERS_COOL_S);
+    members_clear(&members);
+}
+
+static void test_who_is_dialled(void **state)
+{
+    static const struct {
+        const char *states;
+        bool        is_elastic;
+        size_t      max, spares, wanted;
+    } cases[] = {
+        { "ii-", false, 0, 0, 0 }, { "ii--", false, 0, 1, 1 }, { "iis-", false, 0, 1, 0 },
+        { "iij-", false, 0, 1, 0 }, { "ix-", false, 0, 0, 1 }, { "ix--", false, 0, 1, 2 },
+        { "ii--", true, 0, 0, 2 }, { "ii--", true, 3, 0, 1 }, { "ii--", true, 3, 1, 2 },
+        { "il--", false, 0, 0, 1 },
+    };
+    size_t i, dialled;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct member_rules rules = { .goes_on = true, .is_elastic = cases[i].is_elastic,
+                                      .max_nodes = cases[i].max, .spares = cases[i].spares };
+        struct members      members;
+
+        set_up(&members, cases[i].states, NULL, &rules);
+        for (dialled = 0; members_dial(&members, &rules, 0) != MEMBERS_NONE;)
+            dialled++;
+        if (dialled != cases[i].wanted)
+            fail_msg("case %zu: %zu are dialled", i, dialled);
+        members_clear(&members);
+    }
+}
+
+static void test_sizes(void **state)
+{
+    static const char *const bad[] = { "", "0", "a", "4,", ",4", "4,,5", "-1", "4 5", "1048577" };
+    struct member_rules      rules;
+    size_t                   i;
+
+    (void)state;
+    assert_int_equal(members_parse_worlds("16,12,8", &rules), 0);
+    assert_int_equal(rules.worlds_count, 3);
+    assert_int_equal(rules.worlds[2], 8);
+    for (i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(members_parse_worlds(bad[i], &rules), -1);
+}
+
+/* --- random lives ----------------------------------------------------------- */
+
+static uint32_t seed;
+
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (seed >> 8) % below;
+}
+
+/* What must hold whenever a generation begins. */
+static void begin(struct members *members, const struct member_rules *rules)
+{
+    size_t world[2 * HOSTS_MAX], old[HOSTS_MAX], olds = members->places, i, j;
+    size_t places = members_choose(members, rules, world);
+
+    assert_true(places > 0);
+    memcpy(old, members->place, olds * sizeof *old);
+    for (i = 0; i < places; i++) {
+        assert_true(members->item[world[i]].is_offered && !members->item[world[i]].is_leaving);
+        assert_true(members->item[world[i]].state == MEMBER_IN ||
+                    members->item[world[i]].state == MEMBER_SPARE);
+        for (j = 0; j < i; j++)
+            assert_int_not_equal(world[i], world[j]);
+        for (j = 0; !rules->is_elastic && j < olds; j++)
+            if (old[j] == world[i])
+                assert_int_equal(i, j); /* whoever stays keeps its rank */
+    }
+    assert_true(rules->is_elastic ? places >= rules->min_nodes : places == olds);
+    members_take(members, rules, world, places);
+    assert_true(members_is_same(members, world, places));
+}
+
+/* One thing happens to some member. */
+static void happen(struct members *members, double now_s)
+{
+    size_t         which = draw((uint32_t)members->count);
+    struct member *member = &members->item[which];
+
+    switch (draw(5)) {
+    case 0:
+        if (member->state != MEMBER_AWAY)
+            members_failed(members, which, now_s, member->state == MEMBER_IN);
+        break;
+    case 1:
+        if (member->state == MEMBER_JOINING)
+            member->state = MEMBER_SPARE;
+        break;
+    case 2:
+        member->is_offered = !member->is_offered;
+        break;
+    case 3:
+        member->is_leaving = draw(3) == 0;
+        break;
+    default:
+        break;
+    }
+}
+
+static void live(bool is_elastic)
+{
+    struct policy_rules rules = { .max_restarts = 3, .delay_s = -1, .max_wait_s = 5000,
+                                  .grow_s = 600 };
+    struct policy       policy = { 0 };
+    struct members      members;
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NODE, .lived_s = 50 };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME };
+    struct policy_action action;
+    double               now_s = 0, ended_s = 0;
+    int                  step;
+
+    rules.members = (struct member_rules){ .goes_on = true, .is_elastic = is_elastic,
+                                           .min_nodes = 2, .max_nodes = 5, .spares = draw(3) };
+    set_up(&members, "iiii----", NULL, &rules.members);
+    for (step = 0; step < 400 && policy.phase != POLICY_OVER; step++) {
+        now_s += draw(40);
+        happen(&members, now_s);
+        while (members_dial(&members, &rules.members, now_s) != MEMBERS_NONE)
+            ;
+        if (policy.phase == POLICY_RUNNING && draw(4) == 0) {
+            over.now_s = ended_s = now_s;
+            action = policy_next(&policy, &rules, &members, &over);
+            assert_int_equal(action.why, POLICY_WHY_CHANGE);
+        } else {
+            time.now_s = now_s;
+            action = policy_next(&policy, &rules, &members, &time);
+        }
+        if (action.what == POLICY_DO_START)
+            begin(&members, &rules.members);
+        if (action.what == POLICY_DO_STOP) {
+            assert_true(is_elastic);
+            over.now_s = ended_s = now_s;
+            policy_next(&policy, &rules, &members, &over);
+        }
+        assert_int_equal(policy.restarts, 0); /* no loss of a node counts */
+        if (action.what == POLICY_DO_END) {
+            assert_int_equal(action.why, POLICY_WHY_MAX_WAIT);
+            assert_true(now_s >= ended_s + rules.max_wait_s);
+        }
+        if (policy.phase == POLICY_PARKED)
+            assert_true(policy_due_s(&policy, &rules, &members, now_s) <= rules.max_wait_s);
+    }
+    members_clear(&members);
+}
+
+static void test_random_lives(void **state)
+{
+    uint32_t number;
+
+    (void)state;
+    for (number = 0; number < 2000; number++) {
+        seed = number;
+        live(number % 2 == 0);
+    }
+}
+
+/* --- the policy with members ------------------------------------------------ */
+
+static void test_wait_is_over(void **state)
+{
+    struct policy_rules rules = { .max_wait_s = 20, .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct members      members;
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NODE, .now_s = 100,
+                                 .ended_s = 3 };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 116.9 };
+
+    (void)state;
+    set_up(&members, "ix", NULL, &rules.members);
+    members_failed(&members, 1, 97, true);
+    assert_int_equal(policy_next(&policy, &rules, &members, &over).what, POLICY_DO_PARK);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    time.now_s = 117;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).why, POLICY_WHY_MAX_WAIT);
+    members_clear(&members);
+}
+
+static void test_ends(void **state)
+{
+    static const struct {
+        const char     *what;
+        enum policy_end end;
+        enum policy_why why;
+    } cases[] = {
+        { "", POLICY_END_NODE, POLICY_WHY_CHANGE }, { "", POLICY_END_CHANGE, POLICY_WHY_CHANGE },
+        { "first", POLICY_END_NODE, POLICY_WHY_OFF }, { "left", POLICY_END_NODE, POLICY_WHY_LEFT },
+        { "", POLICY_END_RANK, POLICY_WHY_OFF }, { "left", POLICY_END_WELL, POLICY_WHY_NONE },
+        { "left", POLICY_END_WANTED, POLICY_WHY_WANTED },
+    };
+    struct policy_rules rules = { .members = { .goes_on = true } };
+    size_t              i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct policy       policy = { 0 };
+        struct members      members;
+        struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = cases[i].end, .code = 1,
+                                     .is_first_start = strstr(cases[i].what, "first") != NULL,
+                                     .is_left = strstr(cases[i].what, "left") != NULL };
+
+        set_up(&members, "ixs", NULL, &rules.members);
+        if (policy_next(&policy, &rules, &members, &over).why != cases[i].why)
+            fail_msg("case %zu", i);
+        members_clear(&members);
+    }
+}
+
+/* Nobody could look at the lost node: its lease must be over first. */
+static void test_lost_means_dead(void **state)
+{
+    struct policy_rules rules = { .members = { .goes_on = true } };
+    struct policy       policy = { 0 };
+    struct members      members;
+    struct policy_event over = { .kind = POLICY_EVENT_OVER, .end = POLICY_END_NODE, .now_s = 50,
+                                 .dead_in_s = 12 };
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 61.9 };
+
+    (void)state;
+    set_up(&members, "ixs", NULL, &rules.members);
+    assert_true(policy_next(&policy, &rules, &members, &over).delay_s == 12);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    time.now_s = 62;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_START);
+    members_clear(&members);
+}
+
+static void test_growth_waits(void **state)
+{
+    struct policy_rules rules = { .grow_s = 600,
+                                  .members = { .goes_on = true, .is_elastic = true } };
+    struct policy       policy = { .changed_s = 1000 };
+    struct members      members;
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1599 };
+
+    (void)state;
+    set_up(&members, "iis", NULL, &rules.members);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    assert_true(policy_due_s(&policy, &rules, &members, 1599) == 1);
+    time.now_s = 1600;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    members_clear(&members);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_worlds),       cmocka_unit_test(test_cool_down),
+        cmocka_unit_test(test_who_is_dialled), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_random_lives), cmocka_unit_test(test_wait_is_over),
+        cmocka_unit_test(test_ends),         cmocka_unit_test(test_lost_means_dead),
+        cmocka_unit_test(test_growth_waits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
