@@ -25,6 +25,7 @@
 #include "commands/commands.h"
 #include "commands/detach.h"
 #include "commands/gpu_slots.h"
+#include "discovery/host_watch.h"
 #include "doctor/doctor.h"
 #include "history/history.h"
 #include "log.h"
@@ -36,6 +37,7 @@
 #include "plan/program.h"
 #include "plan/select.h"
 #include "run/launch.h"
+#include "run/world.h"
 #include "xalloc.h"
 
 static void  set_crypto_memory(void);
@@ -45,6 +47,7 @@ static void  crypto_free(void *old, const char *file, int line);
 static void  reset_signals(void);
 static void  open_standard_fds(void);
 static int   run_command(const struct options *options);
+static int   resume(const struct options *options);
 static int   run(const struct options *options);
 static const struct node_job *job_of(enum command command);
 static int   print_plan(const struct options *options, const struct plan *plan);
@@ -160,9 +163,24 @@ static int run_command(const struct options *options)
         return command_status(options);
     case COMMAND_STOP:
         return command_stop(options);
+    case COMMAND_DRAIN:
+        return command_drain(options);
+    case COMMAND_RESUME:
+        return resume(options);
     default:
         return run(options);
     }
+}
+
+static int resume(const struct options *options)
+{
+    struct options again = { 0 };
+    int            status = command_resume(options, &again);
+
+    if (status < 0)
+        status = run(&again);
+    options_clear(&again);
+    return status;
 }
 
 /* Each step needs the one before; the first that fails decides the exit status. */
@@ -170,19 +188,22 @@ static int run(const struct options *options)
 {
     struct hostlist     hosts = { 0 };
     struct select_rules rules;
-    struct selection    selection = { 0 };
+    struct selection    selection = { 0 }, world;
     struct program      program = { 0 };
     struct plan         plan = { 0 };
+    struct plan_source  source = { options, &selection, &program, environ };
     struct error        err;
     char               *include = NULL;
     int                 status = EXIT_DATA;
 
-    if (host_source_find(options, environ, &hosts, &include, &err) < 0)
+    if (options->discovery_script != NULL
+            ? host_watch_ask(options, &hosts, &err) < 0
+            : host_source_find(options, environ, &hosts, &include, &err) < 0)
         goto failed;
     rules = (struct select_rules){
         .include = include != NULL ? include : options->include,
         .exclude = options->exclude,
-        .num_nodes = options->num_nodes,
+        .num_nodes = options_go_on(options) ? -1 : options->num_nodes,
         .num_gpus = options->num_gpus,
         .num_ranks = options->num_ranks,
     };
@@ -194,8 +215,11 @@ static int run(const struct options *options)
     if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
         goto failed;
     status = EXIT_USAGE;
-    if (plan_make(&plan, options, &selection, &program, environ, &err) < 0)
+    world = selection;
+    if (world_first_size(options, &selection, &world.count, &err) < 0 ||
+        plan_make(&plan, options, &world, &program, environ, &err) < 0)
         goto failed;
+    plan.source = &source;
     if (!options->dry_run && (status = push_files(options, &selection, environ)) != 0)
         goto out;
     if (options->dry_run)

@@ -11,13 +11,18 @@
 
 #include "history/history.h"
 #include "options/options.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 
 /* About runs that this machine has launched; each returns its exit status. attach.c, status.c,
- * stop.c. */
+ * stop.c, drain.c. */
 int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
+int command_drain(const struct options *options);
+
+/* Let a run go on: -1, and again is what is to be run; else an exit status. options_clear(again)
+ * either way. resume.c. */
+int command_resume(const struct options *options, struct options *again);
 
 /* --replace: what muster stop does, with all runs of that name that this machine has launched.
  * Those of other machines are left to the agents. Returns 0 or an exit status. stop.c. */

@@ -24,7 +24,8 @@ static int  leave_terminal(const struct run_dir *dir, void *arg, struct error *e
 static int  move_output(const struct run_dir *dir, const char *name, int to,
                         struct error *err);
 static void started(void *arg);
-static int  stay(const struct plan *plan, pid_t launcher, int fd);
+static int  stay(const struct options *options, const struct plan *plan, pid_t launcher,
+                 int fd);
 static bool launcher_has_directory(int fd);
 static int  status_of(pid_t launcher);
 
@@ -42,7 +43,7 @@ int detach_run(const struct options *options, struct plan *plan)
         return launch(options, plan, pair[1]);
     }
     close(pair[1]);
-    status = stay(plan, launcher, pair[0]);
+    status = stay(options, plan, launcher, pair[0]);
     close(pair[0]);
     return status;
 }
@@ -79,7 +80,8 @@ static int leave_terminal(const struct run_dir *dir, void *arg, struct error *er
 
 static int move_output(const struct run_dir *dir, const char *name, int to, struct error *err)
 {
-    int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    int fd = openat(dir->fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_APPEND | O_CLOEXEC,
+                    0600);
 
     if (fd < 0 || dup2(fd, to) < 0)
         return err_set(err, "%s/%s: %s", dir->path, name, strerror(errno));
@@ -102,9 +104,10 @@ static void started(void *arg)
 /* ---- the foreground ---- */
 
 /* stdout gets the id of the run and nothing else: id=$(muster --detach ...). */
-static int stay(const struct plan *plan, pid_t launcher, int fd)
+static int stay(const struct options *options, const struct plan *plan, pid_t launcher, int fd)
 {
-    struct follow_terms terms = { .tail = -1, .out_fd = STDERR_FILENO, .started_fd = fd,
+    struct follow_terms terms = { .tail = options->resumed != NULL ? 0 : -1,
+                                  .out_fd = STDERR_FILENO, .started_fd = fd,
                                   .launcher = launcher };
     struct error        err;
     enum follow_end     end;
@@ -147,7 +150,6 @@ static int status_of(pid_t launcher)
             return EXIT_INTERNAL;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    log_error("muster itself was killed by signal %d (SIG%s)", WTERMSIG(status),
-              sigabbrev_np(WTERMSIG(status)));
+    log_error("muster itself was killed by %s", signal_name(WTERMSIG(status)).text);
     return EXIT_LOST;
 }

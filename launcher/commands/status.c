@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "commands/table.h"
 #include "plan/domain.h"
+#include "elastic/cost.h"
 #include "exit_code.h"
 #include "history/history.h"
 #include "history/run_dir.h"
@@ -30,6 +31,7 @@
 
 static int     status_of_all(const struct history *list, const char *json);
 static int     status_of_one(const struct past_run *run, const char *json);
+static int     cost_of_one(const struct past_run *run, const char *json);
 static json_t *json_of_ranks(const struct past_run *run);
 static void    add_generation(const struct past_run *run, json_t *about);
 static void    print_generation(const json_t *run, FILE *out);
@@ -59,7 +61,8 @@ int command_status(const struct options *options)
     if (options->run == NULL) {
         status = status_of_all(&list, options->json);
     } else if ((run = history_find(&list, options->run, &err)) != NULL) {
-        status = status_of_one(run, options->json);
+        status = options->cost ? cost_of_one(run, options->json)
+                               : status_of_one(run, options->json);
     } else {
         log_error("%s", err.text);
         status = EXIT_USAGE;
@@ -98,6 +101,38 @@ static int status_of_one(const struct past_run *run, const char *json)
         return json_file_write(json, about) < 0 ? EXIT_CREATE : 0;
     json_decref(about);
     return 0;
+}
+
+/* Until now, until muster died, or until the end. */
+static int cost_of_one(const struct past_run *run, const char *json)
+{
+    struct cost  cost;
+    struct error err;
+    char        *state = state_words(run);
+    json_t      *now, *body;
+    int          rc;
+
+    if (run->state == PAST_RUN_ACTIVE)
+        past_run_refresh(run);
+    now = run->result == NULL ? run_dir_read(run->dir_fd, "status.json") : NULL;
+    rc = cost_from_json(&cost, json_object_get(run->result != NULL ? run->result : now, "cost"),
+                        run->state == PAST_RUN_DIED, &err);
+    json_decref(now);
+    if (rc < 0) {
+        log_error("%s: %s", run->id, err.text);
+    } else if (json != NULL) {
+        body = json_pack("{s:s, s:s, s:o}", "run_id", run->id, "state", state, "cost",
+                         cost_json(&cost));
+        rc = json_file_write(json, body) < 0 ? EXIT_CREATE : 0;
+    }
+    if (rc == 0 && (json == NULL || strcmp(json, "-") != 0)) {
+        printf("%s: %s\n", run->id, state);
+        cost_print(&cost, stdout);
+    }
+    if (rc >= 0)
+        cost_clear(&cost);
+    free(state);
+    return rc < 0 ? EXIT_DATA : rc;
 }
 
 /* How they are now, how they were when muster died, or how they ended. */

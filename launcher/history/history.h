@@ -59,6 +59,11 @@ json_t *past_run_result(int dir_fd);
 /* Send a signal to the launcher of a run. 0: it has got it, or has ended. -1 with err. */
 int past_run_signal(const struct past_run *run, int number, struct error *err);
 
+/* Say a line (without its newline) to the launcher of a run, and wait for its answer, some seconds
+ * at most. 0: it does so; answer says what. -1 with err: it cannot be reached, or refuses. ask.c */
+int past_run_ask(const struct past_run *run, const char *line, char *answer, size_t size,
+                 struct error *err);
+
 /* Ask the launcher to bring status.json up to date, and wait for that, a second at most: it may
  * be busy, or an older muster. */
 void past_run_refresh(const struct past_run *run);

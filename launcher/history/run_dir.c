@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "buffer.h"
 #include "frame.h"
 #include "log.h"
 #include "runid.h"
@@ -29,8 +31,14 @@ static void log_done(size_t node, size_t bytes, void *arg);
 static void log_failed(bool is_stderr, int error, void *arg);
 static bool home_is_there(const char *runs);
 static int  make_path(const char *path, struct error *err);
+static int  begin_again(struct run_dir *dir, const struct plan *plan, struct error *err);
+static json_t *cost_before(int dir_fd);
+static void tell_missing(const struct run_dir *dir, const struct plan *plan);
 static int  write_plan(const struct run_dir *dir, const struct plan *plan,
                        const struct options *options, struct error *err);
+static json_t *json_of_launcher(const struct options *options);
+static json_t *json_of_words(const struct strlist *words);
+static json_t *json_or_null(const char *text);
 static void reserve_result(const struct run_dir *dir, const struct plan *plan);
 static int  write_json(int dir_fd, const char *name, const json_t *body,
                        struct error *err);
@@ -67,17 +75,19 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
         err_set(err, "HOME is %s: %s", getenv("HOME"), strerror(errno));
         goto out;
     }
-    if (make_path(dir->path, err) < 0)
+    if (options->resumed == NULL && make_path(dir->path, err) < 0)
         goto out;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->fd >= 0)
-        dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
-                             0600);
+        dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
+                             (options->resumed == NULL ? O_CREAT | O_EXCL : 0), 0600);
     if (dir->log_fd < 0 || fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
         err_set(err, "%s: %s", dir->path, strerror(errno));
         goto out;
     }
-    rc = write_plan(dir, plan, options, err);
+    rc = options->resumed != NULL ? begin_again(dir, plan, err) : 0;
+    if (rc == 0)
+        rc = write_plan(dir, plan, options, err);
     if (rc == 0) {
         reserve_result(dir, plan);
         log_begin(dir);
@@ -125,6 +135,7 @@ void run_dir_close(struct run_dir *dir)
     if (dir->fd >= 0)
         close(dir->fd);
     free(dir->path);
+    json_decref(dir->cost);
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };
 }
 
@@ -179,22 +190,106 @@ static int make_path(const char *path, struct error *err)
     return rc;
 }
 
-/* The plan, and who carries it out: muster stop and attach need to know. */
+/* It runs: there is no result any more, and nobody may give this generation to another one. */
+static int begin_again(struct run_dir *dir, const struct plan *plan, struct error *err)
+{
+    char *text = xasprintf("{\"state\": \"connecting\", \"generation\": %d}", plan->generation);
+    int   rc = 0;
+
+    tell_missing(dir, plan);
+    dir->cost = cost_before(dir->fd);
+    if (run_dir_write(dir->fd, "status.json", text, strlen(text)) < 0)
+        rc = err_set(err, "%s/status.json: %s", dir->path, strerror(errno));
+    else if (unlinkat(dir->fd, "result.json", 0) < 0 && errno != ENOENT)
+        rc = err_set(err, "%s/result.json: %s", dir->path, strerror(errno));
+    free(text);
+    return rc;
+}
+
+static json_t *cost_before(int dir_fd)
+{
+    json_t *status = run_dir_read(dir_fd, "status.json");
+    json_t *result = run_dir_read(dir_fd, "result.json");
+    json_t *cost = json_incref(json_object_get(result != NULL ? result : status, "cost"));
+
+    json_decref(status);
+    json_decref(result);
+    return cost;
+}
+
+/* The ranks had these variables, and would not have them now. */
+static void tell_missing(const struct run_dir *dir, const struct plan *plan)
+{
+    json_t        *old = run_dir_read(dir->fd, "plan.json");
+    json_t        *node = json_array_get(json_object_get(old, "nodes"), 0);
+    struct buffer  names = { 0 };
+    const char    *name;
+    json_t        *value;
+
+    json_object_foreach(json_object_get(node, "environment"), name, value) {
+        if (env_get(&plan->node[0].env, name) != NULL || strncmp(name, "MUSTER_", 7) == 0)
+            continue; /* ours are settings, and kept as such */
+        buffer_add_text(&names, " ");
+        buffer_add_text(&names, name);
+    }
+    if (names.size > 0) {
+        buffer_add(&names, "", 1);
+        log_warn("variables that the ranks had before are not set here:%.400s", names.bytes);
+    }
+    buffer_clear(&names);
+    json_decref(old);
+}
+
+/* The plan, and who carries it out: muster stop, attach and resume need to know. */
 static int write_plan(const struct run_dir *dir, const struct plan *plan,
                       const struct options *options, struct error *err)
 {
     json_t *body = plan_json(plan, false);
-    char    host[RUN_DIR_HOST_SIZE];
     int     rc;
 
-    run_dir_host(host);
-    json_object_set_new(body, "launcher",
-                        json_pack("{s:o, s:I, s:b, s:f}", "host", json_text(host, strlen(host)),
-                                  "start", (json_int_t)time(NULL), "detached",
-                                  (int)options->detach, "grace_s", options->grace_s));
+    json_object_set_new(body, "launcher", json_of_launcher(options));
     rc = write_json(dir->fd, "plan.json", body, err);
     json_decref(body);
     return rc;
+}
+
+/* What is not UTF-8 cannot be kept, and such a run cannot be resumed. */
+static json_t *json_of_launcher(const struct options *options)
+{
+    char    host[RUN_DIR_HOST_SIZE], *cwd = getcwd(NULL, 0);
+    json_t *body;
+
+    run_dir_host(host);
+    body = json_pack("{s:o, s:I, s:b, s:f, s:o, s:o, s:o, s:o}", "host",
+                     json_text(host, strlen(host)), "start", (json_int_t)time(NULL), "detached",
+                     (int)options->detach, "grace_s", options->grace_s, "cwd",
+                     json_or_null(cwd), "options", json_of_words(&options->given), "script",
+                     json_or_null(options->script), "args", json_of_words(&options->args));
+    free(cwd);
+    if (body == NULL)
+        xalloc_die();
+    return body;
+}
+
+static json_t *json_of_words(const struct strlist *words)
+{
+    json_t *list = json_array();
+    size_t  i;
+
+    for (i = 0; i < words->count; i++) {
+        if (json_array_append_new(list, json_string(words->item[i])) == 0)
+            continue;
+        json_decref(list);
+        return json_null();
+    }
+    return list;
+}
+
+static json_t *json_or_null(const char *text)
+{
+    json_t *made = text != NULL ? json_string(text) : NULL;
+
+    return made != NULL ? made : json_null();
 }
 
 /* If a run's own output fills the disk there must still be room to say how it ended: for the plan
@@ -272,6 +367,12 @@ json_t *run_dir_read(int dir_fd, const char *name)
         body = json_loadfd(fd, 0, NULL);
     close(fd);
     return body;
+}
+
+void run_dir_control(int dir_fd, struct sockaddr_un *name)
+{
+    *name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    snprintf(name->sun_path, sizeof name->sun_path, "/proc/self/fd/%d/" RUN_DIR_CONTROL, dir_fd);
 }
 
 void run_dir_host(char name[RUN_DIR_HOST_SIZE])

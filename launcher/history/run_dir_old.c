@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
-                                     "stdout",    "stderr", "stacks.txt" };
+                                     "stdout",    "stderr", "stacks.txt",  "shards" };
 
 static void remove_run(int runs_fd, const char *name);
 static bool is_over(int dir_fd);

@@ -1,0 +1,63 @@
+/* drain.c - muster drain: nodes of a run are to go
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "commands/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "exit_code.h"
+#include "hostrange.h"
+#include "history/run_dir.h"
+#include "log.h"
+
+static int make_line(const struct options *options, struct buffer *line, struct error *err);
+
+int command_drain(const struct options *options)
+{
+    struct history         list;
+    const struct past_run *run;
+    struct buffer          line = { 0 };
+    struct error           err;
+    char                   answer[RUN_DIR_ANSWER_MAX];
+    int                    status = EXIT_CREATE;
+
+    if (history_read(&list, &err) == 0) {
+        status = EXIT_USAGE;
+        run = history_find(&list, options->run, &err);
+        if (run != NULL && make_line(options, &line, &err) == 0 &&
+            past_run_ask(run, line.bytes, answer, sizeof answer, &err) == 0)
+            status = 0;
+    }
+    if (status == 0)
+        printf("%s\n", answer);
+    else
+        log_error("%s", err.text);
+    buffer_clear(&line);
+    history_clear(&list);
+    return status;
+}
+
+/* "drain 300 te1 te2", of te[1-2]. */
+static int make_line(const struct options *options, struct buffer *line, struct error *err)
+{
+    struct strlist hosts = { 0 };
+    char           seconds[40];
+    size_t         i;
+    int            rc = 0;
+
+    snprintf(seconds, sizeof seconds, "drain %g", options->within_s);
+    buffer_add_text(line, seconds);
+    for (i = 0; i < options->args.count && rc == 0; i++)
+        rc = hostrange_expand(options->args.item[i], &hosts, err);
+    for (i = 0; i < hosts.count && rc == 0; i++) {
+        buffer_add_text(line, " ");
+        buffer_add_text(line, hosts.item[i]);
+    }
+    buffer_add(line, "", 1);
+    strlist_clear(&hosts);
+    return rc;
+}

@@ -1,0 +1,242 @@
+/* control.c - see control.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "history/control.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+
+#include "clock.h"
+#include "log.h"
+#include "sanitize.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define BACKLOG  8
+#define CALLS    8   /* at a time; more wait in the kernel's queue */
+#define CALL_S   5.0 /* for the line to come, and for the answer to be read */
+
+struct control {
+    struct event_base         *base;
+    const struct control_verb *verbs;
+    void                      *arg;
+    int                        fd, dir_fd;
+    struct event              *listening;
+    struct call {
+        struct control     *control;
+        struct bufferevent *bev; /* NULL: free */
+    } call[CALLS];
+};
+
+static int          open_socket(int dir_fd, struct error *err);
+static void         connected_cb(evutil_socket_t fd, short what, void *arg);
+static struct call *find_free(struct control *control);
+static bool         is_allowed(int fd);
+static void         begin(struct control *control, struct call *call, int fd);
+static void         read_cb(struct bufferevent *bev, void *arg);
+static void         answer(struct call *call, char *line);
+static int          obey(const struct control *control, const char *line, char *text,
+                         size_t size, struct error *err);
+static const struct control_verb *find_verb(const struct control *control, const char *name);
+static void         written_cb(struct bufferevent *bev, void *arg);
+static void         ended_cb(struct bufferevent *bev, short what, void *arg);
+static void         end(struct call *call);
+
+struct control *control_new(struct event_base *base, const struct run_dir *dir,
+                            const struct control_verb *verbs, void *arg)
+{
+    struct control *control;
+    struct error    err;
+    int             fd;
+
+    if (dir->path == NULL)
+        return NULL;
+    fd = open_socket(dir->fd, &err);
+    if (fd < 0) {
+        log_info("muster drain cannot reach this run: %s", err.text);
+        return NULL;
+    }
+    control = xcalloc(1, sizeof *control);
+    *control = (struct control){ .base = base, .verbs = verbs, .arg = arg, .fd = fd,
+                                 .dir_fd = dir->fd };
+    control->listening = event_new(base, fd, EV_READ | EV_PERSIST, connected_cb, control);
+    if (control->listening == NULL)
+        xalloc_die();
+    xevent_add(control->listening, NULL);
+    return control;
+}
+
+void control_free(struct control *control)
+{
+    size_t i;
+
+    if (control == NULL)
+        return;
+    for (i = 0; i < CALLS; i++)
+        end(&control->call[i]);
+    event_free(control->listening);
+    close(control->fd);
+    unlinkat(control->dir_fd, RUN_DIR_CONTROL, 0);
+    free(control);
+}
+
+/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. */
+static int open_socket(int dir_fd, struct error *err)
+{
+    struct sockaddr_un name;
+    int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    run_dir_control(dir_fd, &name);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0 &&
+        fchmodat(dir_fd, RUN_DIR_CONTROL, 0600, 0) == 0 && listen(fd, BACKLOG) == 0)
+        return fd;
+    err_set(err, "%s: %s", RUN_DIR_CONTROL, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void connected_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct control *control = arg;
+    struct call    *call = find_free(control);
+    int             other;
+
+    (void)what;
+    other = call != NULL ? accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+    if (call == NULL || (other < 0 && errno != EAGAIN && errno != ECONNABORTED))
+        event_del(control->listening); /* until a call ends */
+    if (other < 0)
+        return;
+    if (is_allowed(other))
+        begin(control, call, other);
+    else
+        close(other);
+}
+
+static struct call *find_free(struct control *control)
+{
+    size_t i;
+
+    for (i = 0; i < CALLS; i++)
+        if (control->call[i].bev == NULL)
+            return &control->call[i];
+    return NULL;
+}
+
+static bool is_allowed(int fd)
+{
+    struct ucred peer = { 0 };
+    socklen_t    size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+static void begin(struct control *control, struct call *call, int fd)
+{
+    const struct timeval limit = clock_interval(CALL_S);
+
+    *call = (struct call){ control, bufferevent_socket_new(control->base, fd,
+                                                           BEV_OPT_CLOSE_ON_FREE) };
+    if (call->bev == NULL)
+        xalloc_die();
+    bufferevent_setcb(call->bev, read_cb, NULL, ended_cb, call);
+    bufferevent_setwatermark(call->bev, EV_READ, 0, RUN_DIR_LINE_MAX);
+    bufferevent_set_timeouts(call->bev, &limit, &limit);
+    if (bufferevent_enable(call->bev, EV_READ) < 0)
+        xalloc_die();
+}
+
+static void read_cb(struct bufferevent *bev, void *arg)
+{
+    struct call     *call = arg;
+    struct evbuffer *in = bufferevent_get_input(bev);
+    char            *line = evbuffer_readln(in, NULL, EVBUFFER_EOL_LF);
+
+    if (line != NULL)
+        answer(call, line);
+    else if (evbuffer_get_length(in) >= RUN_DIR_LINE_MAX)
+        end(call);
+    free(line);
+}
+
+/* What was asked for may end the run, but not before the next turn of the event loop. */
+static void answer(struct call *call, char *line)
+{
+    char         text[RUN_DIR_ANSWER_MAX];
+    struct error err;
+    int          rc;
+
+    rc = obey(call->control, line, text, sizeof text, &err);
+    bufferevent_disable(call->bev, EV_READ);
+    bufferevent_setcb(call->bev, NULL, written_cb, ended_cb, call);
+    evbuffer_add_printf(bufferevent_get_output(call->bev), "%s %s\n", rc < 0 ? "error" : "ok",
+                        rc < 0 ? err.text : text);
+}
+
+static int obey(const struct control *control, const char *line, char *text, size_t size,
+                struct error *err)
+{
+    const struct control_verb *verb;
+    struct strlist             words = { 0 };
+    char                      *shown = sanitize_text(line, strlen(line)), *word, *rest;
+    int                        rc;
+
+    log_info("control: %.200s", shown);
+    word = strtok_r(shown, " ", &rest);
+    verb = find_verb(control, word != NULL ? word : "");
+    while (word != NULL && (word = strtok_r(NULL, " ", &rest)) != NULL)
+        strlist_add(&words, word);
+    if (verb->name == NULL)
+        rc = err_set(err, "this run does not know '%.100s'; is it of another version of muster?",
+                     shown);
+    else if (words.count < verb->words)
+        rc = err_set(err, "usage: %s", verb->usage);
+    else
+        rc = verb->take(&words, text, size, control->arg, err);
+    strlist_clear(&words);
+    free(shown);
+    return rc;
+}
+
+static const struct control_verb *find_verb(const struct control *control, const char *name)
+{
+    const struct control_verb *verb = control->verbs;
+
+    while (verb->name != NULL && strcmp(verb->name, name) != 0)
+        verb++;
+    return verb;
+}
+
+static void written_cb(struct bufferevent *bev, void *arg)
+{
+    (void)bev;
+    end(arg);
+}
+
+static void ended_cb(struct bufferevent *bev, short what, void *arg)
+{
+    (void)bev, (void)what;
+    end(arg);
+}
+
+static void end(struct call *call)
+{
+    if (call->bev == NULL)
+        return;
+    bufferevent_free(call->bev);
+    call->bev = NULL;
+    xevent_add(call->control->listening, NULL);
+}

@@ -1,0 +1,94 @@
+#!/bin/sh
+# muster resume: a run whose launcher was killed is started again as its next generation, once
+# nothing is left of the one before; never beside it.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+# A generation before the last ignores TERM and stays; a lock is held as long as it lives.
+script_file rank <<'END'
+#!/usr/bin/env python3
+import fcntl, os, signal, sys, time
+now = int(os.environ["MUSTER_GENERATION"])
+file = os.open("alive", os.O_RDWR | os.O_CREAT, 0o666)
+if now > 0:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_UN)
+    except BlockingIOError:
+        print("two generations at once", flush=True)
+print("generation", now, os.environ["TOKEN"], sys.argv[1:], os.getcwd().split("/")[-1], flush=True)
+if now < int(os.environ["LAST"]):
+    fcntl.flock(file, fcntl.LOCK_SH)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print("stays", flush=True)
+    time.sleep(1000)
+END
+
+
+mkdir work elsewhere
+cd work || exit 1
+printf 'node1 slots=2\nnode2 slots=1\n' >hosts
+run env MUSTER_GRACE=1 LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST \
+    --reconnect 1 --log-dir logs --name again ../rank 'a b' --x
+id=$(cat out)
+stdout=$HOME/.local/state/muster/runs/$id/stdout
+stay() {
+    [ "$(grep -c stays "$stdout")" = 3 ]
+}
+ok "a detached run" wait_for 20 stay
+run muster resume "$id"
+is "it lives: 2" "$rc" 2
+ok "... says who has it" grep -q "$id is running, launched by pid [0-9]*; muster attach" err
+cd ../elsewhere || exit 1
+muster status --json=state.json "$id" >/dev/null
+kill -KILL "$(json state.json "d['pid']")"
+run muster resume again
+is "without the value that is not kept: 2" "$rc" 2
+ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" err
+run env TOKEN=second LAST=1 muster resume again
+is "from another directory, by name" "$rc $(cat out)" "0 $id"
+ok "... it says what it waits for" grep -q "still there (.*: pid [0-9]*); waiting until" err
+ok "... and what follows" grep -q "$id is started again: generation 1" err
+run muster attach "$id"
+is "it ends well" "$rc" 0
+is "... each generation once, with its words, in its directory" "$(grep generation out |
+    sed 's/^[^ ]* //' | sort | uniq -c | tr -s ' ' | tr '\n' ';')" \
+    " 3 generation 0 first ['a b', '--x'] work; 3 generation 1 second ['a b', '--x'] work;"
+is "... a log for each rank and generation" \
+    "$(ls ../work/logs | wc -l) $(ls ../work/logs | grep -c -e '-1_rank')" "6 3"
+run muster status --json state.json "$id"
+ok "muster status knows" json_says state.json "d['state'] == 'ended 0' and d['generation'] == 1"
+run muster status --cost --json state.json "$id"
+ok "... and what both generations cost, of which the first is lost" json_says state.json \
+    "d['cost']['lost_hours'] > 0 and d['cost']['useful_hours'] > 0"
+ok "... for people, too" grep -q '^cost: [0-9.]* node hours: .* % useful, .* % lost' out
+run muster status --cost
+is "the cost of no run: 2" "$rc" 2
+ok "no value is on disk" not grep -rqE 'TOKEN=|TOKEN": "' "$HOME/.local/state/muster"
+run muster resume "$id"
+is "it has ended: 2" "$rc" 2
+ok "... with 0" grep -q 'has ended with exit status 0: there is nothing to resume' err
+run muster resume
+is "no run named: 2" "$rc" 2
+ok "nothing is left" no_leftovers
+cd ..
+
+# An agent that is stopped ends nothing: its ranks are in the way.
+start env LAST=9 TOKEN=x muster -H node1:1,node2:1 --env LAST --env TOKEN --grace 0.2 \
+    --reconnect 0.2 --heartbeat 0.1 --dead-after 1 --max-restarts 2 ./rank
+ok "another run" wait_for 20 lines out 4
+id=$(muster status | sed -n 2p | cut -d' ' -f1)
+agent=$(pgrep -P "$pid" | head -n 1)
+guard=$(pgrep -P "$agent" | head -n 1)
+kill -STOP "$agent" "$guard"
+kill -KILL "$pid"
+run env TOKEN=x LAST=1 muster resume "$id"
+is "a node still has something: 75" "$rc" 75
+ok "... which is named" grep -q "^muster: error: node[12]: [0-9]* of its processes .* after [0-9]* s; \
+to end it: muster clean --kill --run $id -H node[12]" err
+kill -CONT "$agent" "$guard"
+run env TOKEN=x LAST=1 muster resume "$id"
+is "once it is gone: 0" "$rc $(grep -c 'generation 1 x' out)" "0 2"
+ok "... nothing of both at once" not grep -q 'two generations' out
+ok "nothing is left" no_leftovers
+finish

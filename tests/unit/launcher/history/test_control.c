@@ -1,0 +1,166 @@
+/* test_control.c - what can be said to the control socket of a run, and what cannot
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fd.h"
+#include "history/control.h"
+#include "xalloc.h"
+
+static int count(const struct strlist *words, char *answer, size_t size, void *arg,
+                 struct error *err)
+{
+    int *calls = arg;
+
+    ++*calls;
+    if (strcmp(words->item[0], "no") == 0)
+        return err_set(err, "not today");
+    snprintf(answer, size, "%zu words", words->count);
+    return 0;
+}
+
+static const struct control_verb verbs[] = {
+    { "count", "count WORD...", 1, count },
+    { .name = NULL },
+};
+
+static struct event_base *base;
+static struct run_dir     dir;
+
+static int set_up(void **state)
+{
+    char path[] = "/tmp/muster-control.XXXXXX";
+
+    (void)state;
+    base = event_base_new();
+    dir.path = xstrdup(mkdtemp(path));
+    dir.fd = open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    event_base_free(base);
+    close(dir.fd);
+    rmdir(dir.path); /* fails if the socket is still there */
+    return access(dir.path, F_OK) == 0 ? -1 : (free(dir.path), 0);
+}
+
+/* A process of its own says it, while the loop runs here. Caller frees. */
+static char *say(const char *bytes, size_t size)
+{
+    struct sockaddr_un name;
+    char               text[2048];
+    size_t             got = 0;
+    ssize_t            now;
+    int                pair[2], fd;
+    pid_t              pid;
+
+    assert_int_equal(pipe(pair), 0);
+    pid = fork();
+    if (pid == 0) {
+        run_dir_control(dir.fd, &name);
+        fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        if (connect(fd, (struct sockaddr *)&name, sizeof name) < 0)
+            _exit(1);
+        while (size > 0 && (now = send(fd, bytes, size, MSG_NOSIGNAL)) > 0)
+            bytes += now, size -= (size_t)now;
+        shutdown(fd, SHUT_WR);
+        while ((now = read(fd, text, sizeof text)) > 0)
+            fd_write_all(pair[1], text, (size_t)now);
+        _exit(0);
+    }
+    close(pair[1]);
+    fd_set_nonblock(pair[0]);
+    while ((now = read(pair[0], text + got, sizeof text - 1 - got)) != 0) {
+        got += now > 0 ? (size_t)now : 0;
+        event_base_loop(base, EVLOOP_NONBLOCK);
+    }
+    close(pair[0]);
+    waitpid(pid, NULL, 0);
+    text[got] = '\0';
+    return xstrdup(text);
+}
+
+static void lines(void **state)
+{
+    static const struct {
+        const char *line, *answer;
+    } rows[] = {
+        { "count a b  c\n", "ok 3 words\n" },
+        { "count no\n", "error not today\n" },
+        { "count a\ncount b\n", "ok 1 words\n" }, /* one line a connection */
+        { "count\n", "error usage: count WORD...\n" },
+        { "drain 1 te1\n",
+          "error this run does not know 'drain'; is it of another version of muster?\n" },
+        { "\n", "error this run does not know ''; is it of another version of muster?\n" },
+        { "   \n", "error this run does not know '   '; is it of another version of muster?\n" },
+        { "\x1b[31mcount\n", NULL },
+        { "count a", "" }, /* cut off */
+        { "", "" },
+    };
+    int             calls = 0;
+    struct control *control = control_new(base, &dir, verbs, &calls);
+    struct stat     about;
+    size_t          i;
+    char           *answer;
+
+    (void)state;
+    assert_non_null(control);
+    assert_int_equal(fstatat(dir.fd, RUN_DIR_CONTROL, &about, 0), 0);
+    assert_int_equal(about.st_mode & 07777, 0600);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        answer = say(rows[i].line, strlen(rows[i].line));
+        if (rows[i].answer != NULL)
+            assert_string_equal(answer, rows[i].answer);
+        else
+            assert_int_equal(strncmp(answer, "error ", 6), 0);
+        free(answer);
+    }
+    assert_int_equal(calls, 3);
+    control_free(control);
+}
+
+static void long_lines(void **state)
+{
+    int             calls = 0;
+    struct control *control = control_new(base, &dir, verbs, &calls);
+    char           *line = xmalloc(1 << 20), *answer;
+
+    (void)state;
+    memset(line, 'x', 1 << 20);
+    answer = say(line, 1 << 20);
+    assert_string_equal(answer, "");
+    free(answer);
+    answer = say("count a\n", 8);
+    assert_string_equal(answer, "ok 1 words\n");
+    free(answer);
+    free(line);
+    control_free(control);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_lines, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
