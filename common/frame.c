@@ -29,6 +29,8 @@ static const char *const names[FRAME_TYPE_COUNT] = {
     [FRAME_SUMS] = "SUMS",     [FRAME_NEED] = "NEED",       [FRAME_HAVE] = "HAVE",
     [FRAME_LISTEN] = "LISTEN", [FRAME_LINK] = "LINK",       [FRAME_LINKED] = "LINKED",
     [FRAME_GIVE] = "GIVE",     [FRAME_LIST] = "LIST",       [FRAME_HASH] = "HASH",
+    [FRAME_NOTICE] = "NOTICE", [FRAME_NOTICED] = "NOTICED", [FRAME_CHECKPOINT] = "CHECKPOINT",
+    [FRAME_SHARD] = "SHARD",
 };
 
 const char *frame_name(enum frame_type type)

@@ -79,6 +79,10 @@ enum frame_type {
     FRAME_GIVE,      /* L>A json: these paths are wanted from this node */
     FRAME_LIST,      /* L>A empty: the next ENTRIES of them; empty: there are no more */
     FRAME_HASH,      /* L>A raw: ids of those chunks whose SUMS are wanted */
+    FRAME_NOTICE,    /* A>L json: this node is to go; L>A json: a node is to go, tell the ranks */
+    FRAME_NOTICED,   /* A>L json: they were told */
+    FRAME_CHECKPOINT, /* A>L json: a file is there that is newer than the notice */
+    FRAME_SHARD,     /* A>L raw: a rank's request about shards of data; L>A: the answer */
     FRAME_TYPE_COUNT
 };
 

@@ -17,6 +17,9 @@
 /* A pattern of files that stand for GPUs. */
 #define TEST_SWITCH_GPU_GLOB "MUSTER_TEST_GPU_GLOB"
 
+/* Seconds between two questions to the cloud. */
+#define TEST_SWITCH_SPOT_S "MUSTER_TEST_SPOT_S"
+
 /* A file in the place of the kernel's boot id: agents with different ones are different
  * machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"

@@ -73,6 +73,9 @@ void node_plan_clear(struct node_plan *plan)
     free(plan->log_stamp);
     free(plan->venv_script);
     free(plan->pid_file);
+    free(plan->spot);
+    free(plan->notice_file);
+    free(plan->ckpt_marker);
     free(plan->socket);
     free(plan->token);
     *plan = (struct node_plan){ 0 };
@@ -99,6 +102,8 @@ static int read_numbers(struct reader *in, struct node_plan *plan)
          get_seconds(in, "hang_s", &plan->hang_s) < 0) ||
         (json_object_get(in->body, "replace_s") != NULL &&
          get_seconds(in, "replace_s", &plan->replace_s) < 0) ||
+        (json_object_get(in->body, "spot") != NULL &&
+         get_text(in, "spot", &plan->spot) < 0) ||
         (json_object_get(in->body, "launcher") != NULL &&
          get_text(in, "launcher", &plan->launcher) < 0))
         return -1;
@@ -118,7 +123,9 @@ static int read_paths(struct reader *in, struct node_plan *plan)
 {
     if (get_path(in, "cwd", &plan->cwd) < 0 || get_path(in, "script", &plan->script) < 0 ||
         get_path(in, "venv_script", &plan->venv_script) < 0 ||
-        get_path(in, "pid_file", &plan->pid_file) < 0)
+        get_path(in, "pid_file", &plan->pid_file) < 0 ||
+        get_path(in, "notice_file", &plan->notice_file) < 0 ||
+        get_path(in, "ckpt_marker", &plan->ckpt_marker) < 0)
         return -1;
     return get_list(in, "env", true, &plan->env);
 }

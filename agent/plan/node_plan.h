@@ -47,6 +47,9 @@ struct node_plan {
     char          *log_dir, *log_stamp; /* NULL: no files */
     bool           log_console;
     char          *venv_script, *pid_file; /* NULL: none */
+    char          *spot;        /* --spot; NULL: off */
+    char          *notice_file; /* in the ranks' environment: appears when a node is to go */
+    char          *ckpt_marker; /* a glob: what is newer is a checkpoint; NULL: not this node */
     bool           omp_default;
     char          *socket, *token; /* for coming back (reconnect_socket.h); NULL: not possible */
     double         reconnect_s;    /* ... and how long it is possible */

@@ -134,6 +134,7 @@ static void close_all(struct agent *agent)
     next_generation_close(agent);
     is_alone = ranks_clear(&agent->ranks) && !agent->has_stuck_thread;
     requests_close(agent);
+    notice_close(agent);
     bcast_frames_close(agent);
     give_frames_close(agent);
     task_frames_end(agent);
@@ -187,8 +188,8 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
         return;
     failure_set(&failure, EXIT_LOST, "if logind ended the session: loginctl enable-linger, or"
                 " KillUserProcesses=no in logind.conf",
-                "the login session ended (SIG%s to muster's agent)",
-                sigabbrev_np((int)signal_number));
+                "the login session ended (%s to muster's agent)",
+                signal_name((int)signal_number).text);
     ranks_stopped(&agent->ranks, clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S));
     reconnect_extend(agent, HEAR_WHY_S);
     agent_fail(agent, "run", &failure);

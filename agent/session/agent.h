@@ -59,7 +59,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
-#include "chunk.h"
+#include "copy/chunk.h"
 #include "cleanup/clean.h"
 #include "cleanup/name_lock.h"
 #include "guard/guard.h"
@@ -74,6 +74,7 @@
 #include "rank/ranks.h"
 #include "session/idle.h"
 #include "session/launcher_clock.h"
+#include "session/spot.h"
 #include "session/stacks.h"
 #include "strlist.h"
 #include "task/task.h"
@@ -136,6 +137,19 @@ struct requests {
     struct stacks *stacks; /* NULL: nobody has asked */
 };
 
+/* What was told to the ranks of this generation: a node is to go. */
+struct notice {
+    bool         is_there; /* the file */
+    struct task *watch;    /* for a checkpoint; NULL: nobody does */
+};
+
+/* What the cloud has said of this machine. */
+struct going {
+    bool    is_known;
+    int64_t at_ns; /* by clock_boot_ns() */
+    char    reason[100];
+};
+
 struct guard_events {
     struct event *readable, *watch; /* NULL before PLAN */
 };
@@ -188,6 +202,9 @@ struct agent {
     struct ending         ending;          /* ending.c */
     struct event         *staying;         /* next_generation.c: about to stay; else NULL */
     struct requests       requests;        /* requests.c */
+    struct notice         notice;          /* notice.c */
+    struct going          going;           /* notice.c */
+    struct spot          *spot;            /* notice.c; NULL: nobody is asked */
     struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
     struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
@@ -225,6 +242,13 @@ void    requests_open(struct agent *agent);
 void    requests_close(struct agent *agent);
 void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
+
+/* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
+ * clear: the generation is over. close: so is the run. */
+int     notice_begin(struct agent *agent, struct failure *failure);
+void    notice_clear(struct agent *agent);
+void    notice_close(struct agent *agent);
+frame_f notice_take;
 
 /* heartbeat.c: begin before PLAN, set what PLAN says, stop when nobody listens any more. */
 void   heartbeat_open(struct agent *agent);

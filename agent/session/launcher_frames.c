@@ -12,8 +12,8 @@
 #include "clock.h"
 #include "exit_code.h"
 
-static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_signal,
-    take_stop, take_ack;
+static frame_f take_ping, take_pong, take_blob, take_go, take_credit, take_kvs, take_shard,
+    take_signal, take_stop, take_ack;
 
 /* The frames that the launcher may send. from, to: the states in which they make sense. */
 static const struct {
@@ -29,9 +29,11 @@ static const struct {
     [FRAME_GO] = { take_go, false, AGENT_READY, AGENT_READY },
     [FRAME_CREDIT] = { take_credit, false, AGENT_PREPARING, AGENT_DONE },
     [FRAME_KVS] = { take_kvs, true, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_SHARD] = { take_shard, false, AGENT_RUNNING, AGENT_DONE },
     [FRAME_SIGNAL] = { take_signal, true, AGENT_READY, AGENT_DONE },
     [FRAME_STOP] = { take_stop, true, AGENT_WAITING, AGENT_DONE },
     [FRAME_STACKS] = { requests_take_stacks, false, AGENT_RUNNING, AGENT_DONE },
+    [FRAME_NOTICE] = { notice_take, true, AGENT_RUNNING, AGENT_DONE },
     [FRAME_CLEAN] = { requests_take_clean, true, AGENT_WAITING, AGENT_WAITING },
     [FRAME_ACK] = { take_ack, false, AGENT_WAITING, AGENT_DONE },
     [FRAME_RECONNECT] = { reconnect_take, true, AGENT_WAITING, AGENT_WAITING },
@@ -152,6 +154,13 @@ static int take_kvs(struct agent *agent, const struct frame *frame, const json_t
 {
     (void)frame;
     return ranks_kvs(&agent->ranks, body, err);
+}
+
+static int take_shard(struct agent *agent, const struct frame *frame, const json_t *body,
+                      struct error *err)
+{
+    (void)body;
+    return ranks_shard(&agent->ranks, frame, err);
 }
 
 static int take_signal(struct agent *agent, const struct frame *frame, const json_t *body,

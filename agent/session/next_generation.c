@@ -77,6 +77,7 @@ static void forget(struct agent *agent)
     json_decref(agent->startup.report);
     agent->startup.report = NULL;
     agent->startup.is_again = true;
+    notice_clear(agent);
     stacks_free(agent->requests.stacks);
     agent->requests.stacks = NULL;
     ending_close(agent);

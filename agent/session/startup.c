@@ -24,6 +24,7 @@ static void tell_cb(enum frame_type type, uint32_t rank, json_t *body, void *arg
 static void output_cb(void *arg);
 static void puts_cb(json_t *puts, bool more, void *arg);
 static void abort_cb(int local, int code, void *arg);
+static void shard_cb(int local, const char *line, void *arg);
 
 void startup_open(struct agent *agent)
 {
@@ -47,7 +48,7 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
                       struct error *err)
 {
     static const struct rank_ops ops = { tell_cb, output_cb, log_changed_cb,
-                                         { puts_cb, abort_cb } };
+                                         { puts_cb, abort_cb, shard_cb } };
     struct failure failure;
 
     (void)frame;
@@ -59,6 +60,10 @@ int startup_take_plan(struct agent *agent, const struct frame *frame, const json
     heartbeat_set(agent, agent->plan.heartbeat_s, agent->plan.lease_s);
     ranks_init(&agent->ranks, agent->base, &agent->guard, &agent->plan, &ops, agent);
     agent_enter(agent, AGENT_PREPARING);
+    if (notice_begin(agent, &failure) < 0) {
+        agent_fail(agent, "plan", &failure);
+        return 0;
+    }
     if (agent->startup.is_again) {
         startup_has_name(agent);
         return 0;
@@ -217,5 +222,18 @@ static void abort_cb(int local, int code, void *arg)
 
     agent_send(agent, FRAME_ABORT, agent->ranks.rank[local].plan->rank,
                json_pack("{s:i}", "code", code));
+    link_flush(&agent->link);
+}
+
+static void shard_cb(int local, const char *line, void *arg)
+{
+    struct agent *agent = arg;
+    struct frame  frame = { .type = FRAME_SHARD, .generation = agent->generation,
+                            .rank = agent->ranks.rank[local].plan->rank,
+                            .body = (const unsigned char *)line, .size = strlen(line) };
+
+    if (agent->link.is_lost)
+        return;
+    frame_put(agent->link.wire, &frame);
     link_flush(&agent->link);
 }

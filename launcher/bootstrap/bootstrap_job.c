@@ -250,8 +250,8 @@ static void gather_hosts(struct bootstrap *bootstrap, const struct run *run)
         const char             *known = node->addr != NULL ? node->addr : node->host;
         const char             *name = bootstrap_name(bootstrap, run, n), *address = NULL;
 
-        if (run->node[n].hello != NULL)
-            address = node_address_choose(json_object_get(run->node[n].hello, "addresses"), known,
+        if (run->node[n]->hello != NULL)
+            address = node_address_choose(json_object_get(run->node[n]->hello, "addresses"), known,
                                           network);
         if (address == NULL && node_address_is_numeric(known))
             address = known;

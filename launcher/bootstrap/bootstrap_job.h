@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "options/options.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 #include "strlist.h"
 #include "task/node_task.h"
 

@@ -47,7 +47,7 @@ int new_hostfile_write(const struct run *run, FILE *out, struct error *err)
 static void add_line(const struct run *run, size_t n, struct buffer *text, long long *slots)
 {
     const struct plan_node *node = &run->plan->node[n];
-    long long gpus = json_integer_value(json_object_get(run->node[n].hello, "gpus"));
+    long long gpus = json_integer_value(json_object_get(run->node[n]->hello, "gpus"));
     char     *words;
 
     gpus = gpus < 1 ? 1 : gpus > FRAME_RANKS_MAX ? FRAME_RANKS_MAX : gpus;

@@ -193,6 +193,8 @@ void node_send(struct node *node, enum frame_type type, json_t *body);
 void node_send_plan(struct node *node, struct evbuffer *frames);
 void node_send_empty(struct node *node, enum frame_type type);
 void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size);
+void node_send_to_rank(struct node *node, enum frame_type type, uint32_t rank, const void *body,
+                       size_t size);
 void node_send_u32(struct node *node, enum frame_type type, uint32_t value);
 void node_ping(struct node *node);
 

@@ -52,9 +52,15 @@ void node_send_ack(struct node *node)
 
 void node_send_raw(struct node *node, enum frame_type type, const void *body, size_t size)
 {
+    node_send_to_rank(node, type, 0, body, size);
+}
+
+void node_send_to_rank(struct node *node, enum frame_type type, uint32_t rank, const void *body,
+                       size_t size)
+{
     struct evbuffer *out = evbuffer_new();
     struct frame     frame = {
-        .type = type, .generation = node->generation, .body = body, .size = size
+        .type = type, .generation = node->generation, .rank = rank, .body = body, .size = size
     };
 
     frame_put(out, &frame);
@@ -179,7 +185,7 @@ static bool is_raw_of_run(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_WANTED || type == FRAME_CREDIT ||
            type == FRAME_NEED || type == FRAME_HAVE || type == FRAME_ENTRIES ||
-           type == FRAME_SUMS || type == FRAME_FILE || type == FRAME_DATA;
+           type == FRAME_SUMS || type == FRAME_FILE || type == FRAME_DATA || type == FRAME_SHARD;
 }
 
 static void answer_ping(struct node *node, const struct frame *frame)

@@ -23,16 +23,16 @@ struct entry {
 static struct entry entry_of(const struct node *node, size_t index);
 static int          by_machine(const void *left, const void *right);
 static int          by_node(const void *left, const void *right);
-static void         tell(const struct node *node, const struct entry *first, size_t count);
+static void         tell(struct node *const *node, const struct entry *first, size_t count);
 
-bool *shared_machine_find(const struct node *node, size_t count)
+bool *shared_machine_find(struct node *const *node, size_t count)
 {
     bool         *shared = xcalloc(count, sizeof *shared);
     struct entry *entry = xcalloc(count, sizeof *entry);
     size_t        i, j, k;
 
     for (i = 0; i < count; i++)
-        entry[i] = entry_of(&node[i], i);
+        entry[i] = entry_of(node[i], i);
     qsort(entry, count, sizeof *entry, by_node);
     for (i = 0; i < count; i = j) {
         for (j = i + 1; j < count && by_machine(&entry[i], &entry[j]) == 0;)
@@ -74,14 +74,14 @@ static int by_node(const void *left, const void *right)
     return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-static void tell(const struct node *node, const struct entry *first, size_t count)
+static void tell(struct node *const *node, const struct entry *first, size_t count)
 {
     struct strlist hosts = { 0 };
     char          *names;
     size_t         i;
 
     for (i = 0; i < count; i++)
-        strlist_add(&hosts, node[first[i].node].plan->host);
+        strlist_add(&hosts, node[first[i].node]->plan->host);
     names = hostrange_fold(&hosts);
     log_info("%s: one machine (the same boot id), so their ranks get no PID namespaces", names);
     free(names);

@@ -16,6 +16,6 @@ struct node;
 
 /* When all have answered: for each of count nodes whether another one is the same machine, and
  * not in another container. The log says so. Caller frees. */
-bool *shared_machine_find(const struct node *node, size_t count);
+bool *shared_machine_find(struct node *const *node, size_t count);
 
 #endif

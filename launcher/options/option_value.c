@@ -6,16 +6,19 @@
 #include "options/option_value.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "elastic/exit_class.h"
+#include "elastic/members.h"
 #include "number.h"
 #include "runid.h"
 #include "xalloc.h"
 
+#define SPOT_URL_MAX    1000
 #define MASTER_ADDR_MAX 255 /* GO has room for more; a host name is shorter */
 
 static void *field_of(struct options *options, const struct option_row *row);
@@ -115,6 +118,7 @@ int set_hostfile(struct options *options, const struct option_row *row,
     if (value[0] == '\0')
         return err_set(err, "is empty; it should name a file");
     replace_text(&options->hosts, "");
+    replace_text(&options->discovery_script, "");
     replace_text(&options->hostfile, value);
     options->hostfile_given = true;
     return 0;
@@ -127,6 +131,19 @@ int set_hosts(struct options *options, const struct option_row *row, const char 
     if (value[0] == '\0')
         return err_set(err, "is empty; it should be a list such as te1:4,te2:4");
     replace_text(&options->hosts, value);
+    replace_text(&options->discovery_script, "");
+    options->hostfile_given = options->hosts_added = false;
+    return 0;
+}
+
+int set_discovery_script(struct options *options, const struct option_row *row,
+                         const char *value, struct error *err)
+{
+    (void)row;
+    if (value[0] == '\0')
+        return err_set(err, "is empty; it should name a program");
+    replace_text(&options->hosts, "");
+    replace_text(&options->discovery_script, value);
     options->hostfile_given = options->hosts_added = false;
     return 0;
 }
@@ -225,6 +242,44 @@ int set_node_count(struct options *options, const struct option_row *row, const 
     return set_integer(options, row, value + length + 1, err);
 }
 
+/* One number is --num_nodes; of two the run may have any number between them. */
+int set_node_range(struct options *options, const struct option_row *row, const char *value,
+                   struct error *err)
+{
+    size_t  length = strcspn(value, ":-");
+    int64_t least, most;
+    char   *first;
+    int     rc;
+
+    if (length == 0 || value[length] == '\0')
+        return set_integer(options, row, value, err);
+    first = xstrndup(value, length);
+    rc = parse_number(first, 1, OPTION_NUMBER_MAX, &least, err) < 0 ||
+         parse_number(value + length + 1, 1, OPTION_NUMBER_MAX, &most, err) < 0 ? -1 : 0;
+    free(first);
+    if (rc < 0)
+        return -1;
+    if (least > most)
+        return err_set(err, "'%s': the first number is larger", value);
+    if (least == most) {
+        options->num_nodes = (int)least;
+        return 0;
+    }
+    options->members.min_nodes = (int)least;
+    options->members.max_nodes = (int)most;
+    return 0;
+}
+
+int set_worlds(struct options *options, const struct option_row *row, const char *value,
+               struct error *err)
+{
+    struct member_rules rules;
+
+    if (value[0] != '\0' && members_parse_worlds(value, &rules) < 0)
+        return err_set(err, "'%s' is not a list of numbers of ranks like 16,12,8", value);
+    return set_text(options, row, value, err);
+}
+
 int set_restart_on(struct options *options, const struct option_row *row, const char *value,
                    struct error *err)
 {
@@ -233,6 +288,44 @@ int set_restart_on(struct options *options, const struct option_row *row, const 
     if (value[0] != '\0' && restart_on_parse(value, &on, err) < 0)
         return -1;
     return set_text(options, row, value, err);
+}
+
+int set_spot(struct options *options, const struct option_row *row, const char *value,
+             struct error *err)
+{
+    static const char *const words[] = { "auto", "off",   "alibaba", "aws",
+                                         "gcp",  "azure", "tencent", "volcengine" };
+    size_t                   i;
+
+    for (i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(value, words[i]) == 0)
+            return set_text(options, row, value, err);
+    for (i = 0; isgraph((unsigned char)value[i]); i++)
+        ;
+    if (strncmp(value, "http://", 7) != 0 || value[i] != '\0' || i > SPOT_URL_MAX)
+        return err_set(err, "'%.100s' is none of auto, off, alibaba, aws, gcp, azure, tencent, "
+                            "volcengine, nor a URL such as http://127.0.0.1:8080/path", value);
+    return set_text(options, row, value, err);
+}
+
+int set_signal(struct options *options, const struct option_row *row, const char *value,
+               struct error *err)
+{
+    const char *name = strncasecmp(value, "SIG", 3) == 0 ? value + 3 : value, *known;
+    int        *field = field_of(options, row);
+    int64_t     number = 0;
+    int         i;
+
+    for (i = 1; i < NSIG && number == 0; i++)
+        if ((known = sigabbrev_np(i)) != NULL && strcasecmp(name, known) == 0)
+            number = i;
+    if (number == 0 && strcasecmp(value, "none") != 0 &&
+        parse_number(value, 1, SIGRTMAX, &number, NULL) < 0)
+        return err_set(err, "'%.40s' is neither a signal, such as USR1 or 10, nor none", value);
+    if (number == SIGKILL || number == SIGSTOP)
+        return err_set(err, "'%.40s' cannot be caught by any program", value);
+    *field = (int)number;
+    return 0;
 }
 
 int set_env(struct options *options, const struct option_row *row, const char *value,
@@ -377,20 +470,20 @@ int set_verbose(struct options *options, const struct option_row *row,
     (void)row;
     if (parse_flag(value, &on, err) < 0)
         return -1;
-    if (on) {
+    if (on)
         options->log_level = options->log_level < LOG_INFO ? LOG_INFO : LOG_DEBUG;
-        options->quiet = false;
-    }
     return 0;
 }
 
 int set_quiet(struct options *options, const struct option_row *row, const char *value,
               struct error *err)
 {
+    bool on;
+
     (void)row;
-    if (parse_flag(value, &options->quiet, err) < 0)
+    if (parse_flag(value, &on, err) < 0)
         return -1;
-    if (options->quiet)
+    if (on)
         options->log_level = LOG_ERROR;
     return 0;
 }

@@ -17,8 +17,12 @@ option_setter set_flag, set_text, set_integer, set_seconds, set_word, set_ranges
 option_setter set_seconds_or_auto;
 
 option_setter set_hostfile, set_hosts, set_host_argument, set_env, set_env_file, set_push;
+option_setter set_discovery_script;
 option_setter set_master_addr, set_launcher, set_launcher_args, set_each_rank_log;
 option_setter set_log_level, set_verbose, set_quiet, set_name, set_run, set_restart_on;
+option_setter set_node_range, set_worlds;
+option_setter set_spot;
+option_setter set_signal; /* an int: the number of "USR1", "SIGUSR1" or "10"; 0 for "none" */
 
 /* What other launchers' options take: a number or "gpu"; a number or "N:N"; more hosts; hosts
  * separated by commas. */

@@ -14,6 +14,7 @@
 #include "exit_code.h"
 #include "options/argv.h"
 #include "options/conf.h"
+#include "options/given.h"
 #include "options/option_table.h"
 #include "xalloc.h"
 
@@ -25,12 +26,15 @@ const char *const command_names[COMMANDS] = {
     [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_COLLECT] = "collect",
     [COMMAND_BOOTSTRAP] = "bootstrap",
     [COMMAND_DOCTOR] = "doctor", [COMMAND_ATTACH] = "attach",
-    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_HELP] = "help",
+    [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_DRAIN] = "drain",
+    [COMMAND_RESUME] = "resume",
+    [COMMAND_HELP] = "help",
 };
 
 static int  options_asked(enum command command, const struct settings *settings);
 static int  settings_apply(struct options *options, const struct settings *settings,
                            struct error *err);
+static void note_given(struct options *options, const struct settings *settings);
 static int  report_wrong(const struct strlist *wrong, struct error *err);
 static void defaults_set(struct options *options);
 static int  conf_files_read(struct options *options, const struct settings *settings,
@@ -69,6 +73,7 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
     if (environment_read(options, &notes, err) < 0 ||
         settings_apply(options, &settings, err) < 0 || options_check(options, err) < 0)
         goto out;
+    note_given(options, &settings);
     /* Late, so that -q is known. */
     for (i = 0; i < notes.count && options->log_level >= LOG_WARN; i++)
         log_warn("%s", notes.item[i]);
@@ -83,6 +88,7 @@ void options_clear(struct options *options)
 {
     free(options->hostfile);
     free(options->hosts);
+    free(options->discovery_script);
     free(options->include);
     free(options->exclude);
     free(options->ssh_config);
@@ -100,6 +106,10 @@ void options_clear(struct options *options)
     free(options->bind_core_list);
     free(options->show_ranks);
     free(options->restart_on);
+    free(options->members.worlds);
+    free(options->spot);
+    free(options->ckpt_marker);
+    free(options->shards_resume);
     free(options->log_dir);
     free(options->each_rank_log);
     free(options->json);
@@ -110,8 +120,35 @@ void options_clear(struct options *options)
     free(options->skip);
     free(options->names);
     free(options->run);
+    strlist_clear(&options->given);
+    free(options->resumed);
     free(options->to);
     *options = (struct options){ 0 };
+}
+
+bool options_go_on(const struct options *options)
+{
+    return options->command == COMMAND_RUN && !options->no_ssh &&
+           (options->max_restarts > 0 || options_take_nodes(options));
+}
+
+bool options_take_nodes(const struct options *options)
+{
+    const struct options_members *members = &options->members;
+
+    return members->spares > 0 || members->recovery != RECOVERY_AUTO ||
+           members->max_wait_s >= 0 || options_are_elastic(options);
+}
+
+bool options_are_elastic(const struct options *options)
+{
+    const struct options_members *members = &options->members;
+
+    if (options->command != COMMAND_RUN || members->recovery == RECOVERY_FULL)
+        return false;
+    return members->recovery == RECOVERY_ELASTIC || members->is_elastic || members->min_nodes > 0 ||
+           members->max_nodes > 0 || members->min_ranks > 0 || members->max_ranks > 0 ||
+           members->worlds != NULL;
 }
 
 int options_set(struct options *options, const char *name, const char *value,
@@ -150,6 +187,26 @@ static int options_asked(enum command command, const struct settings *settings)
     return command == COMMAND_HELP ? OPTIONS_MANUAL : OPTIONS_RUN;
 }
 
+static void note_given(struct options *options, const struct settings *settings)
+{
+    const struct option_row *row, *config = option_by_name("config", strlen("config"));
+    const char              *value = getenv(ENV_PREFIX "CONFIG");
+    char                     name[ENV_NAME_BYTES];
+
+    if (options->command != COMMAND_RUN)
+        return;
+    if (value != NULL && value[0] != '\0')
+        given_add_env(&options->given, settings, config, value);
+    for (row = option_table; row < option_table + option_rows; row++) {
+        env_name_of(row, name);
+        value = getenv(name);
+        if (value != NULL && value[0] != '\0' && !(row->flags & OPTION_ARGV_ONLY) &&
+            row->commands & FOR_RUN)
+            given_add_env(&options->given, settings, row, value);
+    }
+    given_add(&options->given, settings);
+}
+
 /* Print all but the last, which main prints as it prints any error. */
 static int report_wrong(const struct strlist *wrong, struct error *err)
 {
@@ -166,7 +223,7 @@ static int settings_apply(struct options *options, const struct settings *settin
     const struct setting *setting;
     struct error          why;
     size_t                i;
-    bool                  from_file = false, from_list = false;
+    bool                  from_file = false, from_list = false, from_script = false;
 
     for (i = 0; i < settings->count; i++) {
         setting = &settings->item[i];
@@ -177,9 +234,13 @@ static int settings_apply(struct options *options, const struct settings *settin
             from_file = from_file || options->hosts == NULL;
             from_list = from_list || options->hosts != NULL;
         }
+        from_script = from_script || strcmp(setting->row->name, "host-discovery-script") == 0;
     }
     if (from_file && from_list)
         return err_set(err, "hosts are given twice, by a hostfile and by a list; use only one");
+    if (from_script && (from_file || from_list))
+        return err_set(err, "hosts are given twice, by --host-discovery-script and by a %s; use "
+                       "only one", from_file ? "hostfile" : "list");
     return 0;
 }
 
@@ -279,7 +340,8 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
 
 static bool is_env_name(const char *entry)
 {
-    static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "TEST_" };
+    static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "NOTICE_FILE=",
+                                          "TEST_" };
     char                     name[ENV_NAME_BYTES];
     size_t                   i;
 
@@ -306,6 +368,7 @@ static void env_name_of(const struct option_row *row, char name[ENV_NAME_BYTES])
 }
 
 /* Rules about more than one option. */
+static int members_check(const struct options *options, struct error *err);
 static int options_check(struct options *options, struct error *err)
 {
     if (options->command == COMMAND_RUN && options->script == NULL)
@@ -316,7 +379,12 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "no command to run: muster exec [OPTIONS] [--] COMMAND...");
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
-    if (command_takes_run(options->command) && options->args.count > 0)
+    if (options->command == COMMAND_DRAIN && options->args.count == 0)
+        return err_set(err, "which nodes are to go? muster drain [OPTIONS] RUN HOST...");
+    if (options->cost && options->run == NULL)
+        return err_set(err, "--cost needs a run: muster status --cost RUN");
+    if (command_takes_run(options->command) && options->command != COMMAND_DRAIN &&
+        options->args.count > 0)
         return err_set(err, "muster %s takes one run, and options before it, not also '%.100s'",
                        command_names[options->command], options->args.item[0]);
     if (options->command == COMMAND_BCAST && options->args.count == 0)
@@ -343,6 +411,8 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "--node_rank needs --no_ssh: without it muster starts all nodes");
     if (options->no_ssh && options->max_restarts > 0)
         return err_set(err, "--max-restarts needs all nodes: with --no_ssh each is started alone");
+    if (members_check(options, err) < 0)
+        return -1;
     if (options->replace && options->name == NULL)
         return err_set(err, "--replace needs --name, the name of the run to replace");
     if (options->bind_core_list != NULL && !options->bind_cores)
@@ -353,5 +423,25 @@ static int options_check(struct options *options, struct error *err)
     if (options->dead_after_s < 2 * options->heartbeat_s)
         return err_set(err, "--dead-after %g is less than two heartbeats of %g s: "
                        "a healthy node would be lost", options->dead_after_s, options->heartbeat_s);
+    return 0;
+}
+
+/* What --spares, --nnodes and their kin cannot mean together. */
+static int members_check(const struct options *options, struct error *err)
+{
+    const struct options_members *members = &options->members;
+
+    if (options->no_ssh && (members->spares > 0 || options_are_elastic(options)))
+        return err_set(err, "--spares and --nnodes MIN:MAX need all nodes: with --no_ssh each is "
+                       "started alone");
+    if (members->max_nodes > 0 && members->min_nodes > members->max_nodes)
+        return err_set(err, "at least %d nodes and at most %d: no number is both",
+                       members->min_nodes, members->max_nodes);
+    if (members->max_ranks > 0 && members->min_ranks > members->max_ranks)
+        return err_set(err, "--min-np %d is more than --max-np %d", members->min_ranks,
+                       members->max_ranks);
+    if (options->num_ranks > 0 && (members->spares > 0 || options_are_elastic(options)))
+        return err_set(err, "-np cannot be used together with %s: write --num_nodes and --num_gpus",
+                       members->spares > 0 ? "--spares" : "--nnodes MIN:MAX or --min-np");
     return 0;
 }

@@ -29,6 +29,8 @@ enum command {
     COMMAND_ATTACH, /* muster attach [options] [run]: its output */
     COMMAND_STATUS, /* muster status [options] [run] */
     COMMAND_STOP,   /* muster stop [options] [run] */
+    COMMAND_DRAIN,  /* muster drain [options] run host...: these nodes are to go */
+    COMMAND_RESUME, /* muster resume run: start it again, where its launcher has ended */
     COMMAND_HELP,   /* muster help [subcommand] */
 };
 #define COMMANDS (COMMAND_HELP + 1)
@@ -38,7 +40,8 @@ extern const char *const command_names[COMMANDS];
 /* Takes a run of the history as its argument? */
 static inline bool command_takes_run(enum command command)
 {
-    return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP;
+    return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP ||
+           command == COMMAND_DRAIN || command == COMMAND_RESUME;
 }
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
@@ -46,7 +49,7 @@ enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
 
-/* Works on the nodes without starting ranks? See run/node_job.h. */
+/* Works on the nodes without starting ranks? See node/node_job.h. */
 static inline bool command_is_node_job(enum command command)
 {
     return command == COMMAND_CLEAN || command == COMMAND_BCAST || command == COMMAND_COLLECT ||
@@ -55,6 +58,20 @@ static inline bool command_is_node_job(enum command command)
 
 #define OPTION_AUTO (-1.0) /* of a time: muster chooses it */
 
+/* Who may take part in a run that goes on, and what a lost node means for it. */
+enum recovery { RECOVERY_AUTO, RECOVERY_FULL, RECOVERY_ELASTIC };
+
+struct options_members {
+    int           spares;               /* hosts beyond the world that wait connected */
+    int           min_nodes, max_nodes; /* --nnodes MIN:MAX; 0: not given */
+    int           min_ranks, max_ranks; /* 0: not given */
+    char         *worlds;               /* NULL: any size */
+    bool          is_elastic;           /* --elastic_training */
+    enum recovery recovery;
+    double        max_wait_s;  /* OPTION_AUTO: not given */
+    double        grow_s;
+};
+
 struct options {
     enum command command;
     enum command topic; /* of help: the subcommand that argv names; COMMAND_HELP: none */
@@ -62,6 +79,7 @@ struct options {
     /* which machines */
     char *hostfile;       /* default /job/hostfile */
     bool  hostfile_given;
+    char *discovery_script; /* NULL: none; else neither a hostfile nor hosts are given */
     char *hosts;          /* -H te1:4,te2:4 */
     bool  hosts_added;    /* by -w, so that the next -w adds more */
     bool  hosts_guessed;  /* -H NAME: no file, so perhaps a host */
@@ -122,6 +140,10 @@ struct options {
     int    max_restarts;
     double restart_delay_s; /* OPTION_AUTO: longer each time */
     char  *restart_on;      /* NULL: the table of elastic/exit_class.c */
+    struct options_members members;
+    int    notice_signal; /* to ranks that catch it, when a node is to go; 0: none */
+    char  *spot;          /* whom the nodes ask whether they are to go; never NULL */
+    char  *ckpt_marker;   /* NULL: muster-train's, else none */
     double reconnect_s; /* 0: a broken connection ends the run; OPTION_AUTO: see --reconnect */
     bool   allow_open_mpi;
     bool   save_pid, strict_containment, no_pidns;
@@ -130,9 +152,17 @@ struct options {
     bool  kill; /* clean */
     char *name; /* of the run; NULL: none */
     bool  replace; /* the run that has it */
-    char *run;  /* clean, attach, status, stop; NULL: each has its own default */
+    char *shards_resume; /* a run whose shards this one goes on with; NULL: none */
+    char *run;  /* clean, attach, status, stop, resume; NULL: each has its own default */
+
+    /* For muster resume, kept in the directory of the run. */
+    struct strlist given; /* these options as words; see given.h */
+    char          *resumed; /* the id of the run that goes on; NULL: it is a new one */
+    int            first_generation; /* of what goes on */
 
     int   tail; /* attach; -1: all */
+    bool  cost; /* status */
+    double within_s; /* drain */
 
     /* bcast */
     char *to; /* NULL: where they are here */
@@ -145,7 +175,6 @@ struct options {
     int   password_fd; /* -1: a password is asked on the terminal */
 
     enum log_level log_level;
-    bool           quiet;
 };
 
 enum options_result {
@@ -163,6 +192,12 @@ int options_parse(struct options *options, int argc, char **argv, int *exit_code
                   struct error *err);
 /* Free all strings. */
 void options_clear(struct options *options);
+
+/* The loss of a node does not end the run; the number of nodes may change. */
+bool options_go_on(const struct options *options);
+/* New hosts may take part, too. */
+bool options_take_nodes(const struct options *options);
+bool options_are_elastic(const struct options *options);
 
 /* Set one option by its whole long name, as conf does; where is put in front of
  * the error ("muster.conf:3"). */

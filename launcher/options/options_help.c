@@ -54,6 +54,9 @@ static const struct {
     [COMMAND_ATTACH] = { "attach [OPTIONS] [RUN]", "show the output of a detached run" },
     [COMMAND_STATUS] = { "status [OPTIONS] [RUN]", "list the runs, or the ranks of one" },
     [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
+    [COMMAND_DRAIN] = { "drain [OPTIONS] RUN HOST...",
+                        "let a run save its state and do without these nodes" },
+    [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "start a run again whose launcher was killed" },
     [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
 };
 

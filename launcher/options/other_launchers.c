@@ -14,7 +14,6 @@
 
 static const struct other_option others[] = {
     { "nproc-per-node", .same = "num_gpus", .set = set_ranks_per_node },
-    { "nnodes", .same = "num_nodes", .set = set_node_count },
     { "m", FOR_RUN, .same = "module" },
     { "use-env", .same = "no_local_rank" },
     { "standalone", .instead = "torchrun's; leave it out: without a hostfile only this machine "
@@ -85,11 +84,6 @@ static const struct other_option others[] = {
     { "prefix-output-with-timestamp", .same = "timestamps" },
     { "gloo", .instead = "horovodrun's; leave it out" },
     { "mpi", .instead = "horovodrun's; leave it out" },
-    { "min-np", .instead = "horovodrun's; the number of ranks is fixed: write -np N",
-      .has_arg = true },
-    { "max-np", .instead = "horovodrun's; the number of ranks is fixed: write -np N",
-      .has_arg = true },
-    { "host-discovery-script", .instead = "horovodrun's; write --hostfile=FILE", .has_arg = true },
     { "start-timeout", .instead = "horovodrun's; write --connect-timeout=TIME", .has_arg = true },
     { "output-filename", .instead = "horovodrun's; write --log-dir=DIR", .has_arg = true },
     { "network-interface", .instead = "horovodrun's; write --env NCCL_SOCKET_IFNAME=NAME, or "

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "exit_code.h"
 #include "xalloc.h"
 
 static void note_first_rank(struct outcome *outcome, int rank);
@@ -21,14 +22,14 @@ static bool output_is_whole(const struct outcome *outcome);
 static void note_seen(struct outcome *outcome, const struct rank_end *known);
 static void note_start(struct outcome *outcome, struct rank_end *known);
 static bool all_ended(const struct outcome *outcome);
-static void signal_words(int number, char *text, size_t size);
 
 void outcome_init(struct outcome *outcome, const struct plan *plan)
 {
     size_t ranks = (size_t)plan->world_size, rank, n;
     int    i;
 
-    *outcome = (struct outcome){ .plan = plan, .first_rank = -1, .aborted_by = -1,
+    *outcome = (struct outcome){ .plan = plan, .nodes = plan->nodes, .ranks = plan->world_size,
+                                 .first_rank = -1, .aborted_by = -1,
                                  .start_ns = clock_now_ns() };
     outcome->rank = xcalloc(ranks, sizeof *outcome->rank);
     outcome->node_of = xcalloc(ranks, sizeof *outcome->node_of);
@@ -54,11 +55,11 @@ void outcome_clear(struct outcome *outcome)
 
     if (outcome->plan == NULL)
         return;
-    for (rank = 0; rank < outcome->plan->world_size; rank++) {
+    for (rank = 0; rank < outcome->ranks; rank++) {
         free(outcome->rank[rank].error);
         free(outcome->rank[rank].oom);
     }
-    for (n = 0; n < outcome->plan->nodes; n++) {
+    for (n = 0; n < outcome->nodes; n++) {
         free(outcome->node[n]);
         free(outcome->cleaned[n].text);
     }
@@ -84,10 +85,14 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
 
 void outcome_restart(struct outcome *outcome, const char *text)
 {
-    struct outcome last;
-
     generations_add(&outcome->past, outcome, text);
-    last = *outcome;
+    outcome_again(outcome);
+}
+
+void outcome_again(struct outcome *outcome)
+{
+    struct outcome last = *outcome;
+
     outcome->past = (struct generations){ 0 };
     outcome_clear(outcome);
     outcome_init(outcome, last.plan);
@@ -258,6 +263,11 @@ void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     va_end(ap);
 }
 
+void outcome_unkilled(struct outcome *outcome)
+{
+    outcome->is_left = true;
+}
+
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes)
 {
     outcome->lost_bytes += bytes;
@@ -410,45 +420,18 @@ int rank_end_code(const struct rank_end *end)
 
 void rank_end_words(const struct rank_end *end, char *text, size_t size)
 {
-    char name[32];
-
     if (!end->ended) {
         snprintf(text, size, "%s", end->started ? "end unknown" : "was not started");
     } else if (end->error != NULL) {
         snprintf(text, size, "could not be started: %s", end->error);
     } else if (end->signal != 0) {
-        signal_words(end->signal, name, sizeof name);
-        snprintf(text, size, "killed by %s%s%s%s", name, end->core ? " (core dumped)" : "",
+        snprintf(text, size, "killed by %s%s%s%s", signal_name(end->signal).text,
+                 end->core ? " (core dumped)" : "",
                  end->oom != NULL ? ": the kernel's OOM killer, " : "",
                  end->oom != NULL ? end->oom : "");
     } else if (end->code > 128 && end->code < 128 + SIGRTMIN) {
-        signal_words(end->code - 128, name, sizeof name);
-        snprintf(text, size, "exit %d (128 + %s)", end->code, name);
+        snprintf(text, size, "exit %d (128 + %s)", end->code, signal_name(end->code - 128).text);
     } else {
         snprintf(text, size, "exit %d", end->code);
     }
-}
-
-static void signal_words(int number, char *text, size_t size)
-{
-    static const struct {
-        int         number;
-        const char *name;
-    } names[] = {
-        { SIGHUP, "SIGHUP" },   { SIGINT, "SIGINT" },   { SIGQUIT, "SIGQUIT" },
-        { SIGILL, "SIGILL" },   { SIGTRAP, "SIGTRAP" }, { SIGABRT, "SIGABRT" },
-        { SIGBUS, "SIGBUS" },   { SIGFPE, "SIGFPE" },   { SIGKILL, "SIGKILL" },
-        { SIGUSR1, "SIGUSR1" }, { SIGSEGV, "SIGSEGV" }, { SIGUSR2, "SIGUSR2" },
-        { SIGPIPE, "SIGPIPE" }, { SIGALRM, "SIGALRM" }, { SIGTERM, "SIGTERM" },
-        { SIGXCPU, "SIGXCPU" }, { SIGXFSZ, "SIGXFSZ" }, { SIGSYS, "SIGSYS" },
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof *names; i++) {
-        if (names[i].number == number) {
-            snprintf(text, size, "%s", names[i].name);
-            return;
-        }
-    }
-    snprintf(text, size, "signal %d", number);
 }

@@ -53,6 +53,8 @@ struct node_cleaned {
 
 struct outcome {
     const struct plan *plan;
+    size_t             nodes;  /* of the plan when this began: it may change in between */
+    int                ranks;
     bool               is_exec, largest_status;
     int64_t            start_ns, end_ns;
     bool               has_begun; /* GO was sent to a node: from then on ranks may have run */
@@ -79,6 +81,7 @@ struct outcome {
     int      aborted_by; /* the cause is the PMI abort of this rank; else -1 */
     char    *apart_text; /* why the ranks were no world; NULL: nobody has said so */
     bool     is_reader_gone; /* the user has closed the pipe, and knows what is lost */
+    bool     is_left; /* processes that cannot be killed */
     uint64_t lost_bytes;
     char     output_why[256]; /* where output could first not be written, and why; "": it could.
                                  How much was lost is not always known */
@@ -96,6 +99,9 @@ void outcome_set_rules(struct outcome *outcome, bool is_exec, bool largest_statu
 /* All ranks start again, as the next generation, since this one ended as the text says: forget all
  * but that, when the run started, and what output was lost. */
 void outcome_restart(struct outcome *outcome, const char *text);
+
+/* The plan has other nodes now. */
+void outcome_again(struct outcome *outcome);
 
 /* Facts. Each takes copies (a failure's stage stays borrowed: it is a constant). at_ns is on the
  * launcher's clock. outcome_cause() notes the first cause only, and its time is now. */
@@ -121,6 +127,8 @@ void outcome_aborted(struct outcome *outcome, int rank, int exit_code, const cha
 void outcome_reader_gone(struct outcome *outcome, const char *stream, bool ends_run);
 void outcome_output_failed(struct outcome *outcome, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Processes are left that cannot be killed. */
+void outcome_unkilled(struct outcome *outcome);
 void outcome_output_lost(struct outcome *outcome, uint64_t bytes);
 void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes pairs over */
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "log.h"
 #include "output/fold.h"
 #include "output/linebuf.h"
 #include "output/mailbox.h"
@@ -45,6 +46,7 @@ struct rank_output {
     size_t        node;
     bool          shown;
     struct tail   tail;
+    struct rank_output *retired; /* the next one */
 };
 
 struct output {
@@ -53,6 +55,7 @@ struct output {
     struct writer         *writer[2]; /* [is_stderr]; the same one if that is one file */
     struct rank_output   **rank;
     int                    ranks;
+    struct rank_output    *retired;   /* whose ranks have moved to other nodes */
     struct rank_output     plain;     /* the stream of the folded text */
     size_t                 held;      /* in all linebufs */
     size_t                 folded;    /* in all folded buffers */
@@ -155,9 +158,17 @@ static bool is_same_file(int one, int other)
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file)
 {
-    struct rank_output *added = xcalloc(1, sizeof *added);
+    struct rank_output *added = find_rank(output, rank);
     int                 i;
 
+    if (added != NULL) {
+        output_again(output, rank, file);
+        if (added->node == node && strcmp(added->label, label) == 0)
+            return;
+        added->retired = output->retired; /* what waits for its reader has its label */
+        output->retired = added;
+    }
+    added = xcalloc(1, sizeof *added);
     if (rank >= output->ranks) {
         output->rank = xreallocarray(output->rank, (size_t)rank + 1, sizeof *output->rank);
         for (i = output->ranks; i <= rank; i++)
@@ -233,7 +244,7 @@ void output_own(struct output *output, const char *line, size_t size)
 
 void output_progress(struct output *output, const char *text)
 {
-    if (output->settings.filter_err && !output->is_finished)
+    if (output->settings.filter_err && !output->is_finished && log_wants(LOG_WARN))
         writer_progress(output->writer[1], text != NULL ? text : "");
 }
 
@@ -331,7 +342,8 @@ uint64_t output_finish(struct output *output, double patience_s)
 
 void output_free(struct output *output)
 {
-    int rank;
+    struct rank_output *gone;
+    int                 rank;
 
     if (output == NULL)
         return;
@@ -341,6 +353,10 @@ void output_free(struct output *output)
         writer_free(output->writer[1]);
     for (rank = 0; rank < output->ranks; rank++)
         rank_free(output->rank[rank]);
+    while ((gone = output->retired) != NULL) {
+        output->retired = gone->retired;
+        rank_free(gone);
+    }
     rank_clear(&output->plain);
     event_free(output->unfinished_timer);
     mailbox_free(output->mailbox);

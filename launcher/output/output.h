@@ -52,7 +52,8 @@ struct output *output_new(struct event_base *base, const struct output_settings 
 
 /* Call this before bytes of a rank come: its node, what to print before each of its lines
  * ("te1: ", "[3] ", "" for nothing) and, with may_skip, the file to refer to. shown false: its
- * lines are not printed, only held for output_tail(). */
+ * lines are not printed, only held for output_tail(). Again, when the rank starts again and may
+ * have moved. */
 void output_add_rank(struct output *output, int rank, size_t node, const char *host,
                      const char *label, bool shown, const char *file);
 
@@ -68,7 +69,7 @@ void output_end(struct output *output, int rank, enum frame_stream stream);
  * and do not wait for those in the queue. muster does not wait for their reader either: after
  * output_finish() a line that it does not take at once is left out. */
 void output_own(struct output *output, const char *line, size_t size);
-/* The progress line, if stderr is a terminal; "" or NULL removes it. */
+/* The progress line, if stderr is a terminal and warnings are wanted; "" or NULL removes it. */
 void output_progress(struct output *output, const char *text);
 
 /* The last stderr lines of a rank (of stdout if stderr is empty), newest last, safe to print;

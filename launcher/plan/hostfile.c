@@ -37,11 +37,16 @@ struct parser {
     void            *folded; /* are and without regard to case */
     struct hostlist *hosts;
     size_t           again; /* of hosts: the last one that was named once more */
+    bool             is_found; /* by a discovery script: "te1:4" is te1 with 4 slots */
+    int              default_slots; /* then, of a line that has none; 0: not known */
+    void            *lines;         /* then, a tree of those that have been read */
 };
 
 static int  parse_text(struct parser *p, const char *text, size_t size,
                        struct error *err);
+static bool is_repeated(struct parser *p, const char *line);
 static int  parse_line(struct parser *p, char *line, struct error *err);
+static int  take_slots(const struct parser *p, struct hostline *line, struct error *err);
 static void cut_blanks(char *word);
 static int  parse_listed(struct parser *p, const char *path, struct error *err);
 static int  parse_argument(struct parser *p, char *word, int default_slots,
@@ -57,7 +62,7 @@ static int  check_new(struct parser *p, const char *name, const struct hostline 
 static int  compare_exact(const void *a, const void *b);
 static int  compare_folded(const void *a, const void *b);
 static void add_host(struct hostlist *hosts, const struct host *host);
-static void host_clear(struct host *host);
+static char *dup_or_null(const char *text);
 static int  finish(struct parser *p, int rc);
 static void keep(void *name);
 static int  refuse(const struct parser *p, const char *at, struct error *err,
@@ -93,6 +98,21 @@ int hostfile_parse(const char *name, const char *text, size_t size, struct hostl
         rc = err_set(err, "%s: contains no host; a line looks like \"te1 slots=4\"", name);
     if (p.warnings > WARNINGS_MAX)
         log_warn("%s: %d more warnings not shown", name, p.warnings - WARNINGS_MAX);
+    return finish(&p, rc);
+}
+
+int hostlist_from_discovery(const char *name, const char *text, size_t size, int default_slots,
+                            struct hostlist *hosts, struct error *err)
+{
+    struct parser p = { .name = name, .hosts = hosts, .is_found = true,
+                        .default_slots = default_slots };
+    int           rc;
+
+    *hosts = (struct hostlist){ 0 };
+    rc = parse_text(&p, text, size, err);
+    if (rc == 0 && hosts->count == 0)
+        rc = err_set(err, "%s: prints no host; a line looks like \"te1:4\"", name);
+    tdestroy(p.lines, free);
     return finish(&p, rc);
 }
 
@@ -188,13 +208,29 @@ static int parse_text(struct parser *p, const char *text, size_t size, struct er
             rc = refuse(p, line, err, "more than %d bytes in a line", HOSTFILE_LINE_MAX);
         else if (strlen(line) < p->size)
             rc = refuse(p, line + strlen(line), err, "a NUL byte; is this a text file?");
-        else
+        else if (!is_repeated(p, line))
             rc = parse_line(p, line, err);
         free(line);
         if (next < end)
             next += *next == '\r' && next + 1 < end && next[1] == '\n' ? 2 : 1;
     }
     return rc;
+}
+
+/* A script may print a line more than once, as with horovodrun. */
+static bool is_repeated(struct parser *p, const char *line)
+{
+    char              *copy = p->is_found ? xstrdup(line) : NULL;
+    const char *const *same = copy != NULL ? tsearch(copy, &p->lines, compare_exact) : NULL;
+
+    if (copy == NULL)
+        return false;
+    if (same == NULL)
+        xalloc_die();
+    if (*same == copy)
+        return false;
+    free(copy);
+    return true;
 }
 
 static int parse_line(struct parser *p, char *line, struct error *err)
@@ -207,7 +243,7 @@ static int parse_line(struct parser *p, char *line, struct error *err)
     rc = hostline_parse(line, &parsed, &at, &why);
     if (rc < 0)
         refuse(p, at, err, "%s", why.text);
-    else if (parsed.name != NULL)
+    else if (parsed.name != NULL && (rc = take_slots(p, &parsed, err)) == 0)
         rc = add_hosts(p, &parsed, err);
     if (rc == 0 && parsed.name != NULL && strchr(parsed.name, '#') != NULL)
         warn(p, parsed.name, "'%s' is read as a name: put a blank before '#' to begin a comment",
@@ -217,6 +253,21 @@ static int parse_line(struct parser *p, char *line, struct error *err)
              hostline_shown(parsed.ignored), parsed.ignored);
     hostline_clear(&parsed);
     return rc;
+}
+
+/* "te1:4", as horovodrun reads it. */
+static int take_slots(const struct parser *p, struct hostline *line, struct error *err)
+{
+    struct error why;
+    int64_t      slots = p->default_slots;
+
+    if (!p->is_found || line->slots > 0)
+        return 0;
+    if (line->port != NULL && parse_number(line->port, 1, HOST_SLOTS_MAX, &slots, &why) < 0)
+        return refuse(p, line->port, err, "slots: %s", why.text);
+    line->slots = (int)slots;
+    line->port = NULL;
+    return 0;
 }
 
 static void cut_blanks(char *word)
@@ -307,6 +358,9 @@ static int add_hosts(struct parser *p, const struct hostline *line, struct error
         host.iface = line->iface != NULL ? xstrdup(line->iface) : NULL;
         host.python = line->python != NULL ? xstrdup(line->python) : NULL;
         host.cwd = line->cwd != NULL ? xstrdup(line->cwd) : NULL;
+        host.class = hostline_class(line);
+        host.price = hostline_price(line->price);
+        host.on_demand_price = hostline_price(line->on_demand_price);
         strlist_append(&host.env, &line->env);
         add_host(p->hosts, &host);
         if (check_new(p, host.name, line, err) < 0)
@@ -325,7 +379,7 @@ static bool is_once_more(struct parser *p, const char *name, const struct hostli
 {
     struct host *host;
     const char  *rest[] = { line->user, line->port, line->addr, line->iface, line->python,
-                            line->cwd };
+                            line->cwd, line->class, line->price, line->on_demand_price };
     size_t       i;
 
     for (i = 0; i < sizeof rest / sizeof *rest; i++)
@@ -423,7 +477,25 @@ static void add_host(struct hostlist *hosts, const struct host *host)
     hosts->host[hosts->count++] = *host;
 }
 
-static void host_clear(struct host *host)
+void host_copy(struct host *copy, const struct host *host)
+{
+    *copy = *host;
+    copy->name = dup_or_null(host->name);
+    copy->user = dup_or_null(host->user);
+    copy->addr = dup_or_null(host->addr);
+    copy->iface = dup_or_null(host->iface);
+    copy->python = dup_or_null(host->python);
+    copy->cwd = dup_or_null(host->cwd);
+    copy->env = (struct strlist){ 0 };
+    strlist_append(&copy->env, &host->env);
+}
+
+static char *dup_or_null(const char *text)
+{
+    return text != NULL ? xstrdup(text) : NULL;
+}
+
+void host_clear(struct host *host)
 {
     free(host->name);
     free(host->user);

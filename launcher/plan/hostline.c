@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
@@ -16,9 +17,12 @@
 #include "plan/hostword.h"
 
 #define BLANKS " \t\v\f\r"
+#define PRICE_LENGTH_MAX 12
 
 static int check_iface(const char *value, const char **at, struct error *err);
 static int check_cwd(const char *value, const char **at, struct error *err);
+static int check_class(const char *value, const char **at, struct error *err);
+static int check_price(const char *value, const char **at, struct error *err);
 
 /* Words that set one field. Port and address are checked where the host is made, since "te1:22"
  * and -H give them as well. */
@@ -33,6 +37,9 @@ static const struct key {
     { "iface", offsetof(struct hostline, iface), check_iface },
     { "python", offsetof(struct hostline, python), NULL },
     { "cwd", offsetof(struct hostline, cwd), check_cwd },
+    { "class", offsetof(struct hostline, class), check_class },
+    { "price", offsetof(struct hostline, price), check_price },
+    { "on-demand-price", offsetof(struct hostline, on_demand_price), check_price },
 };
 
 static int parse_host(char **rest, struct hostline *parsed, const char **at, struct error *err);
@@ -246,4 +253,40 @@ static int check_cwd(const char *value, const char **at, struct error *err)
 {
     *at = value;
     return *value == '/' ? 0 : err_set(err, "cwd= needs a path that begins with '/'");
+}
+
+static int check_class(const char *value, const char **at, struct error *err)
+{
+    *at = value;
+    if (strcmp(value, "spot") == 0 || strcmp(value, "on-demand") == 0)
+        return 0;
+    return err_set(err, "class= is spot or on-demand, not '%.*s'", hostline_shown(value), value);
+}
+
+/* Digits, and perhaps a point and digits: no sign, no exponent. */
+static int check_price(const char *value, const char **at, struct error *err)
+{
+    size_t whole = strspn(value, "0123456789"), part = 0, length;
+
+    *at = value;
+    if (value[whole] == '.')
+        part = strspn(value + whole + 1, "0123456789");
+    length = part > 0 ? whole + 1 + part : whole;
+    if (whole > 0 && value[length] == '\0' && length <= PRICE_LENGTH_MAX &&
+        strtod(value, NULL) > 0)
+        return 0;
+    return err_set(err, "'%.*s' is not a price of an hour, such as 2.40", hostline_shown(value),
+                   value);
+}
+
+const char *hostline_class(const struct hostline *parsed)
+{
+    if (parsed->class == NULL)
+        return NULL;
+    return strcmp(parsed->class, "spot") == 0 ? "spot" : "on-demand";
+}
+
+double hostline_price(const char *price)
+{
+    return price != NULL ? strtod(price, NULL) : 0;
 }

@@ -15,6 +15,7 @@ struct hostline {
     char          *name; /* not yet expanded; NULL: the line is blank or a comment */
     char          *addr; /* may be a range as long as name's */
     char          *user, *port, *iface, *python, *cwd;
+    char          *class, *price, *on_demand_price; /* "spot"; numbers above 0 */
     int            slots; /* 0: not in the line */
     char          *ignored; /* the first unknown word after slots= */
     struct strlist env;
@@ -24,6 +25,10 @@ struct hostline {
  * hostline_clear() in either case. */
 int  hostline_parse(char *line, struct hostline *parsed, const char **at, struct error *err);
 void hostline_clear(struct hostline *parsed);
+
+/* As struct host has them. */
+const char *hostline_class(const struct hostline *parsed);
+double      hostline_price(const char *price);
 
 /* Length of the word, at most what fits into a message. */
 int hostline_shown(const char *word);

@@ -5,6 +5,7 @@
 
 #include "plan/plan.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -33,6 +34,9 @@ struct common {
 static void  node_clear(struct plan_node *node);
 static bool  is_same_host(const char *a, const char *b);
 static void  stamp_make(struct plan *plan, const char *name);
+static void  notice_make(struct plan *plan, const struct options *options,
+                         const struct program *program);
+static void  stamp_again(struct plan *plan, const char *id);
 static char *cwd_of_run(const struct options *options);
 static int   check_alone(struct plan *plan, const struct options *options,
                          struct error *err);
@@ -71,8 +75,14 @@ int plan_make(struct plan *plan, const struct options *options,
         .master_port = options->master_port,
         .one_gpu_per_rank = options->one_gpu_per_rank,
         .max_restarts = options->max_restarts,
+        .generation = options->first_generation,
+        .first_generation = options->first_generation,
     };
-    stamp_make(plan, options->name);
+    if (options->resumed != NULL)
+        stamp_again(plan, options->resumed);
+    else
+        stamp_make(plan, options->name);
+    notice_make(plan, options, program);
     for (i = 0; i < selection->count; i++)
         common.local_only = common.local_only &&
                             plan_host_is_local(selection->node[i].host, options);
@@ -93,6 +103,23 @@ out:
     return rc;
 }
 
+int plan_make_like(struct plan *made, const struct plan *plan, const struct selection *hosts,
+                   struct error *err)
+{
+    const struct plan_source *source = plan->source;
+
+    if (plan_make(made, source->options, hosts, source->program, source->here, err) < 0)
+        return -1;
+    free(made->run_id);
+    free(made->stamp);
+    made->source = source;
+    made->run_id = xstrdup(plan->run_id);
+    made->stamp = xstrdup(plan->stamp);
+    made->generation = plan->generation;
+    made->master_port = plan->master_port;
+    return 0;
+}
+
 void plan_next_generation(struct plan *plan)
 {
     free(plan->stamp);
@@ -111,6 +138,8 @@ void plan_clear(struct plan *plan)
     free(plan->stamp);
     free(plan->script);
     free(plan->master_addr);
+    free(plan->notice_stem);
+    free(plan->ckpt_marker);
     *plan = (struct plan){ 0 };
 }
 
@@ -159,6 +188,34 @@ static bool is_same_host(const char *a, const char *b)
     return a_short == b_short && strncasecmp(a, b, a_short) == 0;
 }
 
+/* muster-train writes DIR/latest when a checkpoint is whole. */
+static void notice_make(struct plan *plan, const struct options *options,
+                        const struct program *program)
+{
+    static const char dir[] = "--checkpoint_dir";
+    uint64_t          noise[2] = { 0 };
+    const char       *name = program->head.count > 0 ? program->head.item[0] : "", *base;
+    const char       *found = NULL;
+    size_t            i;
+
+    if (getrandom(noise, sizeof noise, 0) != sizeof noise)
+        noise[0] = (uint64_t)getpid();
+    plan->notice_stem = xasprintf("/tmp/muster-notice-%016" PRIx64 "%016" PRIx64, noise[0],
+                                  noise[1]);
+    plan->ckpt_marker = dup_or_null(options->ckpt_marker);
+    base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
+    if (plan->ckpt_marker != NULL || strcmp(base, "muster-train") != 0)
+        return;
+    for (i = 0; i < options->args.count; i++) {
+        if (strcmp(options->args.item[i], dir) == 0)
+            found = options->args.item[i + 1]; /* NULL at the end */
+        else if (strncmp(options->args.item[i], "--checkpoint_dir=", sizeof dir) == 0)
+            found = options->args.item[i] + sizeof dir;
+    }
+    if (found != NULL)
+        plan->ckpt_marker = xasprintf("%s/latest", found);
+}
+
 /* UTC, so that run ids sort by the time of the start, wherever that was; the random part
  * distinguishes two starts in the same second. */
 static void stamp_make(struct plan *plan, const char *name)
@@ -176,6 +233,13 @@ static void stamp_make(struct plan *plan, const char *name)
     plan->run_id = xasprintf("%s-%s-%04x%s%s", date, clock, noise, name != NULL ? "-" : "",
                              name != NULL ? name : "");
     plan->stamp = xstrdup(plan->run_id);
+}
+
+/* Of a run that goes on. */
+static void stamp_again(struct plan *plan, const char *id)
+{
+    plan->run_id = xstrdup(id);
+    plan->stamp = xasprintf("%s-%d", id, plan->generation);
 }
 
 /* A run starts in this directory, at the same path on every node, as with DeepSpeed; exec
@@ -234,6 +298,9 @@ static int add_node(struct plan *plan, const struct selected *selected,
         .port = host->port > 0 ? host->port : options->ssh_port,
         .iface = dup_or_null(host->iface),
         .cwd = dup_or_null(host->cwd != NULL ? host->cwd : common->cwd),
+        .class = host->class,
+        .price = host->price,
+        .on_demand_price = host->on_demand_price,
         .is_local = options->no_ssh || plan_host_is_local(host, options),
         .node_rank = node_rank,
         .slot = xmemdup(selected->slot, (size_t)selected->slots * sizeof *selected->slot),

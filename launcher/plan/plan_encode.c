@@ -27,8 +27,12 @@ struct encoder {
 
 static void    set_common(struct encoder *encoder, json_t *body, const struct plan *plan,
                           size_t node, const struct options *options);
+static void    set_files(struct encoder *encoder, json_t *body, const struct plan *plan,
+                         const struct options *options);
 static void    set_log(struct encoder *encoder, json_t *body, const struct plan *plan,
                        const struct options *options);
+static void    set_notice(struct encoder *encoder, json_t *body, const struct plan *plan,
+                          size_t node, const struct options *options);
 static void    set_pid_file(struct encoder *encoder, json_t *body);
 static json_t *pmi_of(const struct plan *plan);
 static json_t *launcher_words(const struct plan *plan);
@@ -53,6 +57,8 @@ int plan_encode(const struct plan *plan, size_t node, const struct options *opti
                      "heartbeat_s", options->heartbeat_s, "lease_s", options->dead_after_s,
                      "credit", (json_int_t)terms->credit, "omp_default", !is_exec);
     set_common(&encoder, body, plan, node, options);
+    if (!terms->is_check)
+        set_files(&encoder, body, plan, options);
     if (!is_exec && options->hang_timeout_s > 0)
         json_object_set_new(body, "hang_s", json_real(options->hang_timeout_s));
     if (options->no_pidns || terms->is_shared)
@@ -102,6 +108,13 @@ static void set_common(struct encoder *encoder, json_t *body, const struct plan 
         json_object_set_new(body, "bind",
                             json_pack("{s:s}", "list", options->bind_core_list != NULL
                                                            ? options->bind_core_list : ""));
+    if (plan->command != COMMAND_EXEC)
+        set_notice(encoder, body, plan, node, options);
+}
+
+static void set_files(struct encoder *encoder, json_t *body, const struct plan *plan,
+                      const struct options *options)
+{
     if (options->save_pid)
         set_pid_file(encoder, body);
     set_log(encoder, body, plan, options);
@@ -118,6 +131,20 @@ static void set_log(struct encoder *encoder, json_t *body, const struct plan *pl
     log = json_pack("{s:o, s:s, s:b}", "dir", add_text(encoder, dir), "stamp", plan->stamp,
                     "console", options->each_rank_log == NULL);
     json_object_set_new(body, "log", log);
+}
+
+/* Node 0 looks for checkpoints: its ranks are the first to write them. */
+static void set_notice(struct encoder *encoder, json_t *body, const struct plan *plan, size_t node,
+                       const struct options *options)
+{
+    char *file = plan_notice_file(plan, node);
+
+    json_object_set_new(body, "notice_file", add_text(encoder, file));
+    if (plan->ckpt_marker != NULL && plan->node[node].node_rank == 0)
+        json_object_set_new(body, "ckpt_marker", add_text(encoder, plan->ckpt_marker));
+    if (options->spot != NULL && strcmp(options->spot, "off") != 0)
+        json_object_set_new(body, "spot", json_string(options->spot));
+    free(file);
 }
 
 /* DeepSpeed writes its pid to /tmp/<pid of the runner>.deepspeed on each node. */

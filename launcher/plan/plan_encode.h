@@ -26,6 +26,7 @@ struct plan_terms {
     const char *socket, *token; /* reconnect socket of the agent, and its secret; "": none */
     double      window_s;       /* how long the agent waits for a reconnection */
     bool        is_local;       /* it is a child of ours */
+    bool        is_check;       /* nothing is to be written: the ranks will not start */
     bool        stays;          /* when all is over there: for another generation */
     double      replace_s;      /* for another run of this name to end; 0: it must not run */
 };

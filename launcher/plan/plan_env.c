@@ -48,6 +48,7 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
         { "OMPI_COMM_WORLD_LOCAL_SIZE", where->ranks },
         { "OMPI_COMM_WORLD_NODE_RANK", rank->local_rank },
     };
+    char  *notice;
     size_t i;
 
     env_set(env, "MUSTER_RUN_ID", plan->run_id);
@@ -57,11 +58,21 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         env_setf(env, numbers[i].name, "%d", numbers[i].value);
     env_set(env, "TORCHELASTIC_RUN_ID", plan->run_id);
+    notice = plan_notice_file(plan, node);
+    env_set(env, "MUSTER_NOTICE_FILE", notice);
+    free(notice);
     if (plan->master_addr != NULL)
         env_set(env, "MASTER_ADDR", plan->master_addr);
     if (plan->master_port > 0)
         env_setf(env, "MASTER_PORT", "%d", plan->master_port);
     set_devices(plan, where, rank, env);
+}
+
+/* Nodes may share a machine, and an old generation's must not be taken for this one's. */
+char *plan_notice_file(const struct plan *plan, size_t node)
+{
+    return xasprintf("%s.%d.%d", plan->notice_stem, plan->node[node].node_rank,
+                     plan->generation);
 }
 
 /* "=" makes NCCL take eth0 and not also eth01; Gloo takes names whole. */

@@ -65,6 +65,8 @@ int program_find(const struct options *options, char *const *here, const char *c
     case COMMAND_ATTACH:
     case COMMAND_STATUS:
     case COMMAND_STOP:
+    case COMMAND_DRAIN:
+    case COMMAND_RESUME:
     case COMMAND_HELP:
         break;
     case COMMAND_RUN:

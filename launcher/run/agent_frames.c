@@ -14,10 +14,12 @@
 #include "clock.h"
 #include "log.h"
 #include "node/body.h"
+#include "run/data_shards.h"
 #include "run/deadline.h"
 #include "run/hang.h"
-#include "run/kvs.h"
-#include "run/node_job.h"
+#include "rendezvous/kvs.h"
+#include "node/node_job.h"
+#include "run/notice.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -35,12 +37,15 @@
 
 static bool        is_about_rank(enum frame_type type);
 static bool        may_stay_and_say(const struct node *node, enum frame_type type);
+static void        take_of_rank(struct run *run, struct node *node,
+                                const struct frame *frame, const json_t *body);
 static void        take_probed(struct run *run, struct node *node, const json_t *body);
 static void        take_ready(struct run *run, struct node *node, const json_t *body);
 static void        take_started(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
 static void        take_exit(struct run *run, struct node *node,
                              const struct frame *frame, const json_t *body);
+static bool        is_own_failure(const struct rank_end *end);
 static void        take_kvs(struct run *run, struct node *node, const struct frame *frame,
                             const json_t *body);
 static void        answer_barrier(struct run *run);
@@ -58,6 +63,8 @@ static void        take_open_mpi(struct run *run, const struct node *node,
                                  const char *library);
 static void        take_stacked(struct run *run, struct node *node,
                                 const struct frame *frame, const json_t *body);
+static bool        take_notice(struct run *run, struct node *node, const struct frame *frame,
+                               const json_t *body);
 static void        bad_frame(struct node *node, const struct frame *frame,
                              const char *why);
 static bool        rank_is_of(const struct run *run, const struct node *node, uint32_t rank);
@@ -75,6 +82,10 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         bad_frame(node, frame, "not for this rank or not now");
         return;
     }
+    if (is_about_rank(frame->type)) {
+        take_of_rank(run, node, frame, body);
+        return;
+    }
     switch (frame->type) {
     case FRAME_PROBED:
         take_probed(run, node, body);
@@ -88,20 +99,8 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
     case FRAME_READY:
         take_ready(run, node, body);
         break;
-    case FRAME_STARTED:
-        take_started(run, node, frame, body);
-        break;
-    case FRAME_OUTPUT:
-        rank_output_take(run, node, frame);
-        break;
-    case FRAME_EXIT:
-        take_exit(run, node, frame, body);
-        break;
     case FRAME_KVS:
         take_kvs(run, node, frame, body);
-        break;
-    case FRAME_ABORT:
-        take_abort(run, node, frame, body);
         break;
     case FRAME_ERROR:
         take_error(run, node, frame, body);
@@ -113,8 +112,33 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
         take_done(run, node, frame, body);
         break;
     default:
-        if (run->job == NULL || !run->job->frame(run, node, frame, body))
+        if (!take_notice(run, node, frame, body) &&
+            (run->job == NULL || !run->job->frame(run, node, frame, body)))
             bad_frame(node, frame, "nobody has asked for it");
+        break;
+    }
+}
+
+static void take_of_rank(struct run *run, struct node *node, const struct frame *frame,
+                         const json_t *body)
+{
+    switch (frame->type) {
+    case FRAME_STARTED:
+        take_started(run, node, frame, body);
+        break;
+    case FRAME_OUTPUT:
+        rank_output_take(run, node, frame);
+        break;
+    case FRAME_EXIT:
+        take_exit(run, node, frame, body);
+        break;
+    case FRAME_SHARD:
+        data_shards_take(run, node, frame);
+        break;
+    case FRAME_ABORT:
+        take_abort(run, node, frame, body);
+        break;
+    default:
         break;
     }
 }
@@ -122,13 +146,13 @@ void agent_frames_take(struct node *node, const struct frame *frame, const json_
 static bool is_about_rank(enum frame_type type)
 {
     return type == FRAME_OUTPUT || type == FRAME_STARTED || type == FRAME_EXIT ||
-           type == FRAME_ABORT;
+           type == FRAME_ABORT || type == FRAME_SHARD;
 }
 
 /* Nothing of a rank: there is none. */
 static bool may_stay_and_say(const struct node *node, enum frame_type type)
 {
-    return type == FRAME_PROBED || type == FRAME_ERROR ||
+    return type == FRAME_PROBED || type == FRAME_ERROR || type == FRAME_NOTICE ||
            (type == FRAME_DONE && node->failure != NULL);
 }
 
@@ -187,11 +211,19 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
     end.oom = body_optional_text(body, "oom");
     end.after_stop = json_is_true(json_object_get(body, "stopped"));
     failed = end.code != 0 || end.signal != 0;
+    data_shards_rank_gone(run, (int)frame->rank, failed && is_own_failure(&end));
     outcome_rank_ended(&run->outcome, (int)frame->rank, &end);
     free(end.error);
     free(end.oom);
     if (failed && !run_is_exec(run))
         phase_stop(run);
+}
+
+/* Not ended from outside: then what it read may be to blame. */
+static bool is_own_failure(const struct rank_end *end)
+{
+    return !end->after_stop &&
+           (end->oom != NULL || (end->signal != SIGKILL && end->signal != SIGTERM));
 }
 
 static void take_kvs(struct run *run, struct node *node, const struct frame *frame,
@@ -219,8 +251,8 @@ static void answer_barrier(struct run *run)
 
     while ((part = kvs_take(run->kvs)) != NULL) {
         for (i = 0; i < run->plan->nodes; i++)
-            if (node_takes_frames(&run->node[i]))
-                node_send(&run->node[i], FRAME_KVS, json_incref(part));
+            if (node_takes_frames(run->node[i]))
+                node_send(run->node[i], FRAME_KVS, json_incref(part));
         json_decref(part);
     }
 }
@@ -247,7 +279,8 @@ static void take_error(struct run *run, struct node *node, const struct frame *f
                                          : strcmp(stage, "bcast") == 0 ? "bcast"
                                                                        : "running",
                                 .exit_code = code > 0 ? code : EXIT_INTERNAL };
-    bool                ends_run = run->phase.now >= PHASE_RUNNING && !run_is_exec(run);
+    bool                ends_run = run->phase.now >= PHASE_RUNNING && !run_is_exec(run) &&
+                                   run->phase.now != PHASE_RESTARTING; /* generation_lost_node() */
 
     if (node->failure != NULL || node->state == NODE_DONE) {
         bad_frame(node, frame, "not now");
@@ -285,6 +318,8 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
     if (left > 0 && json_array_size(json_object_get(body, "stuck")) == 0)
         log_error("%s: the agent could not verify that all processes are gone (is something "
                   "mounted over /proc?)", node->plan->host);
+    if (left > 0)
+        outcome_unkilled(&run->outcome);
     if (left > 0)
         outcome_cause(&run->outcome, EXIT_LOST, "%" PRId64 " processes on %s cannot be killed",
                       left, node->plan->host);
@@ -364,6 +399,22 @@ static void take_open_mpi(struct run *run, const struct node *node, const char *
                       "the ranks used Open MPI (%s) and did not find each other: each was a world "
                       "of its own; build the program with MPICH, or start it with Open MPI's "
                       "mpirun; if that is as it should be, give --allow-open-mpi", library);
+}
+
+/* False: it is none, or not wanted. */
+static bool take_notice(struct run *run, struct node *node, const struct frame *frame,
+                        const json_t *body)
+{
+    if (run_is_exec(run) || node->state < NODE_PREPARING)
+        return false;
+    if (frame->type == FRAME_NOTICE)
+        notice_take(run, node, body);
+    else if (frame->type == FRAME_NOTICED)
+        notice_take_told(run, node, body);
+    else if (frame->type == FRAME_CHECKPOINT)
+        notice_take_checkpoint(run, node, body);
+    return frame->type == FRAME_NOTICE || frame->type == FRAME_NOTICED ||
+           frame->type == FRAME_CHECKPOINT;
 }
 
 static void take_stacked(struct run *run, struct node *node, const struct frame *frame,

@@ -10,7 +10,9 @@
 #include "clock.h"
 #include "log.h"
 #include "node/liveness.h"
+#include "run/costs.h"
 #include "run/hang.h"
+#include "run/pool.h"
 #include "run/rank_output.h"
 #include "run/run.h"
 #include "run/run_status.h"
@@ -28,6 +30,7 @@ static void   beat_cb(evutil_socket_t fd, short what, void *arg);
 static void   due_cb(evutil_socket_t fd, short what, void *arg);
 static void   ping_nodes(struct run *run, bool we_paused);
 static void   check_nodes(struct run *run);
+static struct node *node_of(const struct run *run, size_t i);
 static bool   is_checked(const struct node *node);
 static double late_s(const struct run *run);
 
@@ -69,6 +72,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     check_nodes(run);
     rank_output_check_reader(run);
     hang_look(run);
+    costs_look(run);
     run_status_beat(run);
 }
 
@@ -87,10 +91,10 @@ static void ping_nodes(struct run *run, bool we_paused)
     int64_t now_ns = clock_now_ns();
     size_t  i;
 
-    for (i = 0; i < run->plan->nodes; i++) {
-        struct node *node = &run->node[i];
+    for (i = 0; i < run->plan->nodes + pool_count(run); i++) {
+        struct node *node = node_of(run, i);
 
-        if (!is_checked(node))
+        if (node == NULL || !is_checked(node))
             continue;
         if (we_paused)
             liveness_heard(&node->liveness, now_ns);
@@ -105,16 +109,24 @@ static void check_nodes(struct run *run)
     struct timeval next;
     size_t         i;
 
-    for (i = 0; i < run->plan->nodes; i++) {
-        if (!is_checked(&run->node[i]))
+    for (i = 0; i < run->plan->nodes + pool_count(run); i++) {
+        struct node *node = node_of(run, i);
+
+        if (node == NULL || !is_checked(node))
             continue;
-        left_s = liveness_check(&run->node[i], run->options->dead_after_s, beat_s, now_ns);
+        left_s = liveness_check(node, run->options->dead_after_s, beat_s, now_ns);
         if (left_s > 0 && left_s < next_s)
             next_s = left_s;
     }
     next = clock_interval(next_s);
     if (next_s < beat_s)
         xevent_add(run->beat->due, &next);
+}
+
+/* Those of the world, then the spares; NULL: there is none. */
+static struct node *node_of(const struct run *run, size_t i)
+{
+    return i < run->plan->nodes ? run->node[i] : pool_node(run, i - run->plan->nodes);
 }
 
 static bool is_checked(const struct node *node)

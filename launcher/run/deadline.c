@@ -61,6 +61,13 @@ void deadline_reset(struct deadline *deadline)
     memset(deadline->is_dumping, 0, deadline->nodes * sizeof *deadline->is_dumping);
 }
 
+void deadline_make_room(struct deadline *deadline, size_t nodes)
+{
+    free(deadline->is_dumping);
+    deadline->is_dumping = xcalloc(nodes, sizeof *deadline->is_dumping);
+    deadline->nodes = nodes;
+}
+
 bool deadline_has_passed(const struct deadline *deadline)
 {
     return deadline->has_passed;
@@ -105,14 +112,14 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
 
     (void)fd, (void)what;
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state == NODE_DONE)
-            node_release(&run->node[i]);
-        else if (run->node[i].state == NODE_STAYING)
+        if (run->node[i]->state == NODE_DONE)
+            node_release(run->node[i]);
+        else if (run->node[i]->state == NODE_STAYING)
             continue; /* all is over there */
-        else if (!node_is_over(&run->node[i]) && rank_output_is_awaited(run, &run->node[i]))
+        else if (!node_is_over(run->node[i]) && rank_output_is_awaited(run, run->node[i]))
             is_awaited = true;
-        else if (!node_is_over(&run->node[i]))
-            node_lose(&run->node[i], "stopping", "muster clean shows what is left there, "
+        else if (!node_is_over(run->node[i]))
+            node_lose(run->node[i], "stopping", "muster clean shows what is left there, "
                       "muster clean --kill ends it",
                       "the agent did not confirm that all processes are gone");
     if (is_awaited)

@@ -16,6 +16,8 @@ struct deadline *deadline_new(struct run *run);
 void             deadline_free(struct deadline *deadline); /* NULL is fine */
 /* Another generation begins. */
 void deadline_reset(struct deadline *deadline);
+/* There are so many nodes now. */
+void             deadline_make_room(struct deadline *deadline, size_t nodes);
 /* --timeout: it has passed. */
 bool deadline_has_passed(const struct deadline *deadline);
 

@@ -10,43 +10,55 @@
 
 #include "clock.h"
 #include "elastic/policy.h"
+#include "hostrange.h"
 #include "log.h"
+#include "run/data_shards.h"
 #include "run/deadline.h"
+#include "run/generation_words.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
-#include "run/kvs.h"
-#include "run/rank_labels.h"
+#include "rendezvous/kvs.h"
+#include "run/notice.h"
+#include "run/pool.h"
+#include "output/rank_labels.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/world.h"
 #include "xalloc.h"
 #include "xevent.h"
 
-#define WORDS_SIZE 1200 /* of how a generation ended; longer ones are cut */
+#define MAX_WAIT_S 1800.0 /* --max-wait=auto */
 
 struct generation {
     struct policy_rules rules;
     struct policy       policy;
-    struct event       *over;  /* from a fresh turn of the loop */
-    struct event       *pause; /* before the next generation */
-    struct policy_event last;   /* how the last generation ended, and ... */
-    enum policy_why     why;    /* ... why none follows; WHY_NONE: not decided */
+    struct event       *over; /* from a fresh turn of the loop */
+    struct event       *tick; /* when the policy wants to look again */
+    bool                is_change; /* this generation ends because the world is to change */
+    char               *told;      /* how the last one ended, not yet told; or NULL */
+    char               *lost;      /* the nodes that the last one lost: "te3", or NULL */
+    struct policy_event last; /* how the last generation ended, and ... */
+    enum policy_why     why;  /* ... why none follows; WHY_NONE: not decided */
 };
 
 static void over_cb(evutil_socket_t fd, short what, void *arg);
-static void pause_cb(evutil_socket_t fd, short what, void *arg);
+static void tick_cb(evutil_socket_t fd, short what, void *arg);
+static void look_in(struct run *run, double delay_s);
+static void look_later(struct run *run);
+static void carry_out(struct run *run, const struct policy_action *action);
+static void note_lost(struct run *run);
 static struct policy_event describe(const struct run *run);
+static bool is_left(const struct outcome *outcome);
+static double dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run);
 static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
 static bool any_ended_well(const struct outcome *outcome);
-static void why_words(const struct run *run, char *text);
 static void begin_again(struct run *run, const struct policy_action *action);
-static void tell_restart(const struct run *run, const struct policy_action *action,
-                         const char *why);
-static void tell_end(const struct run *run, const struct policy_event *event,
-                     enum policy_why why);
-static void tell_port(const struct run *run, const struct policy_event *event);
+static bool is_same_world(const struct run *run);
+static void start(struct run *run);
+static void wait_is_over(struct run *run);
 static const char *missing_node(const struct run *run);
 static void forget(struct run *run);
 static void print_hang(const struct run *run);
@@ -56,16 +68,24 @@ struct generation *generation_new(struct run *run)
 {
     const struct options *options = run->options;
     struct generation    *made = xcalloc(1, sizeof *made);
+    double                wait_s = options->members.max_wait_s;
     struct error          err;
 
     made->rules = (struct policy_rules){ .max_restarts = options->max_restarts,
                                          .delay_s = options->restart_delay_s,
-                                         .may_move_port = options->master_port == 0 };
+                                         .may_move_port = options->master_port == 0,
+                                         .max_wait_s = wait_s >= 0 ? wait_s : MAX_WAIT_S,
+                                         .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
         log_warn("--restart-on: %s", err.text); /* options.c has refused it */
+    world_rules(options, &made->rules.members);
+    if (run->plan->source == NULL || run_is_exec(run))
+        made->rules.members.goes_on = false;
+    run->pool = pool_new(run, &made->rules.members);
+    made->policy.changed_s = generation_now_s();
     made->over = evtimer_new(run->base, over_cb, run);
-    made->pause = evtimer_new(run->base, pause_cb, run);
-    if (made->over == NULL || made->pause == NULL)
+    made->tick = evtimer_new(run->base, tick_cb, run);
+    if (made->over == NULL || made->tick == NULL)
         xalloc_die();
     return made;
 }
@@ -74,15 +94,28 @@ void generation_free(struct generation *generation)
 {
     if (generation == NULL)
         return;
+    free(generation->lost);
+    free(generation->told);
     event_free(generation->over);
-    event_free(generation->pause);
+    event_free(generation->tick);
     free(generation);
+}
+
+double generation_now_s(void)
+{
+    return (double)clock_now_ns() / NS_PER_S;
 }
 
 bool generation_may_follow(const struct run *run)
 {
     return !run_is_exec(run) && !run->options->no_ssh &&
            policy_may_restart(&run->generation->rules);
+}
+
+bool generation_goes_on(const struct run *run)
+{
+    return run->generation->rules.members.goes_on &&
+           run->generation->policy.phase != POLICY_OVER;
 }
 
 void generation_look(struct run *run)
@@ -97,14 +130,16 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct run          *run = arg;
     struct generation   *generation = run->generation;
-    struct policy_event  event = describe(run);
+    struct policy_event  event;
     struct policy_action action;
 
     (void)fd, (void)what;
     if (!phase_is_over(run))
         return;
-    action = policy_next(&generation->policy, &generation->rules, &event);
-    if (action.what == POLICY_DO_WAIT) {
+    event = describe(run);
+    note_lost(run);
+    action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
+    if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
         begin_again(run, &action);
         return;
     }
@@ -113,14 +148,122 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
     phase_leave(run);
 }
 
-void generation_lost_node(struct run *run)
+void generation_lost_node(struct run *run, const struct node *node)
 {
-    const struct policy_event event = { .kind = POLICY_EVENT_NODE_LOST };
+    struct generation        *generation = run->generation;
+    const struct policy_event event = { .kind = POLICY_EVENT_NODE_LOST,
+                                        .now_s = generation_now_s() };
 
-    policy_next(&run->generation->policy, &run->generation->rules, &event);
-    event_del(run->generation->pause);
+    if (generation_goes_on(run)) {
+        log_warn("%s: lost: %s", node->plan->host, node->failure->text);
+        members_failed(pool_members(run), pool_members(run)->place[node->index],
+                       generation_now_s(), false);
+        generation_changed(run);
+        return;
+    }
+    policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
+    event_del(generation->tick);
     log_note("no restart: it needs every node (%s)", missing_node(run));
     phase_stop(run);
+}
+
+/* --- time ------------------------------------------------------------------- */
+
+void generation_changed(struct run *run)
+{
+    if (generation_goes_on(run))
+        look_in(run, 0);
+}
+
+static void look_in(struct run *run, double delay_s)
+{
+    const struct timeval delay = clock_interval(delay_s);
+
+    xevent_add(run->generation->tick, &delay);
+}
+
+static void tick_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run         *run = arg;
+    struct generation  *generation = run->generation;
+    struct policy_event event = { .kind = POLICY_EVENT_TIME, .now_s = generation_now_s() };
+    struct policy_action action;
+    size_t               which;
+
+    (void)fd, (void)what;
+    if (generation->policy.phase == POLICY_OVER || run->phase.now == PHASE_STOPPING)
+        return; /* over_cb looks when that is over */
+    while ((which = members_dial(pool_members(run), &generation->rules.members, event.now_s)) !=
+           MEMBERS_NONE)
+        pool_connect(run, which);
+    if (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_RESTARTING) {
+        action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
+        carry_out(run, &action);
+    }
+    look_later(run);
+}
+
+static void look_later(struct run *run)
+{
+    struct generation *generation = run->generation;
+    double             due_s = policy_due_s(&generation->policy, &generation->rules,
+                                            pool_members(run), generation_now_s());
+
+    if (due_s >= 0 && generation->policy.phase != POLICY_OVER &&
+        (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_RESTARTING))
+        look_in(run, due_s);
+}
+
+static void carry_out(struct run *run, const struct policy_action *action)
+{
+    switch (action->what) {
+    case POLICY_DO_START:
+        start(run);
+        break;
+    case POLICY_DO_STOP:
+        generation_end_for_change(run, "nodes have come: the world grows");
+        break;
+    case POLICY_DO_PARK:
+        generation_tell_park(run, "a node is missing", run->generation->rules.max_wait_s);
+        break;
+    case POLICY_DO_END:
+        wait_is_over(run);
+        break;
+    case POLICY_DO_WAIT:
+    case POLICY_DO_NOTHING:
+        break;
+    }
+}
+
+/* Nobody else may have ended it before. */
+void generation_end_for_change(struct run *run, const char *text)
+{
+    run->generation->is_change = run->outcome.cause == 0;
+    outcome_cause(&run->outcome, EXIT_LOST, "%s", text);
+    phase_stop(run);
+}
+
+/* Those that are not there for the next generation. */
+static void note_lost(struct run *run)
+{
+    struct members *members = pool_members(run);
+    struct strlist  names = { 0 };
+    size_t          i;
+
+    free(run->generation->lost);
+    run->generation->lost = NULL;
+    if (!generation_goes_on(run))
+        return;
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (run->node[i]->state == NODE_STAYING)
+            continue;
+        members_failed(members, members->place[i], generation_now_s(),
+                       run->outcome.node[i] != NULL);
+        strlist_add(&names, plan_label(&run->plan->node[i]));
+    }
+    if (names.count > 0)
+        run->generation->lost = hostrange_fold(&names);
+    strlist_clear(&names);
 }
 
 /* --- how it ended ----------------------------------------------------------- */
@@ -128,15 +271,53 @@ void generation_lost_node(struct run *run)
 static struct policy_event describe(const struct run *run)
 {
     const struct phase *phase = &run->phase;
-    int64_t             end_ns = phase->stop_ns != 0 ? phase->stop_ns : clock_now_ns();
-    struct policy_event event = { .kind = POLICY_EVENT_OVER, .end = end_of(run),
-                                  .is_world_whole = missing_node(run) == NULL };
+    int64_t             now_ns = clock_now_ns();
+    int64_t             end_ns = phase->stop_ns != 0 ? phase->stop_ns : now_ns;
+    struct policy_event event = {
+        .kind = POLICY_EVENT_OVER,
+        .now_s = generation_now_s(),
+        .end = end_of(run),
+        .is_world_whole = missing_node(run) == NULL,
+        .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
+        .is_left = is_left(&run->outcome),
+        .dead_in_s = dead_in_s(run),
+        .ended_s = seconds(end_ns, now_ns),
+    };
 
     if (phase->go_ns != 0)
         event.lived_s = seconds(phase->go_ns, end_ns);
     if (event.end == POLICY_END_RANK)
         describe_rank(run, &event);
     return event;
+}
+
+static bool is_left(const struct outcome *outcome)
+{
+    size_t i;
+
+    for (i = 0; i < outcome->nodes; i++)
+        if (outcome->cleaned[i].text != NULL && outcome->cleaned[i].left > 0)
+            return true;
+    return outcome->is_left;
+}
+
+/* An agent that nobody could look at ends its ranks when its lease is over, at the latest. */
+static double dead_in_s(const struct run *run)
+{
+    double left_s, most_s = 0;
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes && run->outcome.has_begun; i++) {
+        const struct node_cleaned *cleaned = &run->outcome.cleaned[i];
+
+        if (run->outcome.node[i] == NULL || (cleaned->text != NULL && cleaned->left == 0))
+            continue;
+        left_s = run->options->dead_after_s -
+                 seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
+        if (left_s > most_s)
+            most_s = left_s;
+    }
+    return most_s;
 }
 
 static enum policy_end end_of(const struct run *run)
@@ -152,6 +333,8 @@ static enum policy_end end_of(const struct run *run)
         return POLICY_END_NODE;
     case FIRST_CAUSE:
         return run->outcome.aborted_by >= 0 ? POLICY_END_RANK
+               : run->generation->is_change && run->generation->rules.members.goes_on
+                   ? POLICY_END_CHANGE
                : hang_is_over(run)          ? POLICY_END_HANG
                                             : POLICY_END_WANTED;
     case FIRST_NONE:
@@ -196,28 +379,6 @@ static bool any_ended_well(const struct outcome *outcome)
     return false;
 }
 
-/* "rank 3 on te2: killed by SIGKILL", into text of WORDS_SIZE. */
-static void why_words(const struct run *run, char *text)
-{
-    const struct outcome *outcome = &run->outcome;
-    const struct plan    *plan = run->plan;
-    const char           *holder = rendezvous_port_holder(run->rendezvous);
-    int                   used, rank = outcome->first_rank;
-    size_t                node;
-
-    if (holder != NULL)
-        snprintf(text, WORDS_SIZE, "%s: MASTER_PORT %d was taken by %s before rank 0 could bind it",
-                 plan->node[0].host, plan->master_port, holder);
-    else if (outcome_first(outcome, &node) == FIRST_RANK) {
-        used = snprintf(text, WORDS_SIZE, "rank %d on %s: ", rank,
-                        plan_label(&plan->node[outcome->node_of[rank]]));
-        if (used > 0 && used < WORDS_SIZE)
-            rank_end_words(&outcome->rank[rank], text + used, (size_t)(WORDS_SIZE - used));
-    } else {
-        snprintf(text, WORDS_SIZE, "%s", outcome->cause_text != NULL ? outcome->cause_text : "");
-    }
-}
-
 /* --- the end ---------------------------------------------------------------- */
 
 /* If agents could not stay, nothing was decided before. */
@@ -229,53 +390,14 @@ void generation_end(struct run *run)
         return;
     if (generation->policy.phase != POLICY_OVER) {
         generation->last = describe(run);
-        generation->why =
-            policy_next(&generation->policy, &generation->rules, &generation->last).why;
+        generation->why = policy_next(&generation->policy, &generation->rules, pool_members(run),
+                                      &generation->last).why;
     }
-    tell_port(run, &generation->last);
-    if (run->options->max_restarts > 0 && run->outcome.has_begun)
-        tell_end(run, &generation->last, generation->why);
-}
-
-static void tell_port(const struct run *run, const struct policy_event *event)
-{
-    const char *holder = rendezvous_port_holder(run->rendezvous);
-
-    if (holder != NULL && event->end == POLICY_END_RANK)
-        log_warn("%s: MASTER_PORT %d was taken by %s before rank 0 could bind it%s",
-                 run->plan->node[0].host, run->plan->master_port, holder,
-                 run->options->master_port > 0
-                     ? "; without --master_port muster chooses another one" : "");
-}
-
-static void tell_end(const struct run *run, const struct policy_event *event, enum policy_why why)
-{
-    switch (why) {
-    case POLICY_WHY_NODE:
-        log_note("no restart: it needs every node (%s)",
-                 missing_node(run) != NULL ? missing_node(run) : "one has failed");
-        break;
-    case POLICY_WHY_CLASS:
-        log_note("no restart: not for exit code %d (%s; see --restart-on)", event->code,
-                 exit_class_of(event->code, event->out_of_memory)->name);
-        break;
-    case POLICY_WHY_NOT_STARTED:
-        log_note("no restart: the program cannot be executed");
-        break;
-    case POLICY_WHY_YOUNG:
-        log_note("no restart: exit code %d within %g s of the start, as in the generation before",
-                 event->code, POLICY_YOUNG_S);
-        break;
-    case POLICY_WHY_USED_UP:
-        log_note("no restart: none is left of %d", run->options->max_restarts);
-        break;
-    case POLICY_WHY_NONE:
-    case POLICY_WHY_RESTART:
-    case POLICY_WHY_PORT:
-    case POLICY_WHY_OFF:
-    case POLICY_WHY_WANTED:
-        break;
-    }
+    generation_tell_port(run, &generation->last);
+    if ((run->options->max_restarts > 0 || generation->rules.members.goes_on) &&
+        run->outcome.has_begun)
+        generation_tell_end(run, &generation->last, generation->why, missing_node(run));
+    generation_tell_suspects(run);
 }
 
 /* One that is not there for another generation; NULL: all are. */
@@ -284,50 +406,99 @@ static const char *missing_node(const struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state == NODE_FAILED)
-            return plan_label(run->node[i].plan);
+        if (run->node[i]->state == NODE_FAILED)
+            return plan_label(run->node[i]->plan);
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state != NODE_STAYING)
-            return plan_label(run->node[i].plan);
+        if (run->node[i]->state != NODE_STAYING)
+            return plan_label(run->node[i]->plan);
     return NULL;
 }
 
 /* --- the next one ----------------------------------------------------------- */
 
+/* A world that does not change is told now, another one when it is known. */
 static void begin_again(struct run *run, const struct policy_action *action)
 {
-    struct generation *generation = run->generation;
-    struct timeval     pause = clock_interval(action->delay_s);
-    char               why[WORDS_SIZE];
+    char why[GENERATION_WORDS_SIZE];
 
-    why_words(run, why);
+    generation_why_words(run, run->generation->lost, why);
     print_hang(run);
     outcome_restart(&run->outcome, why);
     forget(run);
-    tell_restart(run, action, why);
-    rendezvous_again(run);
-    if (action->delay_s > 0)
-        xevent_add(generation->pause, &pause);
+    free(run->generation->told);
+    run->generation->told = NULL;
+    if (action->what == POLICY_DO_PARK)
+        generation_tell_park(run, why, run->generation->rules.max_wait_s);
+    else if (is_same_world(run))
+        generation_tell_same(run, why, action->delay_s,
+                             action->why == POLICY_WHY_RESTART ? run->generation->policy.restarts
+                                                               : 0);
     else
-        pause_cb(-1, EV_TIMEOUT, run);
+        run->generation->told = xstrdup(why);
+    if (run->generation->told != NULL && action->delay_s >= 1)
+        log_note("%s; the next generation starts when its lease is over, in %.0f s", why,
+                 action->delay_s);
+    tick_cb(-1, EV_TIMEOUT, run);
 }
 
-/* "generation 1: rank 3 on te2: killed by SIGKILL; 16 ranks on 2 nodes start again; restart 1 of
- * 3". */
-static void tell_restart(const struct run *run, const struct policy_action *action,
-                         const char *why)
+static bool is_same_world(const struct run *run)
 {
-    const struct plan *plan = run->plan;
-    char               when[40] = "", count[60] = "";
+    const struct members *members = pool_members(run);
+    size_t               *world, places;
+    bool                  is_same;
 
-    if (action->delay_s > 0)
-        snprintf(when, sizeof when, " in %g s", action->delay_s);
-    if (action->why == POLICY_WHY_RESTART)
-        snprintf(count, sizeof count, "; restart %d of %d", run->generation->policy.restarts,
-                 plan->max_restarts);
-    log_note("generation %d: %s; %d %s on %zu %s again%s%s", plan->generation, why,
-             plan->world_size, plan->world_size == 1 ? "rank" : "ranks", plan->nodes,
-             plan->nodes == 1 ? "node start" : "nodes start", when, count);
+    if (!generation_goes_on(run))
+        return true;
+    world = xcalloc(members->count + members->places + 1, sizeof *world);
+    places = members_choose(members, &run->generation->rules.members, world);
+    is_same = members_is_same(members, world, places);
+    free(world);
+    return is_same && missing_node(run) == NULL;
+}
+
+static void start(struct run *run)
+{
+    struct generation   *generation = run->generation;
+    const struct members *members = pool_members(run);
+    bool                 is_same = is_same_world(run);
+    size_t              *world, places;
+    struct error         err;
+    char                *changes;
+
+    if (is_same) {
+        rendezvous_again(run);
+    } else {
+        world = xcalloc(members->count + members->places + 1, sizeof *world);
+        places = members_choose(members, &generation->rules.members, world);
+        changes = generation_changes(run, generation->lost, world, places);
+        if (world_change(run, &generation->rules.members, world, places, &err) < 0) {
+            outcome_cause(&run->outcome, EXIT_DATA, "%s", err.text);
+            phase_stop(run);
+        } else {
+            generation_tell_world(run, generation->told != NULL ? generation->told
+                                                                 : "nodes have come", changes,
+                                  generation->policy.restarts);
+            rendezvous_anew(run);
+        }
+        free(changes);
+        free(world);
+    }
+    if (run->phase.now == PHASE_RESTARTING)
+        phase_prepare(run);
+}
+
+/* --max-wait. */
+static void wait_is_over(struct run *run)
+{
+    struct generation *generation = run->generation;
+
+    generation->why = POLICY_WHY_MAX_WAIT;
+    outcome_cause(&run->outcome, EXIT_WAITED,
+                  "%s is missing, and no node took the place within %g s (--max-wait); "
+                  "muster resume %s starts the run again",
+                  generation->lost != NULL ? generation->lost : "a node",
+                  generation->rules.max_wait_s, run->plan->run_id);
+    phase_leave(run);
 }
 
 /* What the last generation has left in our own memory. */
@@ -335,10 +506,13 @@ static void forget(struct run *run)
 {
     plan_next_generation(run->plan);
     phase_restart(run);
+    run->generation->is_change = false;
     deadline_reset(run->deadline);
+    notice_end(run);
     run->is_reader_told = false;
     hang_free(run->hang);
     run->hang = hang_new(run);
+    data_shards_again(run);
     kvs_free(run->kvs);
     run->kvs = kvs_new(run->plan->nodes);
     rank_labels_again(run->output, run->plan, run->options);
@@ -360,18 +534,6 @@ static void print_hang(const struct run *run)
     if (size > 0)
         output_own(run->output, text, size);
     free(text);
-}
-
-static void pause_cb(evutil_socket_t fd, short what, void *arg)
-{
-    const struct policy_event time = { .kind = POLICY_EVENT_TIME };
-    struct run               *run = arg;
-    struct generation        *generation = run->generation;
-
-    (void)fd, (void)what;
-    if (policy_next(&generation->policy, &generation->rules, &time).what == POLICY_DO_START &&
-        run->phase.now == PHASE_RESTARTING)
-        phase_prepare(run);
 }
 
 static double seconds(int64_t from_ns, int64_t to_ns)

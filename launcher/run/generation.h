@@ -10,17 +10,23 @@
 #define MUSTER_GENERATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "err.h"
 
+struct hostlist;
+struct node;
 struct run;
 struct generation;
+struct leavings;
 
 struct generation *generation_new(struct run *run);
 void               generation_free(struct generation *generation); /* NULL is fine */
 
 /* Could another generation follow this one? Then agents stay when it is over. */
 bool generation_may_follow(const struct run *run);
+
+/* May one follow though nodes are missing? Not once the end of the run is decided. */
+bool generation_goes_on(const struct run *run);
 
 /* Perhaps this generation is over. From the next turn of the event loop: decide what follows. */
 void generation_look(struct run *run);
@@ -29,6 +35,28 @@ void generation_look(struct run *run);
 void generation_end(struct run *run);
 
 /* While it restarts: a node was lost. */
-void generation_lost_node(struct run *run);
+void generation_lost_node(struct run *run, const struct node *node);
+
+/* Spares have come or gone: from the next turn of the event loop, look what follows. */
+void generation_changed(struct run *run);
+/* The clock of elastic/members.h. */
+double generation_now_s(void);
+
+/* End it, as the text says, so that the next one has other nodes. */
+void generation_end_for_change(struct run *run, const char *text);
+
+/* ---- leaving.c ---- */
+
+struct leavings *leavings_new(void);
+void             leavings_free(struct leavings *all); /* NULL is fine */
+
+/* That node is to go, for that reason. At the deadline (by clock_now_ns()) the generation ends, and
+ * the next one does without it: a spare takes its place, or the run waits for a node. A run that
+ * does not go on ends. It may come again with another deadline: with one that has passed when the
+ * node need not wait any more. */
+void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason);
+
+/* These hosts may take part from now on; a node whose host is not among them is to leave. */
+void generation_offer(struct run *run, const struct hostlist *hosts);
 
 #endif

@@ -11,7 +11,7 @@
 #include "buffer.h"
 #include "clock.h"
 #include "log.h"
-#include "run/flow.h"
+#include "node/flow.h"
 #include "run/peers.h"
 #include "run/run.h"
 #include "sanitize.h"
@@ -107,7 +107,7 @@ static bool is_idle(struct hang *hang)
 
 static bool has_ranks(const struct run *run, size_t node)
 {
-    return run->node[node].state == NODE_RUNNING && run->outcome.ranks_left[node] > 0;
+    return run->node[node]->state == NODE_RUNNING && run->outcome.ranks_left[node] > 0;
 }
 
 void hang_take_idle(struct run *run, const struct node *node, const json_t *body)
@@ -141,7 +141,7 @@ static size_t ask_all(struct hang *hang)
             continue;
         hang->node[i].owes = true;
         asked++;
-        node_send_empty(&run->node[i], FRAME_STACKS);
+        node_send_empty(run->node[i], FRAME_STACKS);
     }
     return asked;
 }

@@ -5,13 +5,16 @@
 
 #include "run/interrupt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "discovery/host_watch.h"
 #include "log.h"
 #include "node/liveness.h"
+#include "run/notice.h"
 #include "run/run.h"
 #include "run/run_status.h"
 #include "xalloc.h"
@@ -24,14 +27,16 @@ struct interrupt {
     size_t        signal_count;
     int           count; /* of INT, TERM and HUP */
     int           last;  /* of these, which came last */
+    bool          hup_reads; /* HUP reads the hosts again, and is none of these */
 };
 
 /* The same count for end_cb(), which gets no argument. */
 static volatile sig_atomic_t end_count;
 
 static bool is_ignored(int number);
+static bool has_terminal(void);
 static void signal_cb(evutil_socket_t signal, short what, void *arg);
-static bool is_end(int signal);
+static bool is_end(const struct interrupt *interrupt, int signal);
 static void interrupted(struct run *run, int signal);
 static void end_cb(int signal);
 static void pass_on(struct run *run, int signal);
@@ -46,12 +51,13 @@ struct interrupt *interrupt_new(struct run *run)
     struct interrupt *interrupt = xcalloc(1, sizeof *interrupt);
     size_t            i;
 
+    interrupt->hup_reads = run->host_watch != NULL && !has_terminal();
     for (i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
         signal(unwanted[i], SIG_IGN);
     for (i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct event *event;
 
-        if (watched[i] == SIGHUP && is_ignored(SIGHUP))
+        if (watched[i] == SIGHUP && is_ignored(SIGHUP) && !interrupt->hup_reads)
             continue;
         event = evsignal_new(run->base, watched[i], signal_cb, run);
         xevent_add(event, NULL);
@@ -75,7 +81,7 @@ void interrupt_end(struct run *run)
     for (i = 0; i < interrupt->signal_count; i++) {
         int number = event_get_signal(interrupt->signals[i]);
 
-        signal(number, is_end(number) ? end_cb : SIG_IGN);
+        signal(number, is_end(interrupt, number) ? end_cb : SIG_IGN);
     }
 }
 
@@ -132,12 +138,22 @@ static bool is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/* Without one HUP is not the end of it. */
+static bool has_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 static void signal_cb(evutil_socket_t signal, short what, void *arg)
 {
     struct run *run = arg;
 
     (void)what;
-    if (is_end(signal)) {
+    if (is_end(run->interrupt, signal)) {
         interrupted(run, signal);
         return;
     }
@@ -149,6 +165,9 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
             log_error("Ctrl-Z ignored: the nodes would end the run after %g s",
                       liveness_agent_s(run->options->dead_after_s));
         break;
+    case SIGHUP:
+        host_watch_look(run->host_watch);
+        break;
     case SIGURG:
         run_status_ask(run);
         break;
@@ -158,9 +177,9 @@ static void signal_cb(evutil_socket_t signal, short what, void *arg)
     }
 }
 
-static bool is_end(int signal)
+static bool is_end(const struct interrupt *interrupt, int signal)
 {
-    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+    return signal == SIGINT || signal == SIGTERM || (signal == SIGHUP && !interrupt->hup_reads);
 }
 
 static void interrupted(struct run *run, int signal)
@@ -173,12 +192,17 @@ static void interrupted(struct run *run, int signal)
         reader_interrupted(&run->reader);
     } else if (run->interrupt->count == 1) {
         outcome_cause(&run->outcome, 128 + signal, "%s", name);
+        if (signal == SIGTERM && notice_save(run)) {
+            log_error("%s: waiting for a checkpoint (again to kill now)", name);
+            return;
+        }
         log_error("%s: stopping everything (KILL after %g s; again to kill now)", name,
                   run->options->grace_s);
         phase_stop(run);
     } else if (run->interrupt->count == 2) {
         log_error("killing everything (again to leave at once; the nodes then clean up on "
                   "their own)");
+        phase_stop(run);
         phase_stop_nodes(run, 0);
     } else {
         event_base_loopbreak(run->base);
@@ -190,6 +214,6 @@ static void pass_on(struct run *run, int signal)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (node_takes_frames(&run->node[i]) && run->node[i].state == NODE_RUNNING)
-            node_send(&run->node[i], FRAME_SIGNAL, json_pack("{s:i}", "signal", signal));
+        if (node_takes_frames(run->node[i]) && run->node[i]->state == NODE_RUNNING)
+            node_send(run->node[i], FRAME_SIGNAL, json_pack("{s:i}", "signal", signal));
 }

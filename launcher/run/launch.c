@@ -33,11 +33,14 @@
  * An agent that has said DONE may stay. When no rank runs any more, generation.c decides what
  * follows: STOP to those that stay, and they leave; or, over the same connections,
  *
- *   RESTARTING   node 0 is asked to hold another MASTER_PORT; a pause; then PREPARING
+ *   RESTARTING   a pause, or until there are nodes enough; node 0 is asked to hold another
+ *                MASTER_PORT; then PREPARING
  *
- * What ends the loop: every node is over (ENDED or FAILED). STOPPING has a deadline of its own,
- * after which a silent node is lost. It is put off while the last output of that node comes or
- * waits for its reader.
+ * The nodes of the next generation may be others (world.h). Spares wait in the pool (pool.h).
+ *
+ * What ends the loop: every node is over (ENDED or FAILED), and no generation may follow. STOPPING
+ * has a deadline of its own, after which a silent node is lost. It is put off while the last output
+ * of that node comes or waits for its reader.
  *
  * Then muster blocks on whoever reads its output, like any filter (reader.h): first for what the
  * ranks have written, then for the report, then for the document of --json. The loop runs for
@@ -49,6 +52,8 @@
 
 #include "run/launch.h"
 
+#include "run/launch.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,20 +62,25 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "discovery/host_watch.h"
 #include "fd.h"
 #include "hostrange.h"
 #include "log.h"
 #include "node/draining.h"
 #include "output/json_file.h"
 #include "run/beat.h"
+#include "run/costs.h"
+#include "run/data_shards.h"
 #include "run/deadline.h"
-#include "run/flow.h"
+#include "node/flow.h"
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
-#include "run/kvs.h"
-#include "run/node_job.h"
-#include "run/rank_labels.h"
+#include "rendezvous/kvs.h"
+#include "node/node_job.h"
+#include "run/notice.h"
+#include "run/pool.h"
+#include "output/rank_labels.h"
 #include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -83,6 +93,12 @@
 #define DESCRIPTORS_EACH 4    /* of a node: socket, and for a local agent its stderr */
 #define DESCRIPTORS_OWN  64
 
+/* What can be asked of a run. */
+static const struct control_verb verbs[] = {
+    { "drain", "drain SECONDS HOST...", 2, notice_drain },
+    { .name = NULL },
+};
+
 /* What muster itself has to print. */
 struct text {
     FILE  *file;
@@ -93,8 +109,11 @@ struct text {
 static int  raise_descriptors(size_t nodes, struct error *err);
 static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
-static void begin(struct run *run, const bool *shown);
+static void begin(struct run *run);
 static void make_nodes(struct run *run);
+static void watch_hosts(struct run *run);
+static bool takes_hosts(const struct run *run);
+static void offer_hosts(const struct hostlist *hosts, const char *words, void *arg);
 static void carry_out(struct run *run);
 static int  finish(struct run *run);
 static void text_open(struct text *text);
@@ -114,15 +133,18 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
 {
     struct run   run = { .options = options, .plan = plan, .job = job, .watcher = watcher };
     struct error err;
-    bool        *shown;
     int          status;
 
-    if (rank_labels_parse_shown(options->show_ranks, plan->world_size, &shown, &err) < 0) {
+    run.shown_count = (size_t)plan->world_size;
+    if (rank_labels_parse_shown(options->show_ranks, plan->world_size, &run.shown, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
     if (run.job != NULL && (status = run.job->prepare(&run, &run.job_data)) != 0)
         goto out;
+    status = EXIT_USAGE;
+    if (data_shards_open(&run, &err) < 0)
+        goto failed;
     status = EXIT_CREATE;
     if (raise_descriptors(plan->nodes, &err) < 0 || json_file_try(options->json, &err) < 0 ||
         agent_file_open(&run.agent, options->agent, &err) < 0 || open_dir(&run, &err) < 0)
@@ -130,19 +152,20 @@ int launch_run(const struct options *options, struct plan *plan, const struct no
     status = EXIT_INTERNAL;
     if (open_loop(&run, &err) < 0)
         goto failed;
-    begin(&run, shown);
+    begin(&run);
     carry_out(&run);
     status = finish(&run);
     run_clear(&run);
-    free(shown);
+    free(run.shown);
     return status;
 failed:
     log_error("%s", err.text);
     close_dir_failed(&run, status);
+    data_shards_free(run.data_shards);
     agent_file_clear(&run.agent);
 out:
     job_end(&run);
-    free(shown);
+    free(run.shown);
     return status;
 }
 
@@ -197,18 +220,23 @@ static int open_loop(struct run *run, struct error *err)
     return err_set(err, "OpenSSL could not generate random numbers");
 }
 
-static void begin(struct run *run, const bool *shown)
+static void begin(struct run *run)
 {
     outcome_init(&run->outcome, run->plan);
     outcome_set_rules(&run->outcome, run_is_exec(run), run->options->largest_status);
     phase_begin(run);
     run->generation = generation_new(run);
+    run->leavings = leavings_new();
     run->flow = flow_new(run->plan->nodes);
-    run->output = rank_output_open(run, shown);
+    run->output = rank_output_open(run);
     make_nodes(run);
+    costs_open(run);
     run->hang = hang_new(run);
     run->kvs = kvs_new(run->plan->nodes);
+    watch_hosts(run);
     run->interrupt = interrupt_new(run);
+    run->notice = notice_new(run);
+    run->control = control_new(run->base, &run->dir, verbs, run);
     run->deadline = deadline_new(run);
     run->beat = beat_new(run);
     if (run_is_exec(run))
@@ -219,9 +247,34 @@ static void make_nodes(struct run *run)
 {
     size_t i;
 
-    run->node = xcalloc(run->plan->nodes, sizeof *run->node);
-    for (i = 0; i < run->plan->nodes; i++)
-        node_init(&run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
+    run->node = xcalloc(run->plan->nodes, sizeof(struct node *));
+    for (i = 0; i < run->plan->nodes; i++) {
+        run->node[i] = xcalloc(1, sizeof(struct node));
+        node_init(run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
+    }
+}
+
+static void watch_hosts(struct run *run)
+{
+    if (!run_is_exec(run) && takes_hosts(run))
+        run->host_watch = host_watch_new(run->base, run->options, run->plan->node[0].slots,
+                                         offer_hosts, run);
+}
+
+/* Only where the user has said that nodes come and go: a hostfile may be edited for another run.
+ * What --include and --exclude leave out stays out. */
+static bool takes_hosts(const struct run *run)
+{
+    const struct options *options = run->options;
+
+    return options->discovery_script != NULL ||
+           (options_take_nodes(options) && options->include == NULL && options->exclude == NULL);
+}
+
+static void offer_hosts(const struct hostlist *hosts, const char *words, void *arg)
+{
+    (void)words;
+    generation_offer(arg, hosts);
 }
 
 /* Until every node is over, and its output written. */
@@ -230,15 +283,23 @@ static void carry_out(struct run *run)
     size_t i;
 
     phase_connect(run);
+    generation_changed(run);
     event_base_dispatch(run->base);
+    host_watch_free(run->host_watch);
+    run->host_watch = NULL;
+    control_free(run->control);
+    run->control = NULL;
+    notice_end(run);
     interrupt_nodes_over(run);
     draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);
     if (!run->reader.has_left)
         children_await(CHILDREN_S);
     generation_end(run);
+    data_shards_end(run);
+    costs_over(run, outcome_status(&run->outcome) == 0);
     outcome_ended(&run->outcome);
     for (i = 0; i < run->plan->nodes; i++)
-        outcome_node_pace(&run->outcome, i, &run->node[i].trips);
+        outcome_node_pace(&run->outcome, i, &run->node[i]->trips);
     rank_output_finish(run);
 }
 
@@ -253,6 +314,8 @@ static int finish(struct run *run)
     text_open(&err);
     hang_report(run, err.file);
     outcome_report(&run->outcome, run->output, fd_columns(STDERR_FILENO), err.file);
+    if (run->plan->generation > 0 && !run_is_exec(run))
+        cost_print(&run->cost, err.file);
     status = outcome_status(&run->outcome);
     if (status != 0 && run->plan->command == COMMAND_CHECK)
         report_late(run, err.file);
@@ -305,6 +368,9 @@ static void put_json(const struct run *run, int status, FILE *out)
     json_t *body = run->job != NULL ? run->job->json(run, status)
                                     : outcome_json(&run->outcome, log_wants(LOG_INFO));
 
+    data_shards_json(run, body);
+    if (!run_is_exec(run))
+        json_object_set_new(body, "cost", cost_json(&run->cost));
     if (json_dumpf(body, out, JSON_INDENT(2)) < 0)
         xalloc_die();
     fputc('\n', out);
@@ -369,6 +435,8 @@ static void close_dir(struct run *run, int status)
     run_status_free(run->status);
     run->status = NULL;
     json_object_set_new(result, "exit_status", json_integer(status));
+    data_shards_json(run, result);
+    json_object_set_new(result, "cost", cost_json(&run->cost));
     if (run_dir_result(&run->dir, result, &err) < 0)
         log_warn("%s: %s", run->dir.path, err.text);
     json_decref(result);
@@ -378,13 +446,18 @@ static void run_clear(struct run *run)
 {
     size_t i;
 
-    for (i = 0; i < run->plan->nodes; i++)
-        node_clear(&run->node[i]);
+    for (i = 0; i < run->plan->nodes; i++) {
+        node_clear(run->node[i]);
+        free(run->node[i]);
+    }
     free(run->node);
     if (!run->reader.has_left)
         children_await(CHILDREN_S);
     hang_free(run->hang);
     generation_free(run->generation);
+    pool_free(run->pool);
+    leavings_free(run->leavings);
+    notice_free(run->notice);
     rank_output_close(run);
     flow_free(run->flow);
     kvs_free(run->kvs);
@@ -392,6 +465,8 @@ static void run_clear(struct run *run)
     job_end(run);
     run_dir_close(&run->dir); /* from here on others see that it has ended */
     beat_free(run->beat);
+    costs_close(run);
+    data_shards_free(run->data_shards);
     deadline_free(run->deadline);
     interrupt_free(run->interrupt);
     rendezvous_free(run->rendezvous);

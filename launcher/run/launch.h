@@ -8,7 +8,7 @@
 #include "history/run_dir.h"
 #include "options/options.h"
 #include "plan/plan.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
 
 /* Somebody waits for the ranks to start: --detach. The run then needs a directory. */
 struct launch_watcher {

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
-#include "run/unreachable_pairs.h"
+#include "rendezvous/unreachable_pairs.h"
 #include "sanitize.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -67,7 +67,7 @@ struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
     if (peers->late == NULL)
         xalloc_die();
     for (i = 0; i < run->plan->nodes; i++)
-        add_peer(peers, &run->node[i]);
+        add_peer(peers, run->node[i]);
     peers->pairs = (struct unreachable_pairs){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],

@@ -15,10 +15,13 @@
 #include "plan/plan_encode.h"
 #include "run/agent_frames.h"
 #include "run/beat.h"
+#include "run/costs.h"
 #include "run/deadline.h"
-#include "run/flow.h"
+#include "node/flow.h"
 #include "run/generation.h"
-#include "run/node_job.h"
+#include "node/node_job.h"
+#include "run/notice.h"
+#include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/start_check.h"
@@ -38,8 +41,6 @@
 static const char *const phase_names[] = { "connecting", "preparing", "running", "stopping",
                                            "restarting" };
 
-static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
-                              const struct conn_ops *ops, void *arg);
 static void         has_answered(struct run *run, struct node *node);
 static void         end_job(struct run *run, struct node *node);
 static void         cleanup_over(struct node *node, const struct orphan_cleanup_result *result,
@@ -56,6 +57,8 @@ static bool         any_failed(const struct run *run);
 static void         enter_phase(struct run *run, enum phase_now now);
 static void         enter_preparing(struct run *run);
 static void         prepare(struct run *run, struct node *node);
+static void         send_plan(struct run *run, struct node *node, const struct plan *plan,
+                              size_t index, struct plan_terms *terms);
 static double       window_s(const struct run *run, const struct node *node);
 static double       replace_s(const struct run *run);
 static double       between(double least_s, double s, double most_s);
@@ -65,14 +68,26 @@ static void         go(struct run *run, struct node *node);
 
 void phase_begin(struct run *run)
 {
-    run->phase = (struct phase){ .awaits = xcalloc(run->plan->nodes, sizeof(bool)) };
+    run->phase = (struct phase){ .awaits = xcalloc(run->plan->nodes, sizeof(bool)),
+                                 .stayed = xcalloc(run->plan->nodes, sizeof(bool)) };
+}
+
+void phase_make_room(struct run *run)
+{
+    enum phase_now now = run->phase.now;
+
+    phase_clear(run);
+    phase_begin(run);
+    run->phase.now = now;
+    run->phase.next = run->phase.first_slow = run->plan->nodes;
 }
 
 void phase_clear(struct run *run)
 {
     free(run->phase.awaits);
     free(run->phase.shared);
-    run->phase.awaits = run->phase.shared = NULL;
+    free(run->phase.stayed);
+    run->phase.awaits = run->phase.shared = run->phase.stayed = NULL;
 }
 
 const char *phase_name(const struct run *run)
@@ -82,14 +97,13 @@ const char *phase_name(const struct run *run)
 
 /* A stage that hangs is begun again soon, since the network may be back by now. But a login
  * that is slow each time must have the time to succeed. */
-static struct conn *node_dial(struct node *node, const struct conn_ops *ops, void *ops_arg,
-                              void *arg)
+struct conn *phase_dial(struct node *node, const struct conn_ops *ops, void *ops_arg, void *arg)
 {
     struct run *run = arg;
     double      stage_s = between(RECONNECT_STAGE_S, LOGINS_WAITED * node->login_s,
                                   run->options->connect_timeout_s);
 
-    return make_conn(run, node, stage_s, ops, ops_arg);
+    return phase_conn(run, node, stage_s, ops, ops_arg);
 }
 
 /* --fanout counts handshakes; an open connection makes room for the next one. */
@@ -99,18 +113,18 @@ void phase_connect(struct run *run)
 
     while (phase->now != PHASE_STOPPING && phase->next < run->plan->nodes &&
            phase->handshakes < (size_t)run->options->fanout) {
-        struct node *node = &run->node[phase->next++];
+        struct node *node = run->node[phase->next++];
 
         phase->handshakes++;
         if (!run_is_exec(run))
             phase_await(run, node);
-        node_connect(node, make_conn(run, node, run->options->connect_timeout_s, &node_conn_ops,
+        node_connect(node, phase_conn(run, node, run->options->connect_timeout_s, &node_conn_ops,
                                      node));
     }
 }
 
-static struct conn *make_conn(struct run *run, struct node *node, double stage_s,
-                              const struct conn_ops *ops, void *arg)
+struct conn *phase_conn(struct run *run, struct node *node, double stage_s,
+                        const struct conn_ops *ops, void *arg)
 {
     const struct plan_node *where = node->plan;
     struct conn_target      target = {
@@ -161,6 +175,7 @@ static void node_changed(struct node *node, void *arg)
             settle(run, node);
         break;
     case NODE_STAYING:
+        run->phase.stayed[node->index] = run->phase.now != PHASE_RESTARTING;
         generation_look(run);
         break;
     default: /* the other states owe nobody an answer */
@@ -214,10 +229,10 @@ static void node_over(struct node *node, void *arg)
         handshake_ended(run);
     if (run->job != NULL && run->job->over != NULL)
         run->job->over(run, node);
-    if (run->phase.over == run->plan->nodes)
+    if (run->phase.over == run->plan->nodes && !generation_goes_on(run))
         return;
     if (node->failure != NULL && run->phase.now == PHASE_RESTARTING)
-        generation_lost_node(run);
+        generation_lost_node(run, node);
     else if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
     else if (node->failure != NULL) {
@@ -240,10 +255,19 @@ static void cleanup_over(struct node *node, const struct orphan_cleanup_result *
 
 static void one_more_over(struct run *run)
 {
-    if (++run->phase.over == run->plan->nodes)
-        event_base_loopbreak(run->base);
-    else
+    run->phase.over++;
+    phase_maybe_end(run);
+}
+
+void phase_maybe_end(struct run *run)
+{
+    if (run->phase.over == run->plan->nodes && generation_goes_on(run) &&
+        run->phase.now < PHASE_RUNNING)
+        phase_stop(run);
+    else if (run->phase.over < run->plan->nodes || generation_goes_on(run))
         generation_look(run);
+    else if (pool_end(run))
+        event_base_loopbreak(run->base);
 }
 
 bool phase_is_over(const struct run *run)
@@ -251,8 +275,9 @@ bool phase_is_over(const struct run *run)
     size_t i, staying = 0;
 
     for (i = 0; i < run->plan->nodes; i++)
-        staying += run->node[i].state == NODE_STAYING;
-    return staying > 0 && staying + run->phase.over == run->plan->nodes &&
+        staying += run->node[i]->state == NODE_STAYING;
+    return (staying > 0 || generation_goes_on(run)) &&
+           staying + run->phase.over == run->plan->nodes &&
            (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_STOPPING);
 }
 
@@ -261,10 +286,12 @@ void phase_restart(struct run *run)
     struct phase *phase = &run->phase;
 
     memset(phase->awaits, 0, run->plan->nodes * sizeof *phase->awaits);
+    memset(phase->stayed, 0, run->plan->nodes * sizeof *phase->stayed);
     phase->awaited = 0;
     phase->is_held = false;
     phase->go_ns = phase->stop_ns = 0;
     enter_phase(run, PHASE_RESTARTING);
+    costs_over(run, false);
 }
 
 void phase_prepare(struct run *run)
@@ -277,8 +304,9 @@ void phase_leave(struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state == NODE_STAYING)
-            node_leave(&run->node[i], LEAVE_S);
+        if (run->node[i]->state == NODE_STAYING)
+            node_leave(run->node[i], LEAVE_S);
+    phase_maybe_end(run);
 }
 
 static void handshake_ended(struct run *run)
@@ -298,11 +326,11 @@ static void show_progress(struct run *run)
     if (phase->now != PHASE_CONNECTING || run_is_exec(run))
         return;
     while (phase->first_slow < run->plan->nodes &&
-           run->node[phase->first_slow].state >= NODE_ANSWERED)
+           run->node[phase->first_slow]->state >= NODE_ANSWERED)
         phase->first_slow++;
     if (phase->first_slow == run->plan->nodes)
         return;
-    slow = &run->node[phase->first_slow];
+    slow = run->node[phase->first_slow];
     snprintf(text, sizeof text, "muster: connecting %zu/%zu (%s: %s)",
              phase->next - phase->awaited, run->plan->nodes, plan_label(slow->plan), slow->stage);
     output_progress(run->output, text);
@@ -363,7 +391,7 @@ static bool any_probing(const struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].state == NODE_PROBING)
+        if (run->node[i]->state == NODE_PROBING)
             return true;
     return false;
 }
@@ -373,7 +401,7 @@ static bool any_failed(const struct run *run)
     size_t i;
 
     for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i].failure != NULL)
+        if (run->node[i]->failure != NULL)
             return true;
     return false;
 }
@@ -399,6 +427,7 @@ static void enter_phase(struct run *run, enum phase_now now)
         break;
     case PHASE_RUNNING:
         enter_running(run);
+        generation_changed(run); /* nodes that cool down, a world that may grow */
         break;
     case PHASE_CONNECTING:
     case PHASE_STOPPING:
@@ -415,34 +444,62 @@ static void enter_preparing(struct run *run)
         !run->options->strict_containment)
         run->phase.shared = shared_machine_find(run->node, run->plan->nodes);
     for (i = 0; i < run->plan->nodes; i++)
-        phase_await(run, &run->node[i]);
+        phase_await(run, run->node[i]);
     for (i = 0; i < run->plan->nodes && run->phase.now == PHASE_PREPARING; i++)
-        prepare(run, &run->node[i]);
+        prepare(run, run->node[i]);
 }
 
 static void prepare(struct run *run, struct node *node)
 {
+    struct plan_terms terms = { .is_shared = run->phase.shared != NULL &&
+                                             run->phase.shared[node->index],
+                                .credit = flow_begin(run->flow, node->index),
+                                .stays = generation_may_follow(run) };
+
+    send_plan(run, node, run->plan, node->index, &terms);
+}
+
+void phase_check_node(struct run *run, struct node *node, const struct plan *plan)
+{
+    size_t            count = 0, i, all = run->plan->nodes + pool_count(run);
+    struct node     **others = xcalloc(all + 1, sizeof(struct node *)), *other;
+    bool             *shared;
+    struct plan_terms terms = { .stays = true, .is_check = true };
+
+    for (i = 0; i < all; i++) {
+        other = i < run->plan->nodes ? run->node[i] : pool_node(run, i - run->plan->nodes);
+        if (other != NULL && other != node && other->hello != NULL)
+            others[count++] = other;
+    }
+    others[count++] = node;
+    shared = shared_machine_find(others, count);
+    terms.is_shared = shared[count - 1];
+    free(shared);
+    free(others);
+    send_plan(run, node, plan, 0, &terms);
+}
+
+/* index: of the node in that plan. */
+static void send_plan(struct run *run, struct node *node, const struct plan *plan, size_t index,
+                      struct plan_terms *terms)
+{
     const struct reconnect_key *key = reconnect_key(node->reconnect);
     struct evbuffer            *frames = evbuffer_new();
-    struct plan_terms           terms = { .is_shared = run->phase.shared != NULL &&
-                                                       run->phase.shared[node->index],
-                                          .generation = node->generation,
-                                          .credit = flow_begin(run->flow, node->index),
-                                          .stays = generation_may_follow(run),
-                                          .socket = key->socket,
-                                          .token = key->token,
-                                          .window_s = window_s(run, node),
-                                          .replace_s = replace_s(run),
-                                          .is_local = is_forked(run, node) };
     struct error                err;
 
-    if (!is_forked(run, node) && terms.window_s > 0 && run->plan->generation == 0)
+    terms->window_s = window_s(run, node);
+    terms->replace_s = replace_s(run);
+    terms->is_local = is_forked(run, node);
+    terms->generation = node->generation;
+    if (!terms->is_local && terms->window_s > 0 && key->socket[0] == '\0')
         reconnect_make_key(node->reconnect, run->plan->run_id, node->plan->node_rank);
-    if (plan_encode(run->plan, node->index, run->options, &terms, frames, &err) < 0) {
+    terms->socket = key->socket;
+    terms->token = key->token;
+    if (plan_encode(plan, index, run->options, terms, frames, &err) < 0) {
         node_fail(node, "plan", EXIT_USAGE, "pass large data in a file", "%s", err.text);
     } else {
         node_send_plan(node, frames);
-        node_enter(node, NODE_PREPARING, PREPARE_S + terms.replace_s);
+        node_enter(node, NODE_PREPARING, PREPARE_S + terms->replace_s);
     }
     evbuffer_free(frames);
 }
@@ -480,13 +537,15 @@ static void enter_running(struct run *run)
 
     output_progress(run->output, NULL);
     log_info("MASTER_ADDR %s, MASTER_PORT %d", run->plan->master_addr, run->plan->master_port);
-    if (run->plan->generation == 0)
+    if (plan_is_first(run->plan))
         start_check_clocks(run);
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
+    costs_running(run);
     for (i = 0; i < run->plan->nodes; i++)
-        if (!node_is_over(&run->node[i]))
-            go(run, &run->node[i]);
+        if (!node_is_over(run->node[i]))
+            go(run, run->node[i]);
+    notice_begin(run);
 }
 
 static void go(struct run *run, struct node *node)
@@ -510,7 +569,7 @@ void phase_stop_nodes(struct run *run, double grace_s)
 
     deadline_stop(run, grace_s);
     for (i = 0; i < run->plan->nodes; i++) {
-        struct node *node = &run->node[i];
+        struct node *node = run->node[i];
 
         if (node_is_over(node) || node->state == NODE_DONE)
             continue;
@@ -523,8 +582,7 @@ void phase_stop_nodes(struct run *run, double grace_s)
         node_drop(node);
         one_more_over(run);
     }
-    if (run->phase.over == run->plan->nodes)
-        event_base_loopbreak(run->base);
+    phase_maybe_end(run);
 }
 
 const struct node_ops phase_node_ops = {
@@ -532,5 +590,5 @@ const struct node_ops phase_node_ops = {
     .stage = node_stage,
     .frame = agent_frames_take,
     .over = node_over,
-    .dial = node_dial,
+    .dial = phase_dial,
 };

@@ -14,6 +14,9 @@
 struct run;
 struct node;
 struct node_ops;
+struct conn;
+struct conn_ops;
+struct plan;
 
 /* In order; RESTARTING leads back to PREPARING. */
 enum phase_now {
@@ -35,6 +38,7 @@ struct phase {
     bool           is_held;    /* a node has failed; what others were asked is still awaited */
     bool          *shared;     /* by node: its ranks get no PID namespace (shared_machine.h);
                                   NULL: that was not asked */
+    bool          *stayed;     /* by node: this generation is over there, and it stays */
     size_t         over;       /* nodes that are ENDED or FAILED, and cleaned up */
     int64_t        go_ns;      /* when the ranks were started */
     int64_t        stop_ns;    /* when STOPPING began; 0: not in this generation */
@@ -55,6 +59,18 @@ void phase_restart(struct run *run);
 void phase_prepare(struct run *run);
 /* There is none: every node that stays leaves. */
 void phase_leave(struct run *run);
+
+/* The plan has other nodes now. */
+void phase_make_room(struct run *run);
+/* Every node may be over: if no other generation may follow, the run ends. */
+void phase_maybe_end(struct run *run);
+
+/* A connection to that node, not yet started; and the same as node_ops->dial. */
+struct conn *phase_conn(struct run *run, struct node *node, double stage_s,
+                        const struct conn_ops *ops, void *arg);
+struct conn *phase_dial(struct node *node, const struct conn_ops *ops, void *ops_arg, void *arg);
+/* Send PLAN to a node without a place, so that it checks everything: plan is of that node alone. */
+void phase_check_node(struct run *run, struct node *node, const struct plan *plan);
 
 /* This phase awaits an answer of that node: the node moves on, or fails. */
 void phase_await(struct run *run, struct node *node);

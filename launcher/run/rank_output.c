@@ -11,9 +11,9 @@
 
 #include "clock.h"
 #include "log.h"
-#include "run/flow.h"
+#include "node/flow.h"
 #include "run/interrupt.h"
-#include "run/rank_labels.h"
+#include "output/rank_labels.h"
 #include "run/run.h"
 #include "run/run_status.h"
 
@@ -27,7 +27,7 @@ static void   failed_cb(bool is_stderr, int error, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
 static double seconds_since(int64_t ns);
 
-struct output *rank_output_open(struct run *run, const bool *shown)
+struct output *rank_output_open(struct run *run)
 {
     static const struct output_ops ops = { consumed_cb, failed_cb };
     struct output_settings         settings = {
@@ -41,7 +41,7 @@ struct output *rank_output_open(struct run *run, const bool *shown)
     };
     struct output *output = output_new(run->base, &settings, &ops, run);
 
-    rank_labels_add(output, run->plan, run->options, shown);
+    rank_labels_add(output, run->plan, run->options, run->shown, run->shown_count);
     log_sink(own_line, output);
     return output;
 }
@@ -88,11 +88,11 @@ void rank_output_take(struct run *run, struct node *node, const struct frame *fr
 static void consumed_cb(size_t index, size_t bytes, void *arg)
 {
     struct run  *run = arg;
-    struct node *node = &run->node[index];
+    struct node *node = index < run->plan->nodes ? run->node[index] : NULL;
     uint32_t     credit;
 
     flow_written(run->flow, index, bytes);
-    if (node_takes_frames(node) && node->state != NODE_STAYING &&
+    if (node != NULL && node_takes_frames(node) && node->state != NODE_STAYING &&
         (credit = flow_grant(run->flow, index)) > 0)
         node_send_u32(node, FRAME_CREDIT, credit);
 }

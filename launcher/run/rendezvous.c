@@ -11,7 +11,7 @@
 #include "frame.h"
 #include "log.h"
 #include "node/body.h"
-#include "run/master.h"
+#include "rendezvous/master.h"
 #include "run/run.h"
 #include "transport/nonce.h"
 #include "xalloc.h"
@@ -19,6 +19,7 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define MASTER_PORTS     100  /* that generations take in turn */
+#define REPEATS          5    /* once a network has lost nodes, it may need time to settle */
 
 /* What a node owes us before GO. */
 struct answer {
@@ -30,9 +31,10 @@ struct rendezvous {
     struct master master;
     struct answer *answer;     /* by node; NULL: nobody was asked yet */
     bool          was_busy;    /* node 0 was being prepared when another one tried to reach it */
-    bool          is_repeated; /* so they have tried once more */
+    int           repeats;     /* so they have tried so often once more */
     char          token[FRAME_NONCE_CHARS + 1];
     int           probe_port;  /* on which node 0 listens; 0: not yet */
+    bool          is_chosen;   /* MASTER_ADDR, for the nodes that there are */
     bool          awaits_port; /* node 0 has not said which MASTER_PORT it holds */
     char         *port_holder; /* who took MASTER_PORT before rank 0 had it; NULL: nobody */
 };
@@ -78,8 +80,26 @@ void rendezvous_again(struct run *run)
     rendezvous->port_holder = NULL;
     memset(rendezvous->answer, 0, run->plan->nodes * sizeof *rendezvous->answer);
     rendezvous->awaits_port = rendezvous->answer[0].is_owed = true;
-    node_expect(&run->node[0], "its answer to a probe", PROBE_S);
-    ask_port(run, &run->node[0]);
+    node_expect(run->node[0], "its answer to a probe", PROBE_S);
+    ask_port(run, run->node[0]);
+}
+
+void rendezvous_anew(struct run *run)
+{
+    struct rendezvous *rendezvous = run->rendezvous;
+    size_t             i;
+
+    master_clear(&rendezvous->master);
+    free(rendezvous->answer);
+    rendezvous->answer = xcalloc(run->plan->nodes, sizeof *rendezvous->answer);
+    rendezvous->probe_port = 0;
+    rendezvous->was_busy = rendezvous->is_chosen = false;
+    rendezvous->repeats = 0;
+    free(rendezvous->port_holder);
+    rendezvous->port_holder = NULL;
+    for (i = 0; i < run->plan->nodes; i++)
+        rendezvous->answer[i].is_owed = i == 0 || must_reach(run);
+    ask_first(run, run->node[0]);
 }
 
 const char *rendezvous_token(const struct rendezvous *rendezvous)
@@ -105,7 +125,7 @@ const char *rendezvous_port_holder(const struct rendezvous *rendezvous)
 void rendezvous_ask(struct run *run, struct node *node)
 {
     struct rendezvous *rendezvous = run->rendezvous;
-    const struct node *first = &run->node[0];
+    const struct node *first = run->node[0];
 
     if (run->options->no_ssh || (node != first && !must_reach(run)))
         return;
@@ -124,23 +144,25 @@ bool rendezvous_ask_again(struct run *run)
     struct rendezvous *rendezvous = run->rendezvous;
     size_t             i;
 
-    if (!must_reach(run) || !rendezvous->was_busy || rendezvous->is_repeated ||
-        run->plan->master_addr != NULL || master_is_found(&rendezvous->master))
+    if (!must_reach(run) || run->plan->master_addr != NULL ||
+        master_is_found(&rendezvous->master) ||
+        (plan_is_first(run->plan) ? !rendezvous->was_busy || rendezvous->repeats > 0
+                                  : rendezvous->repeats >= REPEATS))
         return false;
-    rendezvous->is_repeated = true;
+    rendezvous->repeats++;
     for (i = 1; i < run->plan->nodes; i++)
-        phase_await(run, &run->node[i]);
+        phase_await(run, run->node[i]);
     for (i = 1; i < run->plan->nodes; i++) {
         rendezvous->answer[i] = (struct answer){ .is_owed = true, .is_last = true };
-        node_expect(&run->node[i], "its answer to a probe", PROBE_S);
-        ask_to_reach(run, &run->node[i]);
+        node_expect(run->node[i], "its answer to a probe", PROBE_S);
+        ask_to_reach(run, run->node[i]);
     }
     return true;
 }
 
 bool rendezvous_awaits(struct run *run, struct node *node)
 {
-    if (!owes(run, node) || (node->index > 0 && run->node[0].failure != NULL))
+    if (!owes(run, node) || (node->index > 0 && run->node[0]->failure != NULL))
         return false;
     run->rendezvous->answer[node->index].is_last = true;
     return true;
@@ -152,8 +174,8 @@ void rendezvous_without_first(struct run *run)
     size_t         i;
 
     for (i = 1; answer != NULL && i < run->plan->nodes; i++)
-        if (answer[i].is_owed && answer[i].is_last && run->node[i].stop_ns == 0)
-            has_given(run, &run->node[i]);
+        if (answer[i].is_owed && answer[i].is_last && run->node[i]->stop_ns == 0)
+            has_given(run, run->node[i]);
 }
 
 /* Else the address is known. */
@@ -172,7 +194,10 @@ static void ask_first(struct run *run, struct node *node)
         node_fail(node, "probe", EXIT_UNREACHABLE, NULL, "%s", err.text);
         return;
     }
-    node_enter(node, NODE_PROBING, PROBE_S);
+    if (node->state == NODE_STAYING)
+        node_expect(node, "its answer to a probe", PROBE_S);
+    else
+        node_enter(node, NODE_PROBING, PROBE_S);
     if (must_reach(run))
         node_send(node, FRAME_PROBE,
                   json_pack("{s:s, s:s}", "op", "listen", "token", rendezvous->token));
@@ -284,8 +309,8 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
     } else if (must_reach(run) && rendezvous->probe_port == 0) {
         rendezvous->probe_port = port;
         for (i = 1; i < run->plan->nodes; i++)
-            if (owes(run, &run->node[i]) && node_takes_frames(&run->node[i]))
-                ask_to_reach(run, &run->node[i]);
+            if (owes(run, run->node[i]) && node_takes_frames(run->node[i]))
+                ask_to_reach(run, run->node[i]);
     }
     return 0;
 }
@@ -294,8 +319,9 @@ static int take_port(struct run *run, const char *op, const json_t *body, struct
 
 int rendezvous_choose(struct run *run)
 {
-    if (!run->options->no_ssh && run->plan->generation == 0 && choose_address(run) < 0)
+    if (!run->options->no_ssh && !run->rendezvous->is_chosen && choose_address(run) < 0)
         return -1;
+    run->rendezvous->is_chosen = true;
     if (run->plan->master_addr == NULL)
         run->plan->master_addr = xstrdup("127.0.0.1");
     if (run->plan->master_port == 0)

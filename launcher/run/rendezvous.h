@@ -22,6 +22,8 @@ struct rendezvous *rendezvous_new(void);
 void               rendezvous_free(struct rendezvous *rendezvous); /* NULL is fine */
 /* Another generation begins: MASTER_ADDR stays, and node 0 is asked for another MASTER_PORT. */
 void rendezvous_again(struct run *run);
+/* The same, on other nodes: all is asked as at the first start. */
+void rendezvous_anew(struct run *run);
 
 /* A node has said HELLO. Ask it what must be asked, now or when node 0 listens. */
 void rendezvous_ask(struct run *run, struct node *node);

@@ -7,6 +7,8 @@
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H
 
+#include "elastic/cost.h"
+#include "history/control.h"
 #include "history/run_dir.h"
 #include "node/node.h"
 #include "options/options.h"
@@ -30,7 +32,7 @@ struct run {
     struct event_base *base;
     struct agent_file  agent;
     struct run_dir     dir;  /* path NULL: none */
-    struct node       *node; /* one for each of the plan's */
+    struct node      **node; /* of the world: one for each of the plan's */
     struct output     *output;
     struct reader      reader;         /* of that, at the end */
     int64_t            reader_held_ns; /* when it last held up the end of a node */
@@ -38,17 +40,26 @@ struct run {
     bool               is_stdout_lost; /* it cannot be written */
     bool               is_start_told;  /* watcher was told */
     struct kvs        *kvs;
+    bool              *shown; /* by rank of the first world: --show-ranks */
+    size_t             shown_count;
 
     struct outcome outcome;
 
     /* Parts, by file. */
     struct phase       phase;
     struct beat       *beat;
+    struct cost        cost; /* costs.c */
+    struct control    *control; /* NULL: nobody can ask this run for anything */
+    struct data_shards *data_shards; /* NULL: there are no ranks */
     struct deadline   *deadline;
     struct flow       *flow;
     struct generation *generation;
     struct hang       *hang;
+    struct host_watch *host_watch; /* NULL: the hosts stay as they are */
     struct interrupt  *interrupt;
+    struct leavings   *leavings;
+    struct pool       *pool;
+    struct notice     *notice;
     struct rendezvous *rendezvous;
     struct run_status *status; /* NULL: nothing is written */
 };
@@ -63,7 +74,7 @@ static inline bool run_is_exec(const struct run *run)
  * unless there is a next one. */
 static inline bool run_had_ended(const struct run *run, const struct node *node)
 {
-    return node->generation > 1 + (uint32_t)run->plan->generation;
+    return run->phase.stayed[node->index];
 }
 
 #endif

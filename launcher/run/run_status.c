@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "run/costs.h"
 #include "run/run.h"
 #include "thread.h"
 #include "xalloc.h"
@@ -72,9 +73,20 @@ void run_status_free(struct run_status *status)
 
 void run_status_again(struct run *run)
 {
-    if (run->status != NULL)
-        memset(run->status->rank, 0,
-               (size_t)run->plan->world_size * sizeof *run->status->rank);
+    if (run->status == NULL)
+        return;
+    memset(run->status->rank, 0, (size_t)run->plan->world_size * sizeof *run->status->rank);
+    run_status_beat(run); /* so that muster resume never gives this generation to another one */
+}
+
+void run_status_make_room(struct run *run)
+{
+    struct run_status *status = run->status;
+
+    if (status == NULL)
+        return;
+    free(status->rank);
+    status->rank = xcalloc((size_t)run->plan->world_size, sizeof *status->rank);
 }
 
 void run_status_rank_started(struct run *run, uint32_t rank)
@@ -122,6 +134,7 @@ static void look(struct run *run)
     free(status->state);
     free(status->text);
     status->state = state;
+    costs_look(run);
     status->text = make_text(run, true);
     status->written_ns = clock_now_ns();
     status->is_asked = status->has_said = status->is_there = false;
@@ -156,10 +169,12 @@ static char *make_text(const struct run *run, bool with_said)
         for (i = 0; i < run->plan->node[n].ranks; i++)
             json_array_append_new(
                 ranks,
-                json_of_rank(run, &run->node[n], run->plan->node[n].rank[i].rank, with_said));
+                json_of_rank(run, run->node[n], run->plan->node[n].rank[i].rank, with_said));
     body = json_pack("{s:s, s:i, s:i, s:o}", "state", phase_name(run), "generation",
                      run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
                      ranks);
+    if (with_said)
+        json_object_set_new(body, "cost", cost_json(&run->cost));
     text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     if (text == NULL)

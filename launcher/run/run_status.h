@@ -27,6 +27,9 @@ void               run_status_free(struct run_status *status);
 /* All ranks start again. */
 void run_status_again(struct run *run);
 
+/* There are so many ranks now. */
+void run_status_make_room(struct run *run);
+
 /* A rank has started, or written something. */
 void run_status_rank_started(struct run *run, uint32_t rank);
 void run_status_rank_said(struct run *run, uint32_t rank);

@@ -23,6 +23,7 @@
 #define HOUR_S         3600
 
 static void    check_twice(const struct run *run, struct node *node);
+static bool    is_another(const struct node *other, struct node *node);
 static bool    same_machine(const struct node *a, const struct node *b);
 static bool    same_text(const struct node *a, const struct node *b, const char *key);
 static bool    share_a_slot(const struct plan_node *a, const struct plan_node *b);
@@ -60,8 +61,8 @@ void start_check_nodes(struct run *run)
     size_t          i;
 
     for (i = 0; i < run->plan->nodes; i++) {
-        check_twice(run, &run->node[i]);
-        hello[i] = run->node[i].hello;
+        check_twice(run, run->node[i]);
+        hello[i] = run->node[i]->hello;
     }
     receipts_compare(&all);
     free(hello);
@@ -74,27 +75,42 @@ static void check_twice(const struct run *run, struct node *node)
 {
     size_t i;
 
-    for (i = 0; i < node->index; i++) {
-        const struct node *other = &run->node[i];
-
-        if ((node->plan->is_local && other->plan->is_local) || /* the user said so */
-            !same_machine(node, other) || !same_text(node, other, "home") ||
-            hello_int(node, "uid") != hello_int(other, "uid") ||
-            !share_a_slot(node->plan, other->plan))
-            continue;
-        if (hello_int(node, "mntns") != hello_int(other, "mntns")) {
-            if (hello_int(node, "gpus") > 0)
-                log_warn("%s and %s are containers on one machine: do they share its GPUs?",
-                         other->plan->host, node->plan->host);
+    for (i = 0; i < node->index; i++)
+        if (!is_another(run->node[i], node))
             return;
-        }
-        node_fail(node, "same machine", EXIT_DATA,
-                  "list it once, with all its slots, or give each name slots of its own by "
-                  "--include",
-                  "this is the same machine as %s, and both use the same slots",
-                  other->plan->host);
-        return;
+}
+
+/* A node that has no place yet. */
+bool start_check_other(const struct run *run, struct node *node)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (!node_is_over(run->node[i]) && !is_another(run->node[i], node))
+            return false;
+    return true;
+}
+
+/* False: node has failed. */
+static bool is_another(const struct node *other, struct node *node)
+{
+    if ((node->plan->is_local && other->plan->is_local) || /* the user said so */
+        !same_machine(node, other) || !same_text(node, other, "home") ||
+        hello_int(node, "uid") != hello_int(other, "uid") ||
+        !share_a_slot(node->plan, other->plan))
+        return true;
+    if (hello_int(node, "mntns") != hello_int(other, "mntns")) {
+        if (hello_int(node, "gpus") > 0)
+            log_warn("%s and %s are containers on one machine: do they share its GPUs?",
+                     other->plan->host, node->plan->host);
+        return true;
     }
+    node_fail(node, "same machine", EXIT_DATA,
+              "list it once, with all its slots, or give each name slots of its own by "
+              "--include",
+              "this is the same machine as %s, and both use the same slots",
+              other->plan->host);
+    return false;
 }
 
 /* The kernel's boot id alone does not tell machines apart: containers share it, and so do virtual
@@ -259,7 +275,7 @@ void start_check_clocks(const struct run *run)
     size_t         i;
 
     for (i = 0; i < run->plan->nodes; i++) {
-        ahead = ahead_s(&run->node[i]);
+        ahead = ahead_s(run->node[i]);
         if (ahead <= CLOCK_APART_S && ahead >= -CLOCK_APART_S)
             continue;
         strlist_add(&hosts, run->plan->node[i].host);

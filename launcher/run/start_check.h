@@ -17,6 +17,8 @@ struct node;
 
 /* When one has answered; false: it has failed. */
 bool start_check_hello(const struct run *run, struct node *node);
+/* When one has answered that has no place in the world; false: it has failed. */
+bool start_check_other(const struct run *run, struct node *node);
 /* When all have. */
 void start_check_nodes(struct run *run);
 /* When one has said READY; false: it has failed. */

@@ -175,7 +175,7 @@ static void next_round(struct node_task *task, struct run *run)
     task->round++;
     for (i = 0; i < task->nodes; i++)
         if (!task->asked[i].is_over && task->asked[i].round == round)
-            ask(task, run, &run->node[i]);
+            ask(task, run, run->node[i]);
 }
 
 const json_t *node_task_lines(const struct node_task *task, size_t node, int round)

@@ -81,6 +81,7 @@ class Agent:
         self.output = {}       # (rank, stream) -> bytes
         self.ended = set()     # (rank, stream)
         self.blob = 0
+        self.answered_s = 0    # since boot: when the last PING that was answered was sent
         self.auto_credit = True
         self.pid = self.process.pid
         self.skip_nonce()
@@ -166,6 +167,7 @@ class Agent:
 
     def digest(self, frame):
         if frame.name == 'PING':
+            self.answered_s = struct.unpack('>Q', frame.body)[0] / 1e9
             self.reply('PONG', frame.body + b'\0' * 8)
         elif frame.name == 'OUTPUT':
             key = (frame.rank, frame.stream)

@@ -81,7 +81,7 @@ def test_venv_script_fails():
             ('exit 0\n', 'bash printed no environment (0 bytes)'),
             ("fake='printf A=1'\n" + other_env, 'bash printed no environment (3 bytes)'),
             ("fake='exec yes'\n" + other_env, 'environment is larger than 4096 KiB'),
-            ('kill -40 $$\n', 'killed by a real-time signal')):
+            ('kill -40 $$\n', 'killed by signal 40')):
         with open(script, 'w', encoding='ascii') as file:
             file.write(text)
         error = plan_error(['true'], venv_script=script)

@@ -80,6 +80,9 @@ ok "--json has all generations" json_says end.json '[(g["generation"], g["exit_s
         (1, 137, "rank 1 on node1: killed by SIGKILL"), (2, 0, None)] and d["generation"] == 2'
 ok "... none begins before the one before is gone" json_says end.json \
     'all(a["last_end"] < b["first_start"] for a, b in zip(d["generations"], d["generations"][1:]))'
+ok "... and what they cost" json_says end.json \
+    'd["cost"]["useful_hours"] > 0 and d["cost"]["lost_hours"] > 0 and len(d["cost"]["nodes"]) == 2'
+is "... which the report has, too" "$(grep -c '^cost: .* node hours: .* % useful' err)" 1
 ok "nothing is left" no_leftovers
 
 run muster --max-restarts 2 $four sh -c 'exit 2'

@@ -11,7 +11,7 @@
 #include "elastic/exit_class.h"
 #include "exit_code.h"
 #include "options/options.h"
-#include "run/rank_labels.h"
+#include "output/rank_labels.h"
 #include "xalloc.h"
 
 #define WORDS_MAX  256

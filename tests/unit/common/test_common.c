@@ -1,4 +1,5 @@
-/* test_common.c - numbers, lists of strings, frames, host ranges, whole files, ids of runs
+/* test_common.c - numbers, lists of strings, frames, host ranges, whole files, ids of runs, names
+ * of signals, FNV-1a
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -13,7 +14,9 @@
 
 #include <cmocka.h>
 
+#include "exit_code.h"
 #include "file.h"
+#include "fnv.h"
 #include "frame.h"
 #include "hostrange.h"
 #include "number.h"
@@ -444,6 +447,31 @@ static void run_ids(void **state)
     assert_false(runid_is_namesake("20261120-073000-a1b2", "20261120-073000-a1b3"));
 }
 
+static void signal_names(void **state)
+{
+    static const struct {
+        int         number;
+        const char *name;
+    } names[] = {
+        { 9, "SIGKILL" }, { 20, "SIGTSTP" }, { 31, "SIGSYS" }, { 40, "signal 40" },
+        { 64, "signal 64" }, { 0, "signal 0" }, { -1, "signal -1" },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(signal_name(names[i].number).text, names[i].name);
+}
+
+/* The values that its authors publish. */
+static void fnv_1a(void **state)
+{
+    (void)state;
+    assert_true(fnv_add(FNV_START, "", 0) == UINT64_C(0xcbf29ce484222325));
+    assert_true(fnv_add(FNV_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
+    assert_true(fnv_add(fnv_add(FNV_START, "foo", 3), "bar", 3) == UINT64_C(0x85944171f73967e8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +482,7 @@ int main(void)
         cmocka_unit_test(big_endian),     cmocka_unit_test(ranges_expand),
         cmocka_unit_test(ranges_refused), cmocka_unit_test(ranges_fold),
         cmocka_unit_test(whole_files),    cmocka_unit_test(run_ids),
+        cmocka_unit_test(signal_names),   cmocka_unit_test(fnv_1a),
     };
 
     return cmocka_run_group_tests_name("common", tests, NULL, NULL);

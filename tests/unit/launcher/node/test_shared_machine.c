@@ -23,12 +23,13 @@ static void check(const char *const *ids, const char *shared)
 {
     static char      host[] = "te1";
     struct plan_node plan = { .host = host };
-    struct node      node[NODES_MAX] = { 0 };
+    struct node      node[NODES_MAX] = { 0 }, *all[NODES_MAX] = { 0 };
     size_t           count = strlen(shared), i;
     const char      *slash;
     bool            *found;
 
     for (i = 0; i < count; i++) {
+        all[i] = &node[i];
         node[i].plan = &plan;
         node[i].hello = json_object();
         if (ids[i] == NULL)
@@ -40,7 +41,7 @@ static void check(const char *const *ids, const char *shared)
         if (slash != NULL)
             json_object_set_new(node[i].hello, "pidns", json_integer(atoi(slash + 1)));
     }
-    found = shared_machine_find(node, count);
+    found = shared_machine_find(all, count);
     for (i = 0; i < count; i++) {
         if (found[i] != (shared[i] == 's'))
             fail_msg("%s: node %zu", shared, i);

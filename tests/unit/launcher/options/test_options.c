@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -123,7 +122,6 @@ static void deepspeed_flags(void **state)
     assert_int_equal(options.ssh_port, 2222);
     assert_string_equal(options.venv_script, "v.sh");
     assert_int_equal(options.log_level, LOG_ERROR);
-    assert_true(options.quiet);
     assert_string_equal(options.script, "pkg.train");
     assert_int_equal(options.args.count, 2);
 
@@ -308,9 +306,9 @@ static void prefixes(void **state)
     /* Unique in DeepSpeed: ours of that beginning do not change the meaning. */
     ACCEPT("--log", "debug", "--ss", "22", "--f", "--en", "d", "--q", "x");
     assert_int_equal(options.ssh_port, 22);
-    assert_true(options.force_multi && options.quiet);
+    assert_true(options.force_multi && options.log_level == LOG_ERROR);
     assert_string_equal(options.each_rank_log, "d");
-    ACCEPT("--no-local-rank", "--ssh_config=f", "--one_gpu", "--gr", "1", "x"); /* - is _ */
+    ACCEPT("--no-local-rank", "--ssh_config=f", "--one_gpu", "--gra", "1", "x"); /* - is _ */
     assert_true(options.no_local_rank && options.one_gpu_per_rank && options.grace_s == 1);
     assert_string_equal(options.ssh_config, "f");
     ACCEPT("--no_ssh", "--node_rank=0", "x"); /* whole, though --no_ssh_check begins so */
@@ -386,6 +384,8 @@ static void other_launchers(void **state)
     assert_int_equal(options.fanout, 7);
     assert_string_equal(options.ssh_user, "bob");
     assert_true(options.connect_timeout_s == 3 && options.timeout_s == 5);
+    ACCEPT("--elastic_training", "--min_elastic_nodes=1", "--max_elastic_nodes", "2", "x");
+    ACCEPT("--nnodes", "1:4", "--worlds=16,12,8", "--recovery", "full", "--max-wait=2m", "x");
     ACCEPT("-m", "--nproc-per-node", "gpu", "--nnodes", "2:2", "--max_restarts=0", "pkg.train");
     assert_true(options.module && options.num_nodes == 2 && options.num_gpus == -1);
     ACCEPT("--f", "y"); /* a prefix of deepspeed's --force_multi, not pdsh's -f */
@@ -427,9 +427,17 @@ static void numbers_out_of_range(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    REFUSE("--elastic_training: is refused", "--elastic_training", "x");
-    REFUSE("--num_nodes", "--min_elastic_nodes=1", "x");
-    REFUSE("--num_nodes", "--max_elastic_nodes", "2", "x");
+    REFUSE("the first number is larger", "--nnodes", "4:2", "x");
+    REFUSE("--nnodes", "--nnodes", "1:", "x");
+    REFUSE("at least 3 nodes and at most 2", "--min_elastic_nodes=3", "--max_elastic_nodes", "2",
+           "x");
+    REFUSE("--min-np 8 is more", "--min-np", "8", "--max-np=4", "x");
+    REFUSE("--num_nodes and --num_gpus", "-np", "8", "--min-np", "4", "x");
+    REFUSE("--num_nodes and --num_gpus", "-np", "8", "--spares", "1", "x");
+    REFUSE("16,12,8", "--worlds", "16,0", "x");
+    REFUSE("16,12,8", "--worlds", "16,,8", "x");
+    REFUSE("not one of auto|full|elastic", "--recovery=some", "x");
+    REFUSE("need all nodes", "--no_ssh", "--node_rank=0", "--spares=1", "x");
     REFUSE("deepspeed", "--autotuning", "tune", "x");
     REFUSE("'openmpi' is refused", "--launcher=openmpi", "x");
     REFUSE("takes those of the job", "--launcher", "SLURM", "x");
@@ -523,15 +531,6 @@ static void oddities_are_warned_about(void **state)
     log_sink(NULL, NULL);
 }
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void files_in_order(void **state)
 {
     char folder[] = "/tmp/test_options.XXXXXX";
@@ -539,9 +538,9 @@ static void files_in_order(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
-    assert_int_equal(mkdir("muster", 0755), 0);
-    write_file("muster/muster.conf", "[muster]\nfanout=2\ngrace=3\nfold=yes\n");
-    write_file("other.conf", "[muster]\nfanout = 4\n");
+    assert_int_equal(system("mkdir muster && printf '[muster]\\nfanout = 4\\n' >other.conf && "
+                            "printf '[muster]\\nfanout=2\\ngrace=3\\nfold=yes\\n' "
+                            ">muster/muster.conf"), 0);
 
     setenv("XDG_CONFIG_HOME", folder, 1);
     ACCEPT("x");

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "log.h"
 #include "output/linebuf.h"
 #include "output_fixture.h"
 #include "strlist.h"
@@ -274,6 +275,20 @@ static void test_terminal_shows_unfinished(void **state)
     expect_read(f->err, "\r\033[K");
 }
 
+static void test_quiet_shows_no_progress(void **state)
+{
+    struct fixture *f = *state;
+
+    f->settings.filter_err = true;
+    start(f, hosts);
+    log_init("muster", LOG_ERROR);
+    output_progress(f->output, "connecting 1/2");
+    log_init("muster", LOG_WARN);
+    output_progress(f->output, "connecting 2/2");
+    expect_read(f->err, "connecting 2/2");
+    output_finish(f->output, 10);
+}
+
 /* A prompt behind much output is shown once that is written, though nothing more comes. */
 static void test_unfinished_behind_much(void **state)
 {
@@ -385,6 +400,7 @@ int main(void)
         TEST(test_own_lines_are_bounded),
         TEST(test_skipping),
         TEST(test_terminal_shows_unfinished),
+        TEST(test_quiet_shows_no_progress),
         TEST(test_unfinished_behind_much),
         TEST(test_fold),
         TEST(test_fold_is_bounded),

@@ -55,6 +55,10 @@ static char *listed(const struct hostlist *hosts)
             fprintf(out, " python=%s", host->python);
         if (host->cwd != NULL)
             fprintf(out, " cwd=%s", host->cwd);
+        if (host->class != NULL)
+            fprintf(out, " class=%s", host->class);
+        if (host->price > 0 || host->on_demand_price > 0)
+            fprintf(out, " price=%g/%g", host->price, host->on_demand_price);
         for (j = 0; j < host->env.count; j++)
             fprintf(out, " env:%s", host->env.item[j]);
     }
@@ -413,6 +417,102 @@ static void arguments(void **state)
     hostlist_clear(&hosts);
 }
 
+static void prices(void **state)
+{
+    static const struct {
+        const char *text, *hosts; /* or the error */
+    } row[] = {
+        { "te1 slots=4 class=spot price=0.9 on-demand-price=3.20",
+          "te1:4 class=spot price=0.9/3.2" },
+        { "te[1-2] slots=4 class=on-demand price=3",
+          "te1:4 class=on-demand price=3/0 te2:4 class=on-demand price=3/0" },
+        { "te1 class=spot", "te1:1 class=spot" },
+        { "te1 slots=4 class=Spot", "hosts:1:19: class= is spot or on-demand, not 'Spot'" },
+        { "te1 slots=4 class=", "hosts:1:19: class= needs a value" },
+        { "te1 slots=4 price=0", "hosts:1:19: '0' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=-1", "hosts:1:19: '-1' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=1e3", "hosts:1:19: '1e3' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=1.", "hosts:1:19: '1.' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=.5", "hosts:1:19: '.5' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=nan", "hosts:1:19: 'nan' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=9999999999999",
+          "hosts:1:19: '9999999999999' is not a price of an hour, such as 2.40" },
+        { "te1 slots=4 price=1 price=2", "hosts:1:27: the price is given twice in this line" },
+    };
+    struct hostlist hosts;
+    struct error    err;
+    size_t          i;
+    char           *text;
+
+    (void)state;
+    for (i = 0; i < sizeof row / sizeof *row; i++) {
+        if (parse(row[i].text, &hosts, &err) < 0) {
+            assert_string_equal(err.text, row[i].hosts);
+            continue;
+        }
+        text = listed(&hosts);
+        assert_string_equal(text, row[i].hosts);
+        free(text);
+        hostlist_clear(&hosts);
+    }
+}
+
+static void discovery(void **state)
+{
+    static const struct {
+        const char *text;
+        int         slots;
+        const char *hosts; /* or the error */
+    } row[] = {
+        { "te1:4\nte2:2\n", 0, "te1:4 te2:2" },
+        { "te1\nte2:2", 3, "te1:3 te2:2" },
+        { "te1\r\n\n te2 \n", 0, "te1:1 te2:1" },
+        { "te1:4\nte1:4\nte2:4\nte1:4\n", 0, "te1:4 te2:4" },
+        { "# all\nnode[1-2]:8 # two\n", 0, "node1:8 node2:8" },
+        { "bob@te1:4 addr=10.0.0.1\n", 0, "te1:4 user=bob addr=10.0.0.1" },
+        { "te1 slots=4 port=2222\nte2 slots=2\n", 7, "te1:4 port=2222 te2:2" },
+        { "te1:22\n", 0, "te1:22" },
+        { "[fe80::1]:4\nfe80::2\n", 2, "fe80::1:4 fe80::2:2" },
+        { "", 0, "find: prints no host; a line looks like \"te1:4\"" },
+        { "\n# none\n", 0, "find: prints no host; a line looks like \"te1:4\"" },
+        { "te1:0\n", 0, "find:1:5: slots: '0' is not a number from 1 to 4096" },
+        { "te1:99999\n", 0, "find:1:5: slots: '99999' is not a number from 1 to 4096" },
+        { "te1:4x\n", 0, "find:1:5: slots: '4x' is not a number from 1 to 4096" },
+        { "te1:\n", 0, "find:1:5: slots: '' is not a number from 1 to 4096" },
+        { "te1:4\nte1:8\n", 0, "find:2:1: te1 is already on line 1 (one machine twice needs two "
+          "names and addr=)" },
+        { "-oProxyCommand=x\n", 0, "find:1:1: a host name cannot begin with '-'" },
+        { "te1;reboot:4\n", 0, NULL },
+        { "Traceback (most recent call last):\n  File \"x.py\"\n", 0, NULL },
+        { "<html><body>503</body></html>\n", 0, NULL },
+        { "{\"te1\": 4}\n", 0, NULL },
+        { "te1:4:4\n", 0, NULL },
+    };
+    struct hostlist hosts;
+    struct error    err;
+    size_t          i;
+    char           *text;
+
+    (void)state;
+    for (i = 0; i < sizeof row / sizeof *row; i++) {
+        err.text[0] = '\0';
+        if (hostlist_from_discovery("find", row[i].text, strlen(row[i].text), row[i].slots,
+                                    &hosts, &err) < 0) {
+            assert_int_equal(hosts.count, 0);
+            if (row[i].hosts != NULL)
+                assert_string_equal(err.text, row[i].hosts);
+            assert_memory_equal(err.text, "find:", 5);
+            continue;
+        }
+        text = listed(&hosts);
+        assert_non_null(row[i].hosts);
+        assert_string_equal(text, row[i].hosts);
+        free(text);
+        hostlist_clear(&hosts);
+    }
+    assert_int_equal(hostlist_from_discovery("find", "te1\0te2", 7, 0, &hosts, &err), -1);
+}
+
 static void files(void **state)
 {
     char            path[] = "/tmp/test_hostfile.XXXXXX", *expected;
@@ -464,6 +564,8 @@ int main(void)
         cmocka_unit_test(hostile_names),
         cmocka_unit_test(bounds),
         cmocka_unit_test(arguments),
+        cmocka_unit_test(prices),
+        cmocka_unit_test(discovery),
         cmocka_unit_test(files),
         cmocka_unit_test(example),
     };

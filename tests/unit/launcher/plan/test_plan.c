@@ -108,7 +108,7 @@ static void rank_environment(void **state)
         assert_env(&env, expected[i][0], expected[i][1]);
     assert_env(&env, "MUSTER_RUN_ID", plan.run_id);
     assert_env(&env, "TORCHELASTIC_RUN_ID", plan.run_id);
-    assert_int_equal(env.count, 29);
+    assert_int_equal(env.count, 30);
     strlist_clear(&env);
 
     set("master_addr", "");

@@ -1,0 +1,58 @@
+/* given.c - see given.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "options/given.h"
+
+#include <string.h>
+
+static void add_word(struct strlist *words, const char *name, bool is_env, const char *value);
+static bool names_hosts(const struct option_row *row);
+
+void given_add(struct strlist *words, const struct settings *settings)
+{
+    size_t i;
+
+    for (i = 0; i < settings->count; i++) {
+        const struct setting *setting = &settings->item[i];
+        bool                  is_ours = setting->set == setting->row->set;
+        char                  name[sizeof setting->typed + 2];
+
+        if (is_ours)
+            snprintf(name, sizeof name, "--%s", setting->row->name);
+        else
+            snprintf(name, sizeof name, "%s", setting->typed); /* -H may be a file or a list */
+        add_word(words, name, strcmp(setting->row->name, "env") == 0, setting->value);
+    }
+}
+
+void given_add_env(struct strlist *words, const struct settings *settings,
+                   const struct option_row *row, const char *value)
+{
+    char   name[64];
+    size_t i;
+
+    for (i = 0; i < settings->count; i++)
+        if (settings->item[i].row == row ||
+            (names_hosts(row) && names_hosts(settings->item[i].row)))
+            return;
+    snprintf(name, sizeof name, "--%s", row->name);
+    add_word(words, name, strcmp(row->name, "env") == 0, value);
+}
+
+static void add_word(struct strlist *words, const char *name, bool is_env, const char *value)
+{
+    if (value == NULL)
+        strlist_add(words, name);
+    else if (is_env)
+        strlist_addf(words, "%s=%.*s", name, (int)strcspn(value, "="), value);
+    else
+        strlist_addf(words, "%s=%s", name, value);
+}
+
+static bool names_hosts(const struct option_row *row)
+{
+    return strcmp(row->name, "hosts") == 0 || strcmp(row->name, "hostfile") == 0 ||
+           strcmp(row->name, "host-discovery-script") == 0;
+}

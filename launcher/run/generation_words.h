@@ -1,0 +1,40 @@
+/* generation_words.h - what the user is told between two generations
+ *
+ *     generation 2: node te3 lost (silent 15 s); te5 takes its place; 16 ranks on 4 nodes
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_GENERATION_WORDS_H
+#define MUSTER_GENERATION_WORDS_H
+
+#include <stddef.h>
+
+#include "elastic/policy.h"
+
+#define GENERATION_WORDS_SIZE 1200 /* longer ones are cut */
+
+struct run;
+
+/* How this one ended: "rank 3 on te2: killed by SIGKILL". lost: the nodes that are gone, folded
+ * ("te[3-4]"), or NULL. */
+void generation_why_words(const struct run *run, const char *lost,
+                          char text[GENERATION_WORDS_SIZE]);
+
+/* Why there is no other one. missing: a node that is not there, or NULL. */
+void generation_tell_port(const struct run *run, const struct policy_event *event);
+void generation_tell_end(const struct run *run, const struct policy_event *event,
+                         enum policy_why why, const char *missing);
+/* Nodes that took many generations down. */
+void generation_tell_suspects(const struct run *run);
+
+/* The next one, which the plan describes already: the same world (restart: its number, 0 if it
+ * does not count), or another one; or it waits for nodes. */
+void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart);
+void generation_tell_world(const struct run *run, const char *why, const char *changes,
+                           int restarts);
+void generation_tell_park(const struct run *run, const char *why, double max_wait_s);
+
+/* Before the plan changes: "; te5 takes its place". Caller frees. */
+char *generation_changes(const struct run *run, const char *lost, const size_t *world,
+                         size_t places);
+
+#endif

@@ -1,0 +1,142 @@
+/* leaving.c - nodes that are to go: at a notice, by muster drain, or because their host is no
+ * longer offered: generation_leave() and generation_offer() of generation.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/generation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "plan/hostfile.h"
+#include "run/generation_words.h"
+#include "run/pool.h"
+#include "run/run.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+/* A node that is to go at a time. */
+struct leaving {
+    struct run   *run;
+    char         *host;
+    char         *reason;
+    struct event *due;
+};
+
+struct leavings {
+    struct leaving **item; /* one for each host at most */
+    size_t           count;
+};
+
+static void         leave_cb(evutil_socket_t fd, short what, void *arg);
+static size_t       member_of(const struct run *run, const char *host);
+static struct node *place_of(const struct run *run, size_t which);
+
+struct leavings *leavings_new(void)
+{
+    return xcalloc(1, sizeof(struct leavings));
+}
+
+void leavings_free(struct leavings *all)
+{
+    size_t i;
+
+    for (i = 0; all != NULL && i < all->count; i++) {
+        event_free(all->item[i]->due);
+        free(all->item[i]->host);
+        free(all->item[i]->reason);
+        free(all->item[i]);
+    }
+    if (all != NULL)
+        free(all->item);
+    free(all);
+}
+
+void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason)
+{
+    struct leavings   *all = run->leavings;
+    const char        *host = node->plan->host;
+    double             left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
+    struct timeval     left = clock_interval(left_s > 0 ? left_s : 0);
+    struct leaving    *leaving;
+    size_t             i = 0;
+
+    while (i < all->count && strcmp(all->item[i]->host, host) != 0)
+        i++;
+    if (i == all->count) {
+        leaving = xcalloc(1, sizeof *leaving);
+        *leaving = (struct leaving){ run, xstrdup(host), NULL, NULL };
+        leaving->due = evtimer_new(run->base, leave_cb, leaving);
+        if (leaving->due == NULL)
+            xalloc_die();
+        all->item = xreallocarray(all->item, i + 1, sizeof(struct leaving *));
+        all->item[all->count++] = leaving;
+    }
+    leaving = all->item[i];
+    free(leaving->reason);
+    leaving->reason = xstrdup(reason);
+    xevent_add(leaving->due, &left);
+}
+
+static void leave_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct leaving *leaving = arg;
+    struct run     *run = leaving->run;
+    size_t          which = member_of(run, leaving->host);
+    char            text[GENERATION_WORDS_SIZE];
+
+    (void)fd, (void)what;
+    snprintf(text, sizeof text, "node %s leaves (%s)", leaving->host, leaving->reason);
+    if (which != MEMBERS_NONE)
+        pool_members(run)->item[which].is_leaving = true;
+    if (which != MEMBERS_NONE && place_of(run, which) == NULL)
+        pool_leave(run, which);
+    else if (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_PREPARING ||
+             run->phase.now == PHASE_CONNECTING)
+        generation_end_for_change(run, text);
+    else
+        generation_changed(run);
+}
+
+static size_t member_of(const struct run *run, const char *host)
+{
+    size_t i;
+
+    for (i = 0; i < pool_count(run); i++)
+        if (strcmp(pool_name(run, i), host) == 0)
+            return i;
+    return MEMBERS_NONE;
+}
+
+/* NULL: it has no place. */
+static struct node *place_of(const struct run *run, size_t which)
+{
+    const struct members *members = pool_members(run);
+    size_t                i;
+
+    for (i = 0; i < members->places; i++)
+        if (members->place[i] == which && members->item[which].state == MEMBER_IN)
+            return run->node[i];
+    return NULL;
+}
+
+void generation_offer(struct run *run, const struct hostlist *hosts)
+{
+    const char  *reason = "its host is no longer on the list";
+    struct node *node;
+    size_t       i;
+
+    pool_offer(run, hosts);
+    for (i = 0; i < pool_count(run); i++) {
+        if (pool_members(run)->item[i].is_offered)
+            continue;
+        node = place_of(run, i);
+        if (node != NULL)
+            generation_leave(run, node, clock_now_ns(), reason);
+        else
+            pool_leave(run, i);
+    }
+    generation_changed(run);
+}

@@ -1,0 +1,314 @@
+/* notice.c - see notice.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/costs.h"
+#include "run/notice.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "node/body.h"
+#include "number.h"
+#include "run/generation.h"
+#include "run/run.h"
+#include "xalloc.h"
+#include "xevent.h"
+
+#define REASON_SIZE 120
+#define LEFT_MAX_S  86400.0 /* a cloud that says more is not believed */
+#define SAVE_PART   (2.0 / 3) /* of --grace; the rest is for the end */
+#define MARGIN_S    20.0    /* before a cloud takes a node, its ranks must be gone */
+
+/* A node that is to go, by name: nodes may be numbered anew. */
+struct leaving {
+    char   *host;
+    char    reason[REASON_SIZE];
+    int64_t deadline_ns, end_ns;
+};
+
+struct notice {
+    struct run     *run;
+    struct leaving *leaving;
+    size_t          count;
+
+    /* Of this generation. */
+    int64_t told_ns;     /* when its ranks were told; 0: they were not */
+    int64_t deadline_ns; /* the earliest of those above */
+    bool    is_written;
+
+    struct leaving ending; /* the whole run is to end; host NULL: it is not */
+    struct event  *end;
+};
+
+static struct leaving *find(const struct notice *notice, const char *host);
+static bool            is_new(struct notice *notice, const char *host, const char *reason,
+                              double left_s, double margin_s);
+static void            tell(struct run *run, const struct leaving *leaving);
+static void            tell_node(struct node *node, const struct leaving *leaving, bool is_first);
+static void            end_cb(evutil_socket_t fd, short what, void *arg);
+static void            tell_missing(const struct notice *notice);
+static struct node    *node_of(const struct run *run, const char *host);
+static double          seconds(int64_t from_ns, int64_t to_ns);
+
+struct notice *notice_new(struct run *run)
+{
+    struct notice *notice = xcalloc(1, sizeof *notice);
+
+    notice->run = run;
+    notice->end = xevent_new(run->base, -1, end_cb, run);
+    return notice;
+}
+
+void notice_free(struct notice *notice)
+{
+    size_t i;
+
+    if (notice == NULL)
+        return;
+    for (i = 0; i < notice->count; i++)
+        free(notice->leaving[i].host);
+    free(notice->leaving);
+    free(notice->ending.host);
+    event_free(notice->end);
+    free(notice);
+}
+
+void notice_give(struct run *run, struct node *node, double left_s, double margin_s,
+                 const char *reason)
+{
+    const char     *host = node->plan->host;
+    struct leaving *leaving;
+
+    if (!is_new(run->notice, host, reason, left_s, margin_s))
+        return;
+    leaving = find(run->notice, host);
+    log_warn("%s goes in %.0f s (%s)", plan_label(node->plan), left_s, reason);
+    generation_leave(run, node, leaving->end_ns, reason);
+    if (run->phase.now == PHASE_RUNNING)
+        tell(run, leaving);
+}
+
+/* Note it. False: it was known, and is no earlier. */
+static bool is_new(struct notice *notice, const char *host, const char *reason, double left_s,
+                   double margin_s)
+{
+    const int64_t   now_ns = clock_now_ns();
+    struct leaving *leaving = find(notice, host);
+    int64_t         end_ns = now_ns + (int64_t)((left_s - margin_s) * NS_PER_S);
+
+    if (leaving != NULL && end_ns >= leaving->end_ns)
+        return false;
+    if (leaving == NULL) {
+        notice->leaving = xreallocarray(notice->leaving, notice->count + 1,
+                                        sizeof *notice->leaving);
+        leaving = &notice->leaving[notice->count++];
+        leaving->host = xstrdup(host);
+    }
+    snprintf(leaving->reason, sizeof leaving->reason, "%s", reason);
+    leaving->deadline_ns = now_ns + (int64_t)(left_s * NS_PER_S);
+    leaving->end_ns = end_ns;
+    return true;
+}
+
+static struct leaving *find(const struct notice *notice, const char *host)
+{
+    size_t i;
+
+    for (i = 0; i < notice->count; i++)
+        if (strcmp(notice->leaving[i].host, host) == 0)
+            return &notice->leaving[i];
+    return NULL;
+}
+
+bool notice_save(struct run *run)
+{
+    struct notice *notice = run->notice;
+    const int64_t  now_ns = clock_now_ns();
+    double         wait_s = run->options->grace_s * SAVE_PART;
+    struct timeval wait = clock_interval(wait_s);
+
+    if (run->plan->ckpt_marker == NULL || run->phase.now != PHASE_RUNNING ||
+        notice->ending.host != NULL)
+        return false;
+    notice->ending = (struct leaving){
+        .host = xstrdup("muster"), .reason = "muster is to end",
+        .deadline_ns = now_ns + (int64_t)(run->options->grace_s * NS_PER_S),
+        .end_ns = now_ns + (int64_t)(wait_s * NS_PER_S) };
+    xevent_add(notice->end, &wait);
+    tell(run, &notice->ending);
+    return true;
+}
+
+/* They get the rest of the grace. */
+static void end_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+    int64_t     left_ns = run->notice->ending.deadline_ns - clock_now_ns();
+
+    (void)fd, (void)what;
+    if (run->phase.now != PHASE_RUNNING)
+        return;
+    phase_stop(run);
+    phase_stop_nodes(run, left_ns > 0 ? (double)left_ns / NS_PER_S : 0);
+}
+
+/* Those that are still of this run: the others have gone. */
+void notice_begin(struct run *run)
+{
+    struct notice *notice = run->notice;
+    size_t         i;
+
+    for (i = 0; i < notice->count; i++)
+        if (node_of(run, notice->leaving[i].host) != NULL)
+            tell(run, &notice->leaving[i]);
+}
+
+static void tell(struct run *run, const struct leaving *leaving)
+{
+    struct notice *notice = run->notice;
+    const int64_t  now_ns = clock_now_ns();
+    bool           is_first = notice->told_ns == 0;
+    size_t         i;
+
+    if (is_first)
+        notice->told_ns = now_ns;
+    if (is_first || leaving->deadline_ns < notice->deadline_ns)
+        notice->deadline_ns = leaving->deadline_ns;
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state == NODE_RUNNING && node_takes_frames(run->node[i]))
+            tell_node(run->node[i], leaving, is_first);
+}
+
+static void tell_node(struct node *node, const struct leaving *leaving, bool is_first)
+{
+    const struct run *run = node->arg;
+    int64_t           left_ns = leaving->deadline_ns - clock_now_ns();
+
+    node_send(node, FRAME_NOTICE,
+              json_pack("{s:f, s:o, s:o, s:i}", "left_s",
+                        left_ns > 0 ? (double)left_ns / NS_PER_S : 0.0, "reason",
+                        json_text(leaving->reason, strlen(leaving->reason)), "node",
+                        json_text(leaving->host, strlen(leaving->host)), "signal",
+                        is_first ? run->options->notice_signal : 0));
+}
+
+void notice_take(struct run *run, struct node *node, const json_t *body)
+{
+    double      left_s = json_number_value(json_object_get(body, "left_s"));
+    const char *reason = body_text(body, "reason");
+    double      margin_s = left_s > 2 * MARGIN_S ? MARGIN_S : left_s / 2;
+
+    if (!(left_s >= 0 && left_s <= LEFT_MAX_S)) {
+        node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "NOTICE frame: \"left_s\" is not a "
+                  "number of seconds up to %g", LEFT_MAX_S);
+        return;
+    }
+    notice_give(run, node, left_s, margin_s, reason);
+}
+
+void notice_take_told(struct run *run, struct node *node, const json_t *body)
+{
+    const char *error = body_text(body, "error");
+
+    log_info("%s: notice: %lld ranks got the signal, after %.3f s", node->plan->host,
+             (long long)body_int(body, "signalled", 0),
+             seconds(run->notice->told_ns, clock_now_ns()));
+    if (error[0] != '\0')
+        log_warn("%s: the ranks there find no file of the notice: %s", node->plan->host, error);
+}
+
+/* The time runs from when the ranks were told: before, they could not know. */
+void notice_take_checkpoint(struct run *run, struct node *node, const json_t *body)
+{
+    struct notice *notice = run->notice;
+    const char    *says = body_text(body, "says");
+    struct node   *leaver;
+    size_t         i;
+
+    (void)node;
+    if (notice->told_ns == 0 || notice->is_written)
+        return;
+    notice->is_written = true;
+    costs_checkpoint(run);
+    log_note("checkpoint written after %.1f s of %.0f s: %s%s%s%s",
+             seconds(notice->told_ns, clock_now_ns()),
+             seconds(notice->told_ns, notice->deadline_ns), body_text(body, "path"),
+             says[0] != '\0' ? " (" : "", says, says[0] != '\0' ? ")" : "");
+    if (notice->ending.host != NULL) {
+        end_cb(-1, 0, run);
+        return;
+    }
+    for (i = 0; i < notice->count; i++) {
+        leaver = node_of(run, notice->leaving[i].host);
+        if (leaver != NULL)
+            generation_leave(run, leaver, clock_now_ns(), notice->leaving[i].reason);
+    }
+}
+
+/* Loudly: whoever relies on checkpoints must know. */
+static void tell_missing(const struct notice *notice)
+{
+    double passed_s = seconds(notice->told_ns, clock_now_ns());
+
+    if (notice->told_ns == 0 || notice->is_written)
+        return;
+    if (notice->run->plan->ckpt_marker == NULL)
+        log_warn("nobody knows whether a checkpoint was made in the %.1f s since the notice; see "
+                 "--ckpt-marker", passed_s);
+    else
+        log_error("NO CHECKPOINT was made in the %.1f s since the notice: no file %s is newer",
+                  passed_s, notice->run->plan->ckpt_marker);
+}
+
+void notice_end(struct run *run)
+{
+    struct notice *notice = run->notice;
+
+    tell_missing(notice);
+    event_del(notice->end);
+    notice->told_ns = 0;
+    notice->is_written = false;
+}
+
+int notice_drain(const struct strlist *words, char *answer, size_t size, void *arg,
+                 struct error *err)
+{
+    struct run *run = arg;
+    double      seconds_left;
+    size_t      i;
+
+    if (parse_seconds(words->item[0], 0, LEFT_MAX_S, &seconds_left, err) < 0)
+        return -1;
+    if (run->phase.now == PHASE_STOPPING || run->reader.is_begun)
+        return err_set(err, "this run is ending");
+    for (i = 1; i < words->count; i++)
+        if (node_of(run, words->item[i]) == NULL)
+            return err_set(err, "%.200s is no node of this run", words->item[i]);
+    for (i = 1; i < words->count; i++)
+        notice_give(run, node_of(run, words->item[i]), seconds_left, 0, "muster drain");
+    snprintf(answer, size, "%zu %s to go within %g s", words->count - 1,
+             words->count == 2 ? "node" : "nodes", seconds_left);
+    return 0;
+}
+
+/* By its whole name or by what messages call it. */
+static struct node *node_of(const struct run *run, const char *host)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (strcmp(run->node[i]->plan->host, host) == 0 ||
+            strcmp(plan_label(run->node[i]->plan), host) == 0)
+            return run->node[i];
+    return NULL;
+}
+
+static double seconds(int64_t from_ns, int64_t to_ns)
+{
+    return (double)(to_ns - from_ns) / NS_PER_S;
+}

@@ -1,0 +1,158 @@
+/* world.c - see world.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "run/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "run/deadline.h"
+#include "node/flow.h"
+#include "run/hang.h"
+#include "rendezvous/kvs.h"
+#include "run/pool.h"
+#include "output/rank_labels.h"
+#include "run/rendezvous.h"
+#include "run/run.h"
+#include "run/run_status.h"
+#include "xalloc.h"
+
+static int  make_plan(struct run *run, const struct member_rules *rules, const size_t *world,
+                      size_t places, struct error *err);
+static void move_nodes(struct run *run, const size_t *world, size_t places);
+static void make_room(struct run *run);
+
+void world_rules(const struct options *options, struct member_rules *rules)
+{
+    const struct options_members *members = &options->members;
+
+    *rules = (struct member_rules){
+        .goes_on = options_go_on(options),
+        .is_elastic = options_are_elastic(options),
+        .min_nodes = members->min_nodes > 0 ? (size_t)members->min_nodes : 0,
+        .max_nodes = members->max_nodes > 0    ? (size_t)members->max_nodes
+                     : options->num_nodes > 0 ? (size_t)options->num_nodes : 0,
+        .min_ranks = members->min_ranks,
+        .max_ranks = members->max_ranks,
+        .spares = (size_t)members->spares,
+    };
+    if (members->worlds != NULL)
+        members_parse_worlds(members->worlds, rules); /* options.c has refused it */
+}
+
+int world_first_size(const struct options *options, const struct selection *hosts, size_t *count,
+                     struct error *err)
+{
+    size_t              spares = (size_t)options->members.spares, i;
+    struct member_rules rules;
+    struct members      members = { 0 };
+    size_t             *world;
+
+    *count = hosts->count;
+    if (!options_go_on(options) || (spares == 0 && !options_are_elastic(options)))
+        return 0;
+    if (hosts->count <= spares)
+        return err_set(err, "--spares %zu: there %s only %zu", spares,
+                       hosts->count == 1 ? "is" : "are", hosts->count);
+    *count = hosts->count - spares;
+    if (options->num_nodes > 0 && (size_t)options->num_nodes > *count)
+        return err_set(err, "--num_nodes %d and --spares %zu: there are only %zu hosts",
+                       options->num_nodes, spares, hosts->count);
+    if (options->num_nodes > 0)
+        *count = (size_t)options->num_nodes;
+    if (!options_are_elastic(options))
+        return 0;
+    world_rules(options, &rules);
+    for (i = 0; i < *count; i++) {
+        members_add(&members, hosts->node[i].slots);
+        members.item[i].state = MEMBER_SPARE;
+    }
+    world = xcalloc(*count, sizeof *world);
+    i = members_choose(&members, &rules, world);
+    free(world);
+    members_clear(&members);
+    if (i == 0)
+        return err_set(err, "no first nodes of the %zu have a number of nodes or ranks that is "
+                       "allowed (--nnodes, --min-np, --max-np, --worlds)", *count);
+    *count = i;
+    return 0;
+}
+
+int world_change(struct run *run, const struct member_rules *rules, const size_t *world,
+                 size_t places, struct error *err)
+{
+    if (make_plan(run, rules, world, places, err) < 0)
+        return -1;
+    move_nodes(run, world, places);
+    members_take(pool_members(run), rules, world, places);
+    make_room(run);
+    return 0;
+}
+
+static int make_plan(struct run *run, const struct member_rules *rules, const size_t *world,
+                     size_t places, struct error *err)
+{
+    struct selected *host = xcalloc(places, sizeof *host);
+    struct selection hosts = { host, places };
+    struct plan      made;
+    size_t           i;
+    int              rc;
+
+    for (i = 0; i < places; i++)
+        host[i] = pool_host(run, world[i], members_ranks(pool_members(run), rules, i, world[i]));
+    rc = plan_make_like(&made, run->plan, &hosts, err);
+    free(host);
+    if (rc < 0)
+        return -1;
+    plan_clear(run->plan);
+    *run->plan = made;
+    return 0;
+}
+
+/* Before members_take(): the places are still those of the last world. */
+static void move_nodes(struct run *run, const size_t *world, size_t places)
+{
+    const struct members *members = pool_members(run);
+    struct node         **old = run->node, **made = xcalloc(places, sizeof(struct node *));
+    size_t                i, j;
+
+    for (i = 0; i < places; i++) {
+        for (j = 0; j < members->places; j++)
+            if (members->place[j] == world[i] && old[j] != NULL && !node_is_over(old[j]))
+                break;
+        made[i] = j < members->places ? old[j] : pool_take(run, world[i]);
+        if (j < members->places)
+            old[j] = NULL;
+        made[i]->index = i;
+        made[i]->plan = &run->plan->node[i];
+        made[i]->ops = &phase_node_ops;
+    }
+    for (j = 0; j < members->places; j++) {
+        if (old[j] != NULL && !node_is_over(old[j])) {
+            pool_put(run, members->place[j], old[j]);
+        } else if (old[j] != NULL) {
+            node_clear(old[j]);
+            free(old[j]);
+        }
+    }
+    free(old);
+    run->node = made;
+}
+
+/* By node or rank: nothing of the last world is kept but what output waits for its reader. */
+static void make_room(struct run *run)
+{
+    phase_make_room(run);
+    outcome_again(&run->outcome);
+    flow_make_room(run->flow, run->plan->nodes);
+    deadline_make_room(run->deadline, run->plan->nodes);
+    hang_free(run->hang);
+    run->hang = hang_new(run);
+    kvs_free(run->kvs);
+    run->kvs = kvs_new(run->plan->nodes);
+    rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
+    run_status_make_room(run);
+}
