@@ -31,11 +31,17 @@ static const struct {
     { "get", "show a job and its Pods", command_get },
     { "list", "list jobs", command_list },
     { "logs", "show what a job has printed; -f goes along", command_logs },
+    { "attach", "stay with a job as submit --wait does, and exit with its status", command_attach },
+    { "shell", "a shell, or another command, in a Pod of a job", command_shell },
+    { "top", "what the Pods of a job use now, if the cluster measures it", command_top },
+    { "events", "what the cluster tells about the Pods of a job", command_events },
+    { "tensorboard", "the TensorBoard of a job at a port of this machine", command_tensorboard },
     { "pause", "end the run, and keep the job", command_pause },
     { "resume", "start the run of a paused job again", command_resume },
     { "scale", "give a job another number of workers: its run starts again", command_scale },
     { "delete", "delete a job and everything it has in the cluster", command_delete },
     { "prune", "delete the jobs that have ended some time ago", command_prune },
+    { "check", "may you do in this namespace what the others need?", command_check },
     { "controller", "do for all jobs what submit --wait does for one", command_controller },
 };
 
@@ -107,5 +113,5 @@ static void print_help(FILE *out)
           "\n",
           out);
     for (i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+        fprintf(out, "  %-11s %s\n", subcommands[i].name, subcommands[i].summary);
 }

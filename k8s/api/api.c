@@ -48,7 +48,7 @@ struct api_stream {
 
 static struct api *open_multi(void);
 static int    request_once(struct api *api, const char *method, const char *path, const char *body,
-                           struct call *call, double *pause_s);
+                           long timeout_s, struct call *call, double *pause_s);
 static void   call_start(struct api *api, struct call *call, const char *path);
 static void   call_end(struct api *api, struct call *call);
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
@@ -101,7 +101,7 @@ int api_request(struct api *api, const char *method, const char *path, const jso
 
     for (;;) {
         asked_s = 0;
-        status = request_once(api, method, path, text, &call, &asked_s);
+        status = request_once(api, method, path, text, API_REQUEST_S, &call, &asked_s);
         if ((status != 0 && status != 429 && status < 500) || is_broken(api))
             break;
         if (asked_s < pause_s)
@@ -139,6 +139,26 @@ int api_request(struct api *api, const char *method, const char *path, const jso
     else
         json_decref(document);
     return status;
+}
+
+int api_text(struct api *api, const char *path, char **text, size_t *size)
+{
+    struct call call;
+    double      harmless;
+    int         status = request_once(api, "GET", path, NULL, API_TEXT_S, &call, &harmless);
+
+    *size = call.body.size;
+    buffer_add(&call.body, "", 1);
+    *text = call.body.bytes;
+    return status;
+}
+
+const char *api_list_continue(const json_t *list)
+{
+    const char *next =
+        json_string_value(json_object_get(json_object_get(list, "metadata"), "continue"));
+
+    return next != NULL ? next : "";
 }
 
 struct api_stream *api_stream_open(struct api *api, const char *path,
@@ -187,7 +207,7 @@ static struct api *open_multi(void)
 
 /* The status, or 0. *pause_s: what the server asks for, in Retry-After. */
 static int request_once(struct api *api, const char *method, const char *path, const char *body,
-                        struct call *call, double *pause_s)
+                        long timeout_s, struct call *call, double *pause_s)
 {
     struct curl_slist *headers = curl_slist_append(NULL, "Accept: application/json");
     curl_off_t         retry_after = 0;
@@ -196,7 +216,7 @@ static int request_once(struct api *api, const char *method, const char *path, c
     *call = (struct call){ 0 };
     call_start(api, call, path);
     curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method);
-    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT, (long)API_REQUEST_S);
+    curl_easy_setopt(call->easy, CURLOPT_TIMEOUT, timeout_s);
     if (body != NULL) {
         headers = curl_slist_append(headers, strcmp(method, "PATCH") == 0
                                                  ? "Content-Type: application/merge-patch+json"

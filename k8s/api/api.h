@@ -37,6 +37,14 @@ void api_close(struct api *api);
 int api_request(struct api *api, const char *method, const char *path, const json_t *body,
                 json_t **reply, struct error *err);
 
+/* A GET of plain text, tried once and for API_TEXT_S: the status, 0 if there was no answer. *text
+ * has its *size bytes; caller frees. */
+#define API_TEXT_S 10
+int api_text(struct api *api, const char *path, char **text, size_t *size);
+
+/* Of a list: where the next page begins, for the parameter continue; "" after the last one. */
+const char *api_list_continue(const json_t *list);
+
 /* A GET whose answer comes line by line. line() gets each without its newline; end() is the last
  * call: status is 0 if there was no answer; says: the first bytes of an error. Neither may close
  * the stream or the api. */

@@ -103,7 +103,6 @@ static int list(struct watch *watch, struct error *err)
 {
     json_t     *reply = NULL, *object;
     char       *path, *more = xstrdup("");
-    const char *next;
     size_t      i;
     int         status;
 
@@ -126,8 +125,7 @@ static int list(struct watch *watch, struct error *err)
             watch->ops->change(watch->arg, object, false);
         }
         keep_version(watch, reply);
-        next = json_string_value(json_object_get(json_object_get(reply, "metadata"), "continue"));
-        more = xstrdup(next != NULL ? next : "");
+        more = xstrdup(api_list_continue(reply));
         json_decref(reply);
     } while (more[0] != '\0');
     free(more);

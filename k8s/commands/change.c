@@ -70,15 +70,12 @@ static int change_job(const struct query *query, const struct change *change, co
     struct error    err;
     int             status = EXIT_UNREACHABLE, rc;
 
-    rc = place_find(&query->place, name, &job, &observed, &err);
-    if (rc == 0)
-        rc = err_set(&err, "there is no job %s in namespace %s; `muster k8s list` shows them", name,
-                     query->place.space);
-    if (rc > 0 && observed.outcome != OUTCOME_NONE) {
+    rc = query_find(query, &job, &observed, &err);
+    if (rc == 0 && observed.outcome != OUTCOME_NONE) {
         rc = err_set(&err, "the job %s has ended (%s); delete it and submit it again", name,
                      outcome_names[observed.outcome]);
         status = EXIT_DATA;
-    } else if (rc > 0)
+    } else if (rc == 0)
         rc = write_change(query, change, &job, &observed, &err);
     if (rc == 0)
         rc = execute_observe(&query->place, &job, &observed, &err);

@@ -1,7 +1,7 @@
 /* controller.c - muster k8s controller: what submit --wait does for one job, for all of them
  *
  * It keeps no state of its own: what it has to know of a job is in the cluster, so it can be killed
- * at any moment, and there may be two of it.
+ * at any moment, and there may be two of it: a Lease says which of them acts.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -19,6 +19,7 @@
 #include "clock.h"
 #include "commands/execute.h"
 #include "commands/held.h"
+#include "commands/lease.h"
 #include "commands/query.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
@@ -29,12 +30,15 @@
 #define LOOK_S        5  /* a plan also depends on the time */
 #define FIRST_PAUSE_S 1  /* after a failure with a job, then twice that ... */
 #define LAST_PAUSE_S  60
+#define LEASE_ONE     "muster-controller" /* of a namespace */
+#define LEASE_ALL     "muster-controller-all"
 #define PLANS_MAX     16 /* of one job, before the others have their turn */
 
 struct controller {
     const struct query *query;
     struct watch       *anchors, *pods;
     struct held_jobs    jobs;
+    struct lease        lease;
     int                 signals;
 };
 
@@ -58,7 +62,7 @@ int command_controller(char *const *argv)
     struct controller controller = { .query = &query };
     struct error      err;
     sigset_t          signals;
-    int               status = query_begin(&query, argv, QUERY_ALL, 0, 0);
+    int               status = query_begin(&query, argv, QUERY_ALL | QUERY_IDENTITY, 0, 0);
 
     if (status != 0)
         return status;
@@ -69,6 +73,8 @@ int command_controller(char *const *argv)
     controller.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     api_break_on(query.place.api, controller.signals);
     controller.jobs.api = query.place.api;
+    lease_begin(&controller.lease, &query.place, query.is_all ? LEASE_ALL : LEASE_ONE,
+                query.identity);
     open_watches(&controller);
     printf("looking after the jobs of %s%s\n", query.is_all ? "all namespaces" : "namespace ",
            query.is_all ? "" : query.place.space);
@@ -80,6 +86,8 @@ int command_controller(char *const *argv)
         status = 0;
     if (status < 0)
         log_error("%s", err.text);
+    api_break_on(query.place.api, -1);
+    lease_end(&controller.lease);
     watch_close(controller.anchors);
     watch_close(controller.pods);
     held_clear(&controller.jobs);
@@ -114,13 +122,15 @@ static int round_once(struct controller *controller, struct error *err)
 {
     struct held *held;
     size_t       i;
+    int          is_ours;
 
     if (watch_step(controller->anchors, err) < 0)
         return -1;
     held_drop_unlisted(&controller->jobs);
-    if (watch_step(controller->pods, err) < 0)
+    if (watch_step(controller->pods, err) < 0 ||
+        (is_ours = lease_step(&controller->lease, err)) < 0)
         return -1;
-    for (i = 0; i < controller->jobs.count; i++) {
+    for (i = 0; is_ours && i < controller->jobs.count; i++) {
         held = controller->jobs.item[i];
         if (!held->is_replaced && clock_now_ns() >= held->next_ns)
             look_at(held);
@@ -172,7 +182,8 @@ static int act(struct held *held, struct error *err)
 /* What is about to be kept of a job. */
 static void say(const struct held *held, const struct plan *plan)
 {
-    enum action_kind kind = plan->count > 0 ? plan->action[0].kind : ACTION_CREATE;
+    /* The last lines of Pods come before it. */
+    enum action_kind kind = plan->count > 0 ? plan->action[plan->count - 1].kind : ACTION_CREATE;
 
     if (kind == ACTION_RECORD)
         printf("%s/%s: %s%s%s\n", held->place.space, held->job.name, outcome_names[plan->outcome],

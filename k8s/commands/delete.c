@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "clock.h"
 #include "commands/execute.h"
@@ -12,6 +13,8 @@
 #include "commands/subcommands.h"
 #include "exit_code.h"
 #include "log.h"
+#include "objects/board.h"
+#include "xalloc.h"
 
 #define GONE_S (JOB_GRACE_S + 60) /* a Pod may use its grace */
 #define LOOK_S 0.5
@@ -19,6 +22,7 @@
 static int delete_job(const struct query *query, const char *name);
 static int wait_gone(const struct query *query, const struct job *job, struct observed *observed,
                      struct error *err);
+static int count_board_pods(const struct query *query, const struct job *job, struct error *err);
 
 int command_delete(char *const *argv)
 {
@@ -65,6 +69,7 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
 {
     int64_t until = clock_now_ns() + GONE_S * NS_PER_S;
     size_t  i, left, last = 0;
+    int     rc;
 
     for (;;) {
         if (execute_observe(&query->place, job, observed, err) < 0)
@@ -74,6 +79,13 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
                 left++;
                 last = i;
             }
+        if (left == 0 && job_has_board(job)) {
+            rc = count_board_pods(query, job, err);
+            if (rc < 0)
+                return -1;
+            left = (size_t)rc;
+            last = OBJECT_BOARD;
+        }
         if (left == 0)
             return 0;
         if (clock_now_ns() > until)
@@ -82,4 +94,20 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
                            object_name(job, last).text);
         api_wait(query->place.api, LOOK_S, -1);
     }
+}
+
+/* Their names are the Deployment's business. */
+static int count_board_pods(const struct query *query, const struct job *job, struct error *err)
+{
+    char   *all = place_path(&query->place, KIND_POD, NULL);
+    char   *path = xasprintf("%s?labelSelector=" LABEL_JOB "%%3D%s," LABEL_ROLE "%%3D" BOARD_ROLE,
+                             all, job->name);
+    json_t *reply = NULL;
+    int     status = api_request(query->place.api, "GET", path, NULL, &reply, err), count;
+
+    count = (int)json_array_size(json_object_get(reply, "items"));
+    json_decref(reply);
+    free(all);
+    free(path);
+    return status < 0 ? -1 : count;
 }

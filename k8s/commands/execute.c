@@ -5,13 +5,26 @@
 
 #include "commands/execute.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "commands/test_switch.h"
 #include "job/job_document.h"
+#include "job/template.h"
+#include "life/lines.h"
+#include "xalloc.h"
 
+#define PENDING_GRACE_S 5 /* of a Pod that has not run, so has nothing to save */
+/* Of a failed Pod's log; lines_with() takes the end of that. */
+#define TAIL_LINES 40
+#define TAIL_BYTES (256 << 10)
+
+static void die_if_asked(void);
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err);
+static int keep_lines(const struct place *place, const struct job *job, struct observed *observed,
+                      size_t number, struct error *err);
 static int write_attempts(const struct place *place, const struct job *job,
                           struct observed *observed, const struct attempts *attempts,
                           struct error *err);
@@ -67,13 +80,27 @@ int execute(const struct place *place, const struct job *job, struct observed *o
         case ACTION_RECORD:
             rc = record(place, job, observed, plan, err);
             break;
+        case ACTION_LINES:
+            rc = keep_lines(place, job, observed, number, err);
+            break;
         case ACTION_ATTEMPT:
             rc = write_attempts(place, job, observed, &plan->attempts, err);
             break;
         }
+        die_if_asked();
     }
     keys_clear(&keys);
     return rc < 0 ? -1 : 0;
+}
+
+/* As if killed after that many actions. */
+static void die_if_asked(void)
+{
+    static long done;
+    const char *after = test_switch(TEST_SWITCH_DIE_AFTER);
+
+    if (after != NULL && ++done == strtol(after, NULL, 10))
+        raise(SIGKILL);
 }
 
 int execute_observe(const struct place *place, const struct job *job, struct observed *observed,
@@ -82,7 +109,7 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
     size_t i;
 
     for (i = OBJECT_ANCHOR; i < OBJECT_PODS; i++)
-        if (observe(place, job, observed, i, err) < 0)
+        if (object_is_wanted(job, i) && observe(place, job, observed, i, err) < 0)
             return -1;
     return place_observe_pods(place, job, observed, err);
 }
@@ -127,12 +154,39 @@ static int create(const struct place *place, const struct job *job, struct obser
     if (status < 300)
         observed_take(observed, job, reply, false);
     json_decref(reply);
+    if (status == 404 && number == OBJECT_GROUP)
+        return err_set(err, "the cluster has no PodGroups of %s: the scheduler for --gang is not "
+                       "installed; leave --gang out, or name another one with --scheduler",
+                       object_kinds[name.kind].version);
     if (status == 404)
         return err_set(err, "namespace %s does not exist", place->space);
     if (status != 409)
         return 0;
     /* It is there: whose it is decides plan_make(). */
     return observe(place, job, observed, number, err) < 0 ? -1 : name.kind == KIND_SECRET;
+}
+
+/* Kept as empty if the cluster does not have them: that is no reason to wait. */
+static int keep_lines(const struct place *place, const struct job *job, struct observed *observed,
+                      size_t number, struct error *err)
+{
+    struct object_name name = object_name(job, number);
+    const char        *container =
+        json_string_value(json_object_get(template_container(job->template), "name"));
+    char   *pod = place_path(place, KIND_POD, name.text), *path, *text;
+    size_t  size;
+    json_t *lines;
+
+    path = xasprintf("%s/log?container=%s&tailLines=%d&limitBytes=%d", pod, container, TAIL_LINES,
+                     TAIL_BYTES);
+    if (api_text(place->api, path, &text, &size) != 200)
+        size = 0;
+    lines = lines_with(observed->lines, name.text, observed->object[number].uid,
+                       observed->attempts.number, text, size);
+    free(text);
+    free(path);
+    free(pod);
+    return patch_anchor(place, job, observed, "lines", lines, err);
 }
 
 static int write_attempts(const struct place *place, const struct job *job,
@@ -198,8 +252,12 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     struct object_name name = object_name(job, number);
     char              *path = place_path(place, name.kind, name.text);
     json_t            *options = json_pack("{s{ss}}", "preconditions", "uid", action->uid);
-    int                status = api_request(place->api, "DELETE", path, options, NULL, err);
+    int                status;
 
+    /* It may be starting just now, and then a SIGTERM to its first process can get lost. */
+    if (name.kind == KIND_POD && observed->object[number].phase == POD_PENDING)
+        json_object_set_new(options, "gracePeriodSeconds", json_integer(PENDING_GRACE_S));
+    status = api_request(place->api, "DELETE", path, options, NULL, err);
     json_decref(options);
     free(path);
     if (status < 0)

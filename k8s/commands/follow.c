@@ -32,6 +32,7 @@ struct follow {
     struct observed    *observed;
     struct watch       *pods, *anchor;
     struct pod_log     *log;
+    int64_t             tail; /* of that log; -1: all */
     char                log_uid[64]; /* of the launcher that has that log */
     bool                is_log_done;
     int                 signals;
@@ -81,9 +82,10 @@ int follow_settle(const struct place *place, struct job *job, struct observed *o
     return status;
 }
 
-int follow_wait(const struct place *place, struct job *job, struct observed *observed)
+int follow_wait(const struct place *place, struct job *job, struct observed *observed,
+                int64_t tail)
 {
-    struct follow follow = { .place = place, .job = job, .observed = observed };
+    struct follow follow = { .place = place, .job = job, .observed = observed, .tail = tail };
     struct error  err;
     sigset_t      signals;
     bool          is_over = false;
@@ -192,7 +194,8 @@ static void step_log(struct follow *follow)
         pod_log_close(follow->log);
         follow->log =
             pod_log_open(follow->place, object_name(follow->job, number).text,
-                         json_string_value(json_object_get(container, "name")), true, -1);
+                         json_string_value(json_object_get(container, "name")), true, follow->tail);
+        follow->tail = -1;
         memcpy(follow->log_uid, launcher->uid, sizeof follow->log_uid);
         follow->is_log_done = false;
     }

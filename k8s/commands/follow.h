@@ -13,8 +13,10 @@
 int follow_settle(const struct place *place, struct job *job, struct observed *observed);
 
 /* Print the launcher's log until the job has ended, clean up, and return the run's exit status.
- * Ctrl-C leaves the job alone and returns 130; a second one within FOLLOW_AGAIN_S deletes it. */
+ * Ctrl-C leaves the job alone and returns 130; a second one within FOLLOW_AGAIN_S deletes it.
+ * tail: of the first launcher's log, print the last lines only; -1: all. */
 #define FOLLOW_AGAIN_S 3
-int follow_wait(const struct place *place, struct job *job, struct observed *observed);
+int follow_wait(const struct place *place, struct job *job, struct observed *observed,
+                int64_t tail);
 
 #endif

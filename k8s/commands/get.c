@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,10 +16,12 @@
 #include "job/job_document.h"
 #include "life/status.h"
 #include "log.h"
+#include "xalloc.h"
 
 static void print_job(const struct query *query, const struct job *job,
                       const struct observed *observed, const struct plan *plan);
 static void print_pods(const struct job *job, const struct observed *observed);
+static void print_lines(const json_t *lines);
 static const char *pod_status(const struct observed_object *pod);
 static void print_json(const struct query *query, const struct job *job,
                        const struct observed *observed, const struct plan *plan);
@@ -34,11 +37,8 @@ int command_get(char *const *argv)
 
     if (status != 0)
         return status;
-    rc = place_find(&query.place, query.names.item[0], &job, &observed, &err);
+    rc = query_find(&query, &job, &observed, &err);
     if (rc == 0)
-        rc = err_set(&err, "there is no job %s in namespace %s; `muster k8s list` shows them",
-                     query.names.item[0], query.place.space);
-    if (rc > 0)
         rc = place_observe_pods(&query.place, &job, &observed, &err);
     if (rc < 0) {
         log_error("%s", err.text);
@@ -75,6 +75,7 @@ static void print_job(const struct query *query, const struct job *job,
     if (observed->attempts.last[0] != '\0')
         printf("Before:    %s\n", observed->attempts.last);
     print_pods(job, observed);
+    print_lines(observed->lines);
 }
 
 static void print_pods(const struct job *job, const struct observed *observed)
@@ -100,6 +101,30 @@ static void print_pods(const struct job *job, const struct observed *observed)
     }
 }
 
+/* Of Pods that have failed, which may be gone by now. */
+static void print_lines(const json_t *lines)
+{
+    const json_t *one;
+    const char   *pod, *text;
+    char         *copy, *line, *rest;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(lines); i++) {
+        one = json_array_get(lines, i);
+        pod = json_string_value(json_object_get(one, "pod"));
+        text = json_string_value(json_object_get(one, "text"));
+        if (pod == NULL || text == NULL || text[0] == '\0')
+            continue;
+        printf("\nLast lines of %.80s:\n", pod);
+        copy = xstrdup(text);
+        for (line = strtok_r(copy, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+            text_make_harmless(line);
+            printf("  %s\n", line);
+        }
+        free(copy);
+    }
+}
+
 static const char *pod_status(const struct observed_object *pod)
 {
     return !pod->exists                                                      ? "Deleted"
@@ -118,6 +143,8 @@ static void print_json(const struct query *query, const struct job *job,
                     show_status(plan, job, observed), "spec", json_object_get(document, "spec"),
                     "state", status_make(job, observed, plan));
     json_decref(document);
+    if (observed->lines != NULL)
+        json_object_set(all, "lines", observed->lines);
     json_dumpf(all, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(all);

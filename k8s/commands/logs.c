@@ -3,8 +3,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "commands/pod_log.h"
 #include "commands/query.h"
 #include "commands/subcommands.h"
@@ -15,8 +13,6 @@
 #define LOOK_S 5 /* has the Pod ended? */
 
 static int show(const struct query *query, const struct job *job, struct observed *observed);
-static int find_pod(const struct query *query, const struct job *job, size_t *number,
-                    struct error *err);
 
 int command_logs(char *const *argv)
 {
@@ -24,15 +20,11 @@ int command_logs(char *const *argv)
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct error    err;
-    int             rc, status = query_begin(&query, argv, QUERY_LOG, 1, 1);
+    int status = query_begin(&query, argv, QUERY_FOLLOW | QUERY_TAIL | QUERY_INSTANCE, 1, 1);
 
     if (status != 0)
         return status;
-    rc = place_find(&query.place, query.names.item[0], &job, &observed, &err);
-    if (rc <= 0) {
-        if (rc == 0)
-            err_set(&err, "there is no job %s in namespace %s", query.names.item[0],
-                    query.place.space);
+    if (query_find(&query, &job, &observed, &err) < 0) {
         log_error("%s", err.text);
         status = EXIT_UNREACHABLE;
     } else
@@ -51,7 +43,7 @@ static int show(const struct query *query, const struct job *job, struct observe
     size_t          number;
     int             status = 0;
 
-    if (find_pod(query, job, &number, &err) < 0) {
+    if (query_pod(query, job, &number, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
     }
@@ -75,22 +67,4 @@ static int show(const struct query *query, const struct job *job, struct observe
     }
     pod_log_close(log);
     return status;
-}
-
-static int find_pod(const struct query *query, const struct job *job, size_t *number,
-                    struct error *err)
-{
-    size_t i;
-
-    *number = object_launcher(job);
-    if (query->instance == NULL)
-        return 0;
-    for (i = 0; i < object_pods(job); i++)
-        if (strcmp(object_name(job, object_pod(job, i)).text, query->instance) == 0) {
-            *number = object_pod(job, i);
-            return 0;
-        }
-    return err_set(err,
-                   "--instance: %.80s is not a Pod of this job; `muster k8s get %s` shows them",
-                   query->instance, job->name);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/proxy.h"
+#include "commands/test_switch.h"
 #include "job/job_document.h"
 #include "xalloc.h"
 
@@ -37,6 +38,13 @@ int place_set_space(void *to, const char *value, struct error *err)
 
 int place_open(struct place *place, struct error *err)
 {
+    const char *socket = test_switch(TEST_SWITCH_SOCKET);
+
+    if (socket != NULL) {
+        place->space = place->space != NULL ? place->space : xstrdup("default");
+        place->api = api_open_socket(socket);
+        return 0;
+    }
     if (place->space == NULL && (place->space = proxy_namespace(place->context, err)) == NULL)
         return -1;
     place->api = api_open(place->context, err);

@@ -60,10 +60,23 @@ static int set_since(void *to, const char *value, struct error *err)
     return 0;
 }
 
+static int set_port(void *to, const char *value, struct error *err)
+{
+    return parse_number(value, 1, UINT16_MAX, &((struct query *)to)->port, err);
+}
+
 static int set_instance(void *to, const char *value, struct error *err)
 {
     (void)err;
     ((struct query *)to)->instance = value;
+    return 0;
+}
+
+static int set_identity(void *to, const char *value, struct error *err)
+{
+    if (value[0] == '\0' || strlen(value) > 100)
+        return err_set(err, "must have 1 to 100 letters");
+    ((struct query *)to)->identity = value;
     return 0;
 }
 
@@ -75,9 +88,11 @@ static const struct {
     { 0, { "context", 0, false, place_set_context } },
     { QUERY_OUTPUT, { "output", 'o', false, set_output } },
     { QUERY_ALL, { "all-namespaces", 'A', true, set_all } },
-    { QUERY_LOG, { "follow", 'f', true, set_follow } },
-    { QUERY_LOG, { "tail", 't', false, set_tail } },
-    { QUERY_LOG, { "instance", 'i', false, set_instance } },
+    { QUERY_FOLLOW, { "follow", 'f', true, set_follow } },
+    { QUERY_TAIL, { "tail", 't', false, set_tail } },
+    { QUERY_INSTANCE, { "instance", 'i', false, set_instance } },
+    { QUERY_IDENTITY, { "identity", 0, false, set_identity } },
+    { QUERY_PORT, { "port", 0, false, set_port } },
     { QUERY_WORKERS, { "workers", 'w', false, set_workers } },
     { QUERY_SINCE, { "since", 's', false, set_since } },
 };
@@ -88,7 +103,7 @@ int query_begin(struct query *query, char *const *argv, unsigned has, size_t lea
     struct error   err;
     size_t         count = 0, i;
 
-    *query = (struct query){ .tail = -1, .since_s = -1 };
+    *query = (struct query){ .tail = -1, .since_s = -1, .port = QUERY_BOARD_PORT };
     for (i = 0; i < sizeof all_rows / sizeof all_rows[0]; i++)
         if (all_rows[i].of == 0 || (all_rows[i].of & has))
             rows[count++] = all_rows[i].row;
@@ -113,6 +128,35 @@ void query_end(struct query *query)
 {
     place_close(&query->place);
     strlist_clear(&query->names);
+}
+
+int query_find(const struct query *query, struct job *job, struct observed *observed,
+               struct error *err)
+{
+    const char *name = query->names.item[0];
+    int         rc = place_find(&query->place, name, job, observed, err);
+
+    if (rc == 0)
+        return err_set(err, "there is no job %s in namespace %s; `muster k8s list` shows them",
+                       name, query->place.space);
+    return rc < 0 ? -1 : 0;
+}
+
+int query_pod(const struct query *query, const struct job *job, size_t *number, struct error *err)
+{
+    size_t i;
+
+    *number = object_launcher(job);
+    if (query->instance == NULL)
+        return 0;
+    for (i = 0; i < object_pods(job); i++)
+        if (strcmp(object_name(job, object_pod(job, i)).text, query->instance) == 0) {
+            *number = object_pod(job, i);
+            return 0;
+        }
+    return err_set(err,
+                   "--instance: %.80s is not a Pod of this job; `muster k8s get %s` shows them",
+                   query->instance, job->name);
 }
 
 char *query_path(const struct query *query, enum object_kind kind)

@@ -6,6 +6,8 @@
 
 #include "commands/place.h"
 
+#define QUERY_BOARD_PORT 6006 /* TensorBoard's own */
+
 struct query {
     struct place   place;
     bool           is_json, is_name, is_all, does_follow;
@@ -13,16 +15,37 @@ struct query {
     const char    *instance; /* NULL: the launcher */
     int64_t        workers;  /* 0: not given */
     int64_t        since_s;  /* -1: not given */
-    struct strlist names;
+    int64_t        port;
+    const char    *identity; /* NULL: not given */
+    struct strlist names; /* of jobs; for shell also the command */
 };
 
 /* Which options a command has; --namespace and --context are in all. */
-enum { QUERY_OUTPUT = 1, QUERY_ALL = 2, QUERY_LOG = 4, QUERY_WORKERS = 8, QUERY_SINCE = 16 };
+enum {
+    QUERY_OUTPUT = 1,
+    QUERY_ALL = 2,
+    QUERY_FOLLOW = 4,
+    QUERY_WORKERS = 8,
+    QUERY_SINCE = 16,
+    QUERY_TAIL = 32,
+    QUERY_INSTANCE = 64,
+    QUERY_PORT = 128,
+    QUERY_IDENTITY = 256,
+};
 
 /* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a
  * message. */
 int  query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most);
 void query_end(struct query *query);
+
+/* The first of the names: its job, and what is observed of its anchor. 0, or -1: also if there is
+ * no such job. End with job_clear() and observed_clear() in any case. */
+int query_find(const struct query *query, struct job *job, struct observed *observed,
+               struct error *err);
+
+/* Number of the Pod that --instance names, by default of the launcher. */
+int query_pod(const struct query *query, const struct job *job, size_t *number,
+              struct error *err);
 
 /* Path in the API of all objects of that kind, in the namespace or in all; caller frees. */
 char *query_path(const struct query *query, enum object_kind kind);

@@ -231,7 +231,7 @@ static int submit_job(struct submit *submit)
         printf("You can run `muster k8s get %s` to check the job status\n", name);
         fflush(stdout);
         if (submit->does_wait)
-            status = follow_wait(&submit->place, &submit->job, &observed);
+            status = follow_wait(&submit->place, &submit->job, &observed, -1);
     }
     observed_clear(&observed);
     return status;

@@ -23,6 +23,9 @@ void job_clear(struct job *job)
 {
     free(job->name);
     free(job->space);
+    free(job->queue);
+    free(job->logdir);
+    free(job->board_image);
     strlist_clear(&job->command);
     strlist_clear(&job->warnings);
     json_decref(job->template);
@@ -41,6 +44,8 @@ int job_check(const struct job *job, struct error *err)
         return err_set(err, "slotsPerWorker: must be a number from 1 to %d", JOB_SLOTS_MAX);
     if (template_check(job->template, err) < 0)
         return -1;
+    if (job->logdir != NULL && job->logdir[0] != '/')
+        return err_set(err, "logdir: '%.80s' must begin with /", job->logdir);
     gpus = job_gpus(job);
     if (gpus > JOB_SLOTS_MAX)
         return err_set(err, "resources.limits: a worker has at most %d GPUs", JOB_SLOTS_MAX);
@@ -50,6 +55,25 @@ int job_check(const struct job *job, struct error *err)
     if (job->command.count == 0)
         return err_set(err, "there is nothing to run; write for example -- train.py --epochs=3");
     return 0;
+}
+
+bool job_is_queued(const struct job *job)
+{
+    return job->queue != NULL && (job->gang == GANG_NONE || job->gang == GANG_PLUGINS);
+}
+
+void job_warn_board(struct job *job)
+{
+    if (job->logdir != NULL && !template_shares(job->template, job->logdir))
+        strlist_addf(&job->warnings,
+                     "TensorBoard will see nothing: no volume that Pods share is mounted at %.80s "
+                     "or above; write for example --data=CLAIM:%.80s",
+                     job->logdir, job->logdir);
+}
+
+bool job_has_board(const struct job *job)
+{
+    return job->logdir != NULL;
 }
 
 int64_t job_slots(const struct job *job)

@@ -20,6 +20,7 @@
 #define JOB_NAME_MAX     63 /* of a Pod: it is a label of a host name */
 #define JOB_MAX_WAIT_S   3600
 #define JOB_BACKOFF_MAX  1000
+#define JOB_LOGDIR       "/training_logs"
 #define JOB_GRACE_S      120 /* from SIGTERM to SIGKILL, so that ranks can write a checkpoint */
 
 enum job_launcher { LAUNCHER_POD, LAUNCHER_WORKER0 };
@@ -28,10 +29,14 @@ enum job_cleanup { CLEANUP_UNFINISHED, CLEANUP_NONE, CLEANUP_ALL };
  * not the program's own (an exit status of 128 or more, a lost Pod). */
 enum job_restart { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
 
+/* Whose PodGroup all Pods of the job are in. */
+enum job_gang { GANG_NONE, GANG_VOLCANO, GANG_PLUGINS, GANG_T9K };
+
 /* "pod", "worker0"; "Unfinished", "None", "All"; "Never", "OnFailure", "ExitCode"; then NULL. */
 extern const char *const job_launchers[];
 extern const char *const job_cleanups[];
 extern const char *const job_restarts[];
+extern const char *const job_gangs[]; /* "none", "volcano" ... */
 
 struct job {
     char             *name;
@@ -49,6 +54,11 @@ struct job {
     int64_t           backoff_limit; /* failed attempts that are followed by another one */
     int64_t           ttl_s;      /* from its end to its deletion; -1: for ever */
     bool              is_paused;
+    enum job_gang     gang;
+    char             *queue;          /* NULL: none */
+    int64_t           queue_priority; /* of T9k, 0 to 100 */
+    char             *logdir;      /* where TensorBoard reads; NULL: there is none */
+    char             *board_image; /* of TensorBoard; NULL: the workers' */
     bool              as_root;
     struct strlist    warnings;   /* what was asked for and will not be done */
 };
@@ -59,6 +69,13 @@ void job_clear(struct job *job);
  * to write. */
 int job_check(const struct job *job, struct error *err);
 
+/* Is the job created with kube-queue's annotation, and begins when that is taken away? */
+bool job_is_queued(const struct job *job);
+
+/* A warning, if TensorBoard would see nothing of what the ranks write. */
+void job_warn_board(struct job *job);
+
+bool    job_has_board(const struct job *job);
 int64_t job_slots(const struct job *job);
 int64_t job_max_wait_s(const struct job *job);
 int64_t job_gpus(const struct job *job); /* per worker */

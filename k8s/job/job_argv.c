@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "job/quantity.h"
+#include "job/scheduling.h"
 #include "job/template.h"
 #include "number.h"
 #include "xalloc.h"
 
 #define DEFAULT_SHM "2Gi"
 
+static void    end_board(struct job_argv *argv);
 static json_t *inner(json_t *object, const char *name, json_t *(*make)(void));
 static int     set_resource(struct job_argv *argv, const char *name, const char *value,
                             struct error *err);
@@ -33,6 +35,7 @@ void job_argv_begin(struct job_argv *argv, struct job *job)
     job->restart = RESTART_ON_FAILURE;
     job->ttl_s = -1;
     argv->job = job;
+    argv->has_board = argv->has_gang = false;
     argv->has_fields = false;
 }
 
@@ -47,11 +50,29 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
             argv,
             json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
             "/dev/shm", false);
+    end_board(argv);
+    scheduling_end(argv->job, argv->has_gang);
     if (job_gpus(argv->job) == 0) { /* else an image of NVIDIA's sees the GPUs of others */
         env = inner(argv->container, "env", json_array);
         json_array_append_new(
             env, json_pack("{ssss}", "name", "NVIDIA_VISIBLE_DEVICES", "value", "void"));
     }
+}
+
+static void end_board(struct job_argv *argv)
+{
+    struct job *job = argv->job;
+
+    if (argv->has_board && job->logdir == NULL)
+        job->logdir = xstrdup(JOB_LOGDIR);
+    else if (!argv->has_board && (job->logdir != NULL || job->board_image != NULL)) {
+        strlist_addf(&job->warnings, "--%s has no effect without --tensorboard",
+                     job->logdir != NULL ? "logdir" : "tensorboard-image");
+        free(job->logdir);
+        free(job->board_image);
+        job->logdir = job->board_image = NULL;
+    }
+    job_warn_board(job);
 }
 
 /* The options, in the order of the table */
@@ -395,6 +416,60 @@ static int set_root(void *to, const char *value, struct error *err)
     return 0;
 }
 
+static int set_board(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)value, (void)err;
+    argv->has_fields = true;
+    argv->has_board = true;
+    return 0;
+}
+
+static int set_board_image(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    free(argv->job->board_image);
+    argv->job->board_image = xstrdup(value);
+    argv->has_fields = true;
+    return 0;
+}
+
+static int set_logdir(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)err;
+    free(argv->job->logdir);
+    argv->job->logdir = xstrdup(value);
+    argv->has_fields = true;
+    return 0;
+}
+
+static int set_gang(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    (void)value, (void)err;
+    argv->has_fields = true;
+    argv->has_gang = true;
+    return 0;
+}
+
+static int set_queue(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    if (value[0] == '\0')
+        return err_set(err, "must have the name of a queue");
+    free(argv->job->queue);
+    argv->job->queue = xstrdup(value);
+    argv->has_fields = true;
+    return 0;
+}
+
 static int set_not_yet(void *to, const char *value, struct error *err)
 {
     (void)to, (void)value;
@@ -432,10 +507,11 @@ const struct arg_row job_argv_rows[] = {
     { "job-restart-policy", 0, false, set_restart },
     { "ttl-after-finished", 0, false, set_ttl },
     { "run-as-root", 0, true, set_root },
-    { "tensorboard", 0, true, set_not_yet },
-    { "logdir", 0, false, set_not_yet },
-    { "gang", 0, true, set_not_yet },
-    { "queue", 0, false, set_not_yet },
+    { "tensorboard", 0, true, set_board },
+    { "tensorboard-image", 0, false, set_board_image },
+    { "logdir", 0, false, set_logdir },
+    { "gang", 0, true, set_gang },
+    { "queue", 0, false, set_queue },
     { "rdma", 0, true, set_not_yet },
     { "hostNetwork", 0, true, set_not_yet },
     { NULL, 0, false, NULL },

@@ -10,6 +10,7 @@
 
 #include "job/fields.h"
 #include "job/job_mpi.h"
+#include "job/scheduling.h"
 #include "job/template.h"
 #include "xalloc.h"
 
@@ -23,6 +24,7 @@ static void read_run(struct job *job, struct fields *config);
 static void read_other_args(struct job *job, struct fields *config);
 static void read_custom(struct job *job, struct fields *config);
 static void read_policy(struct job *job, struct fields *policy);
+static void read_board(struct job *job, struct fields *spec);
 static void read_not_yet(struct job *job, struct fields *spec);
 static void refuse_enabled(struct fields *outer, const char *name);
 static void add_words(struct strlist *list, const json_t *words);
@@ -51,7 +53,7 @@ int job_from_document(struct job *job, const json_t *document, struct error *err
 
 json_t *job_document(const struct job *job)
 {
-    json_t *run = json_array(), *spec, *config, *policy, *metadata;
+    json_t *run = json_array(), *spec, *config, *policy, *metadata, *scheduler;
     size_t  i;
 
     for (i = 0; i < job->command.count; i++)
@@ -75,6 +77,11 @@ json_t *job_document(const struct job *job)
                      job_launchers[job->launcher], "runAsRoot", job->as_root ? json_true() : NULL,
                      "runMode",
                      job->is_paused ? json_pack("{s{sb}}", "pause", "enabled", 1) : NULL);
+    if ((scheduler = scheduling_document(job)) != NULL)
+        json_object_set_new(spec, "scheduler", scheduler);
+    if (job_has_board(job))
+        json_object_set_new(spec, "tensorboard",
+                            json_pack("{ssss*}", "logDir", job->logdir, "image", job->board_image));
     metadata = json_pack("{ss}", "name", job->name);
     if (job->space != NULL)
         json_object_set_new(metadata, "namespace", json_string(job->space));
@@ -124,6 +131,8 @@ static void read_spec(struct job *job, struct fields *spec)
     fields_any(spec, "launcher");
     job->as_root = fields_bool(spec, "runAsRoot", false);
     fields_bool(spec, "disableCustomEnv", false); /* the environment comes from the worker's Pod */
+    read_board(job, spec);
+    scheduling_read(job, spec);
     read_not_yet(job, spec);
     fields_end(spec);
     /* After that, so that a misspelled name is what is reported. */
@@ -275,10 +284,28 @@ static void read_policy(struct job *job, struct fields *policy)
     fields_end(policy);
 }
 
+/* muster's own. */
+static void read_board(struct job *job, struct fields *spec)
+{
+    struct fields board;
+    const char   *logdir, *image;
+
+    fields_object(spec, "tensorboard", &board);
+    logdir = fields_text(&board, "logDir");
+    image = fields_text(&board, "image");
+    fields_end(&board);
+    if (board.object == NULL)
+        return;
+    job->logdir = xstrdup(logdir != NULL ? logdir : JOB_LOGDIR);
+    job->board_image = image != NULL ? xstrdup(image) : NULL;
+    if (job->template != NULL)
+        job_warn_board(job);
+}
+
 /* Fields that change what happens, and that nothing here does yet: an error if they are used. */
 static void read_not_yet(struct job *job, struct fields *spec)
 {
-    struct fields inner, t9k, pause;
+    struct fields inner, pause;
 
     fields_object(spec, "runMode", &inner);
     refuse_enabled(&inner, "debug");
@@ -290,12 +317,6 @@ static void read_not_yet(struct job *job, struct fields *spec)
     fields_end(&pause);
     fields_end(&inner);
     refuse_enabled(spec, "elastic");
-    fields_object(spec, "scheduler", &inner);
-    fields_object(&inner, "t9kScheduler", &t9k);
-    if (t9k.object != NULL)
-        fields_wrong(&inner, "t9kScheduler", "is not supported yet; leave it out for the default "
-                     "scheduler, or write worker.template.spec.schedulerName");
-    fields_end(&inner);
 }
 
 static void refuse_enabled(struct fields *outer, const char *name)

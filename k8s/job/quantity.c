@@ -14,9 +14,10 @@ int quantity_parse(const char *text, double *amount, struct error *err)
         const char *suffix;
         double      factor;
     } units[] = {
-        { "", 1 },        { "m", 1e-3 },     { "k", 1e3 },      { "M", 1e6 },
-        { "G", 1e9 },     { "T", 1e12 },     { "P", 1e15 },     { "Ki", 0x1p10 },
-        { "Mi", 0x1p20 }, { "Gi", 0x1p30 },  { "Ti", 0x1p40 },  { "Pi", 0x1p50 },
+        { "", 1 },        { "n", 1e-9 },    { "u", 1e-6 },    { "m", 1e-3 },
+        { "k", 1e3 },     { "M", 1e6 },     { "G", 1e9 },     { "T", 1e12 },
+        { "P", 1e15 },    { "Ki", 0x1p10 }, { "Mi", 0x1p20 }, { "Gi", 0x1p30 },
+        { "Ti", 0x1p40 }, { "Pi", 0x1p50 },
     };
     size_t digits = strspn(text, "0123456789."), i;
     char  *end = NULL;

@@ -107,6 +107,32 @@ bool template_mounts(const json_t *template, const char *path)
     return false;
 }
 
+bool template_shares(const json_t *template, const char *path)
+{
+    const json_t *volumes = json_object_get(json_object_get(template, "spec"), "volumes"), *volume;
+    const json_t *mounts = json_object_get(template_container(template), "volumeMounts"), *mount;
+    const char   *mounted;
+    size_t        i, k, length;
+
+    for (i = 0; i < json_array_size(mounts); i++) {
+        mount = json_array_get(mounts, i);
+        mounted = json_string_value(json_object_get(mount, "mountPath"));
+        length = mounted != NULL ? strlen(mounted) : 0;
+        while (length > 1 && mounted[length - 1] == '/')
+            length--;
+        if (length == 0 || strncmp(mounted, path, length) != 0 ||
+            (length > 1 && path[length] != '/' && path[length] != '\0'))
+            continue;
+        for (k = 0; k < json_array_size(volumes); k++) {
+            volume = json_array_get(volumes, k);
+            if (json_equal(json_object_get(mount, "name"), json_object_get(volume, "name")) &&
+                json_object_get(volume, "emptyDir") == NULL)
+                return true;
+        }
+    }
+    return false;
+}
+
 static int check_metadata(const json_t *template, struct error *err)
 {
     static const char *const inner[] = { "labels", "annotations" };

@@ -27,4 +27,7 @@ int64_t template_gpus(const json_t *template); /* at most JOB_SLOTS_MAX + 1 */
 /* Does the training container mount something there? */
 bool template_mounts(const json_t *template, const char *path);
 
+/* Does it mount, there or above, a volume that other Pods can mount, too? */
+bool template_shares(const json_t *template, const char *path);
+
 #endif

@@ -27,6 +27,7 @@ static void   grow(struct observed *observed, size_t count);
 static void take_anchor(struct observed *observed, const json_t *document);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
+static void take_lines(struct observed *observed, const char *text);
 static int64_t label(const json_t *metadata, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
 static void take_conditions(struct observed_object *pod, const json_t *status);
@@ -51,6 +52,7 @@ void observed_clear(struct observed *observed)
 {
     free(observed->object);
     free(observed->job);
+    json_decref(observed->lines);
     *observed = (struct observed){ 0 };
 }
 
@@ -116,7 +118,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
                    ? find_worker(observed, name + length + 8)
                    : strcmp(name + length, "-launcher") == 0 ? OBJECT_LAUNCHER : SIZE_MAX;
     for (i = 0; i < OBJECT_PODS; i++)
-        if (strcmp(object_name(job, i).text, name) == 0 &&
+        if (object_is_wanted(job, i) && strcmp(object_name(job, i).text, name) == 0 &&
             strcmp(object_kinds[object_name(job, i).kind].name, kind) == 0)
             return i;
     return SIZE_MAX;
@@ -151,10 +153,14 @@ static void take_anchor(struct observed *observed, const json_t *document)
     const json_t *metadata = json_object_get(document, "metadata");
     const json_t *data = json_object_get(document, "data");
     const char   *text = json_string_value(json_object_get(data, "outcome"));
+    const json_t *notes = json_object_get(metadata, "annotations");
+    const char   *suspend = json_string_value(json_object_get(notes, OBJECT_SUSPEND));
     json_t       *outcome = text != NULL ? json_loads(text, 0, NULL) : NULL;
 
+    observed->is_queued = suspend != NULL && strcmp(suspend, "true") == 0;
     take_job(observed, json_string_value(json_object_get(data, "job")));
     take_attempts(&observed->attempts, json_string_value(json_object_get(data, "attempts")));
+    take_lines(observed, json_string_value(json_object_get(data, "lines")));
     keep(observed->version, sizeof observed->version,
          json_object_get(metadata, "resourceVersion"));
     keep(observed->uid, sizeof observed->uid, json_object_get(metadata, "uid"));
@@ -193,6 +199,12 @@ static void take_attempts(struct attempts *attempts, const char *text)
         attempts->number = 1;
     keep(attempts->last, sizeof attempts->last, json_object_get(document, "last"));
     json_decref(document);
+}
+
+static void take_lines(struct observed *observed, const char *text)
+{
+    json_decref(observed->lines);
+    observed->lines = text != NULL ? json_loads(text, 0, NULL) : NULL;
 }
 
 static int64_t label(const json_t *metadata, const char *name)

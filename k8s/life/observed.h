@@ -62,8 +62,10 @@ struct observed {
     char         version[64];  /* of the anchor */
     char        *job;          /* the document in the anchor */
     bool         is_job_new;   /* it has changed */
+    bool         is_queued;    /* the anchor's annotation OBJECT_SUSPEND says so */
     int64_t      created_s;    /* of the anchor, by the server's clock */
     struct attempts attempts;
+    json_t      *lines;        /* of failed Pods, as lines.h says; may be NULL */
     enum outcome outcome;      /* as kept in the anchor, with the next three */
     int          exit_code;
     int64_t      ended_s;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "exit_code.h"
+#include "life/lines.h"
 #include "objects/objects.h"
 #include "xalloc.h"
 
@@ -24,6 +25,7 @@ struct failure {
 
 static void add(struct plan *plan, enum action_kind kind, size_t number);
 static void add_delete(struct plan *plan, const struct observed *observed, size_t number);
+static void keep_lines(struct plan *plan, const struct observed *observed);
 static void clean_up(struct plan *plan, const struct job *job, const struct observed *observed);
 static void expire(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s);
@@ -71,10 +73,15 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
         clean_up(plan, job, observed);
         expire(plan, job, observed, now_s);
-    } else if (find_end(plan, job, observed, now_s))
+    } else if (find_end(plan, job, observed, now_s)) {
+        keep_lines(plan, observed);
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
-    else if (next_attempt(plan, job, observed, now_s))
+    } else if (next_attempt(plan, job, observed, now_s)) {
+        keep_lines(plan, observed);
         add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
+    } else if (observed->is_queued && observed->attempts.launched == 0)
+        snprintf(plan->why, sizeof plan->why, "waiting in queue %.200s, until annotation "
+                 OBJECT_SUSPEND " is taken away", job->queue != NULL ? job->queue : "");
     else
         replace(plan, job, observed, now_s);
 }
@@ -96,6 +103,23 @@ static void add_delete(struct plan *plan, const struct observed *observed, size_
     add(plan, ACTION_DELETE, number);
     memcpy(plan->action[plan->count - 1].uid, observed->object[number].uid,
            sizeof plan->action->uid);
+}
+
+/* Of Pods that have failed by themselves. */
+static void keep_lines(struct plan *plan, const struct observed *observed)
+{
+    size_t room = LINES_PODS, kept = lines_count(observed->lines, observed->attempts.number), i;
+    const struct observed_object *pod;
+
+    room -= kept < room ? kept : room;
+    for (i = OBJECT_PODS; i < observed->count && room > 0; i++) {
+        pod = &observed->object[i];
+        if (!pod->exists || !pod->is_ours || pod->is_ending || pod->phase != POD_FAILED ||
+            lines_has(observed->lines, pod->uid))
+            continue;
+        add(plan, ACTION_LINES, i);
+        room--;
+    }
 }
 
 /* Of our own objects only, and the first worker last. */
@@ -303,14 +327,16 @@ static void replace(struct plan *plan, const struct job *job, const struct obser
         add(plan, ACTION_RECORD, OBJECT_ANCHOR);
 }
 
-/* First the launcher, so that it ends the run, then the other Pods, then what they were made
- * from. True as long as there is any. */
+/* First the launcher if it runs, so that it ends the run, then the other Pods, then what they were
+ * made from. True as long as there is any. */
 static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed)
 {
-    return (job->launcher == LAUNCHER_POD &&
+    bool may_run = observed->object[OBJECT_LAUNCHER].phase != POD_PENDING;
+
+    return (job->launcher == LAUNCHER_POD && may_run &&
             remove_from(plan, job, observed, OBJECT_LAUNCHER, OBJECT_LAUNCHER + 1)) ||
            remove_from(plan, job, observed, OBJECT_PODS, observed->count) ||
-           remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_HOSTS + 1);
+           remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_GROUP + 1);
 }
 
 /* The first worker is the last. */
@@ -356,7 +382,7 @@ static bool create(struct plan *plan, const struct job *job, const struct observ
     if (plan->count > 0 || plan->is_unsettled)
         return true; /* first the Secrets, as a pair */
     for (i = OBJECT_HOSTS; i < OBJECT_PODS; i++)
-        if (!observed->object[i].exists)
+        if (object_is_wanted(job, i) && !observed->object[i].exists)
             add(plan, ACTION_CREATE, i);
     for (i = 0; i < object_pods(job); i++)
         if (!observed->object[object_pod(job, i)].exists)

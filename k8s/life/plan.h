@@ -26,6 +26,7 @@ enum action_kind {
     ACTION_DELETE,
     ACTION_RECORD,  /* keep outcome, exit_code and why in the anchor */
     ACTION_ATTEMPT, /* keep attempts in the anchor */
+    ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
 };
 
 struct action {

@@ -12,6 +12,8 @@
 
 #include "buffer.h"
 #include "job/job_document.h"
+#include "objects/board.h"
+#include "objects/group.h"
 #include "objects/pod.h"
 #include "xalloc.h"
 
@@ -20,9 +22,16 @@
 const struct object_kind_row object_kinds[KINDS] = {
     [KIND_CONFIG_MAP] = { "ConfigMap", "v1", "/api/v1", "configmaps" },
     [KIND_SECRET] = { "Secret", "v1", "/api/v1", "secrets" },
+    [KIND_VOLCANO_GROUP] = { "PodGroup", "scheduling.volcano.sh/v1beta1",
+                             "/apis/scheduling.volcano.sh/v1beta1", "podgroups" },
+    [KIND_PLUGINS_GROUP] = { "PodGroup", "scheduling.x-k8s.io/v1alpha1",
+                             "/apis/scheduling.x-k8s.io/v1alpha1", "podgroups" },
+    [KIND_T9K_GROUP] = { "PodGroup", "scheduler.tensorstack.dev/v1beta1",
+                         "/apis/scheduler.tensorstack.dev/v1beta1", "podgroups" },
     [KIND_SERVICE] = { "Service", "v1", "/api/v1", "services" },
     [KIND_POLICY] = { "NetworkPolicy", "networking.k8s.io/v1", "/apis/networking.k8s.io/v1",
                       "networkpolicies" },
+    [KIND_DEPLOYMENT] = { "Deployment", "apps/v1", "/apis/apps/v1", "deployments" },
     [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
 };
 
@@ -45,6 +54,10 @@ size_t objects_count(const struct job *job)
 
 bool object_is_wanted(const struct job *job, size_t number)
 {
+    if (number == OBJECT_GROUP)
+        return job->gang != GANG_NONE;
+    if (number == OBJECT_BOARD || number == OBJECT_BOARD_SERVICE)
+        return job_has_board(job);
     return number < objects_count(job) &&
            (number != OBJECT_LAUNCHER || job->launcher == LAUNCHER_POD);
 }
@@ -74,13 +87,16 @@ struct object_name object_name(const struct job *job, size_t number)
         [OBJECT_LAUNCHER_KEY] = { KIND_SECRET, "-launcher-key" },
         [OBJECT_WORKER_KEYS] = { KIND_SECRET, "-worker-keys" },
         [OBJECT_HOSTS] = { KIND_CONFIG_MAP, "-hosts" },
+        [OBJECT_GROUP] = { KIND_VOLCANO_GROUP, "" },
         [OBJECT_SERVICE] = { KIND_SERVICE, "" },
         [OBJECT_POLICY] = { KIND_POLICY, "" },
+        [OBJECT_BOARD] = { KIND_DEPLOYMENT, "-tensorboard" },
+        [OBJECT_BOARD_SERVICE] = { KIND_SERVICE, "-tensorboard" },
     };
     struct object_name name = { .kind = KIND_POD };
 
     if (number < OBJECT_PODS) {
-        name.kind = first[number].kind;
+        name.kind = number == OBJECT_GROUP ? group_kind(job) : first[number].kind;
         snprintf(name.text, sizeof name.text, "%s%s", job->name, first[number].suffix);
     } else if (number == OBJECT_LAUNCHER)
         snprintf(name.text, sizeof name.text, "%s-launcher", job->name);
@@ -106,11 +122,20 @@ json_t *object_make(const struct job *job, size_t number, const struct object_fo
     case OBJECT_HOSTS:
         object = hosts(job, what);
         break;
+    case OBJECT_GROUP:
+        object = group_make(job);
+        break;
     case OBJECT_SERVICE:
         object = service(job);
         break;
     case OBJECT_POLICY:
         object = policy(job);
+        break;
+    case OBJECT_BOARD:
+        object = board_deployment(job);
+        break;
+    case OBJECT_BOARD_SERVICE:
+        object = board_service(job);
         break;
     case OBJECT_LAUNCHER:
         object = pod_launcher(job, what);
@@ -149,8 +174,7 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number,
                                       "blockOwnerDeletion", 0));
     if (number >= OBJECT_PODS)
         set_label(labels, LABEL_ATTEMPT, what->attempt);
-    if (number >= OBJECT_PODS || number == OBJECT_LAUNCHER_KEY || number == OBJECT_WORKER_KEYS ||
-        number == OBJECT_HOSTS)
+    if (number >= OBJECT_PODS || (number >= OBJECT_LAUNCHER_KEY && number <= OBJECT_GROUP))
         set_label(labels, LABEL_WORKERS, job->workers);
     return whole;
 }
@@ -169,6 +193,10 @@ static json_t *anchor(const struct job *job)
     json_t *document = job_document(job);
     char   *text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);
     json_t *object = json_pack("{s{ss}}", "data", "job", text);
+
+    if (job_is_queued(job))
+        json_object_set_new(object, "metadata",
+                            json_pack("{s{ss}}", "annotations", OBJECT_SUSPEND, "true"));
 
     free(text);
     json_decref(document);

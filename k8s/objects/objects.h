@@ -1,8 +1,9 @@
 /* objects.h - what a job is in the cluster: pure functions from a job to JSON documents
  *
  * The objects of a job have numbers: the anchor, which owns all others, two Secrets, the hosts, the
- * Service, the NetworkPolicy, the launcher and the workers. Names depend on nothing but the job's
- * name, so whoever comes after a crash finds them again. Secrets, hosts and Pods are made for a
+ * PodGroup, the Service, the NetworkPolicy, TensorBoard's Deployment and Service, the launcher and
+ * the workers. Names depend on nothing but the job's name, so whoever comes after a crash finds
+ * them again. Secrets, hosts and Pods are made for a
  * number of workers, and a Pod for an attempt to run; their labels say which.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,9 +22,22 @@
 #define LABEL_INDEX "muster.dev/index"
 #define LABEL_ATTEMPT "muster.dev/attempt"
 #define LABEL_WORKERS "muster.dev/workers"
+/* Annotation of the anchor: as long as it is "true", nothing is created but the anchor. */
+#define OBJECT_SUSPEND "scheduling.x-k8s.io/suspend"
 #define SSH_PORT    2222
 
-enum object_kind { KIND_CONFIG_MAP, KIND_SECRET, KIND_SERVICE, KIND_POLICY, KIND_POD, KINDS };
+enum object_kind {
+    KIND_CONFIG_MAP,
+    KIND_SECRET,
+    KIND_VOLCANO_GROUP,
+    KIND_PLUGINS_GROUP,
+    KIND_T9K_GROUP,
+    KIND_SERVICE,
+    KIND_POLICY,
+    KIND_DEPLOYMENT,
+    KIND_POD,
+    KINDS
+};
 
 struct object_kind_row {
     const char *name, *version, *root, *plural; /* root: of its paths in the API */
@@ -35,8 +49,11 @@ enum {
     OBJECT_LAUNCHER_KEY,
     OBJECT_WORKER_KEYS,
     OBJECT_HOSTS,
+    OBJECT_GROUP, /* only with --gang; the objects up to here are made for a number of workers */
     OBJECT_SERVICE,
     OBJECT_POLICY,
+    OBJECT_BOARD, /* only with --tensorboard, as the next */
+    OBJECT_BOARD_SERVICE,
     OBJECT_LAUNCHER, /* the first of the Pods; there is none if worker 0 is the launcher */
     OBJECT_WORKERS,  /* number of the first */
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "job/template.h"
+#include "objects/group.h"
 #include "objects/objects.h"
 #include "strlist.h"
 #include "xalloc.h"
@@ -19,7 +20,6 @@
 #define BACKSTOP_S      60 /* later than muster's own --timeout */
 
 static json_t *make_pod(const struct job *job, const char *role, const char *name);
-static void    add_security(const struct job *job, json_t *spec, json_t *container);
 static void    add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd,
                             const struct object_for *what);
 static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
@@ -29,18 +29,17 @@ static void    add_mount(json_t *pod, json_t *container, const char *name, const
                          json_t *source);
 static void    add_env(json_t *container, const char *name, const char *value);
 static void    set_default(json_t *object, const char *name, json_t *value);
-static json_t *in(json_t *object, const char *name, json_t *(*make)(void));
 
 json_t *pod_worker(const struct job *job, size_t index, const struct object_for *what)
 {
     bool    is_launcher = job->launcher == LAUNCHER_WORKER0 && index == 0;
     char   *name = xasprintf("%s-worker-%zu", job->name, index);
-    json_t *pod = make_pod(job, "worker", name), *container = template_container(pod);
+    json_t *pod = make_pod(job, "worker", name), *container = template_container(pod), *labels;
     char    number[24];
 
     snprintf(number, sizeof number, "%zu", index);
-    json_object_set_new(in(in(pod, "metadata", json_object), "labels", json_object), LABEL_INDEX,
-                        json_string(number));
+    labels = pod_inner(pod_inner(pod, "metadata", json_object), "labels", json_object);
+    json_object_set_new(labels, LABEL_INDEX, json_string(number));
     add_sshd(job, pod, container, index);
     if (is_launcher)
         add_launcher(job, pod, container, true, what);
@@ -66,38 +65,7 @@ json_t *pod_launcher(const struct job *job, const struct object_for *what)
     return pod;
 }
 
-/* What both kinds share. */
-static json_t *make_pod(const struct job *job, const char *role, const char *name)
-{
-    json_t *pod = json_deep_copy(job->template), *container = template_container(pod);
-    json_t *metadata = in(pod, "metadata", json_object), *spec = json_object_get(pod, "spec");
-
-    json_object_set_new(in(metadata, "labels", json_object), LABEL_ROLE, json_string(role));
-    set_default(in(metadata, "annotations", json_object), "sidecar.istio.io/inject",
-                json_string("false")); /* it would come between the ranks */
-    json_object_set_new(spec, "hostname", json_string(name));
-    json_object_set_new(spec, "subdomain", json_string(job->name));
-    json_object_set_new(spec, "restartPolicy", json_string("Never"));
-    set_default(spec, "automountServiceAccountToken", json_false());
-    set_default(spec, "enableServiceLinks", json_false());
-    set_default(spec, "terminationGracePeriodSeconds", json_integer(JOB_GRACE_S));
-    set_default(container, "terminationMessagePolicy", json_string("FallbackToLogsOnError"));
-    add_mount(pod, container, "muster-run", POD_RUN,
-              json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", "16Mi"));
-    add_security(job, spec, container);
-    if (job->as_root)
-        return pod;
-    /* The root directory is read-only. */
-    if (!template_mounts(pod, "/tmp"))
-        add_mount(pod, container, "muster-tmp", "/tmp", json_pack("{s{}}", "emptyDir"));
-    if (!template_mounts(pod, POD_HOME))
-        add_mount(pod, container, "muster-home", POD_HOME, json_pack("{s{}}", "emptyDir"));
-    add_env(container, "HOME", POD_HOME);
-    return pod;
-}
-
-/* Pod Security "restricted", as far as the template leaves it open. */
-static void add_security(const struct job *job, json_t *spec, json_t *container)
+void pod_add_security(const struct job *job, json_t *spec, json_t *container)
 {
     if (job->as_root) {
         set_default(spec, "securityContext", json_pack("{sisi}", "runAsUser", 0, "runAsGroup", 0));
@@ -110,6 +78,45 @@ static void add_security(const struct job *job, json_t *spec, json_t *container)
     set_default(container, "securityContext",
                 json_pack("{sbsbs{s[s]}}", "allowPrivilegeEscalation", 0,
                           "readOnlyRootFilesystem", 1, "capabilities", "drop", "ALL"));
+}
+
+json_t *pod_inner(json_t *object, const char *name, json_t *(*make)(void))
+{
+    if (json_object_get(object, name) == NULL)
+        json_object_set_new(object, name, make());
+    return json_object_get(object, name);
+}
+
+/* What both kinds share. */
+static json_t *make_pod(const struct job *job, const char *role, const char *name)
+{
+    json_t *pod = json_deep_copy(job->template), *container = template_container(pod);
+    json_t *metadata = pod_inner(pod, "metadata", json_object);
+    json_t *spec = json_object_get(pod, "spec");
+
+    json_object_set_new(pod_inner(metadata, "labels", json_object), LABEL_ROLE, json_string(role));
+    group_mark(job, metadata);
+    set_default(pod_inner(metadata, "annotations", json_object), "sidecar.istio.io/inject",
+                json_string("false")); /* it would come between the ranks */
+    json_object_set_new(spec, "hostname", json_string(name));
+    json_object_set_new(spec, "subdomain", json_string(job->name));
+    json_object_set_new(spec, "restartPolicy", json_string("Never"));
+    set_default(spec, "automountServiceAccountToken", json_false());
+    set_default(spec, "enableServiceLinks", json_false());
+    set_default(spec, "terminationGracePeriodSeconds", json_integer(JOB_GRACE_S));
+    set_default(container, "terminationMessagePolicy", json_string("FallbackToLogsOnError"));
+    add_mount(pod, container, "muster-run", POD_RUN,
+              json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", "16Mi"));
+    pod_add_security(job, spec, container);
+    if (job->as_root)
+        return pod;
+    /* The root directory is read-only. */
+    if (!template_mounts(pod, "/tmp"))
+        add_mount(pod, container, "muster-tmp", "/tmp", json_pack("{s{}}", "emptyDir"));
+    if (!template_mounts(pod, POD_HOME))
+        add_mount(pod, container, "muster-home", POD_HOME, json_pack("{s{}}", "emptyDir"));
+    add_env(container, "HOME", POD_HOME);
+    return pod;
 }
 
 static void add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd,
@@ -141,7 +148,7 @@ static void add_sshd(const struct job *job, json_t *pod, json_t *container, size
               json_pack("{s{sssis[{ssss}{ssss}]}}", "secret", "secretName", name, "defaultMode",
                         0440, "items", "key", key, "path", "host_key", "key", "authorized_keys",
                         "path", "authorized_keys"));
-    json_array_append_new(in(container, "ports", json_array),
+    json_array_append_new(pod_inner(container, "ports", json_array),
                           json_pack("{sssi}", "name", "ssh", "containerPort", SSH_PORT));
     set_default(container, "readinessProbe",
                 json_pack("{s{si}sisi}", "tcpSocket", "port", SSH_PORT, "periodSeconds", 2,
@@ -202,15 +209,15 @@ static void add_mount(json_t *pod, json_t *container, const char *name, const ch
                       json_t *source)
 {
     json_object_set_new(source, "name", json_string(name));
-    json_array_append_new(in(json_object_get(pod, "spec"), "volumes", json_array), source);
-    json_array_append_new(in(container, "volumeMounts", json_array),
+    json_array_append_new(pod_inner(json_object_get(pod, "spec"), "volumes", json_array), source);
+    json_array_append_new(pod_inner(container, "volumeMounts", json_array),
                           json_pack("{ssss}", "name", name, "mountPath", path));
 }
 
 /* Unless the template has it. */
 static void add_env(json_t *container, const char *name, const char *value)
 {
-    json_t     *list = in(container, "env", json_array);
+    json_t     *list = pod_inner(container, "env", json_array);
     const char *there;
     size_t      i;
 
@@ -228,12 +235,4 @@ static void set_default(json_t *object, const char *name, json_t *value)
     if (json_object_get(object, name) == NULL)
         json_object_set(object, name, value);
     json_decref(value);
-}
-
-/* The object or list in that field, made if it is not there; borrowed. */
-static json_t *in(json_t *object, const char *name, json_t *(*make)(void))
-{
-    if (json_object_get(object, name) == NULL)
-        json_object_set_new(object, name, make());
-    return json_object_get(object, name);
 }

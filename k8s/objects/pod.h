@@ -28,4 +28,10 @@ struct object_for;
 json_t *pod_worker(const struct job *job, size_t index, const struct object_for *what);
 json_t *pod_launcher(const struct job *job, const struct object_for *what);
 
+/* Pod Security "restricted", as far as the template leaves it open. */
+void pod_add_security(const struct job *job, json_t *spec, json_t *container);
+
+/* The object or list in that field, made if it is not there; borrowed. */
+json_t *pod_inner(json_t *object, const char *name, json_t *(*make)(void));
+
 #endif

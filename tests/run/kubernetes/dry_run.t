@@ -31,6 +31,9 @@ is "... prints all objects" "$(grep '^kind: ' out | tr '\n' ' ')" \
 ok "... but makes no key" not grep -q 'PRIVATE KEY' out
 run muster k8s submit --name j --image i --dry-run -o json -- train.py
 ok "... and JSON" python3 -c 'import json; assert len(json.load(open("out"))["items"]) == 8'
+run muster k8s submit --name j --image i --dry-run --gang --queue q --tensorboard --data c:/training_logs -- a.py
+is "... and what else is asked for" "$(grep -E '^(apiVersion: [^v]|kind: [PDS])' out | tr '\n' ' ')" \
+    "kind: Secret kind: Secret apiVersion: scheduling.volcano.sh/v1beta1 kind: PodGroup kind: Service apiVersion: networking.k8s.io/v1 apiVersion: apps/v1 kind: Deployment kind: Service kind: Pod kind: Pod "
 run muster k8s submit --name j --image i --dry-run
 is "a job of nothing" "$rc" 2
 run muster k8s submit -f nowhere.yaml

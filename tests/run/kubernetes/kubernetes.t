@@ -1,9 +1,10 @@
 #!/bin/sh
 # muster k8s on a real cluster: jobs run there, end as they should, and leave nothing.
 #
-# MUSTER_TEST_KUBE names a script that starts a cluster and takes images: its commands are up, env
-# and image NAME DIR CMD. Without it, KUBECONFIG names a cluster and MUSTER_TEST_KUBE_IMAGE an image
+# MUSTER_TEST_KUBE names a script that starts a cluster and takes images: its commands are up, env,
+# image NAME DIR CMD and node CMD. Without it, KUBECONFIG names a cluster and MUSTER_TEST_KUBE_IMAGE an image
 # of contrib/kubernetes/Dockerfile that it has.
+# Most of the time is waiting, so the jobs run at the same moment.
 # SPDX-License-Identifier: Apache-2.0
 kube=${MUSTER_TEST_KUBE:-} kubeconfig=${KUBECONFIG:-} image=${MUSTER_TEST_KUBE_IMAGE:-}
 kube_dir=${KUBE_DIR:-} # lib.sh clears the environment
@@ -30,12 +31,16 @@ if [ -n "$kube" ]; then
     "$kube" image "$image" "$tmp/root" '["/bin/sh"]' >image.log 2>&1 || sed 's/^/# /' image.log
 fi
 
-# The strictest standard: what a user without any rights may start.
-kubectl create namespace "$space" >/dev/null
-kubectl label namespace "$space" pod-security.kubernetes.io/enforce=restricted >/dev/null
+# The strictest standard: what a user without any rights may start. The second namespace has a
+# controller.
+for name in "$space" "$space-c"; do
+    kubectl create namespace "$name" >/dev/null
+    kubectl label namespace "$name" pod-security.kubernetes.io/enforce=restricted >/dev/null
+done
 leave() {
     left_with=$?
-    kubectl delete namespace "$space" --wait=false >/dev/null 2>&1
+    kubectl delete namespace "$space" "$space-c" --wait=false >/dev/null 2>&1
+    kubectl delete persistentvolume "$space" --wait=false >/dev/null 2>&1
     [ "${started-}" != yes ] || "$kube" down >/dev/null 2>&1
     (exit "$left_with")
     test_cleanup
@@ -50,8 +55,27 @@ k() {
 submit() {
     name=$1
     shift
-    run_limit=150 run muster k8s submit --name "$name" --namespace "$space" --image "$image" \
+    set -- muster k8s submit --name "$name" --namespace "$space" --image "$image" \
         --image-pull-policy IfNotPresent --shm 64Mi "$@"
+    run_limit=150 run "$@"
+}
+
+# begin NAME OPTIONS...: submit it and wait for it in the background.
+begin() {
+    begun=$1
+    shift
+    MUSTER_TEST_TAG=$tag muster k8s submit --name "$begun" --namespace "$space" --image "$image" \
+        --image-pull-policy IfNotPresent --shm 64Mi --wait "$@" >"$begun.out" 2>"$begun.err" </dev/null &
+    echo $! >"$begun.pid"
+    test_pids="$test_pids $!"
+}
+
+# end NAME: its exit status is in rc, its output in out and err.
+end() {
+    pid=$(cat "$1.pid")
+    finish_run 200
+    cp "$1.out" out
+    cp "$1.err" err
 }
 
 in_space() {
@@ -62,33 +86,37 @@ in_space() {
 
 # left NAME: what is there with the job's label.
 left() {
-    k get pods,secrets,configmaps,services,networkpolicies --selector "muster.dev/job=$1" --output name 2>&1 |
-        grep -v '^No resources'
+    kubectl get deployments,pods,secrets,configmaps,services,networkpolicies --namespace "${2-$space}" \
+        --selector "muster.dev/job=$1" --output name 2>&1 | grep -v '^No resources'
 }
 
-has_phase() {
-    [ "$(k get pod "$1" --output 'jsonpath={.status.phase}' 2>/dev/null)" = "$2" ]
-}
-
-k create secret generic token --from-literal=value='s3cr"t \x' >/dev/null
-submit good --workers 3 --slots 2 --memory 256Mi --cpu 100m --env 'GREETING=hello world' \
-    --env-from-secret TOKEN=token/value --wait -- --label none --no_local_rank --no_python \
-    sh -c 'echo "$GREETING, rank $RANK of $WORLD_SIZE on $(hostname): $TOKEN $(id -u)"'
-is "a job ends with 0" "$rc" 0
-is "each rank has run" "$(grep -c '^hello world, rank [0-5] of 6 on good-worker-[0-2]: ' out)" 6
-ok "with its secret, as an ordinary user" grep -qF ': s3cr"t \x 1000' out
-ok "what is waited for is said" grep -q 'waiting for' err
-is "no Secret is left then" "$(k get secrets --output name | grep good)" ""
-is "get says how it ended" "$(in_space get good | grep Status)" "Status:    SUCCEEDED"
-ok "so does list" sh -c "muster k8s list -n $space | grep -q '^good  *SUCCEEDED'"
-is "logs has its output" "$(in_space logs good | grep -c '^hello world')" 6
-is "and its last line alone" "$(in_space logs good --tail 1 | wc -l)" 1
-none_runs() {
-    [ -z "$(k get pods --selector muster.dev/job=good --field-selector status.phase=Running --output name)" ]
-}
-ok "no worker holds its GPUs" wait_for 30 none_runs
-is "delete says so" "$(in_space delete good)" "deepspeedjob.muster.dev/good deleted"
-is "nothing is left of the job" "$(left good)" ""
+# A claim that Pods share, with what the training needs.
+data=
+if [ -n "$kube" ] && "$kube" node mkdir -m 777 "/var/tmp/$space" && [ -x "$top_builddir/trainer/muster-train" ]; then
+    data="--data claim:/data --tensorboard --logdir /data/logs"
+    "$kube" node sh -c "cat >/var/tmp/$space/ds.json" <<END
+{ "train_batch_size": 12, "steps_per_print": 1, "optimizer": { "type": "AdamW", "params": { "lr": 8e-3 } },
+  "zero_optimization": { "stage": 1, "offload_optimizer": { "device": "cpu" } },
+  "tensorboard": { "enabled": true, "output_path": "/data/logs", "job_name": "good" } }
+END
+    "$kube" node sh -c "cat >/var/tmp/$space/text" <"$top_srcdir/contrib/examples/seasons.txt"
+    k apply -f - >/dev/null <<END
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: $space}
+spec:
+  accessModes: [ReadWriteMany]
+  capacity: {storage: 1Gi}
+  storageClassName: ""
+  claimRef: {namespace: $space, name: claim}
+  hostPath: {path: /var/tmp/$space}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: claim}
+spec: {accessModes: [ReadWriteMany], storageClassName: "", volumeName: $space, resources: {requests: {storage: 1Gi}}}
+END
+fi
 
 cat >job.yaml <<END
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -110,7 +138,131 @@ spec:
     run: {exec: [sh, -c, 'echo rank \$RANK; exit 7']}
   runPolicy: {cleanUpPolicy: All}
 END
-run_limit=150 run muster k8s submit -f job.yaml --wait
+
+k create secret generic token --from-literal=value='s3cr"t \x' >/dev/null
+begin image --workers 1 --image localhost/none:such -- a.py
+begin node --workers 1 --selector no=such --max-wait-time 3 -- a.py
+# shellcheck disable=SC2086
+begin good --workers 3 --slots 2 --memory 512Mi --cpu 100m --env 'GREETING=hello world' \
+    --env-from-secret TOKEN=token/value $data -- --label none --no_local_rank --no_python \
+    sh -c 'echo "$GREETING, rank $RANK of $WORLD_SIZE on $(hostname): $TOKEN $(id -u)"
+        [ ! -e /data/ds.json ] || exec muster-train --deepspeed_config /data/ds.json --model hello \
+            --vocabulary 257 --positions 66 --width 32 --heads 4 --blocks 1 --data /data/text --steps 4'
+begin long --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c '
+        [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
+        : >"/tmp/of-$RANK"; echo started; exec sleep 300'
+muster k8s submit -f job.yaml --wait >document.out 2>document.err </dev/null &
+echo $! >document.pid
+test_pids="$test_pids $!"
+
+# The controller, in the other namespace, with the rights of its Role alone, killed after one second,
+# after two ...: it does what a submit that was killed has left to do, and the rest of the job's life.
+kubectl apply --namespace "$space-c" -f "$top_srcdir/contrib/kubernetes/controller.yaml" >/dev/null
+kubectl delete --namespace "$space-c" deployment muster-controller >/dev/null
+account=system:serviceaccount:$space-c:muster-controller
+can_i() {
+    # shellcheck disable=SC2086
+    is "may the controller $1? $2" "$(kubectl --namespace "$space-c" auth can-i --as "$account" $1 2>/dev/null)" "$2"
+}
+can_i 'create pods' yes
+can_i 'patch configmaps' yes
+can_i 'get pods --subresource log' yes
+can_i 'list secrets' no
+can_i 'create pods --subresource exec' no
+can_i 'create rolebindings' no
+can_i 'create pods --namespace default' no
+token_of_account() { # older clusters make one, after a moment, as a Secret
+    kubectl --namespace "$space-c" create token muster-controller >token 2>/dev/null ||
+        kubectl --namespace "$space-c" get secret "$(kubectl --namespace "$space-c" get serviceaccount \
+            muster-controller --output 'jsonpath={.secrets[0].name}')" \
+            --output 'jsonpath={.data.token}' 2>/dev/null | base64 -d >token
+    [ -s token ]
+}
+ok "its account has a token" wait_for 20 token_of_account
+kubectl config view --raw --minify --flatten >account
+KUBECONFIG=account kubectl config set-credentials controller --token "$(cat token)" >/dev/null
+KUBECONFIG=account kubectl config set-context --current --user controller >/dev/null
+muster k8s check --namespace "$space-c" >may
+is "who may all passes the check" $? 0
+KUBECONFIG=account muster k8s check --namespace "$space-c" >may 2>&1
+is "so does the controller" $? 0
+ok "which lacks what it does not need" grep -q '^  shell .* pods/exec: you may not create$' may
+KUBECONFIG=account muster k8s check --namespace default >may 2>&1
+is "in another namespace it does not" $? 68
+ok "and is told why" grep -q '^  submit .* secrets: you may not get, create, delete$' may
+# As from a submit that was killed after its first action.
+muster k8s submit --name left --namespace "$space-c" --image "$image" --image-pull-policy IfNotPresent \
+    --shm 64Mi --workers 2 --job-backoff-limit 1 --ttl-after-finished 1 --dry-run -- --no_local_rank \
+    --no_python sh -c 'test "$MUSTER_ATTEMPT" = 2' | awk '/^---/ { n++ } n == 1' |
+    kubectl create --namespace "$space-c" -f - >/dev/null
+has_anchor() {
+    kubectl get --namespace "$space-c" configmap left >/dev/null 2>&1
+}
+ok "there is the beginning of a job" has_anchor
+look_after() {
+    lives=0
+    while has_anchor && [ "$lives" -lt 20 ]; do
+        lives=$((lives + 1))
+        KUBECONFIG=account timeout -s KILL "$lives" muster k8s controller --namespace "$space-c" \
+            --identity test >>controller 2>&1
+    done
+}
+look_after &
+test_pids="$test_pids $!"
+
+# The server in memory that killed.t has answers as this one.
+python3 "${script%/*}/api_server.py" memory >memory.log 2>&1 &
+test_pids="$test_pids $!"
+kubectl proxy --unix-socket="$tmp/real" >proxy.log 2>&1 &
+test_pids="$test_pids $!"
+has_both() {
+    [ -S memory ] && [ -S "$tmp/real" ]
+}
+ok "there are two API servers" wait_for 20 has_both
+python3 "${script%/*}/api_questions.py" "$tmp/real" "$space" >real.answers 2>&1
+python3 "${script%/*}/api_questions.py" memory default >memory.answers 2>&1
+ok "they give the same answers" diff real.answers memory.answers
+ok "to all questions" sh -c 'test "$(wc -l <real.answers)" -gt 30 && ! grep -q Traceback real.answers'
+
+end node
+is "a node that is not there ends the wait" "$rc" 75
+ok "with the scheduler's reason" grep -q 'node-worker-0 did not start within 3 s: Unschedulable' err
+
+end good
+is "a job ends with 0" "$rc" 0
+is "each rank has run" "$(grep -c '^hello world, rank [0-5] of 6 on good-worker-[0-2]: ' out)" 6
+ok "with its secret, as an ordinary user" grep -qF ': s3cr"t \x 1000' out
+ok "what is waited for is said" grep -q 'waiting for' err
+is "no Secret is left then" "$(k get secrets --output name | grep good)" ""
+is "get says how it ended" "$(in_space get good | grep Status)" "Status:    SUCCEEDED"
+ok "so does list" sh -c "muster k8s list -n $space | grep -q '^good  *SUCCEEDED'"
+is "logs has its output" "$(in_space logs good | grep -c '^hello world')" 6
+is "and its last line alone" "$(in_space logs good --tail 1 | wc -l)" 1
+none_runs() {
+    [ -z "$(k get pods --selector muster.dev/job=good,muster.dev/role=worker --field-selector status.phase=Running --output name)" ]
+}
+ok "no worker holds its GPUs" wait_for 30 none_runs
+# The image has a program in TensorBoard's place, which shows the files.
+forwards() {
+    port=$(sed -n 's/^Forwarding from 127.0.0.1:\([0-9]*\) .*/\1/p' forward)
+    [ -n "$port" ] && curl -sf "http://127.0.0.1:$port/" >page
+}
+if [ -n "$data" ]; then
+    ok "it has trained" grep -q global_step=4 out
+    muster k8s tensorboard --namespace "$space" good --port $((20000 + $$ % 20000)) >forward 2>&1 &
+    board=$!
+    test_pids="$test_pids $board"
+    ok "its TensorBoard is at a port here" wait_for 60 forwards
+    file=$(grep -m1 -o 'good/events.out.tfevents[^ ]*' page)
+    ok "and has the event file" sh -c "curl -sf http://127.0.0.1:$port/$file | grep -q Train/Samples/train_loss"
+    kill "$board"
+else
+    skip "TensorBoard" "it takes \$MUSTER_TEST_KUBE and muster-train"
+fi
+is "delete says so" "$(in_space delete good)" "deepspeedjob.muster.dev/good deleted"
+is "nothing is left of the job" "$(left good)" ""
+
+end document
 is "a T9k document runs, with worker 0 as launcher, and its status is ours" "$rc" 7
 ok "the log was here before the Pods went" grep -q 'rank [01]$' out
 ok "the end is named" grep -q 'document-worker-0: exit status 7' err
@@ -118,27 +270,26 @@ no_pod() {
     [ -z "$(k get pods --selector "muster.dev/job=$1" --output name 2>/dev/null)" ]
 }
 ok "cleanUpPolicy All: no Pod is left" wait_for 60 no_pod document
-is "get still tells" "$(in_space get document | grep Status)" "Status:    FAILED"
+in_space get document >shown
+ok "get still tells" grep -q '^Status:    FAILED' shown
+ok "and has the last lines of the Pod that failed" grep -q '^  .*rank [01]$' shown
 in_space delete document >/dev/null
 
-start muster k8s submit --name long --namespace "$space" --image "$image" --image-pull-policy IfNotPresent \
-    --shm 64Mi --workers 2 --job-backoff-limit 1 --wait -- --no_local_rank --no_python sh -c '
-        [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
-        : >"/tmp/of-$RANK"; echo started; exec sleep 300'
-ok "a job runs" wait_for 90 grep -q started out
-ok "a worker has no key but its own, and no token" k exec long-worker-1 -- sh -c \
+ok "a job runs" wait_for 90 grep -q started long.out
+ok "a worker has no key but its own, and no token" in_space shell long -i long-worker-1 -- sh -c \
     '! ls /etc/muster/key/id_ed25519 2>/dev/null && ! ls /var/run/secrets/kubernetes.io 2>/dev/null'
-ok "it cannot log into another" k exec long-worker-1 -- sh -c \
+ok "it cannot log into another" in_space shell long -i long-worker-1 -- sh -c \
     "! ssh -o BatchMode=yes -o StrictHostKeyChecking=no -p 2222 long-worker-0.long.$space.svc true 2>/dev/null"
+run muster k8s shell --namespace "$space" long -i long-worker-9
+is "there is no shell in a Pod that is not there" "$rc" 68
+run muster k8s top --namespace "$space" long
+if [ "$rc" = 0 ]; then
+    ok "top shows what its Pods use" grep -q '^long-worker-0 ' out
+else
+    is "without metrics-server top says so" "$(cat err)" \
+        "muster k8s: error: the cluster has no metrics-server, which measures what Pods use"
+fi
 k delete pod long-worker-1 --grace-period=0 --force >/dev/null 2>&1
-finish_run 150
-is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0
-is "with a new worker under the old name, and the other one as it was" \
-    "$(grep -o 'here is .*' out | sort | tr '\n' ' ')" "here is  here is /tmp/of-0 "
-ok "that is said, with the worker" grep -q 'long-worker-1.*retry 1 of 1' err
-is "and kept" "$(in_space get long -o json | grep backoffCount)" '    "backoffCount": 1,'
-in_space delete long >/dev/null
-is "nothing is left of it" "$(left long)" ""
 
 submit held --workers 1 -- --no_local_rank --no_python sh -c '[ "$WORLD_SIZE" = 2 ] || exec sleep 300'
 is "without --wait it comes back" "$rc" 0
@@ -151,64 +302,33 @@ ok "it has no Pods then" no_pod held
 is "which get says" "$(in_space get held | grep Reason)" "Reason:    paused"
 is "it is given another worker" "$(in_space scale held --workers 2)" "deepspeedjob.muster.dev/held scaled"
 is "and resumed" "$(in_space resume held)" "deepspeedjob.muster.dev/held resumed"
-ok "it runs with two" wait_for 90 has_phase held-launcher Succeeded
-in_space delete held >/dev/null
-is "nothing is left of it" "$(left held)" ""
+run_limit=90 run muster k8s attach --namespace "$space" held
+is "it runs with two, to which one can come back" "$rc" 0
 
-# The controller with the rights of its Role alone, killed after one second, after two ...: it does
-# what a submit that was killed has left to do, and the rest of the job's life.
-k apply -f "$top_srcdir/contrib/kubernetes/controller.yaml" >/dev/null
-k delete deployment muster-controller >/dev/null
-account=system:serviceaccount:$space:muster-controller
-can_i() {
-    # shellcheck disable=SC2086
-    is "may the controller $1? $2" "$(k auth can-i --as "$account" $1 2>/dev/null)" "$2"
-}
-can_i 'create pods' yes
-can_i 'patch configmaps' yes
-can_i 'list secrets' no
-can_i 'create pods --subresource exec' no
-can_i 'create rolebindings' no
-can_i 'create pods --namespace default' no
-token_of_account() { # older clusters make one, after a moment, as a Secret
-    k create token muster-controller >token 2>/dev/null ||
-        k get secret "$(k get serviceaccount muster-controller --output 'jsonpath={.secrets[0].name}')" \
-            --output 'jsonpath={.data.token}' 2>/dev/null | base64 -d >token
-    [ -s token ]
-}
-ok "its account has a token" wait_for 20 token_of_account
-kubectl config view --raw --minify --flatten >account
-KUBECONFIG=account kubectl config set-credentials controller --token "$(cat token)" >/dev/null
-KUBECONFIG=account kubectl config set-context --current --user controller >/dev/null
-# As from a submit that was killed after its first action.
-muster k8s submit --name left --namespace "$space" --image "$image" --image-pull-policy IfNotPresent \
-    --shm 64Mi --workers 2 --job-backoff-limit 1 --ttl-after-finished 1 --dry-run -- --no_local_rank \
-    --no_python sh -c 'test "$MUSTER_ATTEMPT" = 2' | awk '/^---/ { n++ } n == 1' | k create -f - >/dev/null
-lives=0
-has_anchor() {
-    k get configmap left >/dev/null 2>&1
-}
-ok "there is the beginning of a job" has_anchor
-look_after() {
-    lives=$((lives + 1))
-    KUBECONFIG=account timeout -s KILL "$lives" muster k8s controller --namespace "$space" >>controller 2>&1
+end long
+is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0
+is "with a new worker under the old name, and the other one as it was" \
+    "$(grep -o 'here is .*' out | sort | tr '\n' ' ')" "here is  here is /tmp/of-0 "
+ok "that is said, with the worker" grep -q 'long-worker-1.*retry 1 of 1' err
+is "and kept" "$(in_space get long -o json | grep backoffCount)" '    "backoffCount": 1,'
+in_space delete long held >/dev/null
+is "nothing is left of these" "$(left long; left held)" ""
+
+not_anchor() {
     ! has_anchor
 }
-ok "the job comes to its end, and is deleted" wait_for 120 look_after
-ok "after two attempts" grep -q "$space/left: .*retry 1 of 1" controller
-ok "the second was good" grep -q "$space/left: Succeeded" controller
+ok "the job of the controller comes to its end, and is deleted" wait_for 120 not_anchor
+ok "after two attempts" grep -q "$space-c/left: .*retry 1 of 1" controller
+ok "the second was good" grep -q "$space-c/left: Succeeded" controller
 none_left() {
-    [ -z "$(left left)" ]
+    [ -z "$(left left "$space-c")" ]
 }
 ok "nothing is left of it" wait_for 60 none_left
 
-image=localhost/none:such
-submit image --workers 1 --wait -- a.py
+end image
 is "a wrong image ends the wait" "$rc" 68
 ok "with Pod and reason" grep -qE 'Pod image-(worker-0|launcher) cannot start: (ErrImagePull|ImagePullBackOff)' err
-submit node --workers 1 --selector no=such --max-wait-time 3 --wait -- a.py
-is "so does a node that is not there" "$rc" 75
-ok "with the scheduler's reason" grep -q 'node-worker-0 did not start within 3 s: Unschedulable' err
+ok "of which the events tell more" sh -c "muster k8s events -n $space image | grep -q 'Failed .*Pod/image-.*none:such'"
 is "prune deletes none that has ended just now" "$(in_space prune --since 1h)" ""
 is "nor without a time" "$(in_space prune 2>&1 | grep -c 'since=TIME is missing')" 1
 is "but each that has ended before" "$(in_space prune --since 0 | sort | tr '\n' ' ')" \

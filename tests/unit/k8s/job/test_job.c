@@ -137,7 +137,8 @@ static void test_round_trip(void **state)
         "--toleration=k=v:NoSchedule,Equal", "--toleration=all", "--label=l=m", "--shm=1Gi",
         "--launcher=worker0", "--deadline=2h", "--max_wait_time=90", "--clean-up=none",
         "--job-backoff-limit=3", "--job-restart-policy=exitcode", "--ttl-after-finished=10m",
-        "--device=rdma/hca=1", "--slots=4", "--run-as-root", "-n", "space", "--", "train.py",
+        "--device=rdma/hca=1", "--slots=4", "--run-as-root", "--tensorboard",
+        "--tensorboard-image=tb:2", "--logdir=/data/logs", "-n", "space", "--", "train.py",
         "--lr=1", "\xc3\xa9", NULL,
     };
     struct job   job = { 0 }, again = { 0 };
@@ -352,8 +353,13 @@ static const struct {
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
       "spec.elastic.enabled: is not supported yet" },
     { HEAD "spec: {worker: {" IMAGE
-           "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {queue: q}}}",
-      "spec.scheduler.t9kScheduler: is not supported yet" },
+           "}, config: {run: {exec: [a]}}, scheduler: {gang: volcano, t9kScheduler: {queue: q}}}",
+      "spec.scheduler.t9kScheduler: does not go with gang" },
+    { HEAD "spec: {worker: {" IMAGE
+           "}, config: {run: {exec: [a]}}, scheduler: {t9kScheduler: {priority: 101}}}",
+      "spec.scheduler.t9kScheduler.priority: must be a number from 0 to 100" },
+    { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, scheduler: {gang: kueue}}",
+      "spec.scheduler.gang: must be one of none, volcano, scheduler-plugins, t9k" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, launcher: client}",
       "spec.launcher: must be one of pod, worker0" },
     { WORKER("template: 3"), "worker.template: must be an object with spec" },
@@ -449,8 +455,9 @@ static void test_bad_options(void **state)
         { { "--ttl-after-finished=x", NULL }, "--ttl-after-finished" },
         { { "--working-dir=a", NULL }, "must begin with /" },
         { { "--image-pull-policy=x", NULL }, "must be Always, IfNotPresent or Never" },
-        { { "--gang", NULL }, "--gang: is not supported yet" },
-        { { "--tensorboard", NULL }, "is not supported yet" },
+        { { "--queue=", NULL }, "--queue: must have the name of a queue" },
+        { { "--name=j", "--image=i", "--tensorboard", "--logdir=logs", "a.py", NULL },
+          "logdir: 'logs' must begin with /" },
         { { "--name=j", "--image=i", "--gpus=2", "--slots=3", "a.py", NULL },
           "3 ranks would share 2 GPUs" },
         { { "--name=j", "--image=i", "-d", "c:/run/muster", "a.py", NULL },

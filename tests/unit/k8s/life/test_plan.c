@@ -15,6 +15,7 @@
 
 #include "exit_code.h"
 #include "job/job_argv.h"
+#include "life/lines.h"
 #include "life/plan.h"
 #include "objects/objects.h"
 
@@ -80,6 +81,15 @@ static void check_order(const struct observed *world, const struct plan *plan, s
     assert_string_equal(world->object[plan->action[at].number].uid, plan->action[at].uid);
 }
 
+static void keep(struct observed *world, const char *uid)
+{
+    json_t *lines = lines_with(world->lines, "pod", uid, world->attempts.number, "a\n", 2);
+
+    json_decref(world->lines);
+    world->lines = lines;
+    assert_true(lines_count(lines, world->attempts.number) <= LINES_PODS);
+}
+
 static void carry_out(struct observed *world, const struct job *job, const struct plan *plan,
                       size_t most)
 {
@@ -105,8 +115,12 @@ static void carry_out(struct observed *world, const struct job *job, const struc
             world->exit_code = plan->exit_code;
             world->ended_s = now_s;
             break;
+        case ACTION_LINES:
+            assert_true(object->phase == POD_FAILED && object->is_ours);
+            keep(world, object->uid);
+            break;
         case ACTION_ATTEMPT:
-            assert_int_equal(plan->count, 1);
+            assert_int_equal(i + 1, plan->count);
             assert_true(plan->attempts.failures <= job->backoff_limit);
             world->attempts = plan->attempts;
             break;
@@ -400,8 +414,10 @@ static void test_retries(void **state)
         launcher->exists = rows[i].exit_code >= 0;
         fail_pod(launcher, rows[i].exit_code, rows[i].reason);
         plan_make(&plan, &job, &world, NOW + rows[i].after_s);
-        assert_int_equal(plan.count, 1);
-        assert_int_equal(plan.action[0].kind, rows[i].is_retried ? ACTION_ATTEMPT : ACTION_RECORD);
+        assert_int_equal(plan.count, 1 + (rows[i].exit_code >= 0)); /* a Pod that is has a log */
+        assert_true(plan.count == 1 || plan.action[0].kind == ACTION_LINES);
+        assert_int_equal(plan.action[plan.count - 1].kind,
+                         rows[i].is_retried ? ACTION_ATTEMPT : ACTION_RECORD);
         assert_int_equal(plan.attempts.number, rows[i].is_retried ? 2 : 1);
         assert_int_equal(plan.attempts.failures, rows[i].failures + rows[i].is_retried);
         assert_non_null(strstr(plan.why, "j-launcher"));
@@ -414,14 +430,19 @@ static void test_retries(void **state)
 /* plan after plan, with nothing that happens in between; the kinds and numbers of all actions. */
 static void plan_until_quiet(struct observed *world, const struct job *job, char *log)
 {
-    static const char letters[] = "+-RA"; /* of enum action_kind */
+    static const char letters[] = "+-RAL"; /* of enum action_kind */
     struct plan       plan;
-    size_t            i, count;
+    size_t            i, count, number;
 
     do {
         plan_make(&plan, job, world, now_s);
-        for (i = 0; i < plan.count; i++)
-            log += sprintf(log, "%c%zu ", letters[plan.action[i].kind], plan.action[i].number);
+        for (i = 0; i < plan.count; i++) {
+            number = plan.action[i].number;
+            log += sprintf(log, "%c", letters[plan.action[i].kind]);
+            log += number < OBJECT_PODS        ? sprintf(log, "%zu ", number)
+                   : number == OBJECT_LAUNCHER ? sprintf(log, "l ")
+                                               : sprintf(log, "w%zu ", number - OBJECT_WORKERS);
+        }
         carry_out(world, job, &plan, SIZE_MAX);
         count = plan.count;
         plan_clear(&plan);
@@ -438,8 +459,7 @@ static void all_gone(struct observed *world)
             world->object[i] = (struct observed_object){ 0 };
 }
 
-/* Which Pods are replaced, in which order. Numbers: 1 to 3 are Secrets and hosts, 6 is the
- * launcher, 7 ... are workers. */
+/* Which Pods are replaced, in which order. 1 to 3 are Secrets and hosts. */
 static void test_replacements(void **state)
 {
     struct job      job = { 0 };
@@ -452,7 +472,7 @@ static void test_replacements(void **state)
     make_job(&job, "2", "pod", "Unfinished", "1");
     observed_init(&world, &job);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "+0 +1 +2 +3 +4 +5 +7 +8 +6 A0 ");
+    assert_string_equal(log, "+0 +1 +2 +3 +5 +6 +w0 +w1 +l A0 ");
     for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
 
@@ -460,41 +480,70 @@ static void test_replacements(void **state)
     fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
     fail_pod(&world.object[OBJECT_LAUNCHER], 69, "Error");
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "A0 -6 ");
+    assert_string_equal(log, "Ll Lw1 A0 -l ");
     all_gone(&world);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "-8 ");
+    assert_string_equal(log, "-w1 ");
     all_gone(&world);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "+8 +6 A0 ");
+    assert_string_equal(log, "+w1 +l A0 ");
     assert_int_equal(world.object[OBJECT_WORKERS].attempt, 1);
     assert_int_equal(world.object[OBJECT_WORKERS + 1].attempt, 2);
 
     /* One more worker: all Pods, then what they were made from, are made anew. */
+    world.object[OBJECT_LAUNCHER].phase = POD_RUNNING;
     job.workers = 3;
     observed_fit(&world, &job);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "A0 -6 ");
+    assert_string_equal(log, "A0 -l ");
     all_gone(&world);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "-8 -7 ");
+    assert_string_equal(log, "-w1 -w0 ");
     all_gone(&world);
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "-3 -2 -1 +1 +2 +3 +7 +8 +9 +6 A0 ");
+    assert_string_equal(log, "-3 -2 -1 +1 +2 +3 +w0 +w1 +w2 +l A0 ");
 
+    /* There is no run yet that the launcher would have to end. */
     job.is_paused = true;
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "A0 -6 ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "-9 -8 -7 ");
+    assert_string_equal(log, "A0 -w2 -w1 -w0 -l ");
     all_gone(&world);
     plan_until_quiet(&world, &job, log);
     assert_string_equal(log, "");
     job.is_paused = false;
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "+7 +8 +9 +6 A0 ");
+    assert_string_equal(log, "+w0 +w1 +w2 +l A0 ");
     assert_int_equal(world.attempts.failures, 1);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
+/* In a queue there is the anchor alone; once the job has begun, the annotation says nothing. */
+static void test_queue(void **state)
+{
+    struct job      job = { .queue = strdup("q") };
+    struct observed world;
+    struct plan     plan;
+    char            log[400];
+
+    (void)state;
+    now_s = NOW;
+    make_job(&job, "1", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    world.is_queued = true;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+0 ");
+    plan_make(&plan, &job, &world, NOW + 10 * JOB_MAX_WAIT_S); /* however long that takes */
+    assert_int_equal(plan.outcome, OUTCOME_NONE);
+    assert_non_null(strstr(plan.why, "waiting in queue q"));
+    plan_clear(&plan);
+    world.is_queued = false;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+1 +2 +3 +5 +6 +w0 +l A0 ");
+    world.is_queued = true;
+    world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "R0 -w0 -2 -1 ");
     observed_clear(&world);
     job_clear(&job);
 }
@@ -514,7 +563,7 @@ static void test_expiry(void **state)
     plan_until_quiet(&world, &job, log);
     world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
     plan_until_quiet(&world, &job, log);
-    assert_string_equal(log, "R0 -7 -2 -1 ");
+    assert_string_equal(log, "R0 -w0 -2 -1 ");
     all_gone(&world);
     now_s = NOW + 99;
     plan_until_quiet(&world, &job, log);
@@ -526,56 +575,6 @@ static void test_expiry(void **state)
     job_clear(&job);
 }
 
-/* Documents as a cluster sends them. */
-static void test_observed(void **state)
-{
-    static const char anchor[] =
-        "{\"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\", \"uid\": \"u\","
-        " \"creationTimestamp\": \"2026-11-22T15:00:00Z\", \"resourceVersion\": \"12\"},"
-        " \"data\": {\"job\": \"{}\", \"attempts\": \"{\\\"number\\\": 3, \\\"failures\\\": 2,"
-        " \\\"last\\\": \\\"why\\\"}\"}}";
-    static const char pod[] = "{\"metadata\": {\"name\": \"j-worker-1\", \"uid\": \"v\", "
-                              "\"ownerReferences\": [{\"uid\": \"u\"}], \"labels\": "
-                              "{\"muster.dev/attempt\": \"3\", \"muster.dev/workers\": \"2\"}},"
-                              " \"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": "
-                              "\"Failed\", \"containerStatuses\": ["
-                              "{\"name\": \"worker\", \"state\": {\"terminated\": "
-                              "{\"exitCode\": 137, \"reason\": \"OOMKilled\","
-                              " \"finishedAt\": \"1970-01-01T00:01:00Z\"}}}]}}";
-    struct job                    job = { 0 };
-    struct observed               world;
-    const struct observed_object *seen;
-    json_t *one = json_loads(anchor, 0, NULL), *two = json_loads(pod, 0, NULL);
-
-    (void)state;
-    make_job(&job, "2", "pod", "Unfinished", "0");
-    observed_init(&world, &job);
-    observed_take(&world, &job, one, false);
-    assert_string_equal(world.uid, "u");
-    assert_int_equal(world.created_s, 1795359600);
-    assert_string_equal(world.version, "12");
-    assert_int_equal(world.attempts.number, 3);
-    assert_int_equal(world.attempts.failures, 2);
-    assert_string_equal(world.attempts.last, "why");
-    assert_false(world.is_job_new);
-    observed_take(&world, &job, two, false);
-    seen = &world.object[OBJECT_WORKERS + 1];
-    assert_true(seen->is_ours);
-    assert_int_equal(seen->attempt, 3);
-    assert_int_equal(seen->workers, 2);
-    assert_int_equal(seen->phase, POD_FAILED);
-    assert_int_equal(seen->exit_code, 137);
-    assert_int_equal(seen->ended_s, 60);
-    assert_string_equal(seen->reason, "OOMKilled");
-    assert_string_equal(seen->node, "n");
-    observed_take(&world, &job, two, true);
-    assert_false(seen->exists);
-    json_decref(one);
-    json_decref(two);
-    observed_clear(&world);
-    job_clear(&job);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,8 +582,8 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
+        cmocka_unit_test(test_queue),
         cmocka_unit_test(test_expiry),
-        cmocka_unit_test(test_observed),
         cmocka_unit_test(test_random_worlds),
     };
 

@@ -222,11 +222,120 @@ static void test_all(void **state)
     job_clear(&job);
 }
 
+/* TensorBoard sees what the ranks write to a claim, and nothing of a Pod of its own. */
+static void test_board(void **state)
+{
+    static const char *const argv[] = { "--name=j",  "--image=i", "--gpus=8", "--data=c:/data",
+                                        "--tensorboard", "--logdir=/data/logs",
+                                        "--toleration=all", "a.py", NULL };
+    struct job    job = { 0 };
+    json_t       *board, *service, *pod, *labels, *command;
+    const json_t *container, *mounts;
+
+    (void)state;
+    make_job(&job, argv);
+    board = make(&job, OBJECT_BOARD, NULL);
+    service = make(&job, OBJECT_BOARD_SERVICE, NULL);
+    assert_string_equal(text_at(board, "metadata", "name"), "j-tensorboard");
+    assert_string_equal(text_at(service, "metadata", "name"), "j-tensorboard");
+    pod = json_object_get(json_object_get(board, "spec"), "template");
+    check_restricted(pod);
+    labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+    assert_true(json_equal(json_object_get(json_object_get(service, "spec"), "selector"),
+                           json_object_get(json_object_get(json_object_get(board, "spec"),
+                                                           "selector"), "matchLabels")));
+    assert_string_equal(json_string_value(json_object_get(labels, LABEL_ROLE)), "tensorboard");
+    assert_int_equal(template_gpus(pod), 0);
+    assert_int_equal(json_array_size(json_object_get(json_object_get(pod, "spec"),
+                                                     "tolerations")), 1);
+    container = template_container(pod);
+    command = json_object_get(container, "command");
+    assert_string_equal(json_string_value(json_array_get(command, 0)), "tensorboard");
+    assert_string_equal(json_string_value(json_array_get(command, 2)), "/data/logs");
+    mounts = json_object_get(container, "volumeMounts");
+    assert_int_equal(json_array_size(mounts), 2); /* the claim and /tmp, but no /dev/shm */
+    assert_string_equal(json_string_value(json_object_get(json_array_get(mounts, 0), "mountPath")),
+                        "/data");
+    assert_true(json_is_true(json_object_get(json_array_get(mounts, 0), "readOnly")));
+    json_decref(board);
+    json_decref(service);
+    job_clear(&job);
+}
+
+/* Word for word what the schedulers' own documents have. */
+static void test_groups(void **state)
+{
+    static const struct {
+        const char *argv[4], *group, *field, *mark;
+    } rows[] = {
+        { { "--gang", "--queue=q", "--priority=high", NULL },
+          "{\"apiVersion\": \"scheduling.volcano.sh/v1beta1\", \"kind\": \"PodGroup\", \"spec\": "
+          "{\"minMember\": 4, \"priorityClassName\": \"high\", \"queue\": \"q\"}}",
+          "annotations", "scheduling.k8s.io/group-name" },
+        { { "--gang", "--scheduler=s", "--max-wait-time=60", NULL },
+          "{\"apiVersion\": \"scheduling.x-k8s.io/v1alpha1\", \"kind\": \"PodGroup\", \"spec\": "
+          "{\"minMember\": 4, \"scheduleTimeoutSeconds\": 60}}",
+          "labels", "scheduling.x-k8s.io/pod-group" },
+        { { "--scheduler=t9k-scheduler", "--queue=q", "--priority=50", NULL },
+          "{\"apiVersion\": \"scheduler.tensorstack.dev/v1beta1\", \"kind\": \"PodGroup\", "
+          "\"spec\": {\"minMember\": 4, \"priority\": 50, \"queue\": \"q\"}}",
+          "labels", "scheduler.tensorstack.dev/group-name" },
+    };
+    const char *argv[8] = { "--name=j", "--image=i", "--workers=3" };
+    json_t     *group, *pod, *metadata;
+    char       *text;
+    size_t      i, k;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct job job = { 0 };
+
+        for (k = 0; k < 3; k++)
+            argv[3 + k] = rows[i].argv[k];
+        argv[6] = "a.py";
+        make_job(&job, argv);
+        assert_true(object_is_wanted(&job, OBJECT_GROUP));
+        group = make(&job, OBJECT_GROUP, NULL);
+        assert_string_equal(text_at(group, "metadata", "name"), "j");
+        json_object_del(group, "metadata");
+        text = json_dumps(group, JSON_SORT_KEYS);
+        assert_string_equal(text, rows[i].group);
+        free(text);
+        json_decref(group);
+        for (k = 0; k < object_pods(&job); k++) { /* the launcher, too */
+            pod = make(&job, object_pod(&job, k), NULL);
+            metadata = json_object_get(pod, "metadata");
+            assert_string_equal(text_at(metadata, rows[i].field, rows[i].mark), "j");
+            json_decref(pod);
+        }
+        job_clear(&job);
+    }
+}
+
+/* kube-queue takes the annotation away. */
+static void test_queue(void **state)
+{
+    static const char *const argv[] = { "--name=j", "--image=i", "--queue=q", "a.py", NULL };
+    struct job               job = { 0 };
+    json_t                  *object;
+
+    (void)state;
+    make_job(&job, argv);
+    assert_false(object_is_wanted(&job, OBJECT_GROUP));
+    object = make(&job, OBJECT_ANCHOR, NULL);
+    assert_string_equal(text_at(json_object_get(object, "metadata"), "annotations",
+                                "scheduling.x-k8s.io/suspend"),
+                        "true");
+    json_decref(object);
+    job_clear(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),    cmocka_unit_test(test_secrets), cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_worker0), cmocka_unit_test(test_all),
+        cmocka_unit_test(test_worker0), cmocka_unit_test(test_all),    cmocka_unit_test(test_board),
+        cmocka_unit_test(test_groups),  cmocka_unit_test(test_queue),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,83 @@
+/* shell.c - muster k8s shell: a shell, or another command, in a Pod of a job
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <unistd.h>
+
+#include "commands/kubectl.h"
+#include "commands/subcommands.h"
+#include "exit_code.h"
+#include "job/template.h"
+#include "log.h"
+
+static int find_running(const struct query *query, const struct job *job,
+                        struct observed *observed, size_t *number, struct error *err);
+static void add_words(struct strlist *words, const struct query *query, const struct job *job,
+                      size_t number);
+
+int command_shell(char *const *argv)
+{
+    struct query    query;
+    struct job      job = { 0 };
+    struct observed observed = { 0 };
+    struct strlist  words = { 0 };
+    struct error    err;
+    size_t          number;
+    int             status = query_begin(&query, argv, QUERY_INSTANCE, 1, SIZE_MAX), rc;
+
+    if (status != 0)
+        return status;
+    rc = query_find(&query, &job, &observed, &err);
+    if (rc == 0)
+        rc = find_running(&query, &job, &observed, &number, &err);
+    if (rc == 0)
+        add_words(&words, &query, &job, number);
+    observed_clear(&observed);
+    job_clear(&job);
+    if (rc == 0)
+        status = kubectl_become(&query, &words);
+    else {
+        log_error("%s", err.text);
+        status = EXIT_UNREACHABLE;
+        query_end(&query);
+    }
+    strlist_clear(&words);
+    return status;
+}
+
+/* kubectl's own message for a Pod that has ended tells nothing of the job. */
+static int find_running(const struct query *query, const struct job *job,
+                        struct observed *observed, size_t *number, struct error *err)
+{
+    const struct observed_object *pod;
+
+    if (query_pod(query, job, number, err) < 0 ||
+        place_observe_pods(&query->place, job, observed, err) < 0)
+        return -1;
+    pod = &observed->object[*number];
+    if (pod->exists && pod->phase == POD_RUNNING)
+        return 0;
+    return err_set(err, "Pod %s is not running (%s); `muster k8s get %s` shows which are, to be "
+                   "named with --instance", object_name(job, *number).text,
+                   pod->exists ? pod_phases[pod->phase] : "there is none", job->name);
+}
+
+static void add_words(struct strlist *words, const struct query *query, const struct job *job,
+                      size_t number)
+{
+    const json_t *container = template_container(job->template);
+    size_t        i;
+
+    strlist_add(words, "exec");
+    strlist_add(words, "--stdin");
+    if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        strlist_add(words, "--tty");
+    strlist_add(words, object_name(job, number).text);
+    strlist_addf(words, "--container=%s", json_string_value(json_object_get(container, "name")));
+    strlist_add(words, "--");
+    if (query->names.count == 1)
+        strlist_add(words, "/bin/sh");
+    for (i = 1; i < query->names.count; i++)
+        strlist_add(words, query->names.item[i]);
+}

@@ -1,0 +1,93 @@
+/* test_observed.c - documents of the API, as a cluster sends them
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exit_code.h"
+#include "job/job_argv.h"
+#include "life/lines.h"
+#include "life/plan.h"
+#include "objects/objects.h"
+
+static void make_job(struct job *job, const char *workers, const char *launcher,
+                     const char *cleanup, const char *backoff)
+{
+    const char *const argv[] = { "--name=j",   "--image=i",           "--workers", workers,
+                                 "--launcher", launcher,              "--clean-up", cleanup,
+                                 "--job-backoff-limit", backoff, "a.py", NULL };
+    struct job_argv   reader;
+    struct strlist    words = { 0 };
+    struct error      err;
+
+    job_argv_begin(&reader, job);
+    assert_int_equal(args_read(argv, job_argv_rows, true, &reader, &words, &err), 0);
+    job_argv_end(&reader, &words);
+    strlist_clear(&words);
+}
+
+/* Documents as a cluster sends them. */
+static void test_observed(void **state)
+{
+    static const char anchor[] =
+        "{\"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"j\", \"uid\": \"u\","
+        " \"creationTimestamp\": \"2026-11-22T15:00:00Z\", \"resourceVersion\": \"12\"},"
+        " \"data\": {\"job\": \"{}\", \"attempts\": \"{\\\"number\\\": 3, \\\"failures\\\": 2,"
+        " \\\"last\\\": \\\"why\\\"}\"}}";
+    static const char pod[] = "{\"metadata\": {\"name\": \"j-worker-1\", \"uid\": \"v\", "
+                              "\"ownerReferences\": [{\"uid\": \"u\"}], \"labels\": "
+                              "{\"muster.dev/attempt\": \"3\", \"muster.dev/workers\": \"2\"}},"
+                              " \"spec\": {\"nodeName\": \"n\"}, \"status\": {\"phase\": "
+                              "\"Failed\", \"containerStatuses\": ["
+                              "{\"name\": \"worker\", \"state\": {\"terminated\": "
+                              "{\"exitCode\": 137, \"reason\": \"OOMKilled\","
+                              " \"finishedAt\": \"1970-01-01T00:01:00Z\"}}}]}}";
+    struct job                    job = { 0 };
+    struct observed               world;
+    const struct observed_object *seen;
+    json_t *one = json_loads(anchor, 0, NULL), *two = json_loads(pod, 0, NULL);
+
+    (void)state;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    observed_take(&world, &job, one, false);
+    assert_string_equal(world.uid, "u");
+    assert_int_equal(world.created_s, 1795359600);
+    assert_string_equal(world.version, "12");
+    assert_int_equal(world.attempts.number, 3);
+    assert_int_equal(world.attempts.failures, 2);
+    assert_string_equal(world.attempts.last, "why");
+    assert_false(world.is_job_new);
+    observed_take(&world, &job, two, false);
+    seen = &world.object[OBJECT_WORKERS + 1];
+    assert_true(seen->is_ours);
+    assert_int_equal(seen->attempt, 3);
+    assert_int_equal(seen->workers, 2);
+    assert_int_equal(seen->phase, POD_FAILED);
+    assert_int_equal(seen->exit_code, 137);
+    assert_int_equal(seen->ended_s, 60);
+    assert_string_equal(seen->reason, "OOMKilled");
+    assert_string_equal(seen->node, "n");
+    observed_take(&world, &job, two, true);
+    assert_false(seen->exists);
+    json_decref(one);
+    json_decref(two);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
