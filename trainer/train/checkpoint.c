@@ -31,7 +31,6 @@ static void  remove_unfinished(const char *dir);
 static void  remove_shards(const char *path);
 static char *shard_path(const char *dir, const char *tag, const char *suffix, int rank);
 static int   give_name(const char *aside, const char *path, struct error *err);
-static int   point_latest(const char *dir, const char *tag, struct error *err);
 static int   sync_path(const char *path, struct error *err);
 static int   fail_at(const char *path, struct error *err);
 static int   open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
@@ -144,7 +143,7 @@ int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error 
     if (rc == 0)
         rc = sync_path(dir, err);
     if (rc == 0)
-        rc = point_latest(dir, tag, err);
+        rc = checkpoint_point_latest(dir, tag, err);
     free(aside);
     free(path);
     return rc;
@@ -165,7 +164,7 @@ static int give_name(const char *aside, const char *path, struct error *err)
     return 0;
 }
 
-static int point_latest(const char *dir, const char *tag, struct error *err)
+int checkpoint_point_latest(const char *dir, const char *tag, struct error *err)
 {
     char *path = xasprintf("%s/" LATEST, dir), *aside = xasprintf("%s/" LATEST ASIDE, dir);
     FILE *file = fopen(aside, "we");

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "fnv.h"
 #include "train/checkpoint.h"
 #include "train/writer.h"
 #include "xalloc.h"
@@ -186,27 +187,18 @@ static int read_checkpoint(const char *dir, const char *tag, struct world *world
     return zero_publish(zero, err);
 }
 
-/* FNV-1a of what makes places mean the same: names, shapes and offsets. */
-static uint64_t add_bytes(uint64_t print, const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-
-    for (; size > 0; size--)
-        print = (print ^ *at++) * 0x100000001b3u;
-    return print;
-}
-
+/* Of what makes places mean the same: names, shapes and offsets. */
 static uint64_t model_print(const struct model *model)
 {
-    uint64_t print = 0xcbf29ce484222325u;
+    uint64_t print = FNV_START;
     int      i;
 
     for (i = 0; i < model->param_count; i++) {
         const struct model_param *param = &model->param[i];
 
-        print = add_bytes(print, param->name, strlen(param->name) + 1);
-        print = add_bytes(print, param->shape, sizeof param->shape);
-        print = add_bytes(print, &param->offset, sizeof param->offset);
+        print = fnv_add(print, param->name, strlen(param->name) + 1);
+        print = fnv_add(print, param->shape, sizeof param->shape);
+        print = fnv_add(print, &param->offset, sizeof param->offset);
     }
     return print;
 }

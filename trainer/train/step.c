@@ -32,6 +32,7 @@ void step_init(struct step *step)
 
     step->tokens = xcalloc(count, sizeof *step->tokens);
     step->targets = xcalloc(count, sizeof *step->targets);
+    step->first = xcalloc((size_t)config->accumulation_steps, sizeof *step->first);
     step->model->hooks = (struct model_hooks){ .arg = step, .enter = enter, .leave = leave,
                                                .done = done };
 }
@@ -40,7 +41,9 @@ void step_clear(struct step *step)
 {
     free(step->tokens);
     free(step->targets);
+    free(step->first);
     step->tokens = step->targets = NULL;
+    step->first = NULL;
 }
 
 /* The loss is the mean over the targets of all ranks. Their number has time until the first
@@ -87,12 +90,13 @@ static int take_samples(struct step *step, struct error *err)
     const struct ds_config *config = step->config;
     const int64_t           micro = config->micro_batch_size, length = step->samples->length;
     int64_t                 pass, i, at = 0;
-    uint64_t                first;
 
     for (pass = 0; pass < config->accumulation_steps; pass++) {
-        first = first_sample(step, pass);
+        step->first[pass] = first_sample(step, pass);
+        if (step->shards != NULL && data_shards_take(step->shards, &step->first[pass], err) < 0)
+            return -1;
         for (i = 0; i < micro; i++, at += length)
-            if (samples_take(step->samples, first + (uint64_t)i, step->tokens + at,
+            if (samples_take(step->samples, step->first[pass] + (uint64_t)i, step->tokens + at,
                              step->targets + at, err) < 0)
                 return -1;
     }
@@ -125,7 +129,7 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
     step->bad.text[0] = '\0';
     for (pass = 0; pass < passes; pass++) {
         at = pass * batch.sequences * batch.length;
-        batch.sample = first_sample(step, pass);
+        batch.sample = step->first[pass];
         batch.tokens = step->tokens + at;
         batch.targets = step->targets + at;
         zero_begin(step->zero, pass == 0, pass == passes - 1);

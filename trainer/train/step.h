@@ -10,6 +10,7 @@
 
 #include "config/ds_config.h"
 #include "model/model.h"
+#include "shards/data_shards.h"
 #include "train/samples.h"
 #include "train/state.h"
 #include "train/world.h"
@@ -29,12 +30,14 @@ struct step {
     struct model           *model;
     struct zero            *zero;
     struct samples         *samples;
+    struct data_shards     *shards; /* NULL: each rank has a fixed share of each step */
     struct state           *state;
     bool                    wants[STEP_WANTS]; /* of this rank */
     bool                    is_saved;          /* save_is_written of this rank */
 
     /* step.c's own. Sums over all ranks are under way there while layers are computed. */
     int32_t *tokens, *targets; /* of all passes */
+    uint64_t *first;           /* sample of each pass */
     double   target_count;
     uint64_t target_mark;
     double   told[2 + STEP_WANTS]; /* the loss, is_saved, and wants */

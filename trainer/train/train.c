@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/ds_config.h"
 #include "model/model.h"
 #include "model/ops.h"
+#include "train/checkpoint.h"
 #include "train/gpu.h"
 #include "train/limits.h"
 #include "train/monitor.h"
+#include "train/notice.h"
 #include "train/progress.h"
 #include "train/samples.h"
 #include "train/save.h"
@@ -36,6 +39,7 @@ struct train {
     struct model        *model;
     size_t               activations; /* bytes */
     struct samples       samples;
+    struct data_shards  *shards; /* NULL: not wanted */
     struct zero_device  *device; /* NULL: zero is on CPUs */
     struct zero         *zero;
     struct state         state;
@@ -44,6 +48,7 @@ struct train {
     int64_t              last; /* step */
     struct save          save;
     int64_t              saved; /* the step of the last save; -1: none */
+    struct notice        notice;
 };
 
 /* What signals have told this rank. */
@@ -57,6 +62,9 @@ static int  shape_of(struct model_config *shape, const struct train_options *opt
 static int  make_zero(struct train *train, struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
+static int  generation(void);
+static int  point_to_tag(const struct train *train, struct error *err);
+static void tell_start(const struct train *train);
 static int  fill_masters(struct train *train, struct zero_piece *pieces, int count,
                          struct error *err);
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
@@ -67,7 +75,8 @@ static void tell_plan(const struct train *train);
 static int  run_steps(struct train *train, int *status, struct error *err);
 static int  tell_bad(const struct train *train, struct error *err);
 static void note_step(struct train *train, const struct step_result *result);
-static void take_wants(struct step *step);
+static void take_wants(struct train *train);
+static int  shards_saved(struct train *train, struct error *err);
 static int  save(struct train *train, struct error *err);
 static int  export(struct train *train, struct error *err);
 static int  leave(struct train *train, struct error *err);
@@ -112,7 +121,8 @@ static int set_up(struct train *train, struct error *err)
     train->model->drop_seed = train->state.seed;
     train->step = (struct step){
         .config = train->config, .world = &train->world, .model = train->model,
-        .zero = train->zero, .samples = &train->samples, .state = &train->state,
+        .zero = train->zero, .samples = &train->samples, .shards = train->shards,
+        .state = &train->state,
     };
     step_init(&train->step);
     train->save = (struct save){ .dir = train->options.checkpoint_dir, .world = &train->world,
@@ -245,9 +255,11 @@ static struct zero_offload offload_of(const struct ds_offload *offload)
                                   .is_paged = !offload->pin_memory };
 }
 
+/* --tag is for the first start. What is saved after that is the latest. */
 static int start_or_go_on(struct train *train, struct error *err)
 {
     const struct train_options *options = &train->options;
+    const char                 *tag = generation() == 0 ? options->tag : NULL;
     struct loss_scale_rules     rules;
     struct zero_piece          *pieces;
     bool                        found = false;
@@ -256,17 +268,51 @@ static int start_or_go_on(struct train *train, struct error *err)
     train->state = (struct state){ .seed = (uint64_t)options->seed };
     loss_scale_init(&train->state.scale, scale_rules(train->config, &rules));
     if (options->checkpoint_dir != NULL &&
-        load_checkpoint(options->checkpoint_dir, options->tag, &train->world, train->model,
-                        train->zero, &train->state, &found, err) < 0)
+        load_checkpoint(options->checkpoint_dir, tag, &train->world, train->model, train->zero,
+                        &train->state, &found, err) < 0)
         return -1;
     if (found)
-        return 0;
+        return tag != NULL ? point_to_tag(train, err) : 0;
+    tell_start(train);
     pieces = zero_pieces(train->zero, false, &count, err);
     if (pieces == NULL)
         return -1;
     rc = fill_masters(train, pieces, count, err);
     free(pieces);
     return rc < 0 ? -1 : zero_publish(train->zero, err);
+}
+
+/* How many times muster has started these ranks before. */
+static int generation(void)
+{
+    const char *count = getenv("MUSTER_GENERATION");
+
+    return count != NULL ? atoi(count) : 0;
+}
+
+/* A restart before the first save is to begin there, too. All ranks have read it by then: rank 0
+ * alone writes, and the others read no latest in this generation. */
+static int point_to_tag(const struct train *train, struct error *err)
+{
+    const struct train_options *options = &train->options;
+
+    return train->world.rank == 0
+               ? checkpoint_point_latest(options->checkpoint_dir, options->tag, err) : 0;
+}
+
+/* That a restart has lost all is worth a line. */
+static void tell_start(const struct train *train)
+{
+    const char *dir = train->options.checkpoint_dir;
+
+    if (train->world.rank != 0 || generation() == 0)
+        return;
+    if (dir == NULL)
+        fprintf(stderr, "muster-train: restart %d begins at step 0: there is no "
+                "--checkpoint_dir\n", generation());
+    else
+        fprintf(stderr, "muster-train: restart %d begins at step 0: no checkpoint is in %s\n",
+                generation(), dir);
 }
 
 static const struct loss_scale_rules *scale_rules(const struct ds_config *config,
@@ -320,6 +366,10 @@ static int open_samples(struct train *train, struct error *err)
     if (train->last == 0)
         return err_set(err, "%s: fewer samples than one step takes, %lld", options->data,
                        (long long)batch);
+    if (options->data_shards &&
+        (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
+                                          train->state.step, err)) == NULL)
+        return -1;
     return 0;
 }
 
@@ -349,7 +399,7 @@ static int run_steps(struct train *train, int *status, struct error *err)
 
     progress_init(&progress, &train->step, train->last);
     while (state->step < train->last && *status == TRAIN_OK) {
-        take_wants(&train->step);
+        take_wants(train);
         train->step.is_saved = save_is_written(&train->save);
         if (step_run(&train->step, &result, err) < 0)
             return -1;
@@ -364,10 +414,22 @@ static int run_steps(struct train *train, int *status, struct error *err)
         if (is_due || save_will_print(&train->save))
             progress_clear(&progress);
         if (save_poll(&train->save, result.is_saved, err) < 0 ||
-            (is_due && save(train, err) < 0))
+            (is_due && save(train, err) < 0) ||
+            (train->save.dir == NULL && shards_saved(train, err) < 0))
             return -1;
     }
-    return save_end(&train->save, err);
+    if (save_end(&train->save, err) < 0)
+        return -1;
+    return train->shards != NULL ? data_shards_done(train->shards, err) : 0;
+}
+
+/* What was taken up to now is as safe as it ever will be. */
+static int shards_saved(struct train *train, struct error *err)
+{
+    if (train->shards == NULL)
+        return 0;
+    data_shards_mark(train->shards);
+    return data_shards_done(train->shards, err);
 }
 
 /* No other scale helps. */
@@ -398,15 +460,18 @@ static void note_step(struct train *train, const struct step_result *result)
     monitor_write(train->monitor, &step);
 }
 
-static void take_wants(struct step *step)
+static void take_wants(struct train *train)
 {
-    int i;
+    struct step *step = &train->step;
+    int          i;
 
     for (i = 0; i < STEP_WANTS; i++) {
         step->wants[i] = wants[i] != 0;
         if (step->wants[i])
             wants[i] = 0;
     }
+    if (notice_has_come(&train->notice))
+        step->wants[STEP_WANT_SAVE] = true;
 }
 
 static int save(struct train *train, struct error *err)
@@ -414,7 +479,18 @@ static int save(struct train *train, struct error *err)
     if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
     train->saved = train->state.step;
-    return save_begin(&train->save, &train->state, err);
+    if (save_begin(&train->save, &train->state, err) < 0)
+        return -1;
+    /* Whatever has asked for it meanwhile has it. */
+    wants[STEP_WANT_SAVE] = 0;
+    notice_has_come(&train->notice);
+    if (train->shards == NULL || !train->save.in_background)
+        return shards_saved(train, err);
+    /* The one before is on the disk, and this one will be. */
+    if (data_shards_done(train->shards, err) < 0)
+        return -1;
+    data_shards_mark(train->shards);
+    return 0;
 }
 
 static int export(struct train *train, struct error *err)
@@ -436,6 +512,7 @@ static int leave(struct train *train, struct error *err)
     model_free(train->model);
     train->ops->free(train->ops);
     samples_close(&train->samples);
+    data_shards_close(train->shards);
     ds_config_free(train->config);
     return world_close(&train->world, err);
 }

@@ -31,13 +31,16 @@ static const struct option_row {
     { "data", KIND_TEXT, FIELD(data), 0, 0, NULL, "PATH",
       "text, whose bytes are tokens, or token shards (.bin);\n"
       "a file, or a directory" },
+    { "data-shards", KIND_SWITCH, FIELD(data_shards), 0, 0, NULL, NULL,
+      "take samples as muster gives them out" },
     { "checkpoint_dir", KIND_TEXT, FIELD(checkpoint_dir), 0, 0, NULL, "DIR",
       "save there, and continue from the latest there" },
     { "async-checkpoint", KIND_SWITCH, FIELD(async_checkpoint), 0, 0, NULL, NULL,
       "save in the background, from a copy" },
     { "export", KIND_TEXT, FIELD(export), 0, 0, NULL, "DIR",
       "write the weights there at the end, for Hugging Face" },
-    { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint" },
+    { "tag", KIND_TEXT, FIELD(tag), 0, 0, NULL, "NAME", "continue from this checkpoint;\n"
+      "a restart by muster takes the latest" },
     { "steps", KIND_NUMBER, FIELD(steps), 1, INT64_C(1) << 40, NULL, "N",
       "the last step [once through the data]" },
     { "length", KIND_NUMBER, FIELD(length), 1, 1 << 20, "64", "N", "tokens of a sample" },
@@ -164,7 +167,8 @@ void train_options_help(FILE *out)
 
     fputs("Usage: muster … muster-train --deepspeed_config FILE --model NAME --data PATH\n"
           "                             [OPTION…]\n\n"
-          "Trains a model. SIGUSR1 saves at the next step, SIGTERM saves and ends.\n\n",
+          "Trains a model. SIGUSR1 and a notice of muster save at the next step, SIGTERM saves\n"
+          "and ends.\n\n",
           out);
     for (i = 0; i < ROWS; i++) {
         if (rows[i].kind == KIND_IGNORED)

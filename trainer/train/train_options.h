@@ -14,6 +14,7 @@ struct train_options {
     const char *config;         /* ds_config.json; all texts are borrowed from argv */
     const char *model;          /* a name, or a directory with config.json, maybe weights */
     const char *data;           /* text or token shards */
+    bool        data_shards;    /* which rank takes which samples is muster's business */
     const char *checkpoint_dir; /* NULL: none is written */
     bool        async_checkpoint;
     const char *export;         /* NULL: the weights go nowhere else */

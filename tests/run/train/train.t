@@ -132,9 +132,15 @@ is "a damaged checkpoint: 1" "$rc" 1
 ok "... is named" grep -q 'parts/global_step12/shard-00001: has .* bytes where' err
 train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --tag global_step5
 is "... and the one before can be asked for" "$rc" 0
+MUSTER_GENERATION=1 train 1 2 --steps 14 --checkpoint_dir "$PWD/parts" --tag global_step5
+ok "... but a restart continues from the latest" \
+    grep -q '^continuing from .*/parts/global_step13,' out
+train 1 2 --steps 5 --checkpoint_dir "$PWD/parts" --tag global_step5
+is "... which is the one that was asked for, until there is another" "$(cat parts/latest)" \
+    global_step5
 train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --blocks 2
 is "another model's checkpoint: 1" "$rc" 1
-ok "... is said" grep -q 'global_step13: a checkpoint of another model' err
+ok "... is said" grep -q 'global_step5: a checkpoint of another model' err
 
 # Weights for others: out of four ranks, and in again.
 for stage in 2 3; do
@@ -205,16 +211,37 @@ finish_run 30
 is "SIGTERM: 143" "$rc" 143
 is "... all is saved once more" "$(grep -c '^saved ' out)" 2
 
-# A rank that is gone.
+# A notice of muster, in a file.
 # shellcheck disable=SC2086
-start muster --label none --grace 2 -H node1,node2 muster-train --deepspeed_config \
-    "$PWD/ds2.json" --model gpt2 $shape --data "$PWD/text" --steps 1000000 --timeout 60 \
-    --checkpoint_dir "$PWD/signals"
-ok "it continues from there" wait_for 30 grep -q '^continuing from' out
-ok "..." wait_for 30 grep -q '^step ' out
+start env MUSTER_NOTICE_FILE="$PWD/notice" MUSTER_GENERATION=1 muster-train --deepspeed_config \
+    ds2.json --model gpt2 $shape --data text --steps 1000000 --device cpu --checkpoint_dir noticed
+ok "a restart without a checkpoint says so" wait_for 30 \
+    grep -q 'restart 1 begins at step 0: no checkpoint is in noticed' err
+ok "it trains" wait_for 30 grep -q '^step 3/' out
+echo '{}' >notice
+ok "a notice comes: it saves" wait_for 30 grep -q '^saved noticed/global_step' out
+kill -TERM "$pid"
+finish_run 30
+is "... once, and last" "$rc $(grep -c '^saved ' out)" "143 2"
+
+# A rank that is gone, twice.
+# shellcheck disable=SC2086
+start muster --label none --grace 2 --max-restarts 1 --restart-delay 0 -H node1,node2 muster-train \
+    --deepspeed_config "$PWD/ds2.json" --model gpt2 $shape --data "$PWD/text" --seed 1 \
+    --steps 1000000 --timeout 60 --checkpoint_dir "$PWD/signals/gone" --save_interval 10
+has_step() {
+    awk -v wanted="$1" -v starts="$2" '/^continuing from/ { n++ }
+        /^step / && $2 + 0 >= wanted && n >= starts { found = 1 } END { exit !found }' out
+}
+ok "it trains" wait_for 30 has_step 15 0
+kill -KILL "$(trainers | tail -n 1)"
+ok "a rank is killed: it continues by itself" wait_for 30 has_step 55 1
 kill -KILL "$(trainers | tail -n 1)"
 finish_run 15
 is "a killed rank ends the run within seconds: 137" "$rc" 137
+is "... the restart took the latest" "$(grep -c '^continuing from .*/signals/gone/global_step[0-9]*0,' out)" 1
+curve | sort -n | uniq | awk '$1 <= 50' >curve.restarted
+ok "... the curve goes on as if never stopped" alike curve.1.0 curve.restarted 50
 
 ok "nothing is left" no_leftovers
 finish

@@ -1,0 +1,88 @@
+/* data_shards.c - see data_shards.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include "shards/data_shards.h"
+
+#include <muster.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xalloc.h"
+
+/* A step may take long, and so may the next checkpoint: what ends with a rank is enough. */
+#define SETTINGS "lease=1000d retries=1000000"
+
+struct data_shards {
+    struct muster_shards *shards;
+    struct muster_shard  *held; /* taken and not done, the oldest first */
+    size_t                count, room, marked;
+};
+
+struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t step,
+                                     struct error *err)
+{
+    struct muster_shards *opened = muster_shards_open("samples", samples, micro, SETTINGS);
+    struct data_shards   *shards;
+    int64_t               done = opened != NULL ? muster_shards_count(opened, "done") : -1;
+
+    if (done < 0 || (done == 0 && step > 0)) {
+        if (done < 0)
+            err_set(err, "--data-shards: %s", muster_error());
+        else
+            err_set(err, "--data-shards: the checkpoint is of step %lld, but muster knows of no "
+                    "shards that are done; start with muster --shards-resume=RUN",
+                    (long long)step);
+        muster_shards_close(opened);
+        return NULL;
+    }
+    shards = xcalloc(1, sizeof *shards);
+    shards->shards = opened;
+    return shards;
+}
+
+void data_shards_close(struct data_shards *shards)
+{
+    if (shards == NULL)
+        return;
+    muster_shards_close(shards->shards);
+    free(shards->held);
+    free(shards);
+}
+
+int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *err)
+{
+    struct muster_shard shard;
+    int                 rc = muster_shards_next(shards->shards, &shard);
+
+    if (rc <= 0)
+        return err_set(err, "--data-shards: %s",
+                       rc < 0 ? muster_error()
+                              : "no samples are left; is the checkpoint an older one?");
+    if (shards->count == shards->room) {
+        shards->room = shards->room == 0 ? 64 : 2 * shards->room;
+        shards->held = xreallocarray(shards->held, shards->room, sizeof *shards->held);
+    }
+    shards->held[shards->count++] = shard;
+    *first = (uint64_t)shard.start;
+    return 0;
+}
+
+void data_shards_mark(struct data_shards *shards)
+{
+    shards->marked = shards->count;
+}
+
+int data_shards_done(struct data_shards *shards, struct error *err)
+{
+    size_t i;
+
+    for (i = 0; i < shards->marked; i++)
+        if (muster_shards_done(shards->shards, &shards->held[i]) < 0)
+            return err_set(err, "--data-shards: %s", muster_error());
+    shards->count -= shards->marked;
+    memmove(shards->held, shards->held + shards->marked, shards->count * sizeof *shards->held);
+    shards->marked = 0;
+    return 0;
+}

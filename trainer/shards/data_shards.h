@@ -1,0 +1,31 @@
+/* data_shards.h - the samples that muster gives out to this rank, instead of a fixed share
+ *
+ * A shard is a micro-batch: sample numbers that follow each other (model/data.h). All ranks take as
+ * many in a step, whatever numbers they get. Those of a step are done when a checkpoint that has
+ * seen them is on the disk; so after a restart from it the others are taken again, and in the end
+ * each sample counts once.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_TRAINER_DATA_SHARDS_H
+#define MUSTER_TRAINER_DATA_SHARDS_H
+
+#include <stdint.h>
+
+#include "err.h"
+
+struct data_shards;
+
+/* samples: of all steps; step: the last one that the checkpoint has seen. NULL with err: muster
+ * gives out none, or the checkpoint is not of those that it knows. */
+struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t step,
+                                     struct error *err);
+void                data_shards_close(struct data_shards *shards); /* NULL is fine */
+
+/* The number of the first sample of the next micro-batch. -1 with err. */
+int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *err);
+
+/* What was taken up to now will be in the next checkpoint; or it is there: that is done. */
+void data_shards_mark(struct data_shards *shards);
+int  data_shards_done(struct data_shards *shards, struct error *err);
+
+#endif
