@@ -203,8 +203,8 @@ ok "... and what ends it" grep -q 'hint: .*muster clean --kill ends it' err
 # It stays for the next generation, and goes on talking: that may come before or after the end of
 # this one.
 for kind in stays-exit stays-done; do
-    try "7 76" 5 "$kind" --max-restarts 1 --restart-delay 300
-    ok "... and there is no restart" grep -q 'no restart: it needs every node' err
+    try 75 10 "$kind" --max-restarts 1 --max-wait 1
+    ok "... and there is no restart" grep -q 'is missing, and no node took the place' err
 done
 # Frames of another generation are as if they had not come.
 try 5 2 old-generation

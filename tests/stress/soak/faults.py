@@ -65,6 +65,127 @@ def all_ranks_fail(launch):
 
 
 @fault
+def rank_fails_once(launch):
+    """All start again, and the second time it is well."""
+    code = launch.random.choice([1, 3, 14, 77, 134, 201, 255])
+    launch.restarts(1, f'sleep 0.{launch.random.randrange(3)}; exit {code}')
+
+
+@fault
+def ranks_are_killed_twice(launch):
+    """And what they have left does not go by itself."""
+    launch.restarts(2, f'{DAEMON} trap "" TERM; kill -KILL $$')
+
+
+@fault
+def rank_fails_in_each_generation(launch):
+    launch.restarts(3, 'kill -KILL $$', at_last=':')
+    launch.expected = {137}
+
+
+@fault
+def rank_fails_for_good(launch):
+    """With codes that are not worth another start."""
+    code = launch.random.choice([2, 64, 78, 126, 127, 247])
+    launch.restarts(0, f'exit {code}', at_last=':')
+    launch.expected = {code}
+
+
+@fault
+def all_ranks_fail_twice_alike(launch):
+    """There would be two more restarts, but no point in them."""
+    launch.restarts(1, ':', at_last='exit 5')
+    launch.command[2] = launch.command[2].replace(WAIT, 'exit 5')
+    launch.expected = {5}
+
+
+def between_generations(launch, act, delay='300', *options):
+    """It happens while muster waits before the next one."""
+    def then():
+        if launch.wait_for(lambda: b'start again in' in launch.output('err'), 30):
+            act()
+        else:
+            launch.problems.append('it did not come to a restart')
+
+    launch.restarts(1, 'kill -KILL $$', '--restart-delay', delay, *options)
+    launch.act, launch.act_at_once = then, True
+
+
+@fault
+def interrupted_between_generations(launch):
+    number = launch.random.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    between_generations(launch, lambda: launch.kill(number))
+    launch.expected = {128 + number}
+
+
+@fault
+def agent_is_killed_between_generations(launch):
+    between_generations(launch,
+                        lambda: kill_now(launch.random.choice(sorted(launch.agents()))[0]),
+                        '2', '--max-wait', '1')
+    launch.expected = {75}
+    launch.settle_s = 3
+
+
+@fault
+def guard_is_killed_between_generations(launch):
+    between_generations(launch,
+                        lambda: kill_now(launch.random.choice(sorted(launch.agents()))[1]),
+                        '2', '--max-wait', '1')
+    launch.expected = {75}
+
+
+@fault
+def launcher_is_killed_between_generations(launch):
+    between_generations(launch, lambda: launch.kill(signal.SIGKILL))
+    launch.expected = {-signal.SIGKILL}
+    launch.settle_s = ORPHANS_S
+
+
+@fault
+def agent_is_killed_in_the_second_generation(launch):
+    def act():
+        if launch.wait_for(lambda: launch.output().count(b'up\n') >= 4, 30):
+            kill_now(launch.random.choice(sorted(launch.agents()))[0])
+        else:
+            launch.problems.append('the second generation did not become ready')
+
+    launch.restarts(1, 'kill -KILL $$', '--max-wait', '1',
+                    at_last=DAEMON + DEAF.replace('ready', 'up'))
+    launch.act, launch.act_at_once = act, True
+    launch.expected = {75}
+    launch.settle_s = 3
+
+
+def agent_dies_at_first(launch, *options):
+    """Its node is lost. What is left of it may still be there when the next generation begins,
+    if only subreapers contain it: so nothing that hides."""
+    launch.restarts(0, ':')
+    launch.command[2] = launch.command[2].replace('-lt 0', '-lt 1')
+    launch.options += ['--restart-delay', '0', *options]
+    launch.starts = None
+    launch.act = lambda: kill_now(launch.random.choice(sorted(launch.agents())[:2])[0])
+    launch.settle_s = 3
+
+
+@fault
+def spare_takes_its_place(launch):
+    launch.hosts = 'node1:2,node2:2,node3:2'
+    agent_dies_at_first(launch, '--spares', '1')
+
+
+@fault
+def others_go_on_without_it(launch):
+    agent_dies_at_first(launch, '--nnodes', '1:2')
+
+
+@fault
+def nothing_takes_its_place(launch):
+    agent_dies_at_first(launch, '--recovery', 'full', '--max-wait', '1')
+    launch.expected = {75}
+
+
+@fault
 def ranks_are_stopped(launch):
     """They must be continued to see their TERM."""
     launch.one_rank('sleep 0.2; exit 9', others='kill -STOP $$; exit 0')
@@ -136,6 +257,7 @@ def all_are_killed(launch):
 
     only_direct_ranks(launch)
     launch.act = act
+    launch.is_cleaned = launch.world.sshd  # nobody is left to remove its cgroups
     launch.expected = {-signal.SIGKILL, 69}  # 69: it was quicker than its own end
     launch.settle_s = ORPHANS_S
 

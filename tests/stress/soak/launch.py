@@ -10,6 +10,7 @@ import time
 # All that the PID namespace takes: only root makes one without a user namespace.
 PIDNS = 'pidns' if os.geteuid() == 0 else 'userns,pidns'
 WAIT = 'echo ready; while :; do sleep 100; done'
+TWO = 'two generations are alive'
 
 
 def kill_now(pid):
@@ -27,13 +28,16 @@ class Launch:
         self.random = random.Random(f'{world.seed}:{number}')
         self.tag = world.tag or f'{self.random.getrandbits(64):016x}'
         self.options = ['--grace', '0.5']
+        self.hosts = 'node1:2,node2:2'
         self.command = ['true']
         self.expected = {0}
         self.env = {}
         self.act = None          # once every rank has said "ready"
         self.settle_s = 0        # how long after its end something may live on
+        self.is_cleaned = False  # by the user, with muster clean
         self.stdout = 'out'
         self.lines = None        # that many lines must arrive
+        self.starts = None       # that many times all ranks start again
         self.contain = self.random.choice([None, None, None, PIDNS, 'subreaper',
                                            'cgroup,subreaper'])
         if world.sshd:
@@ -47,6 +51,18 @@ class Launch:
     def one_rank(self, script, others=WAIT):
         """A random rank does this, the others that."""
         self.sh(f'if [ $RANK = {self.random.randrange(4)} ]; then {script}; fi; {others}')
+
+    def restarts(self, times, script, *options, at_last='exit 0'):
+        """A random rank does this until all have started again so many times. Each generation
+        holds a lock as long as anything of it lives, by which the next one would see it."""
+        self.options += ['--max-restarts', '3', '--restart-delay', '0', *options]
+        self.starts = times
+        self.one_rank(script)
+        self.command[2] = (
+            'exec 9>>alive-$MUSTER_GENERATION; flock -s 9; before=$((MUSTER_GENERATION - 1)); '
+            '[ $RANK != 0 ] || [ $before -lt 0 ] || flock -n alive-$before true || '
+            f'echo {TWO}; [ $MUSTER_GENERATION -lt {times} ] || {{ {at_last}; }}; '
+            + self.command[2])
 
     def kill(self, number):
         os.kill(self.process.pid, number)
