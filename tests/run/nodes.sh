@@ -166,6 +166,7 @@ PermitRootLogin yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 PrintMotd no
+Subsystem sftp internal-sftp
 LogLevel VERBOSE
 SetEnv HOME=$nodes_dir/$1/home MUSTER_TEST_TAG=${nodes_tag:-none}
 END

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/run/lib.sh"
 
-rooms="agent|common|conf|contrib|doc|k8s|launcher|tests|trainer"
+rooms="agent|client|common|conf|contrib|doc|k8s|launcher|tests|trainer"
 
 cd "$top_srcdir" || exit 1
 # shellcheck disable=SC2046

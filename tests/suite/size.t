@@ -47,14 +47,14 @@ for name in sys.argv[1:]:
 
 # too_large TOP: what is, of the folders there.
 too_large() {
-    (cd "$1" && sources launcher agent common trainer k8s tests >"$list" &&
+    (cd "$1" && sources launcher agent client common trainer k8s tests >"$list" &&
         long_functions && long_files && full_folders && long_lines)
 }
 
 list=$PWD/sources
 is "the tree keeps to that" "$(too_large "$top_srcdir")" ""
 
-mkdir -p tree/launcher/full tree/agent tree/common tree/trainer tree/k8s tree/tests
+mkdir -p tree/launcher/full tree/agent tree/client tree/common tree/trainer tree/k8s tree/tests
 for number in $(seq 41); do
     : >"tree/launcher/full/$number.c"
 done

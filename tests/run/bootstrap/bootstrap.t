@@ -328,7 +328,7 @@ if [ -n "$someone" ]; then
     run muster bootstrap --include node4 conf
     on node4 umount "$python"
     is "if its agent is killed there, that is a failure" "$rc" 1
-    ok "and said" grep -q '^node4  failed: the agent that sudo .*(killed by signal 9)' err
+    ok "and said" grep -q '^node4  failed: the agent that sudo .*(killed by SIGKILL)' err
 else
     skip "a login that is not root uses sudo" "sudo is missing"
 fi

@@ -75,7 +75,8 @@ sleep "$rests_s"
 ok "muster waits for the reader" not is_gone "$pid"
 reader_reads
 is "... which then gets everything" "$rc $(cmp text shown && echo all)" "0 all"
-is "... and nobody complains" "$(cat err)" ""
+# But of a machine that is busy.
+is "... and nobody complains" "$(grep -v -e ': suspect:' -e ': heard again' err)" ""
 
 piped muster exec $one --json - ./says
 wait_for 20 nodes_are_done

@@ -8,8 +8,16 @@
 use_sshd 2
 
 wanted=$(seq 1 9000000 | sha256sum)
+# Not all at once: it is to be on its way when the connection breaks.
+script_file pours <<'END'
+#!/bin/sh
+for part in $(seq 0 89); do
+    seq $((part * 100000 + 1)) $(((part + 1) * 100000))
+    sleep 0.03
+done
+END
 # shellcheck disable=SC2086
-start muster exec --label none $patient -H node1 -- seq 1 9000000
+start muster exec --label none $patient -H node1 -- "$PWD/pours"
 for mark in 3000000 12000000 40000000; do
     wait_for 20 has_grown $mark
     break_connection node1

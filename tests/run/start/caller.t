@@ -29,7 +29,7 @@ done
 run env --ignore-signal MUSTER_TEST_CONTAIN=subreaper muster --agent "$test_agent" -H node1:1 \
     sh -c 'kill -KILL $(ps -o ppid= -p $PPID)'
 ok "--ignore-signal: how an agent has ended is known" \
-    grep -q 'muster-agent was killed by signal 9' err
+    grep -q 'muster-agent was killed by SIGKILL' err
 ok "... and nothing is left" no_leftovers
 
 for pair in INT:130 TERM:143; do

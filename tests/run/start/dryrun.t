@@ -85,7 +85,7 @@ is "ambiguous prefix" "$(filter --no_)" "exit 2"
 ok "... names what it could be" grep -q no_python err
 is "unknown option" "$(filter --epochs 3)" "exit 2"
 is "a value that begins with - needs =" "$(filter --include -x)" "exit 2"
-for refused in --elastic_training --autotuning=run --launcher=slurm; do
+for refused in --autotuning=run --launcher=slurm; do
     is "refused with an explanation: $refused" "$(filter $refused)" "exit 2"
     ok "... that names it" grep -q -e "${refused%%=*}" err
 done

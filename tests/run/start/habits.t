@@ -24,7 +24,11 @@ grep -v '^#' >table <<'EOF'
 # torchrun
 $on_hosts --nnodes=2 --nproc_per_node=4 train.py | 0 | 8 ranks on 2 nodes
 $on_hosts --nnodes 2:2 --nproc-per-node gpu train.py | 0 | 4 ranks on 2 nodes
-$on_hosts --nnodes=1:4 train.py | 2 | --nnodes: '1:4' is a range
+$on_hosts --nnodes=1:4 train.py | 0 | 6 ranks on 3 nodes
+$on_hosts --nnodes=4:5 train.py | 2 | no first nodes of the 3 have a number of nodes or ranks that is allowed
+$on_hosts --spares 1 train.py | 0 | 4 ranks on 2 nodes
+$on_hosts --spares 3 train.py | 2 | --spares 3: there are only 3
+$on_hosts --nnodes=1:4 --worlds 4,2 train.py | 0 | 4 ranks on 2 nodes
 $on_hosts --nproc_per_node=auto train.py | 2 | 'auto' depends on the machine
 $on_hosts --max_restarts 0 train.py | 0 | 6 ranks
 $on_hosts --max-restarts=3 train.py | 0 | 6 ranks
