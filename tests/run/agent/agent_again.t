@@ -8,7 +8,7 @@ import signal
 import sys
 
 sys.dont_write_bytecode = True  # nothing into the source tree
-from agent_driver import (Agent, DAEMON, SCRATCH, main, new_tag, python, tagged, wait_until)
+from agent_driver import (Agent, DAEMON, SCRATCH, main, new_tag, python, tagged)
 
 SLEEP = ['sleep', '1000']
 
@@ -50,7 +50,6 @@ def test_three_generations():
 def test_what_is_left_ends_first():
     agent, tag = Agent(generation=1), new_tag()
     agent.run(python(DAEMON)[:2] + [DAEMON, tag], stay=True)
-    wait_until(lambda: tagged(tag), 'the daemon')
     agent.wait('EXIT')
     assert over(agent)['killed'] == 1 and not tagged(tag)
     leave(agent)
