@@ -24,6 +24,7 @@
 #include "xalloc.h"
 
 #define LOOK_S      60.0 /* for a node to look through its processes */
+#define LOOK_SILENT_S 15.0 /* at least; no rank waits until that node is given up */
 #define AGAIN_MS    500
 #define RECONNECT_S 10.0 /* the longest that an agent waits by --reconnect=auto */
 #define STUCK_S     10.0 /* for what survives KILL */
@@ -85,11 +86,15 @@ int remains_await(const struct options *options, const char *id, const json_t *p
         status = look(&remains, ANSWER_LEFT);
         waited_s = (double)(clock_now_ns() - since_ns) / NS_PER_S;
     }
+    if (status == 0 && !any(&remains, ANSWER_LEFT) && any(&remains, ANSWER_NONE)) {
+        nap(most_s - waited_s);
+        waited_s = most_s;
+        status = look(&remains, ANSWER_NONE); /* an agent that is stopped counts no time */
+    }
     if (status == 0 && any(&remains, ANSWER_LEFT)) {
         tell(&remains, ANSWER_LEFT, waited_s);
         status = EXIT_WAITED;
-    } else if (status == 0 && any(&remains, ANSWER_NONE)) {
-        nap(most_s - waited_s);
+    } else if (status == 0) {
         tell(&remains, ANSWER_NONE, most_s);
     }
     forget(&remains);
@@ -163,8 +168,8 @@ static double limit_s(const struct options *options)
            SURE_S;
 }
 
-/* At the nodes that have answered so. 0, or the exit status of a look that was interrupted or
- * could not begin. */
+/* At the nodes that have answered so; without another answer that one stays. 0, or the exit status
+ * of a look that was interrupted or could not begin. */
 static int look(struct remains *remains, enum answer which)
 {
     struct options   asking = *remains->options; /* borrows its texts */
@@ -179,14 +184,13 @@ static int look(struct remains *remains, enum answer which)
         if (remains->answer[i] == which)
             chosen.node[chosen.count++] = (struct selected){ .host = &remains->hosts.host[i],
                                                              .slot = &slot, .slots = 1 };
-    for (i = 0; i < remains->hosts.count; i++)
-        if (remains->answer[i] == which)
-            remains->answer[i] = ANSWER_NONE;
     asking.command = COMMAND_CLEAN; /* a job, without ranks */
     asking.json = asking.show_ranks = asking.log_dir = asking.each_rank_log = NULL;
     asking.name = asking.resumed = NULL;
     asking.save_pid = asking.detach = false;
     asking.first_generation = 0;
+    if (asking.dead_after_s < LOOK_SILENT_S)
+        asking.dead_after_s = LOOK_SILENT_S;
     if (plan_make(&plan, &asking, &chosen, &none, environ, &err) < 0) {
         log_error("%s", err.text);
         status = EXIT_USAGE;
