@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
-PYTHONPATH=$top_srcdir/contrib/python
-export PYTHONPATH
+PYTHONPATH=$top_srcdir/contrib/python PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 read_shards=$top_builddir/tests/run/end/read_shards
 
 # read.py RECORDS SHARD FILE DIES: as read_shards.c; one that does not die forks a second process.
