@@ -86,9 +86,24 @@ run env TOKEN=x LAST=1 muster resume "$id"
 is "a node still has something: 75" "$rc" 75
 ok "... which is named" grep -q "^muster: error: node[12]: [0-9]* of its processes .* after [0-9]* s; \
 to end it: muster clean --kill --run $id -H node[12]" err
+for one in a b; do
+    env MUSTER_TEST_TAG="$tag" TOKEN=x LAST=1 muster resume "$id" >"out-$one" 2>"err-$one" &
+    eval "pid_$one=$!"
+    test_pids="$test_pids $!"
+done
+both_wait() {
+    grep -q 'waiting until' err-a && grep -q 'waiting until' err-b
+}
+ok "two at once wait for it" wait_for 20 both_wait
 kill -CONT "$agent" "$guard"
-run env TOKEN=x LAST=1 muster resume "$id"
-is "once it is gone: 0" "$rc $(grep -c 'generation 1 x' out)" "0 2"
-ok "... nothing of both at once" not grep -q 'two generations' out
+rc_a=0 rc_b=0
+wait "$pid_a" || rc_a=$?
+wait "$pid_b" || rc_b=$?
+is "... one goes on, and the other does not" "$(printf '%s\n' "$rc_a" "$rc_b" | sort -n | tr '\n' ' ')" \
+    "0 73 "
+ok "... and says why" grep -qE 'error: muster resume: .*: another muster (runs|has started) it' \
+    err-a err-b
+is "... each rank once" "$(cat out-a out-b | grep -c 'generation 1 x')" 2
+ok "... nothing of both at once" not grep -q 'two generations' out-a out-b
 ok "nothing is left" no_leftovers
 finish
