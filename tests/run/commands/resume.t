@@ -41,7 +41,9 @@ is "it lives: 2" "$rc" 2
 ok "... says who has it" grep -q "$id is running, launched by pid [0-9]*; muster attach" err
 cd ../elsewhere || exit 1
 muster status --json=state.json "$id" >/dev/null
-kill -KILL "$(json state.json "d['pid']")"
+launcher=$(json state.json "d['pid']")
+kill -KILL "$launcher"
+wait_for 10 is_gone "$launcher"
 run muster resume again
 is "without the value that is not kept: 2" "$rc" 2
 ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" err
@@ -82,6 +84,7 @@ agent=$(pgrep -P "$pid" | head -n 1)
 guard=$(pgrep -P "$agent" | head -n 1)
 kill -STOP "$agent" "$guard"
 kill -KILL "$pid"
+wait_for 10 is_gone "$pid"
 run env TOKEN=x LAST=1 muster resume "$id"
 is "a node still has something: 75" "$rc" 75
 ok "... which is named" grep -q "^muster: error: node[12]: [0-9]* of its processes .* after [0-9]* s; \
@@ -105,5 +108,15 @@ ok "... and says why" grep -qE 'error: muster resume: .*: another muster (runs|h
     err-a err-b
 is "... each rank once" "$(cat out-a out-b | grep -c 'generation 1 x')" 2
 ok "... nothing of both at once" not grep -q 'two generations' out-a out-b
+
+# A time limit is one of the run that goes on, too.
+start env LAST=9 TOKEN=x muster -H node1:1,node2:1 --env LAST --env TOKEN --grace 0.2 \
+    --reconnect 0.2 --heartbeat 0.1 --dead-after 1 --timeout 3 ./rank
+ok "a run with --timeout" wait_for 20 lines out 4
+id=$(muster status | sed -n 2p | cut -d' ' -f1)
+kill -KILL "$pid"
+wait_for 10 is_gone "$pid"
+run env LAST=9 TOKEN=x muster resume "$id"
+is "... has it when it is started again: 124" "$rc" 124
 ok "nothing is left" no_leftovers
 finish
