@@ -26,6 +26,7 @@
 #define BACKLOG  8
 #define CALLS    8   /* at a time; more wait in the kernel's queue */
 #define CALL_S   5.0 /* for the line to come, and for the answer to be read */
+#define AGAIN_S  0.5 /* after a caller could not be taken: no descriptor is left */
 
 struct control {
     struct event_base         *base;
@@ -33,6 +34,7 @@ struct control {
     void                      *arg;
     int                        fd, dir_fd;
     struct event              *listening;
+    struct event              *again; /* listen, once there may be descriptors */
     struct call {
         struct control     *control;
         struct bufferevent *bev; /* NULL: free */
@@ -41,6 +43,7 @@ struct control {
 
 static int          open_socket(int dir_fd, struct error *err);
 static void         connected_cb(evutil_socket_t fd, short what, void *arg);
+static void         again_cb(evutil_socket_t fd, short what, void *arg);
 static struct call *find_free(struct control *control);
 static bool         is_allowed(int fd);
 static void         begin(struct control *control, struct call *call, int fd);
@@ -71,7 +74,8 @@ struct control *control_new(struct event_base *base, const struct run_dir *dir,
     *control = (struct control){ .base = base, .verbs = verbs, .arg = arg, .fd = fd,
                                  .dir_fd = dir->fd };
     control->listening = event_new(base, fd, EV_READ | EV_PERSIST, connected_cb, control);
-    if (control->listening == NULL)
+    control->again = evtimer_new(base, again_cb, control);
+    if (control->listening == NULL || control->again == NULL)
         xalloc_die();
     xevent_add(control->listening, NULL);
     return control;
@@ -86,18 +90,21 @@ void control_free(struct control *control)
     for (i = 0; i < CALLS; i++)
         end(&control->call[i]);
     event_free(control->listening);
+    event_free(control->again);
     close(control->fd);
     unlinkat(control->dir_fd, RUN_DIR_CONTROL, 0);
     free(control);
 }
 
-/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. */
+/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. One
+ * that is there is of a launcher that was killed: the lock of the directory is ours. */
 static int open_socket(int dir_fd, struct error *err)
 {
     struct sockaddr_un name;
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     run_dir_control(dir_fd, &name);
+    unlinkat(dir_fd, RUN_DIR_CONTROL, 0);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0 &&
         fchmodat(dir_fd, RUN_DIR_CONTROL, 0600, 0) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
@@ -111,18 +118,31 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct control *control = arg;
     struct call    *call = find_free(control);
+    struct timeval  pause = clock_interval(AGAIN_S);
     int             other;
 
     (void)what;
     other = call != NULL ? accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
-    if (call == NULL || (other < 0 && errno != EAGAIN && errno != ECONNABORTED))
+    if (call == NULL) {
         event_del(control->listening); /* until a call ends */
+    } else if (other < 0 && errno != EAGAIN && errno != ECONNABORTED) {
+        event_del(control->listening);
+        xevent_add(control->again, &pause);
+    }
     if (other < 0)
         return;
     if (is_allowed(other))
         begin(control, call, other);
     else
         close(other);
+}
+
+static void again_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct control *control = arg;
+
+    (void)fd, (void)what;
+    xevent_add(control->listening, NULL);
 }
 
 static struct call *find_free(struct control *control)

@@ -32,6 +32,7 @@ static void log_failed(bool is_stderr, int error, void *arg);
 static bool home_is_there(const char *runs);
 static int  make_path(const char *path, struct error *err);
 static int  begin_again(struct run_dir *dir, const struct plan *plan, struct error *err);
+static bool has_begun(int dir_fd, const char *name, int generation);
 static json_t *cost_before(int dir_fd);
 static void tell_missing(const struct run_dir *dir, const struct plan *plan);
 static int  write_plan(const struct run_dir *dir, const struct plan *plan,
@@ -81,8 +82,13 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
     if (dir->fd >= 0)
         dir->log_fd = openat(dir->fd, "log", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW |
                              (options->resumed == NULL ? O_CREAT | O_EXCL : 0), 0600);
-    if (dir->log_fd < 0 || fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
+    if (dir->log_fd < 0) {
         err_set(err, "%s: %s", dir->path, strerror(errno));
+        goto out;
+    }
+    if (fcntl(dir->log_fd, F_SETLK, &lock) < 0) {
+        err_set(err, "%s: %s", dir->path, errno == EAGAIN || errno == EACCES
+                                              ? "another muster runs it" : strerror(errno));
         goto out;
     }
     rc = options->resumed != NULL ? begin_again(dir, plan, err) : 0;
@@ -196,14 +202,30 @@ static int begin_again(struct run_dir *dir, const struct plan *plan, struct erro
     char *text = xasprintf("{\"state\": \"connecting\", \"generation\": %d}", plan->generation);
     int   rc = 0;
 
+    if (has_begun(dir->fd, "status.json", plan->generation) ||
+        has_begun(dir->fd, "result.json", plan->generation))
+        rc = err_set(err, "%s: another muster has started it again", dir->path);
+    if (rc < 0)
+        goto out;
     tell_missing(dir, plan);
     dir->cost = cost_before(dir->fd);
     if (run_dir_write(dir->fd, "status.json", text, strlen(text)) < 0)
         rc = err_set(err, "%s/status.json: %s", dir->path, strerror(errno));
     else if (unlinkat(dir->fd, "result.json", 0) < 0 && errno != ENOENT)
         rc = err_set(err, "%s/result.json: %s", dir->path, strerror(errno));
+out:
     free(text);
     return rc;
+}
+
+/* Whoever resumes it, too, may have been faster, and may even be done. */
+static bool has_begun(int dir_fd, const char *name, int generation)
+{
+    json_t    *file = run_dir_read(dir_fd, name);
+    json_int_t last = file != NULL ? json_integer_value(json_object_get(file, "generation")) : -1;
+
+    json_decref(file);
+    return last >= generation;
 }
 
 static json_t *cost_before(int dir_fd)

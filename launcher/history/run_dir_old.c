@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
-                                     "stdout",    "stderr", "stacks.txt",  "shards" };
+                                     "stdout",    "stderr", "stacks.txt",  "shards",
+                                     RUN_DIR_CONTROL };
 
 static void remove_run(int runs_fd, const char *name);
 static bool is_over(int dir_fd);

@@ -20,7 +20,7 @@
 struct flow {
     uint32_t window;
     struct node_flow {
-        int64_t  left; /* bytes that the node may still send */
+        int64_t  left; /* bytes that the node may still send; negative after flow_make_room() */
         uint64_t due;  /* bytes written, not yet given back */
         bool     has_begun;
     } * node;
@@ -29,6 +29,7 @@ struct flow {
 };
 
 static uint32_t window_of_each(size_t nodes);
+static int64_t  above_zero(int64_t bytes);
 
 struct flow *flow_new(size_t nodes)
 {
@@ -40,11 +41,19 @@ struct flow *flow_new(size_t nodes)
     return flow;
 }
 
-/* It never shrinks: output of a node that is gone may wait for its reader. */
+/* It never shrinks: output of a node that is gone may wait for its reader. With more nodes each has
+ * a smaller window, and perhaps sends nothing until some of its output was written. */
 void flow_make_room(struct flow *flow, size_t nodes)
 {
+    uint32_t window = window_of_each(nodes);
+    size_t   i;
+
     if (nodes <= flow->nodes)
         return;
+    for (i = 0; i < flow->nodes; i++)
+        if (flow->node[i].has_begun)
+            flow->node[i].left -= flow->window - window;
+    flow->window = window;
     flow->node = xreallocarray(flow->node, nodes, sizeof *flow->node);
     memset(&flow->node[flow->nodes], 0, (nodes - flow->nodes) * sizeof *flow->node);
     flow->nodes = nodes;
@@ -78,14 +87,14 @@ uint32_t flow_begin(struct flow *flow, size_t node)
     at->left = at->has_begun ? at->left + (int64_t)at->due : flow->window;
     at->has_begun = true;
     at->due = 0;
-    return (uint32_t)at->left;
+    return (uint32_t)above_zero(at->left);
 }
 
 int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns)
 {
+    if ((int64_t)size > flow->node[node].left)
+        return -1; /* the place has its credit still, whoever gets it next */
     flow->node[node].left -= (int64_t)size;
-    if (flow->node[node].left < 0)
-        return -1;
     flow->last_ns = now_ns;
     return 0;
 }
@@ -98,18 +107,23 @@ void flow_written(struct flow *flow, size_t node, size_t bytes)
 uint32_t flow_grant(struct flow *flow, size_t node)
 {
     struct node_flow *at = &flow->node[node];
-    uint64_t          due = at->due;
+    int64_t           before = above_zero(at->left);
 
-    if (due < flow->window / GRANT_PART)
+    if (at->due < flow->window / GRANT_PART)
         return 0;
-    at->left += (int64_t)due;
+    at->left += (int64_t)at->due;
     at->due = 0;
-    return (uint32_t)due;
+    return (uint32_t)(above_zero(at->left) - before);
+}
+
+static int64_t above_zero(int64_t bytes)
+{
+    return bytes > 0 ? bytes : 0;
 }
 
 bool flow_is_used_up(const struct flow *flow, size_t node)
 {
-    return flow->node[node].left == 0;
+    return flow->node[node].left <= 0;
 }
 
 int64_t flow_last_ns(const struct flow *flow)

@@ -23,7 +23,7 @@ enum cleanup_state { CLEANUP_BEGUN, CLEANUP_ASKED, CLEANUP_ANSWERED };
 
 struct orphan_cleanup {
     struct node            *node;
-    const char             *run_id;
+    char                   *run_id;
     orphan_cleanup_over_cb *over;
     void                   *arg;
     enum cleanup_state      state;
@@ -47,8 +47,8 @@ void orphan_cleanup_start(struct node *node, const char *run_id, orphan_cleanup_
     const struct timeval   now = { 0 };
     struct orphan_cleanup *cleanup = node->cleanup = xcalloc(1, sizeof *cleanup);
 
-    *cleanup = (struct orphan_cleanup){ .node = node, .run_id = run_id, .over = over, .arg = arg,
-                                        .ended = -1, .left = -1 };
+    *cleanup = (struct orphan_cleanup){ .node = node, .run_id = xstrdup(run_id), .over = over,
+                                        .arg = arg, .ended = -1, .left = -1 };
     snprintf(cleanup->text, sizeof cleanup->text, "not checked: no answer within %g s",
              ORPHAN_CLEANUP_S);
     cleanup->timer = evtimer_new(node->base, timer_cb, cleanup);
@@ -67,6 +67,7 @@ void orphan_cleanup_end(struct node *node)
     if (cleanup->conn != NULL)
         conn_free(cleanup->conn);
     event_free(cleanup->timer);
+    free(cleanup->run_id);
     free(cleanup);
 }
 

@@ -29,7 +29,8 @@ struct orphan_cleanup_result {
 typedef void orphan_cleanup_over_cb(struct node *node, const struct orphan_cleanup_result *result,
                                     void *arg);
 
-/* Clean up a node that is NODE_FAILED after that run. over comes once, from the event loop,
+/* Clean up a node that is NODE_FAILED after that run (copied: the plan may change meanwhile). over
+ * comes once, from the event loop,
  * unless orphan_cleanup_end() comes first. */
 void orphan_cleanup_start(struct node *node, const char *run_id, orphan_cleanup_over_cb *over,
                           void *arg);

@@ -77,7 +77,7 @@ void deadline_start(struct run *run)
 {
     struct timeval limit = clock_interval(run->options->timeout_s);
 
-    if (run->options->timeout_s > 0 && run->plan->generation == 0 &&
+    if (run->options->timeout_s > 0 && plan_is_first(run->plan) &&
         !event_pending(run->deadline->timeout, EV_TIMEOUT, NULL))
         xevent_add(run->deadline->timeout, &limit);
 }

@@ -189,7 +189,7 @@ static int raise_descriptors(size_t nodes, struct error *err)
 }
 
 /* For the history. If there can be no directory the run does without, unless its output has no
- * other place to go to. */
+ * other place to go to, or it is resumed: only the lock there says that nobody else does that. */
 static int open_dir(struct run *run, struct error *err)
 {
     struct error why;
@@ -199,6 +199,8 @@ static int open_dir(struct run *run, struct error *err)
     if (run_dir_open(&run->dir, run->plan, run->options, &why) < 0) {
         if (run->watcher != NULL)
             return err_set(err, "--detach needs a place for the output: %s", why.text);
+        if (run->options->resumed != NULL)
+            return err_set(err, "muster resume: %s", why.text);
         log_info("this run has no directory in the history: %s", why.text);
         return 0;
     }

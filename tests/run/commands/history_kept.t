@@ -12,6 +12,9 @@ other=$runs/20200101-000000-abcd
 mkdir "$other"
 cp "$kept/log" "$other"
 sed 's/"host": *"'"$(uname -n)"'"/"host": "elsewhere"/' "$kept/plan.json" >"$other/plan.json"
+dead=$runs/20200102-000000-abcd
+cp -r "$kept" "$dead"
+: >"$dead/control"
 run muster status
 ok "another machine's run is shown as such" grep -q '^20200101-000000-abcd .* on elsewhere ' out
 run muster attach 20200101
@@ -29,6 +32,7 @@ ok "... and alive" status_says 'd["state"] == "running"'
 : >go
 run muster attach "$id"
 is "... to its end" "$rc $(tail -n 1 out)" "0 1400000"
+ok "one whose launcher was killed is removed, with all that muster made" not test -e "$dead"
 ok "another machine's run is left alone" test -e "$other/log"
 }
 finish

@@ -41,7 +41,9 @@ is "it lives: 2" "$rc" 2
 ok "... says who has it" grep -q "$id is running, launched by pid [0-9]*; muster attach" err
 cd ../elsewhere || exit 1
 muster status --json=state.json "$id" >/dev/null
-kill -KILL "$(json state.json "d['pid']")"
+launcher=$(json state.json "d['pid']")
+kill -KILL "$launcher"
+wait_for 10 is_gone "$launcher"
 run muster resume again
 is "without the value that is not kept: 2" "$rc" 2
 ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" err
@@ -82,13 +84,39 @@ agent=$(pgrep -P "$pid" | head -n 1)
 guard=$(pgrep -P "$agent" | head -n 1)
 kill -STOP "$agent" "$guard"
 kill -KILL "$pid"
+wait_for 10 is_gone "$pid"
 run env TOKEN=x LAST=1 muster resume "$id"
 is "a node still has something: 75" "$rc" 75
 ok "... which is named" grep -q "^muster: error: node[12]: [0-9]* of its processes .* after [0-9]* s; \
 to end it: muster clean --kill --run $id -H node[12]" err
+for one in a b; do
+    env MUSTER_TEST_TAG="$tag" TOKEN=x LAST=1 muster resume "$id" >"out-$one" 2>"err-$one" &
+    eval "pid_$one=$!"
+    test_pids="$test_pids $!"
+done
+both_wait() {
+    grep -q 'waiting until' err-a && grep -q 'waiting until' err-b
+}
+ok "two at once wait for it" wait_for 20 both_wait
 kill -CONT "$agent" "$guard"
-run env TOKEN=x LAST=1 muster resume "$id"
-is "once it is gone: 0" "$rc $(grep -c 'generation 1 x' out)" "0 2"
-ok "... nothing of both at once" not grep -q 'two generations' out
+rc_a=0 rc_b=0
+wait "$pid_a" || rc_a=$?
+wait "$pid_b" || rc_b=$?
+is "... one goes on, and the other does not" "$(printf '%s\n' "$rc_a" "$rc_b" | sort -n | tr '\n' ' ')" \
+    "0 73 "
+ok "... and says why" grep -qE 'error: muster resume: .*: another muster (runs|has started) it' \
+    err-a err-b
+is "... each rank once" "$(cat out-a out-b | grep -c 'generation 1 x')" 2
+ok "... nothing of both at once" not grep -q 'two generations' out-a out-b
+
+# A time limit is one of the run that goes on, too.
+start env LAST=9 TOKEN=x muster -H node1:1,node2:1 --env LAST --env TOKEN --grace 0.2 \
+    --reconnect 0.2 --heartbeat 0.1 --dead-after 1 --timeout 3 ./rank
+ok "a run with --timeout" wait_for 20 lines out 4
+id=$(muster status | sed -n 2p | cut -d' ' -f1)
+kill -KILL "$pid"
+wait_for 10 is_gone "$pid"
+run env LAST=9 TOKEN=x muster resume "$id"
+is "... has it when it is started again: 124" "$rc" 124
 ok "nothing is left" no_leftovers
 finish

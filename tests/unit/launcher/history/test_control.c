@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -155,11 +156,73 @@ static void long_lines(void **state)
     control_free(control);
 }
 
+/* A launcher that was killed leaves its socket; the next one in that directory makes its own. */
+static void old_socket(void **state)
+{
+    struct sockaddr_un name;
+    int                calls = 0, fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct control    *control;
+    char              *answer;
+
+    (void)state;
+    run_dir_control(dir.fd, &name);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    close(fd);
+    control = control_new(base, &dir, verbs, &calls);
+    assert_non_null(control);
+    answer = say("count a\n", 8);
+    assert_string_equal(answer, "ok 1 words\n");
+    free(answer);
+    control_free(control);
+}
+
+static void give_back_cb(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, arg), 0);
+}
+
+/* Whoever calls while no descriptor is left is answered later. */
+static void no_descriptor(void **state)
+{
+    const struct timeval soon = { .tv_usec = 100000 };
+    struct rlimit        limit, none;
+    int                  calls = 0;
+    struct control      *control = control_new(base, &dir, verbs, &calls);
+    struct sockaddr_un   name;
+    char                 text[100];
+    int                  fd = socket(AF_UNIX, SOCK_STREAM, 0), i;
+    ssize_t              got = -1;
+    struct event        *later;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    later = evtimer_new(base, give_back_cb, &limit);
+    run_dir_control(dir.fd, &name);
+    assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(write(fd, "count a\n", 8), 8);
+    none = (struct rlimit){ 0, limit.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    event_add(later, &soon);
+    fd_set_nonblock(fd);
+    for (i = 0; i < 1000 && got < 0; i++) {
+        event_base_loop(base, EVLOOP_NONBLOCK);
+        usleep(10000);
+        got = read(fd, text, sizeof text);
+    }
+    assert_int_equal(got, 11);
+    close(fd);
+    event_free(later);
+    control_free(control);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(old_socket, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_descriptor, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

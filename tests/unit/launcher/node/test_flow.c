@@ -93,6 +93,48 @@ static void test_begin_again(void **state)
     flow_free(flow);
 }
 
+/* Whoever sends too much does not take the credit of the next node in its place. */
+static void test_too_much(void **state)
+{
+    struct flow *flow = flow_new(1);
+    uint32_t     window = flow_window(flow);
+
+    (void)state;
+    flow_begin(flow, 0);
+    assert_int_equal(flow_take(flow, 0, window + 7, 1), -1);
+    assert_int_equal(flow_begin(flow, 0), window);
+    assert_int_equal(flow_take(flow, 0, window, 1), 0);
+    flow_free(flow);
+}
+
+/* All of them together stay below the same limit. */
+static void test_more_nodes(void **state)
+{
+    struct flow *flow = flow_new(2);
+    uint32_t     old = flow_window(flow), window;
+
+    (void)state;
+    flow_begin(flow, 0);
+    flow_begin(flow, 1);
+    assert_int_equal(flow_take(flow, 0, old - 100, 1), 0);
+    flow_make_room(flow, 64);
+    window = flow_window(flow);
+    assert_int_equal(window, old / 8);
+    assert_int_equal(flow_begin(flow, 0), 0); /* it waits: too much of it is not written */
+    assert_true(flow_is_used_up(flow, 0));
+    assert_int_equal(flow_take(flow, 0, 1, 2), -1);
+    assert_int_equal(flow_begin(flow, 1), window);
+    assert_int_equal(flow_begin(flow, 63), window);
+    flow_written(flow, 0, old / 2);
+    assert_int_equal(flow_grant(flow, 0), 0);
+    flow_written(flow, 0, old / 2 - 100);
+    assert_int_equal(flow_grant(flow, 0), window);
+    assert_int_equal(flow_take(flow, 0, window, 3), 0);
+    flow_make_room(flow, 2); /* places stay */
+    assert_int_equal(flow_window(flow), window);
+    flow_free(flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +142,8 @@ int main(void)
         cmocka_unit_test(test_credit),
         cmocka_unit_test(test_grant),
         cmocka_unit_test(test_begin_again),
+        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_more_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,10 +37,12 @@ static void over_cb(struct node *node, const struct orphan_cleanup_result *resul
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
+    char            run_id[] = "r";
 
     fake_node_begin(&f->fake);
     node_fail(&f->fake.node, "running", EXIT_LOST, NULL, "gone");
-    orphan_cleanup_start(&f->fake.node, "r", over_cb, f);
+    orphan_cleanup_start(&f->fake.node, run_id, over_cb, f);
+    run_id[0] = 'x'; /* the plan that it is of goes when the world changes */
     fake_node_turn(&f->fake, 0.02);
     assert_int_equal(fakes_made, 2);
     assert_true(fakes[1].is_started);
