@@ -130,7 +130,7 @@ int execute_delete(const struct place *place, const struct job *job,
 int execute_change(const struct place *place, const struct job *job, struct observed *observed,
                    struct error *err)
 {
-    return patch_anchor(place, job, observed, "job", job_document(job), err);
+    return patch_anchor(place, job, observed, "job", job_document(job), err) < 0 ? -1 : 0;
 }
 
 /* 1: somebody else creates this job just now, so the rest of the plan may not fit any more. */
@@ -221,7 +221,8 @@ static json_t *utf8_or_empty(const char *text)
 }
 
 /* Keep the document, which it takes, under that name. Not in the anchor of another job of our name
- * (uid), nor if it has changed meanwhile (version): what it is now is then observed instead. */
+ * (uid), nor if it has changed meanwhile (version): what it is now is then observed instead, and 1
+ * returned, since the rest of the plan may not fit any more. */
 static int patch_anchor(const struct place *place, const struct job *job,
                         struct observed *observed, const char *name, json_t *document,
                         struct error *err)
@@ -242,7 +243,7 @@ static int patch_anchor(const struct place *place, const struct job *job,
     json_decref(reply);
     if (status < 0)
         return -1;
-    return status == 200 ? 0 : observe(place, job, observed, OBJECT_ANCHOR, err);
+    return status == 200 ? 0 : observe(place, job, observed, OBJECT_ANCHOR, err) < 0 ? -1 : 1;
 }
 
 static int delete_one(const struct place *place, const struct job *job, struct observed *observed,

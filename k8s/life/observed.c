@@ -24,6 +24,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
                    const char *name);
 static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
+static bool is_of_another(const struct observed *observed, const json_t *anchor);
 static void take_anchor(struct observed *observed, const json_t *document);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
@@ -68,6 +69,11 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     if (i == SIZE_MAX)
         return;
     object = &observed->object[i];
+    if (i == OBJECT_ANCHOR && is_of_another(observed, metadata)) {
+        if (is_gone)
+            return; /* the one before */
+        is_gone = true;
+    }
     *object = (struct observed_object){ .exists = !is_gone };
     if (is_gone)
         return;
@@ -82,6 +88,14 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     object->is_ours = i == OBJECT_ANCHOR || is_owned(metadata, observed->uid);
     if (i >= OBJECT_PODS)
         take_pod(object, job, document);
+}
+
+/* A job of the same name: ours was deleted. What is known of ours does not fit that one. */
+static bool is_of_another(const struct observed *observed, const json_t *anchor)
+{
+    const char *uid = json_string_value(json_object_get(anchor, "uid"));
+
+    return observed->uid[0] != '\0' && uid != NULL && strcmp(observed->uid, uid) != 0;
 }
 
 void observed_forget_pods(struct observed *observed)

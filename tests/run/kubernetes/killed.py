@@ -191,6 +191,31 @@ async def hand_over():
     print(f"held by {held}, exit status {ended}, given back: {given_back}", flush=True)
 
 
+class Replaced(api_server.Cluster):
+    """When the last lines of a Pod are to be kept, somebody has deleted the job and has submitted
+    another one of that name, which will not fail."""
+
+    def patch(self, key, patch):
+        if "lines" in patch.get("data", {}) and self.failures > 0:
+            self.failures = 0
+            anchor = self.remove(key)
+            for pod in [other for other in self.objects if other[0] == "pods"]:
+                self.remove(pod)
+            for name in "uid", "resourceVersion", "creationTimestamp":
+                del anchor["metadata"][name]
+            self.create("configmaps", key[1], {**anchor, "data": {"job": anchor["data"]["job"]}})
+        return super().patch(key, patch)
+
+
+async def replace_job():
+    """What was planned for the old job is not done to the new one."""
+    async with World(first_object([]), 1) as world:
+        world.cluster.__class__ = Replaced
+        await world.wait(await world.control(), None)
+        data = world.cluster.objects["configmaps", "default", "j"]["data"]
+    print(f"replaced: {json.loads(data['outcome'])['state']}", flush=True)
+
+
 async def pause_pending():
     """Pods that have not run are deleted without the time to save anything."""
     cluster = api_server.Cluster()
@@ -234,6 +259,7 @@ async def main():
         await tell_story(name)
     if len(sys.argv) == 2:
         await hand_over()
+        await replace_job()
         await pause_pending()
         for workers in 250, 500:
             await count_cost(workers)

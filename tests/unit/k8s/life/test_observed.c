@@ -85,9 +85,38 @@ static void test_observed(void **state)
     job_clear(&job);
 }
 
+/* The job was deleted, and another one of its name submitted. */
+static void test_another_job(void **state)
+{
+    static const char text[] = "{s: s, s: {s: s, s: s, s: s}, s: {s: s}}";
+    struct job      job = { 0 };
+    struct observed world;
+    json_t *ours = json_pack(text, "kind", "ConfigMap", "metadata", "name", "j", "uid", "u",
+                             "resourceVersion", "12", "data", "job", "{}");
+    json_t *other = json_pack(text, "kind", "ConfigMap", "metadata", "name", "j", "uid", "v",
+                              "resourceVersion", "13", "data", "job", "{\"a\": 1}");
+
+    (void)state;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    observed_take(&world, &job, ours, false);
+    observed_take(&world, &job, other, true); /* one before ours */
+    assert_true(world.object[OBJECT_ANCHOR].exists);
+    observed_take(&world, &job, other, false);
+    assert_false(world.object[OBJECT_ANCHOR].exists);
+    assert_string_equal(world.uid, "u"); /* so that nothing is written into that one */
+    assert_string_equal(world.version, "12");
+    assert_false(world.is_job_new);
+    json_decref(ours);
+    json_decref(other);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed),
+                                        cmocka_unit_test(test_another_job) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
