@@ -71,6 +71,10 @@ int bootstrap_run(const json_t *request, const char *root, struct task_output *o
         rc = undo_run(&b, &err);
     else if (rc == 0 && b.op == BOOTSTRAP_RECORD)
         rc = warm_record(&b, &err);
+    else if (rc == 0 && b.op == BOOTSTRAP_SWARM_LOOK)
+        rc = warm_swarm_look(&b, request, &err);
+    else if (rc == 0 && b.op == BOOTSTRAP_SWARM)
+        rc = warm_swarm(&b, request, &err);
     else if (rc == 0)
         rc = run_steps(&b, &err);
     if (rc < 0)
@@ -81,7 +85,8 @@ int bootstrap_run(const json_t *request, const char *root, struct task_output *o
 
 static int read_request(struct bootstrap *b, const json_t *request, struct error *err)
 {
-    static const char *const ops[] = { "plan", "apply", "undo", "record", "mesh" };
+    static const char *const ops[] = { "plan", "apply", "undo", "record", "mesh",
+                                       "swarm-look", "swarm" };
     const char              *op = text_of(request, "op");
     size_t                   i;
 
@@ -90,6 +95,7 @@ static int read_request(struct bootstrap *b, const json_t *request, struct error
     if (i == sizeof ops / sizeof *ops)
         return err_set(err, "a request with an unknown \"op\"");
     b->op = (enum bootstrap_op)i;
+    b->has_swarm = strcmp(text_of(request, "warm"), "swarm") == 0;
     b->name = text_of(request, "name");
     b->user = text_of(request, "user");
     b->home = text_of(request, "home");

@@ -7,12 +7,13 @@
  *
  * The request:
  *
- *     {"op":"look"|"mesh"|"plan"|"apply"|"undo"|"record", "name":"te1", "steps":["hosts", ...],
- *      "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root", "home":"/root",
- *      "conf":{"data":{"mount":"/data", ...}, ...}}
+ *     {"op":"look"|"mesh"|"plan"|"apply"|"undo"|"record"|"swarm-look"|"swarm", "name":"te1",
+ *      "steps":["hosts", ...], "hosts":[{"name":"te1", "addr":"10.0.0.1"}, ...], "user":"root",
+ *      "home":"/root", "warm":"swarm", "conf":{"data":{"mount":"/data", ...}, ...}}
  *
  * A host without "addr" did not answer. look: only see whether this user is root, or may be. mesh:
- * see steps.h. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
+ * see steps.h. swarm-look and swarm, after apply: see steps.h; "warm" leaves the step's reading to
+ * them. steps: only these; absent: all. conf: the sections of bootstrap.conf, all values as
  * texts. Each step answers with one line, and with {"step":..., "progress":"text"} before it:
  *
  *     {"step":"hosts", "state":"ok"|"change"|"changed"|"later"|"unused"|"failed",
@@ -34,7 +35,7 @@
 #include "task/task_output.h"
 
 enum bootstrap_op { BOOTSTRAP_PLAN, BOOTSTRAP_APPLY, BOOTSTRAP_UNDO, BOOTSTRAP_RECORD,
-                    BOOTSTRAP_MESH };
+                    BOOTSTRAP_MESH, BOOTSTRAP_SWARM_LOOK, BOOTSTRAP_SWARM };
 
 struct bootstrap {
     const char         *root; /* see state.h */
@@ -42,6 +43,7 @@ struct bootstrap {
     const char         *name, *user, *home; /* of the request; never NULL */
     const json_t       *hosts, *conf, *steps;
     struct task_output *out;
+    bool                has_swarm; /* warm: all nodes read together, afterwards */
     bool                is_pending; /* an earlier step has changes that plan has not made */
     json_t             *facts;      /* for the receipt: what steps have found */
 };

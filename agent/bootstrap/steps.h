@@ -40,6 +40,11 @@ void gpu_users_end_ours(struct finding *finding);
 /* warm.c: what a good run has read is in memory, and so off the lazy disk */
 step_f step_warm, step_warm_read;
 int    warm_record(struct bootstrap *b, struct error *err);
+/* --warm=swarm: say what this node could read together with others, as a line {"swarm":{"done":...,
+ * "mark":"...", "port":N}}: with those that have the same mark; "": with none. Then do it: the
+ * request is that of warm/swarm.h. */
+int    warm_swarm_look(struct bootstrap *b, const json_t *request, struct error *err);
+int    warm_swarm(struct bootstrap *b, const json_t *request, struct error *err);
 /* receipt.c: what this node is, for muster to compare */
 step_f step_receipt;
 

@@ -23,8 +23,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define LINKS_MAX   16 /* expected, and not yet called */
-#define CALLERS_MAX 32 /* connections */
+#define LINKS_MAX   BCAST_SERVE_LINKS_MAX
+#define CALLERS_MAX 64 /* connections */
 #define QUEUED_MAX  (2u << 20) /* bytes to be sent over one of them, before its next chunk */
 
 struct expected {
@@ -47,7 +47,7 @@ struct bcast_serve {
     const struct bcast_serve_ops *ops;
     void                         *arg;
     struct event_base            *base;
-    struct sockaddr_storage       address; /* port 0 */
+    struct sockaddr_storage       address;
     socklen_t                     address_size;
     int                           port;
     struct event                 *listening; /* NULL: not */
@@ -78,7 +78,7 @@ static bool put(struct caller *caller, enum stream_type type, const unsigned cha
                 const void *bytes, size_t size);
 static void remove_caller(struct caller *caller);
 
-struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address,
+struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address, int port,
                                     const struct bcast_serve_ops *ops, void *arg)
 {
     struct bcast_serve *serve = xcalloc(1, sizeof *serve);
@@ -88,7 +88,7 @@ struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address
     serve->arg = arg;
     serve->message = xmalloc(SEAL_MESSAGE_MAX);
     serve->room = xmalloc(CHUNK_BYTES);
-    stream_address(address, 0, &serve->address, &serve->address_size);
+    stream_address(address, port, &serve->address, &serve->address_size);
     return serve;
 }
 
@@ -144,7 +144,7 @@ static int listening_socket(struct bcast_serve *serve)
 {
     struct sockaddr_storage own = { 0 };
     socklen_t               size = sizeof own;
-    int                     fd, error;
+    int                     fd, error, on = 1;
 
     if (serve->address_size == 0) {
         errno = EADDRNOTAVAIL;
@@ -152,7 +152,8 @@ static int listening_socket(struct bcast_serve *serve)
     }
     fd = socket(serve->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 &&
-        (bind(fd, (struct sockaddr *)&serve->address, serve->address_size) < 0 ||
+        (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+         bind(fd, (struct sockaddr *)&serve->address, serve->address_size) < 0 ||
          listen(fd, LINKS_MAX) < 0 || getsockname(fd, (struct sockaddr *)&own, &size) < 0)) {
         error = errno;
         close(fd);
@@ -336,6 +337,11 @@ static void forget(struct bcast_serve *serve, struct expected *expected)
 }
 
 /* --- answers ---------------------------------------------------------------- */
+
+size_t bcast_serve_callers(const struct bcast_serve *serve)
+{
+    return serve->caller_count + serve->count;
+}
 
 void bcast_serve_wake(struct bcast_serve *serve)
 {

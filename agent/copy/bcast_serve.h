@@ -17,6 +17,8 @@
 #include "err.h"
 #include "strlist.h"
 
+#define BCAST_SERVE_LINKS_MAX 64 /* expected, and not yet called */
+
 struct bcast_serve_ops {
     /* As bcast_receive_read(). */
     int (*read)(struct chunk chunk, void *bytes, size_t *size, void *arg);
@@ -24,14 +26,17 @@ struct bcast_serve_ops {
 
 struct bcast_serve;
 
-/* address: where to listen. */
-struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address,
+/* address: where to listen; port 0: on any that is free. */
+struct bcast_serve *bcast_serve_new(struct event_base *base, const char *address, int port,
                                     const struct bcast_serve_ops *ops, void *arg);
 void bcast_serve_free(struct bcast_serve *serve); /* NULL is fine */
 
 /* A node with one of these addresses will call, once. Returns the port, or -1 with err. */
 int bcast_serve_expect(struct bcast_serve *serve, const struct seal_link *link,
                        const struct strlist *callers, struct error *err);
+
+/* Nodes that are connected, or expected. */
+size_t bcast_serve_callers(const struct bcast_serve *serve);
 
 /* There may be chunks now that were not there before. */
 void bcast_serve_wake(struct bcast_serve *serve);

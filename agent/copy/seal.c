@@ -5,6 +5,7 @@
 
 #include "copy/seal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <openssl/crypto.h>
@@ -168,4 +169,18 @@ static void must(int rc)
 {
     if (rc != 1)
         xalloc_die();
+}
+
+bool seal_read_hex(const char *hex, unsigned char *bytes, size_t size)
+{
+    unsigned byte;
+    size_t   i;
+
+    if (hex == NULL || strlen(hex) != 2 * size || strspn(hex, "0123456789abcdef") != 2 * size)
+        return false;
+    for (i = 0; i < size; i++) {
+        sscanf(hex + 2 * i, "%2x", &byte);
+        bytes[i] = (unsigned char)byte;
+    }
+    return true;
 }

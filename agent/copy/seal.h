@@ -13,6 +13,7 @@
 #ifndef MUSTER_AGENT_SEAL_H
 #define MUSTER_AGENT_SEAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +71,10 @@ int seal_take(struct seal *seal, struct evbuffer *in, unsigned char *message, si
 /* The same of have bytes at wire: its first seal_wire_bytes(*size) are the message. */
 int seal_open(struct seal *seal, const unsigned char *wire, size_t have, unsigned char *message,
               size_t *size, struct error *err);
+
+/* Exactly size bytes from lower-case hex digits, as the launcher sends keys. False: hex, which may
+ * be NULL, is something else. */
+bool seal_read_hex(const char *hex, unsigned char *bytes, size_t size);
 
 static inline size_t seal_wire_bytes(size_t size)
 {

@@ -16,7 +16,6 @@
 #define CALLERS_MAX 64 /* addresses of one node */
 
 static int  read_link(const json_t *body, struct seal_link *link, struct error *err);
-static bool read_hex(const json_t *text, unsigned char *bytes, size_t size);
 static int  read_callers(const json_t *body, struct strlist *callers, struct error *err);
 static bool own_address(char *address, size_t size);
 static int  read_cb(struct chunk chunk, void *bytes, size_t *size, void *arg);
@@ -53,7 +52,7 @@ int bcast_frames_take_listen(struct agent *agent, const struct frame *frame, con
         err_set(&why, "its login session has no SSH_CONNECTION");
         if (own_address(address, sizeof address)) {
             if (bcast->serve == NULL)
-                bcast->serve = bcast_serve_new(agent->base, address, &ops, agent);
+                bcast->serve = bcast_serve_new(agent->base, address, 0, &ops, agent);
             port = bcast_serve_expect(bcast->serve, &link, &callers, &why);
         }
         agent_send(agent, FRAME_LISTEN, 0,
@@ -102,26 +101,13 @@ static int read_link(const json_t *body, struct seal_link *link, struct error *e
     json_int_t number = json_integer_value(json_object_get(body, "link"));
 
     if (number < 1 || number > UINT32_MAX ||
-        !read_hex(json_object_get(body, "key"), link->key, sizeof link->key) ||
-        !read_hex(json_object_get(body, "run"), link->run, sizeof link->run))
+        !seal_read_hex(json_string_value(json_object_get(body, "key")), link->key,
+                       sizeof link->key) ||
+        !seal_read_hex(json_string_value(json_object_get(body, "run")), link->run,
+                       sizeof link->run))
         return err_set(err, "LINK or LISTEN frame: \"link\", \"key\" or \"run\" is invalid");
     link->number = (uint32_t)number;
     return 0;
-}
-
-static bool read_hex(const json_t *text, unsigned char *bytes, size_t size)
-{
-    const char *hex = json_string_value(text);
-    unsigned    byte;
-    size_t      i;
-
-    if (hex == NULL || strlen(hex) != 2 * size || strspn(hex, "0123456789abcdef") != 2 * size)
-        return false;
-    for (i = 0; i < size; i++) {
-        sscanf(hex + 2 * i, "%2x", &byte);
-        bytes[i] = (unsigned char)byte;
-    }
-    return true;
 }
 
 static int read_callers(const json_t *body, struct strlist *callers, struct error *err)

@@ -14,6 +14,7 @@
 #include "bootstrap/mesh_round.h"
 #include "bootstrap/node_address.h"
 #include "bootstrap/public_key.h"
+#include "bootstrap/swarm_round.h"
 #include "exit_code.h"
 #include "hostrange.h"
 #include "log.h"
@@ -46,6 +47,8 @@ static bool    frame(struct run *run, struct node *node, const struct frame *fra
                      const json_t *body);
 static void    over(struct run *run, struct node *node);
 static json_t *request(struct run *run, const struct node *node, int round, double *deadline_s);
+static json_t *steps_request(const struct bootstrap *bootstrap, const struct run *run,
+                             const struct node *node);
 static void    gather_hosts(struct bootstrap *bootstrap, const struct run *run);
 static void    line(struct run *run, const struct node *node, int round, const json_t *line);
 
@@ -180,6 +183,7 @@ static void forget(const struct run *run, void *data)
     if (bootstrap == NULL)
         return;
     node_task_free(bootstrap->task);
+    swarm_groups_free(bootstrap->swarm);
     json_decref(bootstrap->conf);
     json_decref(bootstrap->steps);
     json_decref(bootstrap->hosts);
@@ -216,7 +220,9 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
         return json_pack("{s:s}", "op", "look");
     }
     look = node_task_ended(bootstrap->task, node->index, BOOTSTRAP_ROUND_LOOK);
-    if (round > BOOTSTRAP_ROUND_STEPS || !look->has_ended || look->status != 0)
+    if (round >= BOOTSTRAP_ROUNDS || !look->has_ended || look->status != 0 ||
+        (round > BOOTSTRAP_ROUND_STEPS &&
+         !(run->options->apply && swarm_is_wanted(bootstrap, run))))
         return NULL;
     if (round == BOOTSTRAP_ROUND_MESH) {
         *deadline_s = LOOK_S;
@@ -226,13 +232,32 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
         gather_hosts(bootstrap, run);
         mesh_gather(bootstrap, run);
     }
-    *deadline_s = strcmp(bootstrap->op, "plan") == 0 ? PLAN_S : APPLY_S;
+    body = steps_request(bootstrap, run, node);
+    if (round == BOOTSTRAP_ROUND_SWARM_LOOK)
+        swarm_look_request(bootstrap, run, node, body);
+    if (round == BOOTSTRAP_ROUND_SWARM && !swarm_request(bootstrap, run, node, body)) {
+        json_decref(body);
+        body = NULL;
+    }
+    *deadline_s = round == BOOTSTRAP_ROUND_SWARM_LOOK       ? LOOK_S
+                  : strcmp(bootstrap->op, "plan") == 0 ? PLAN_S
+                                                            : APPLY_S;
+    return body;
+}
+
+static json_t *steps_request(const struct bootstrap *bootstrap, const struct run *run,
+                             const struct node *node)
+{
+    json_t *body;
+
     body = json_pack("{s:s, s:s, s:O, s:O, s:O?, s:O?}", "op", bootstrap->op, "name",
                      bootstrap_name(bootstrap, run, node->index), "conf", bootstrap->conf, "hosts",
                      bootstrap->hosts, "user", json_object_get(node->hello, "user"), "home",
                      json_object_get(node->hello, "home"));
     if (bootstrap->steps != NULL)
         json_object_set(body, "steps", bootstrap->steps);
+    if (swarm_is_wanted(bootstrap, run))
+        json_object_set_new(body, "warm", json_string("swarm"));
     return body;
 }
 

@@ -1,8 +1,9 @@
 /* bootstrap_job.h - `muster bootstrap`: fresh machines become nodes
  *
- * A node job of three rounds. First each node says whether it can be changed (root, or sudo without
- * a password). With --mesh it then tells its public key and its host keys. Last, every node that
- * can gets the steps, with what is to be known of all.
+ * A node job in rounds. First each node says whether it can be changed (root, or sudo without
+ * a password). With --mesh it then tells its public key and its host keys. Then every node that
+ * can gets the steps, with what is to be known of all. With --warm=swarm two more rounds follow, in
+ * which nodes read together (swarm_round.h).
  * What the agents do is agent/bootstrap.
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +21,11 @@
 #define BOOTSTRAP_ROUND_LOOK 0
 #define BOOTSTRAP_ROUND_MESH 1
 #define BOOTSTRAP_ROUND_STEPS 2
+#define BOOTSTRAP_ROUND_SWARM_LOOK 3
+#define BOOTSTRAP_ROUND_SWARM 4
+#define BOOTSTRAP_ROUNDS 5
+
+struct swarm_groups;
 
 /* The job's data. */
 struct bootstrap {
@@ -28,6 +34,7 @@ struct bootstrap {
     json_t           *conf;  /* bootstrap_conf.h, and access.keys */
     json_t           *steps; /* the names of those chosen; NULL: all */
     json_t           *hosts; /* names and addresses; NULL: not known yet */
+    struct swarm_groups *swarm; /* NULL: not known yet */
     struct strlist    names; /* --names, by node; empty: those of the hostfile */
 };
 

@@ -19,8 +19,6 @@
 #include "sanitize.h"
 #include "xalloc.h"
 
-#define ROUND BOOTSTRAP_ROUND_STEPS
-
 /* Rows to print, and what each node has come to. */
 struct told {
     struct groups rows, failures, ends;
@@ -75,7 +73,7 @@ static void tell_node(const struct run *run, size_t node, struct told *told)
     int                         changes = 0, later = 0, round;
     bool                        has_failed = false;
 
-    for (round = 0; round <= ROUND; round++) {
+    for (round = 0; round < BOOTSTRAP_ROUNDS; round++) {
         end = node_task_ended(bootstrap->task, node, round);
         json_array_foreach(node_task_lines(bootstrap->task, node, round), i, line)
             tell_line(line, (int)node, told, &changes, &later, &has_failed);
@@ -205,7 +203,7 @@ json_t *bootstrap_json(const struct run *run, int status)
         const struct conn_failure *why = run->outcome.node[n];
 
         steps = json_array();
-        for (round = 0; round <= ROUND; round++)
+        for (round = 0; round < BOOTSTRAP_ROUNDS; round++)
             json_array_foreach(node_task_lines(bootstrap->task, n, round), i, line)
                 if (json_object_get(line, "progress") == NULL &&
                     (json_object_get(line, "step") != NULL ||

@@ -19,6 +19,7 @@
 static const char *const label_words[] = { "default", "host", "rank", "none", NULL };
 static const char *const recovery_words[] = { "auto", "full", "elastic", NULL };
 static const char *const transport_words[] = { "auto", "ssh", "openssh", "exec", NULL };
+static const char *const warm_words[] = { "each", "swarm", NULL };
 static const char *const local_rank_words[] = { "modulo", "index", NULL };
 
 #define FIELD(name)   .field = offsetof(struct options, name)
@@ -55,6 +56,9 @@ const struct option_row option_table[] = {
       .flags = OPTION_ARGV_ONLY, .help = "name the hosts, in order: te[1-4]" },
     { .name = "mesh", FLAG(mesh), .commands = FOR_BOOTSTRAP, .flags = OPTION_ARGV_ONLY,
       .help = "let the nodes log in to each other, too" },
+    { .name = "warm", .arg = "each|swarm", .initial = "each", .set = set_word, FIELD(warm),
+      .words = warm_words, .commands = FOR_BOOTSTRAP, .flags = OPTION_ARGV_ONLY,
+      .help = "read cold disks alone or together" },
     { .name = "trust-first", FLAG(trust_first), .commands = FOR_BOOTSTRAP,
       .flags = OPTION_ARGV_ONLY, .help = "accept and record unknown host keys" },
     { .name = "password-fd", .arg = "N", .initial = "-1", INTEGER(password_fd, -1, 1023),

@@ -48,6 +48,8 @@ enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
 /* RANK % local size as DeepSpeed (the same on even nodes), or 0, 1, 2 ... */
 enum local_rank_by { LOCAL_RANK_MODULO, LOCAL_RANK_INDEX };
 enum transport { TRANSPORT_AUTO, TRANSPORT_SSH, TRANSPORT_OPENSSH, TRANSPORT_EXEC };
+/* A restored disk: each node reads its own, or all of them a part each. */
+enum warm_how { WARM_EACH, WARM_SWARM };
 
 /* Works on the nodes without starting ranks? See node/node_job.h. */
 static inline bool command_is_node_job(enum command command)
@@ -172,6 +174,7 @@ struct options {
     char *only, *skip; /* steps, separated by commas; NULL: not given */
     char *names;       /* te[1-4]; NULL: those of the hostfile */
     bool  trust_first, mesh;
+    enum warm_how warm;
     int   password_fd; /* -1: a password is asked on the terminal */
 
     enum log_level log_level;

@@ -87,7 +87,7 @@ static void say(struct event_base *base, int fd, struct seal *seal, const uint8_
 static void fuzz_serve(struct event_base *base, const uint8_t *data, size_t size)
 {
     static const struct bcast_serve_ops ops = { read_cb };
-    struct bcast_serve *serve = bcast_serve_new(base, "127.0.0.1", &ops, NULL);
+    struct bcast_serve *serve = bcast_serve_new(base, "127.0.0.1", 0, &ops, NULL);
     struct sockaddr_in  to = { .sin_family = AF_INET };
     uint8_t             call[STREAM_GREETING_BYTES] = STREAM_MAGIC, theirs[SEAL_RANDOM_BYTES];
     struct strlist      callers = { 0 };

@@ -23,7 +23,7 @@
 #include "bootstrap/fstab.h"
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
-#include "bootstrap/warm_list.h"
+#include "warm/warm_list.h"
 #include "xalloc.h"
 
 static void blocks(void **state)

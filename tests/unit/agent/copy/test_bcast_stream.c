@@ -104,7 +104,7 @@ static void expect(struct world *world, uint32_t number, const char *address)
 static void begin(struct world *world)
 {
     *world = (struct world){ .base = event_base_new(), .known = 100 };
-    world->serve = bcast_serve_new(world->base, HERE, &serve_ops, world);
+    world->serve = bcast_serve_new(world->base, HERE, 0, &serve_ops, world);
 }
 
 static void end(struct world *world)

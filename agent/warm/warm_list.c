@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "bootstrap/warm_list.h"
+#include "warm/warm_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,136 @@
+#!/bin/sh
+# Three nodes with a disk each, clones of one snapshot: with --warm=swarm each reads a third of what
+# was recorded and gets the rest from the others; a file that is not the recorded one, or that
+# somebody has open, is left as it is.
+# SPDX-License-Identifier: Apache-2.0
+
+. "$(dirname "$0")/../lib.sh"
+
+own_namespaces
+
+disks=
+free_disks() {
+    nodes_stop
+    for node in 1 2 3; do umount "$nodes_dir/node$node/disk" 2>/dev/null; done
+    for disk in $disks; do losetup -d "$disk"; done
+}
+trap 'status=$?; free_disks; (exit $status); test_cleanup' EXIT
+
+# plug NODE: its image as a disk, of which nothing is in memory.
+plug() {
+    disk=$(losetup -f --show "$nodes_dir/$1/image") || skip_all "no loop device"
+    disks="$disks $disk"
+    echo "$disk" >"$nodes_dir/$1/device"
+    mkdir -p "$nodes_dir/$1/disk" "$nodes_dir/$1/varlib"
+    mount -o noatime "$disk" "$nodes_dir/$1/disk" || skip_all "no ext4"
+}
+
+# kib_read NODE: what was read of its disk since it was plugged in.
+kib_read() {
+    disk=$(cat "$nodes_dir/$1/device")
+    awk '{ print int($3 / 2) }' "/sys/block/${disk#/dev/}/stat"
+}
+
+# in_memory NODE FILE: most of it. The kernel may take single pages away at any time.
+in_memory() {
+    [ $((4 * $(fincore -nbo RES "$nodes_dir/$1/disk/$2"))) -gt \
+        $((3 * $(stat -c %s "$nodes_dir/$1/disk/$2"))) ]
+}
+
+command -v fincore >/dev/null || skip_all "no fincore"
+nodes_prepare
+printf '#!/bin/sh\n%s\n%s\n' "mount --bind \"\$(dirname \"\$3\")/varlib\" /var/lib" \
+    "exec '$sshd_program' \"\$@\"" | script_file "$tmp/node_sshd"
+sshd_program=$tmp/node_sshd
+nodes_bridge
+for node in 1 2 3; do
+    node_files "node$node"
+    node_wire "node$node" "$node"
+done
+nodes_hosts 3 >"$nodes_dir/hosts"
+mount --bind "$nodes_dir/hosts" /etc/hosts
+
+truncate -s 80M "$nodes_dir/node1/image"
+mkfs.ext4 -q -L data "$nodes_dir/node1/image" || skip_all "no mkfs.ext4"
+plug node1
+cd "$nodes_dir/node1/disk" || exit 1
+head -c 25000000 /dev/urandom >model
+head -c 6000000 /dev/urandom >changed
+head -c 6000000 /dev/urandom >held
+head -c 3000 /dev/urandom >small
+truncate -s 1M holes
+sha256sum model changed held small >"$tmp/before"
+touch -d '2020-01-02 03:04:05.678' model changed held
+# A file that has just changed is not recorded: it could change again in the same tick.
+wait_for 10 sh -c '[ $(date +%s) -gt $(($(stat -c %Z holes) + 3)) ]'
+cat ./* >/dev/null 2>&1
+cd "$tmp/work" || exit 1
+node_start_in_namespace node1 "$(node_address 1)"
+use_nodes
+cat >conf <<END
+[warm]
+paths = $nodes_dir/disk
+list = $nodes_dir/disk/.muster-warm
+END
+run muster bootstrap --include node1 --record conf
+is "a good run is recorded" "$rc" 0
+ok "with the hashes of what nodes can share" grep -q 'can share 36 MiB of 3 files' out
+nodes_stop
+
+# The snapshot is restored, three times; on node2 a file has changed since.
+umount "$nodes_dir/node1/disk"
+for node in 2 3; do cp --sparse=always "$nodes_dir/node1/image" "$nodes_dir/node$node/image"; done
+for node in 1 2 3; do plug "node$node"; done
+printf x | dd of="$nodes_dir/node2/disk/changed" bs=1 seek=3000000 conv=notrunc status=none
+touch -d '2020-01-02 03:04:05.678' "$nodes_dir/node2/disk/changed"
+sha256sum "$nodes_dir/node2/disk/changed" >"$tmp/changed"
+umount "$nodes_dir/node2/disk" && plug node2
+for node in 1 2 3; do
+    node_start_in_namespace "node$node" "$(node_address "$node")"
+done
+exec 8<"$nodes_dir/node3/disk/held"
+
+run muster bootstrap --only warm --warm=swarm --plan conf
+ok "a plan says how it would be read" grep -q 'apply reads .* together with other nodes' out
+for node in 1 2 3; do
+    kib_read "node$node" >"$tmp/node$node.kib"
+done
+run muster bootstrap --only warm --warm=swarm --apply conf
+is "all nodes read together" "$rc" 0
+is "and say what came from where" "$(grep -c 'from 2 other nodes' out)" 3
+for node in 1 2 3; do
+    for file in model changed held small; do
+        ok "node$node has $file in memory" in_memory "node$node" $file
+    done
+done
+sync
+for node in 1 2 3; do # of 36 MiB; node2 and node3 read one file of 6 MB themselves
+    read_kib=$(($(kib_read "node$node") - $(cat "$tmp/node$node.kib")))
+    most=$((14 * 1024 + (node > 1) * 5 * 1024))
+    ok "node$node has read $read_kib KiB of its disk, at most $most" [ "$read_kib" -lt $most ]
+    ok "its files' times are as before" \
+        [ "$(stat -c %Y "$nodes_dir/node$node/disk/model")" = "$(date -d '2020-01-02 03:04:05' +%s)" ]
+done
+exec 8<&-
+
+# What is on the disks, not in memory.
+nodes_stop
+for node in 1 2 3; do
+    umount "$nodes_dir/node$node/disk" && mount "$(cat "$nodes_dir/node$node/device")" \
+        "$nodes_dir/node$node/disk"
+done
+ok "node1 has what it had" sh -c "cd '$nodes_dir/node1/disk' && sha256sum -c --quiet '$tmp/before'"
+ok "node3 too" sh -c "cd '$nodes_dir/node3/disk' && sha256sum -c --quiet '$tmp/before'"
+ok "node2 but for the changed file" \
+    sh -c "cd '$nodes_dir/node2/disk' && ! sha256sum -c '$tmp/before' 2>/dev/null >'$tmp/sums'"
+is "which is only that one" "$(grep -c ': FAILED' "$tmp/sums")$(grep -c '^changed: FAILED' "$tmp/sums")" 11
+ok "that file is still what its owner made of it" sha256sum -c --quiet "$tmp/changed"
+
+for node in 1 2 3; do
+    node_start_in_namespace "node$node" "$(node_address "$node")"
+    kib_read "node$node" >"$tmp/node$node.kib"
+done
+run muster bootstrap --only warm --warm=swarm --apply conf
+is "a second time succeeds" "$rc" 0
+ok "and reads nothing" not grep -q MiB out
+finish
