@@ -65,8 +65,10 @@ const struct option_row option_table[] = {
       .help = "begin with the last N lines" },
 
     { .name = "within", .arg = "TIME", .initial = "5m", SECONDS(within_s, 0, 86400),
-      .commands = FOR_DRAIN, .flags = OPTION_ARGV_ONLY,
+      .commands = FOR_DRAIN | FOR_SCALE, .flags = OPTION_ARGV_ONLY,
       .help = "time for a checkpoint; 0: go at once" },
+    { .name = "nodes", .arg = "N", INTEGER(nodes, 1, OPTION_NUMBER_MAX), .commands = FOR_SCALE,
+      .flags = OPTION_ARGV_ONLY, .help = "so many nodes" },
 
     { .name = "cost", FLAG(cost), .commands = FOR_STATUS, .flags = OPTION_ARGV_ONLY,
       .help = "what a run has cost: hours and money" },

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostrange.h"
 #include "log.h"
+#include "run/hang.h"
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -185,4 +187,35 @@ void generation_tell_park(const struct run *run, const char *why, double max_wai
 {
     log_note("generation %d: %s; waiting for a node, for %g s at most (--max-wait)",
              run->plan->generation, why, max_wait_s);
+}
+
+char *generation_too_many(const struct run *run, const struct member_rules *rules)
+{
+    const struct members *members = pool_members(run);
+    size_t                i = members_next_size(members, rules);
+    struct strlist        names = { 0 };
+    char                 *text;
+
+    for (; i < members->places; i++)
+        strlist_add(&names, pool_name(run, members->place[i]));
+    text = names.count > 0 ? hostrange_fold(&names) : xstrdup("muster");
+    strlist_clear(&names);
+    return text;
+}
+
+/* In the report there is only what the last generation did. */
+void generation_tell_hang(const struct run *run)
+{
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    hang_report(run, out);
+    if (fclose(out) != 0)
+        xalloc_die();
+    if (size > 0)
+        output_own(run->output, text, size);
+    free(text);
 }

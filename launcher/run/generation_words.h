@@ -36,5 +36,10 @@ void generation_tell_park(const struct run *run, const char *why, double max_wai
 /* Before the plan changes: "; te5 takes its place". Caller frees. */
 char *generation_changes(const struct run *run, const char *lost, const size_t *world,
                          size_t places);
+/* Those that will have no place: "node[3-4]", or "muster" if all will. Caller frees. */
+char *generation_too_many(const struct run *run, const struct member_rules *rules);
+
+/* What the last generation hung in. */
+void generation_tell_hang(const struct run *run);
 
 #endif

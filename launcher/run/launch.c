@@ -96,6 +96,7 @@
 /* What can be asked of a run. */
 static const struct control_verb verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, notice_drain },
+    { "scale", "scale NODES SECONDS", 2, generation_take_scale },
     { .name = NULL },
 };
 

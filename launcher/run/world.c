@@ -33,8 +33,8 @@ void world_rules(const struct options *options, struct member_rules *rules)
         .goes_on = options_go_on(options),
         .is_elastic = options_are_elastic(options),
         .min_nodes = members->min_nodes > 0 ? (size_t)members->min_nodes : 0,
-        .max_nodes = members->max_nodes > 0    ? (size_t)members->max_nodes
-                     : options->num_nodes > 0 ? (size_t)options->num_nodes : 0,
+        .max_nodes = members->max_nodes > 0 ? (size_t)members->max_nodes : 0,
+        .target = options->num_nodes > 0 ? (size_t)options->num_nodes : 0,
         .min_ranks = members->min_ranks,
         .max_ranks = members->max_ranks,
         .spares = (size_t)members->spares,
