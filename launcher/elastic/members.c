@@ -126,8 +126,9 @@ static size_t fit(const struct members *members, const struct member_rules *rule
 /* By which option; NULL: it is allowed. */
 static const char *is_refused(const struct member_rules *rules, size_t nodes, int ranks)
 {
-    bool   is_listed = rules->worlds_count == 0;
-    size_t i;
+    bool         is_listed = rules->worlds_count == 0;
+    struct batch batch;
+    size_t       i;
 
     if (nodes < rules->min_nodes || (rules->max_nodes > 0 && nodes > rules->max_nodes))
         return "--nnodes";
@@ -137,7 +138,11 @@ static const char *is_refused(const struct member_rules *rules, size_t nodes, in
         return "--max-np";
     for (i = 0; i < rules->worlds_count && !is_listed; i++)
         is_listed = rules->worlds[i] == ranks;
-    return is_listed ? NULL : "--worlds";
+    if (!is_listed)
+        return "--worlds";
+    if (rules->batch != NULL && batch_of(rules->batch, ranks, &batch) < 0)
+        return "the batch size of its ds_config";
+    return NULL;
 }
 
 /* 0: no limit. */

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "elastic/batch.h"
 #include "err.h"
 
 /* A node that failed is tried again after 30 s, 60 s ... */
@@ -57,6 +58,7 @@ struct member_rules {
     int    min_ranks, max_ranks;   /* the same in ranks */
     int    worlds[MEMBERS_WORLDS]; /* the only sizes, in ranks; none: any */
     size_t worlds_count;
+    const struct batch_rules *batch; /* only worlds that suit it; NULL: any */
     size_t spares; /* so many wait connected */
 };
 

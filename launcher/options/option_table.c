@@ -257,6 +257,8 @@ const struct option_row option_table[] = {
     { .name = "grow-interval", .arg = "TIME", .initial = "600",
       SECONDS(members.grow_s, 0, 1e9), .commands = FOR_RUN, RARE,
       .help = "time between two changes, before a world grows" },
+    { .name = "allow-batch-change", FLAG(members.allow_batch_change), .commands = FOR_RUN, RARE,
+      .help = "also worlds that cannot keep the batch of ds_config" },
     { .name = "spot", .arg = "auto|off|CLOUD|URL", .initial = "auto", .set = set_spot, FIELD(spot),
       .commands = FOR_RUN, RARE, .help = "whom a node asks whether it is taken away" },
     { .name = "notice-signal", .arg = "SIGNAL|none", .initial = "USR1", .set = set_signal,

@@ -341,6 +341,7 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
 static bool is_env_name(const char *entry)
 {
     static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "NOTICE_FILE=",
+                                          "GRADIENT_ACCUMULATION_STEPS=",
                                           "TEST_" };
     char                     name[ENV_NAME_BYTES];
     size_t                   i;

@@ -71,6 +71,7 @@ struct options_members {
     enum recovery recovery;
     double        max_wait_s;  /* OPTION_AUTO: not given */
     double        grow_s;
+    bool          allow_batch_change;
 };
 
 struct options {

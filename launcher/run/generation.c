@@ -81,7 +81,7 @@ struct generation *generation_new(struct run *run)
                                          .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
         log_warn("--restart-on: %s", err.text); /* options.c has refused it */
-    world_rules(options, &made->rules.members);
+    world_open(run, &made->rules.members);
     if (run->plan->source == NULL || run_is_exec(run))
         made->rules.members.goes_on = false;
     run->pool = pool_new(run, &made->rules.members);
@@ -231,7 +231,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
         ask_to_end(run);
         break;
     case POLICY_DO_PARK:
-        generation_tell_park(run, "a node is missing", run->generation->rules.max_wait_s);
+        generation_tell_park(run, "a node is missing", &run->generation->rules);
         break;
     case POLICY_DO_END:
         wait_is_over(run);
@@ -492,7 +492,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
     free(run->generation->told);
     run->generation->told = NULL;
     if (action->what == POLICY_DO_PARK)
-        generation_tell_park(run, why, run->generation->rules.max_wait_s);
+        generation_tell_park(run, why, &run->generation->rules);
     else if (is_same_world(run))
         generation_tell_same(run, why, action->delay_s,
                              action->why == POLICY_WHY_RESTART ? run->generation->policy.restarts

@@ -15,6 +15,7 @@
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/world.h"
 #include "xalloc.h"
 
 #define NUMBERS_SIZE 100
@@ -174,19 +175,26 @@ void generation_tell_same(const struct run *run, const char *why, double delay_s
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
                            int restarts)
 {
-    char count[60] = "", numbers[NUMBERS_SIZE];
+    char count[60] = "", batch[60] = "", numbers[NUMBERS_SIZE];
 
     number_words(run, numbers);
     if (run->plan->max_restarts > 0)
         snprintf(count, sizeof count, "; restarts used: %d of %d", restarts,
                  run->plan->max_restarts);
-    log_note("generation %d: %s%s; %s%s", run->plan->generation, why, changes, numbers, count);
+    if (run->plan->accumulation_steps > 0)
+        snprintf(batch, sizeof batch, "; accumulation steps: %ld", run->plan->accumulation_steps);
+    log_note("generation %d: %s%s; %s%s%s", run->plan->generation, why, changes, numbers, batch,
+             count);
 }
 
-void generation_tell_park(const struct run *run, const char *why, double max_wait_s)
+void generation_tell_park(const struct run *run, const char *why,
+                          const struct policy_rules *rules)
 {
-    log_note("generation %d: %s; waiting for a node, for %g s at most (--max-wait)",
-             run->plan->generation, why, max_wait_s);
+    log_note("generation %d: %s; %swaiting for a node, for %g s at most (--max-wait)",
+             run->plan->generation, why,
+             world_is_held(run, &rules->members, 0)
+                 ? "the nodes that are here cannot keep the global batch (--allow-batch-change); "
+                 : "", rules->max_wait_s);
 }
 
 char *generation_too_many(const struct run *run, const struct member_rules *rules)

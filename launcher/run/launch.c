@@ -85,6 +85,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/world.h"
 #include "transport/children.h"
 #include "xalloc.h"
 
@@ -463,6 +464,7 @@ static void run_clear(struct run *run)
     flow_free(run->flow);
     kvs_free(run->kvs);
     phase_clear(run);
+    world_close(run);
     job_end(run);
     run_dir_close(&run->dir); /* from here on others see that it has ended */
     beat_free(run->beat);
