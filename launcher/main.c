@@ -165,6 +165,8 @@ static int run_command(const struct options *options)
         return command_stop(options);
     case COMMAND_DRAIN:
         return command_drain(options);
+    case COMMAND_SCALE:
+        return command_scale(options);
     case COMMAND_RESUME:
         return resume(options);
     default:

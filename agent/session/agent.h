@@ -141,6 +141,7 @@ struct requests {
 struct notice {
     bool         is_there; /* the file */
     struct task *watch;    /* for a checkpoint; NULL: nobody does */
+    bool         is_watched; /* it has ended */
 };
 
 /* What the cloud has said of this machine. */

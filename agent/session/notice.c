@@ -197,8 +197,11 @@ static void begin_watch(struct agent *agent, double left_s)
     json_t                      *body;
     struct error                 err;
 
-    if (agent->plan.ckpt_marker == NULL || agent->notice.watch != NULL)
+    if (agent->plan.ckpt_marker == NULL ||
+        (agent->notice.watch != NULL && !agent->notice.is_watched))
         return;
+    task_free(agent->notice.watch);
+    agent->notice.is_watched = false;
     body = json_pack("{s:o, s:I}", "marker", json_string_nocheck(agent->plan.ckpt_marker),
                      "told_ns", (json_int_t)real_ns());
     agent->notice.watch = task_begin(agent->base, &request, body, &ops, agent, &err);
@@ -218,7 +221,9 @@ static void line_cb(json_t *body, void *arg)
 
 static void end_cb(json_t *body, void *arg)
 {
-    (void)arg;
+    struct agent *agent = arg;
+
+    agent->notice.is_watched = true;
     json_decref(body);
 }
 

@@ -19,6 +19,7 @@ int command_attach(const struct options *options);
 int command_status(const struct options *options);
 int command_stop(const struct options *options);
 int command_drain(const struct options *options);
+int command_scale(const struct options *options);
 
 /* Let a run go on: -1, and again is what is to be run; else an exit status. options_clear(again)
  * either way. resume.c. */

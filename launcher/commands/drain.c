@@ -1,4 +1,4 @@
-/* drain.c - muster drain: nodes of a run are to go
+/* drain.c - muster drain and muster scale: nodes of a run are to go, or to come
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -14,9 +14,22 @@
 #include "history/run_dir.h"
 #include "log.h"
 
-static int make_line(const struct options *options, struct buffer *line, struct error *err);
+typedef int make_line(const struct options *options, struct buffer *line, struct error *err);
+
+static make_line drain_line, scale_line;
+static int       ask(const struct options *options, make_line *make);
 
 int command_drain(const struct options *options)
+{
+    return ask(options, drain_line);
+}
+
+int command_scale(const struct options *options)
+{
+    return ask(options, scale_line);
+}
+
+static int ask(const struct options *options, make_line *make)
 {
     struct history         list;
     const struct past_run *run;
@@ -28,7 +41,7 @@ int command_drain(const struct options *options)
     if (history_read(&list, &err) == 0) {
         status = EXIT_USAGE;
         run = history_find(&list, options->run, &err);
-        if (run != NULL && make_line(options, &line, &err) == 0 &&
+        if (run != NULL && make(options, &line, &err) == 0 &&
             past_run_ask(run, line.bytes, answer, sizeof answer, &err) == 0)
             status = 0;
     }
@@ -42,7 +55,7 @@ int command_drain(const struct options *options)
 }
 
 /* "drain 300 te1 te2", of te[1-2]. */
-static int make_line(const struct options *options, struct buffer *line, struct error *err)
+static int drain_line(const struct options *options, struct buffer *line, struct error *err)
 {
     struct strlist hosts = { 0 };
     char           seconds[40];
@@ -60,4 +73,15 @@ static int make_line(const struct options *options, struct buffer *line, struct 
     buffer_add(line, "", 1);
     strlist_clear(&hosts);
     return rc;
+}
+
+/* "scale 3 300" */
+static int scale_line(const struct options *options, struct buffer *line, struct error *err)
+{
+    char text[60];
+
+    (void)err;
+    snprintf(text, sizeof text, "scale %d %g", options->nodes, options->within_s);
+    buffer_add(line, text, strlen(text) + 1);
+    return 0;
 }

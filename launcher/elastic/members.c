@@ -6,6 +6,7 @@
 #include "elastic/members.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,14 @@ static size_t find_spare(const struct members *members, const size_t *world, siz
                          int slots);
 static size_t fit(const struct members *members, const struct member_rules *rules,
                   const size_t *world, size_t places);
-static bool   is_allowed(const struct member_rules *rules, size_t nodes, int ranks);
-static bool   needs_more(const struct members *members, const struct member_rules *rules);
+static const char *is_refused(const struct member_rules *rules, size_t nodes, int ranks);
+static size_t most_nodes(const struct member_rules *rules);
+static size_t count_needed(const struct members *members, const struct member_rules *rules);
+static size_t count_present(const struct members *members);
+static size_t hosts_in_order(const struct members *members, size_t *which);
+static int    ranks_of(const struct members *members, const size_t *which, size_t nodes);
+static void   list_allowed(const struct members *members, const struct member_rules *rules,
+                           const size_t *which, size_t hosts, char *text, size_t size);
 static bool   may_be_dialled(const struct member *member);
 
 size_t members_add(struct members *members, int slots)
@@ -61,7 +68,7 @@ size_t members_choose(const struct members *members, const struct member_rules *
     }
     if (!rules->is_elastic)
         return kept;
-    while ((rules->max_nodes == 0 || kept < rules->max_nodes) &&
+    while ((most_nodes(rules) == 0 || kept < most_nodes(rules)) &&
            (spare = find_spare(members, world, kept, 1)) != MEMBERS_NONE)
         world[kept++] = spare;
     return fit(members, rules, world, kept);
@@ -110,23 +117,40 @@ static size_t fit(const struct members *members, const struct member_rules *rule
 
     for (i = 0; i < places; i++)
         ranks += members->item[world[i]].slots;
-    while (places > 0 && !is_allowed(rules, places, ranks))
+    while (places > 0 && ((most_nodes(rules) > 0 && places > most_nodes(rules)) ||
+                          is_refused(rules, places, ranks) != NULL))
         ranks -= members->item[world[--places]].slots;
     return places;
 }
 
-static bool is_allowed(const struct member_rules *rules, size_t nodes, int ranks)
+/* By which option; NULL: it is allowed. */
+static const char *is_refused(const struct member_rules *rules, size_t nodes, int ranks)
 {
-    size_t i;
+    bool         is_listed = rules->worlds_count == 0;
+    struct batch batch;
+    size_t       i;
 
-    if (nodes < rules->min_nodes || ranks < rules->min_ranks ||
-        (rules->max_nodes > 0 && nodes > rules->max_nodes) ||
-        (rules->max_ranks > 0 && ranks > rules->max_ranks))
-        return false;
-    for (i = 0; i < rules->worlds_count; i++)
-        if (rules->worlds[i] == ranks)
-            return true;
-    return rules->worlds_count == 0;
+    if (nodes < rules->min_nodes || (rules->max_nodes > 0 && nodes > rules->max_nodes))
+        return "--nnodes";
+    if (ranks < rules->min_ranks)
+        return "--min-np";
+    if (rules->max_ranks > 0 && ranks > rules->max_ranks)
+        return "--max-np";
+    for (i = 0; i < rules->worlds_count && !is_listed; i++)
+        is_listed = rules->worlds[i] == ranks;
+    if (!is_listed)
+        return "--worlds";
+    if (rules->batch != NULL && batch_of(rules->batch, ranks, &batch) < 0)
+        return "the batch size of its ds_config";
+    return NULL;
+}
+
+/* 0: no limit. */
+static size_t most_nodes(const struct member_rules *rules)
+{
+    if (rules->target == 0 || rules->max_nodes == 0)
+        return rules->target + rules->max_nodes;
+    return rules->target < rules->max_nodes ? rules->target : rules->max_nodes;
 }
 
 void members_take(struct members *members, const struct member_rules *rules, const size_t *world,
@@ -200,7 +224,7 @@ size_t members_dial(struct members *members, const struct member_rules *rules, d
 {
     size_t i;
 
-    for (i = 0; i < members->count && needs_more(members, rules); i++) {
+    for (i = 0; i < members->count && count_present(members) < count_needed(members, rules); i++) {
         if (!may_be_dialled(&members->item[i]) || members->item[i].free_s > now_s)
             continue;
         members->item[i].state = MEMBER_JOINING;
@@ -214,7 +238,7 @@ double members_due_s(const struct members *members, const struct member_rules *r
     double due_s = -1, left_s;
     size_t i;
 
-    for (i = 0; i < members->count && needs_more(members, rules); i++) {
+    for (i = 0; i < members->count && count_present(members) < count_needed(members, rules); i++) {
         if (!may_be_dialled(&members->item[i]))
             continue;
         left_s = members->item[i].free_s > now_s ? members->item[i].free_s - now_s : 0;
@@ -225,22 +249,114 @@ double members_due_s(const struct members *members, const struct member_rules *r
 }
 
 /* For the places that are empty, or that an elastic world might have, and as spares. */
-static bool needs_more(const struct members *members, const struct member_rules *rules)
+static size_t count_needed(const struct members *members, const struct member_rules *rules)
 {
-    size_t i, wanted = members->places, has = 0;
+    size_t wanted = members->places;
 
     if (!rules->goes_on)
-        return false;
+        return 0;
     if (rules->is_elastic)
-        wanted = rules->max_nodes > 0 ? rules->max_nodes : members->count;
+        wanted = most_nodes(rules) > 0 ? most_nodes(rules) : members->count;
+    return wanted + rules->spares;
+}
+
+static size_t count_present(const struct members *members)
+{
+    size_t i, has = 0;
+
     for (i = 0; i < members->count; i++)
         has += members->item[i].state == MEMBER_JOINING || is_usable(members, i);
-    return has < wanted + rules->spares;
+    return has;
 }
 
 static bool may_be_dialled(const struct member *member)
 {
     return member->state == MEMBER_AWAY && member->is_offered && !member->is_leaving;
+}
+
+/* The last in the order of the hosts. A world of a fixed size needs all that it has. */
+size_t members_surplus(struct members *members, const struct member_rules *rules)
+{
+    size_t i = members->count;
+
+    if (!rules->is_elastic || count_present(members) <= count_needed(members, rules))
+        return MEMBERS_NONE;
+    while (i-- > 0) {
+        if (members->item[i].state != MEMBER_SPARE || !is_usable(members, i))
+            continue;
+        members->item[i].state = MEMBER_GOING;
+        return i;
+    }
+    return MEMBERS_NONE;
+}
+
+/* --- another size ----------------------------------------------------------- */
+
+int members_may_be(const struct members *members, const struct member_rules *rules, size_t nodes,
+                   struct error *err)
+{
+    size_t     *which = xcalloc(members->count + 1, sizeof *which);
+    size_t      hosts = hosts_in_order(members, which);
+    int         ranks = nodes <= hosts ? ranks_of(members, which, nodes) : 0;
+    const char *option = NULL;
+    char        allowed[120];
+    int         rc = 0;
+
+    list_allowed(members, rules, which, hosts, allowed, sizeof allowed);
+    if (rules->max_nodes > 0 && nodes > rules->max_nodes)
+        rc = err_set(err, "%zu nodes are more than --nnodes allows; allowed: %s", nodes, allowed);
+    else if (nodes > hosts)
+        rc = err_set(err, "%zu nodes: there %s only %zu host%s for this run; add hosts to its list "
+                     "first", nodes, hosts == 1 ? "is" : "are", hosts, hosts == 1 ? "" : "s");
+    else if ((option = is_refused(rules, nodes, ranks)) != NULL)
+        rc = err_set(err, "%zu node%s with %d rank%s: %s does not allow that; allowed: %s", nodes,
+                     nodes == 1 ? "" : "s", ranks, ranks == 1 ? "" : "s", option, allowed);
+    free(which);
+    return rc;
+}
+
+/* As members_choose() would, were all of them here. */
+static size_t hosts_in_order(const struct members *members, size_t *which)
+{
+    size_t count = 0, i;
+
+    for (i = 0; i < members->places; i++)
+        if (is_usable(members, members->place[i]) &&
+            members->item[members->place[i]].state == MEMBER_IN)
+            which[count++] = members->place[i];
+    for (i = 0; i < members->count; i++)
+        if (members->item[i].state != MEMBER_IN && members->item[i].is_offered &&
+            !members->item[i].is_leaving)
+            which[count++] = i;
+    return count;
+}
+
+static int ranks_of(const struct members *members, const size_t *which, size_t nodes)
+{
+    int    ranks = 0;
+    size_t i;
+
+    for (i = 0; i < nodes; i++)
+        ranks += members->item[which[i]].slots;
+    return ranks;
+}
+
+/* "1, 2, 4 ..." */
+static void list_allowed(const struct members *members, const struct member_rules *rules,
+                         const size_t *which, size_t hosts, char *text, size_t size)
+{
+    size_t nodes, used = 0;
+
+    snprintf(text, size, "none");
+    for (nodes = 1; nodes <= hosts; nodes++) {
+        if (is_refused(rules, nodes, ranks_of(members, which, nodes)) != NULL)
+            continue;
+        if (used > size - 40) {
+            snprintf(text + used, size - used, " ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", used > 0 ? ", " : "", nodes);
+    }
 }
 
 int members_parse_worlds(const char *text, struct member_rules *rules)

@@ -7,7 +7,8 @@
  *     state     becomes
  *     AWAY      JOINING when its cool-down is over and it is needed (members_dial)
  *     JOINING   SPARE when it was checked, AWAY when it failed
- *     SPARE     IN with a place (members_take), AWAY when it was lost
+ *     SPARE     IN with a place (members_take), AWAY when it was lost, GOING when nobody needs it
+ *     GOING     AWAY when it has left
  *     IN        AWAY when it was lost, SPARE when the next world does without it
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,6 +18,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "elastic/batch.h"
+#include "err.h"
+
 /* A node that failed is tried again after 30 s, 60 s ... */
 #define MEMBERS_COOL_S     30.0
 #define MEMBERS_COOL_MAX_S 1800.0
@@ -25,7 +29,7 @@
 #define MEMBERS_WORLDS  64 /* sizes of --worlds */
 #define MEMBERS_NONE    ((size_t)-1)
 
-enum member_state { MEMBER_AWAY, MEMBER_JOINING, MEMBER_SPARE, MEMBER_IN };
+enum member_state { MEMBER_AWAY, MEMBER_JOINING, MEMBER_SPARE, MEMBER_IN, MEMBER_GOING };
 
 struct member {
     int               slots;
@@ -50,9 +54,11 @@ struct member_rules {
     bool   goes_on;    /* the loss of a node does not end the run */
     bool   is_elastic; /* the world may have another size */
     size_t min_nodes, max_nodes;   /* elastic; 0: no limit */
+    size_t target; /* elastic: so many nodes are wanted; 0: as many as there are */
     int    min_ranks, max_ranks;   /* the same in ranks */
     int    worlds[MEMBERS_WORLDS]; /* the only sizes, in ranks; none: any */
     size_t worlds_count;
+    const struct batch_rules *batch; /* only worlds that suit it; NULL: any */
     size_t spares; /* so many wait connected */
 };
 
@@ -82,6 +88,14 @@ size_t members_dial(struct members *members, const struct member_rules *rules, d
 /* Seconds until members_dial() may have one; negative: nobody is waited for. */
 double members_due_s(const struct members *members, const struct member_rules *rules,
                      double now_s);
+
+/* A spare that nobody needs, now GOING; MEMBERS_NONE: there is none. */
+size_t members_surplus(struct members *members, const struct member_rules *rules);
+
+/* May the world have so many nodes, of the hosts that are known? -1 with err: why not, and what may
+ * be. 0: then the target may be that. */
+int members_may_be(const struct members *members, const struct member_rules *rules, size_t nodes,
+                   struct error *err);
 
 /* "16,12,8" into rules. -1: it is malformed. */
 int members_parse_worlds(const char *text, struct member_rules *rules);

@@ -13,10 +13,11 @@ static enum policy_why      why_not(const struct policy *policy, const struct po
                                     const struct policy_event *event);
 static struct policy_action time_has_come(struct policy *policy, const struct policy_rules *rules,
                                           const struct members *members, double now_s);
-static struct policy_action start(struct policy *policy, const struct members *members,
-                                  size_t places, double now_s);
-static bool                 may_grow(const struct policy_rules *rules,
-                                     const struct members *members);
+static struct policy_action start(struct policy *policy, const struct policy_rules *rules,
+                                  const struct members *members, size_t places, double now_s);
+static double               change_at_s(const struct policy *policy,
+                                        const struct policy_rules *rules,
+                                        const struct members *members);
 static int                  young_code(const struct policy_event *event);
 static double               delay_before(int restart, const struct policy_rules *rules);
 static struct policy_action end(struct policy *policy, enum policy_why why);
@@ -34,7 +35,14 @@ struct policy_action policy_next(struct policy *policy, const struct policy_rule
                                                : end(policy, POLICY_WHY_WANTED);
     if (event->kind == POLICY_EVENT_TIME)
         return time_has_come(policy, rules, members, event->now_s);
-    if (policy->phase == POLICY_WAITING && !rules->members.goes_on)
+    if (event->kind == POLICY_EVENT_SCALE || event->kind == POLICY_EVENT_KEPT)
+        policy->is_asked = false;
+    if (event->kind == POLICY_EVENT_SCALE)
+        policy->is_scaled = true;
+    if (event->kind == POLICY_EVENT_KEPT)
+        policy->changed_s = event->now_s;
+    if (event->kind == POLICY_EVENT_NODE_LOST && policy->phase == POLICY_WAITING &&
+        !rules->members.goes_on)
         return end(policy, POLICY_WHY_NODE);
     return (struct policy_action){ POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
 }
@@ -78,24 +86,27 @@ static struct policy_action time_has_come(struct policy *policy, const struct po
 {
     const struct policy_action nothing = { POLICY_DO_NOTHING, POLICY_WHY_NONE, 0 };
     size_t                     places = 0;
+    double                     at_s;
 
     if (rules->members.goes_on)
         places = members_next_size(members, &rules->members);
     switch (policy->phase) {
     case POLICY_RUNNING:
-        if (may_grow(rules, members) && now_s >= policy->changed_s + rules->grow_s)
-            return (struct policy_action){ POLICY_DO_STOP, POLICY_WHY_CHANGE, 0 };
-        return nothing;
+        at_s = change_at_s(policy, rules, members);
+        if (at_s < 0 || now_s < at_s)
+            return nothing;
+        policy->is_asked = true;
+        return (struct policy_action){ POLICY_DO_STOP, POLICY_WHY_CHANGE, 0 };
     case POLICY_WAITING:
         if (now_s < policy->start_s)
             return nothing;
         if (places > 0 || !rules->members.goes_on)
-            return start(policy, members, places, now_s);
+            return start(policy, rules, members, places, now_s);
         policy->phase = POLICY_PARKED;
         return (struct policy_action){ POLICY_DO_PARK, POLICY_WHY_CHANGE, 0 };
     case POLICY_PARKED:
         if (places > 0 && now_s >= policy->start_s)
-            return start(policy, members, places, now_s);
+            return start(policy, rules, members, places, now_s);
         return now_s >= policy->park_s ? end(policy, POLICY_WHY_MAX_WAIT) : nothing;
     case POLICY_OVER:
         break;
@@ -103,19 +114,33 @@ static struct policy_action time_has_come(struct policy *policy, const struct po
     return nothing;
 }
 
-static struct policy_action start(struct policy *policy, const struct members *members,
-                                  size_t places, double now_s)
+static struct policy_action start(struct policy *policy, const struct policy_rules *rules,
+                                  const struct members *members, size_t places, double now_s)
 {
     policy->phase = POLICY_RUNNING;
+    policy->is_asked = false;
+    if (places == rules->members.target)
+        policy->is_scaled = false;
     if (members != NULL && places != members->places)
         policy->changed_s = now_s;
     return (struct policy_action){ POLICY_DO_START, POLICY_WHY_NONE, 0 };
 }
 
-static bool may_grow(const struct policy_rules *rules, const struct members *members)
+/* When this generation is to end for one of another size; negative: it need not. */
+static double change_at_s(const struct policy *policy, const struct policy_rules *rules,
+                          const struct members *members)
 {
-    return rules->members.goes_on && rules->members.is_elastic &&
-           members_next_size(members, &rules->members) > members->places;
+    const size_t target = rules->members.target;
+    size_t       next;
+
+    if (!rules->members.goes_on || !rules->members.is_elastic || policy->is_asked)
+        return -1;
+    next = members_next_size(members, &rules->members);
+    if (target > 0 && next > 0 && members->places > target)
+        return 0;
+    if (next <= members->places)
+        return -1;
+    return policy->is_scaled && next >= target ? 0 : policy->changed_s + rules->grow_s;
 }
 
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,
@@ -131,8 +156,8 @@ double policy_due_s(const struct policy *policy, const struct policy_rules *rule
     else if (policy->phase == POLICY_PARKED)
         at_s = policy->start_s > now_s && policy->start_s < policy->park_s ? policy->start_s
                                                                            : policy->park_s;
-    else if (may_grow(rules, members))
-        at_s = policy->changed_s + rules->grow_s;
+    else
+        at_s = change_at_s(policy, rules, members);
     if (at_s < 0)
         return due_s;
     at_s = at_s > now_s ? at_s - now_s : 0;

@@ -5,7 +5,9 @@
  *
  *     state     event        action
  *     RUNNING   OVER         WAIT for delay_s; PARK: nodes are missing; or END
- *     RUNNING   TIME         STOP this generation: the next one can be larger
+ *     RUNNING   TIME         STOP this generation: the next one is larger, or is to be smaller
+ *     any       SCALE        another size is wanted (members.target): see at the next TIME
+ *     RUNNING   KEPT         it was not stopped: the next one would have been the same
  *     WAITING   TIME         START the next generation, or PARK
  *     WAITING   NODE_LOST    END, if nothing may take its place
  *     PARKED    TIME         START as soon as there are nodes enough; END after max_wait_s
@@ -58,6 +60,8 @@ struct policy {
     double            start_s;    /* WAITING, PARKED: no sooner */
     double            park_s;     /* PARKED: no longer */
     double            changed_s;  /* when a world of another size last began */
+    bool              is_asked;   /* RUNNING: to stop, and it was not over since */
+    bool              is_scaled;  /* the target is new: no waiting once there are nodes enough */
 };
 
 /* What ended the generation first. */
@@ -70,7 +74,13 @@ enum policy_end {
     POLICY_END_WANTED, /* the user, a time limit, or a reader who has gone */
 };
 
-enum policy_event_kind { POLICY_EVENT_OVER, POLICY_EVENT_TIME, POLICY_EVENT_NODE_LOST };
+enum policy_event_kind {
+    POLICY_EVENT_OVER,
+    POLICY_EVENT_TIME,
+    POLICY_EVENT_NODE_LOST,
+    POLICY_EVENT_SCALE,
+    POLICY_EVENT_KEPT,
+};
 
 struct policy_event {
     enum policy_event_kind kind;

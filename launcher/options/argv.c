@@ -73,9 +73,12 @@ void argv_read(int argc, char **argv, struct options *options, struct settings *
 
         if (word[0] != '-' || word[1] == '\0') {
             if (options->command != COMMAND_BCAST && options->command != COMMAND_COLLECT &&
-                options->command != COMMAND_BOOTSTRAP)
+                options->command != COMMAND_BOOTSTRAP && options->command != COMMAND_SCALE)
                 break;
-            strlist_add(&options->args, word); /* options may follow paths, as with cp */
+            if (options->command == COMMAND_SCALE && options->run == NULL)
+                options->run = xstrdup(word);
+            else
+                strlist_add(&options->args, word); /* options may follow paths, as with cp */
             continue;
         }
         was_eaten = strcmp(word, "--") == 0;
@@ -349,7 +352,7 @@ static int words_take(struct options *options, char **words, bool was_eaten, str
             strcmp(*words, "--") == 0)
             words++;
     }
-    if (command_takes_run(options->command) && *words != NULL)
+    if (command_takes_run(options->command) && options->run == NULL && *words != NULL)
         options->run = xstrdup(*words++);
     for (; *words != NULL; words++)
         strlist_add(&options->args, *words);

@@ -69,8 +69,10 @@ const struct option_row option_table[] = {
       .help = "begin with the last N lines" },
 
     { .name = "within", .arg = "TIME", .initial = "5m", SECONDS(within_s, 0, 86400),
-      .commands = FOR_DRAIN, .flags = OPTION_ARGV_ONLY,
+      .commands = FOR_DRAIN | FOR_SCALE, .flags = OPTION_ARGV_ONLY,
       .help = "time for a checkpoint; 0: go at once" },
+    { .name = "nodes", .arg = "N", INTEGER(nodes, 1, OPTION_NUMBER_MAX), .commands = FOR_SCALE,
+      .flags = OPTION_ARGV_ONLY, .help = "so many nodes" },
 
     { .name = "cost", FLAG(cost), .commands = FOR_STATUS, .flags = OPTION_ARGV_ONLY,
       .help = "what a run has cost: hours and money" },
@@ -259,6 +261,8 @@ const struct option_row option_table[] = {
     { .name = "grow-interval", .arg = "TIME", .initial = "600",
       SECONDS(members.grow_s, 0, 1e9), .commands = FOR_RUN, RARE,
       .help = "time between two changes, before a world grows" },
+    { .name = "allow-batch-change", FLAG(members.allow_batch_change), .commands = FOR_RUN, RARE,
+      .help = "also worlds that cannot keep the batch of ds_config" },
     { .name = "spot", .arg = "auto|off|CLOUD|URL", .initial = "auto", .set = set_spot, FIELD(spot),
       .commands = FOR_RUN, RARE, .help = "whom a node asks whether it is taken away" },
     { .name = "notice-signal", .arg = "SIGNAL|none", .initial = "USR1", .set = set_signal,

@@ -35,12 +35,13 @@ enum option_commands {
     FOR_STATUS = 1 << COMMAND_STATUS,
     FOR_STOP = 1 << COMMAND_STOP,
     FOR_DRAIN = 1 << COMMAND_DRAIN,
+    FOR_SCALE = 1 << COMMAND_SCALE,
     FOR_RESUME = 1 << COMMAND_RESUME,
     FOR_WORLD = FOR_RUN | FOR_CHECK,               /* ranks that form one world */
     FOR_RANKS = FOR_WORLD | FOR_EXEC,              /* whatever starts processes */
     /* Whatever connects to nodes. */
     FOR_NODES = FOR_RANKS | FOR_CLEAN | FOR_BCAST | FOR_COLLECT | FOR_BOOTSTRAP | FOR_DOCTOR,
-    FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP | FOR_DRAIN | FOR_RESUME,
+    FOR_ANY = FOR_NODES | FOR_ATTACH | FOR_STATUS | FOR_STOP | FOR_DRAIN | FOR_SCALE | FOR_RESUME,
 };
 
 struct option_row;

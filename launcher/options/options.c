@@ -27,7 +27,7 @@ const char *const command_names[COMMANDS] = {
     [COMMAND_BOOTSTRAP] = "bootstrap",
     [COMMAND_DOCTOR] = "doctor", [COMMAND_ATTACH] = "attach",
     [COMMAND_STATUS] = "status", [COMMAND_STOP] = "stop",     [COMMAND_DRAIN] = "drain",
-    [COMMAND_RESUME] = "resume",
+    [COMMAND_SCALE] = "scale",   [COMMAND_RESUME] = "resume",
     [COMMAND_HELP] = "help",
 };
 
@@ -341,6 +341,7 @@ static int pdsh_read(struct options *options, struct strlist *notes, struct erro
 static bool is_env_name(const char *entry)
 {
     static const char *const others[] = { "CONFIG=", "RUN_ID=", "GENERATION=", "NOTICE_FILE=",
+                                          "GRADIENT_ACCUMULATION_STEPS=",
                                           "TEST_" };
     char                     name[ENV_NAME_BYTES];
     size_t                   i;
@@ -381,6 +382,8 @@ static int options_check(struct options *options, struct error *err)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
     if (options->command == COMMAND_DRAIN && options->args.count == 0)
         return err_set(err, "which nodes are to go? muster drain [OPTIONS] RUN HOST...");
+    if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
+        return err_set(err, "how many nodes of which run? muster scale [OPTIONS] RUN --nodes N");
     if (options->cost && options->run == NULL)
         return err_set(err, "--cost needs a run: muster status --cost RUN");
     if (command_takes_run(options->command) && options->command != COMMAND_DRAIN &&

@@ -30,6 +30,7 @@ enum command {
     COMMAND_STATUS, /* muster status [options] [run] */
     COMMAND_STOP,   /* muster stop [options] [run] */
     COMMAND_DRAIN,  /* muster drain [options] run host...: these nodes are to go */
+    COMMAND_SCALE,  /* muster scale [options] run --nodes N: with another number of nodes */
     COMMAND_RESUME, /* muster resume run: start it again, where its launcher has ended */
     COMMAND_HELP,   /* muster help [subcommand] */
 };
@@ -41,7 +42,7 @@ extern const char *const command_names[COMMANDS];
 static inline bool command_takes_run(enum command command)
 {
     return command == COMMAND_ATTACH || command == COMMAND_STATUS || command == COMMAND_STOP ||
-           command == COMMAND_DRAIN || command == COMMAND_RESUME;
+           command == COMMAND_DRAIN || command == COMMAND_SCALE || command == COMMAND_RESUME;
 }
 
 enum label { LABEL_DEFAULT, LABEL_HOST, LABEL_RANK, LABEL_NONE };
@@ -72,6 +73,7 @@ struct options_members {
     enum recovery recovery;
     double        max_wait_s;  /* OPTION_AUTO: not given */
     double        grow_s;
+    bool          allow_batch_change;
 };
 
 struct options {
@@ -164,7 +166,8 @@ struct options {
 
     int   tail; /* attach; -1: all */
     bool  cost; /* status */
-    double within_s; /* drain */
+    double within_s; /* drain, scale */
+    int    nodes;    /* scale; 0: not given */
 
     /* bcast */
     char *to; /* NULL: where they are here */

@@ -56,6 +56,8 @@ static const struct {
     [COMMAND_STOP] = { "stop [OPTIONS] [RUN]", "stop a run, as Ctrl-C in its terminal does" },
     [COMMAND_DRAIN] = { "drain [OPTIONS] RUN HOST...",
                         "let a run save its state and do without these nodes" },
+    [COMMAND_SCALE] = { "scale [OPTIONS] RUN --nodes N",
+                        "let a run save its state and go on with N nodes" },
     [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "start a run again whose launcher was killed" },
     [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
 };

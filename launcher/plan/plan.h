@@ -63,6 +63,7 @@ struct plan {
     int               generation; /* starts of the ranks before this one */
     int               first_generation; /* of this muster: > 0 if it resumes a run */
     int               max_restarts;
+    long              accumulation_steps; /* that keep the batch of a ds_config; 0: not known */
     char             *notice_stem; /* of MUSTER_NOTICE_FILE; nobody can guess it */
     char             *ckpt_marker; /* a glob on node 0; NULL: nobody knows of checkpoints */
     char             *master_addr; /* NULL until known */

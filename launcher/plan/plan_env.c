@@ -61,6 +61,8 @@ void plan_rank_env(const struct plan *plan, size_t node, int index, struct strli
     notice = plan_notice_file(plan, node);
     env_set(env, "MUSTER_NOTICE_FILE", notice);
     free(notice);
+    if (plan->accumulation_steps > 0)
+        env_setf(env, "MUSTER_GRADIENT_ACCUMULATION_STEPS", "%ld", plan->accumulation_steps);
     if (plan->master_addr != NULL)
         env_set(env, "MASTER_ADDR", plan->master_addr);
     if (plan->master_port > 0)

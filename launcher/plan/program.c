@@ -66,6 +66,7 @@ int program_find(const struct options *options, char *const *here, const char *c
     case COMMAND_STATUS:
     case COMMAND_STOP:
     case COMMAND_DRAIN:
+    case COMMAND_SCALE:
     case COMMAND_RESUME:
     case COMMAND_HELP:
         break;

@@ -29,6 +29,7 @@
 #include "xevent.h"
 
 #define MAX_WAIT_S 1800.0 /* --max-wait=auto */
+#define GROW_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
 
 struct generation {
     struct policy_rules rules;
@@ -36,6 +37,7 @@ struct generation {
     struct event       *over; /* from a fresh turn of the loop */
     struct event       *tick; /* when the policy wants to look again */
     bool                is_change; /* this generation ends because the world is to change */
+    double              within_s;  /* of muster scale, until its size is reached; negative: none */
     char               *told;      /* how the last one ended, not yet told; or NULL */
     char               *lost;      /* the nodes that the last one lost: "te3", or NULL */
     struct policy_event last; /* how the last generation ended, and ... */
@@ -47,6 +49,8 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg);
 static void look_in(struct run *run, double delay_s);
 static void look_later(struct run *run);
 static void carry_out(struct run *run, const struct policy_action *action);
+static void ask_to_end(struct run *run);
+static void tell_policy(struct run *run, enum policy_event_kind kind);
 static void note_lost(struct run *run);
 static struct policy_event describe(const struct run *run);
 static bool is_left(const struct outcome *outcome);
@@ -61,7 +65,6 @@ static void start(struct run *run);
 static void wait_is_over(struct run *run);
 static const char *missing_node(const struct run *run);
 static void forget(struct run *run);
-static void print_hang(const struct run *run);
 static double seconds(int64_t from_ns, int64_t to_ns);
 
 struct generation *generation_new(struct run *run)
@@ -78,11 +81,12 @@ struct generation *generation_new(struct run *run)
                                          .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
         log_warn("--restart-on: %s", err.text); /* options.c has refused it */
-    world_rules(options, &made->rules.members);
+    world_open(run, &made->rules.members);
     if (run->plan->source == NULL || run_is_exec(run))
         made->rules.members.goes_on = false;
     run->pool = pool_new(run, &made->rules.members);
     made->policy.changed_s = generation_now_s();
+    made->within_s = -1;
     made->over = evtimer_new(run->base, over_cb, run);
     made->tick = evtimer_new(run->base, tick_cb, run);
     if (made->over == NULL || made->tick == NULL)
@@ -196,6 +200,9 @@ static void tick_cb(evutil_socket_t fd, short what, void *arg)
     while ((which = members_dial(pool_members(run), &generation->rules.members, event.now_s)) !=
            MEMBERS_NONE)
         pool_connect(run, which);
+    while ((which = members_surplus(pool_members(run), &generation->rules.members)) !=
+           MEMBERS_NONE)
+        pool_leave(run, which);
     if (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_RESTARTING) {
         action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
         carry_out(run, &action);
@@ -221,10 +228,10 @@ static void carry_out(struct run *run, const struct policy_action *action)
         start(run);
         break;
     case POLICY_DO_STOP:
-        generation_end_for_change(run, "nodes have come: the world grows");
+        ask_to_end(run);
         break;
     case POLICY_DO_PARK:
-        generation_tell_park(run, "a node is missing", run->generation->rules.max_wait_s);
+        generation_tell_park(run, "a node is missing", &run->generation->rules);
         break;
     case POLICY_DO_END:
         wait_is_over(run);
@@ -233,6 +240,63 @@ static void carry_out(struct run *run, const struct policy_action *action)
     case POLICY_DO_NOTHING:
         break;
     }
+}
+
+/* The ranks may save first. If nobody can tell that they have, they get less time. */
+static void ask_to_end(struct run *run)
+{
+    const struct generation *generation = run->generation;
+    const size_t             target = generation->rules.members.target;
+    char                    *hosts = generation_too_many(run, &generation->rules.members), reason[80];
+    double                   within_s = generation->within_s;
+
+    if (within_s < 0)
+        within_s = run->plan->ckpt_marker != NULL ? GROW_WITHIN_S : run->options->grace_s;
+    if (generation->policy.is_scaled)
+        snprintf(reason, sizeof reason, "muster scale: %zu node%s", target,
+                 target == 1 ? "" : "s");
+    else
+        snprintf(reason, sizeof reason, "nodes have come: the world grows");
+    log_note("%s; the next generation starts after a checkpoint, in %g s at most", reason,
+             within_s);
+    notice_change(run, within_s, hosts, reason);
+    free(hosts);
+}
+
+void generation_change(struct run *run, const char *text)
+{
+    if (!is_same_world(run)) {
+        generation_end_for_change(run, text);
+        return;
+    }
+    log_note("%s: it goes on, the next generation would have the same nodes", text);
+    notice_take_back(run);
+    tell_policy(run, POLICY_EVENT_KEPT);
+    generation_changed(run);
+}
+
+int generation_scale(struct run *run, size_t nodes, double within_s, struct error *err)
+{
+    struct generation *generation = run->generation;
+
+    if (!generation->rules.members.goes_on || !generation->rules.members.is_elastic)
+        return err_set(err, "its number of nodes is fixed; a run that is started with --nnodes "
+                       "MIN:MAX or --recovery elastic can be scaled");
+    if (members_may_be(pool_members(run), &generation->rules.members, nodes, err) < 0)
+        return -1;
+    generation->rules.members.target = nodes;
+    generation->within_s = within_s;
+    tell_policy(run, POLICY_EVENT_SCALE);
+    generation_changed(run);
+    return 0;
+}
+
+static void tell_policy(struct run *run, enum policy_event_kind kind)
+{
+    struct generation        *generation = run->generation;
+    const struct policy_event event = { .kind = kind, .now_s = generation_now_s() };
+
+    policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
 }
 
 /* Nobody else may have ended it before. */
@@ -422,13 +486,13 @@ static void begin_again(struct run *run, const struct policy_action *action)
     char why[GENERATION_WORDS_SIZE];
 
     generation_why_words(run, run->generation->lost, why);
-    print_hang(run);
+    generation_tell_hang(run);
     outcome_restart(&run->outcome, why);
     forget(run);
     free(run->generation->told);
     run->generation->told = NULL;
     if (action->what == POLICY_DO_PARK)
-        generation_tell_park(run, why, run->generation->rules.max_wait_s);
+        generation_tell_park(run, why, &run->generation->rules);
     else if (is_same_world(run))
         generation_tell_same(run, why, action->delay_s,
                              action->why == POLICY_WHY_RESTART ? run->generation->policy.restarts
@@ -483,6 +547,8 @@ static void start(struct run *run)
         free(changes);
         free(world);
     }
+    if (!generation->policy.is_scaled)
+        generation->within_s = -1;
     if (run->phase.now == PHASE_RESTARTING)
         phase_prepare(run);
 }
@@ -517,23 +583,6 @@ static void forget(struct run *run)
     run->kvs = kvs_new(run->plan->nodes);
     rank_labels_again(run->output, run->plan, run->options);
     run_status_again(run);
-}
-
-/* In the report there is only what the last generation did. */
-static void print_hang(const struct run *run)
-{
-    char  *text = NULL;
-    size_t size = 0;
-    FILE  *out = open_memstream(&text, &size);
-
-    if (out == NULL)
-        xalloc_die();
-    hang_report(run, out);
-    if (fclose(out) != 0)
-        xalloc_die();
-    if (size > 0)
-        output_own(run->output, text, size);
-    free(text);
 }
 
 static double seconds(int64_t from_ns, int64_t to_ns)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "err.h"
+#include "strlist.h"
 
 struct hostlist;
 struct node;
@@ -44,6 +46,12 @@ double generation_now_s(void);
 
 /* End it, as the text says, so that the next one has other nodes. */
 void generation_end_for_change(struct run *run, const char *text);
+/* The same, unless the next one would have the same nodes. */
+void generation_change(struct run *run, const char *text);
+
+/* The run is to go on with so many nodes, after a checkpoint for which the ranks have within_s.
+ * -1 with err: it may not. */
+int generation_scale(struct run *run, size_t nodes, double within_s, struct error *err);
 
 /* ---- leaving.c ---- */
 
@@ -55,6 +63,10 @@ void             leavings_free(struct leavings *all); /* NULL is fine */
  * does not go on ends. It may come again with another deadline: with one that has passed when the
  * node need not wait any more. */
 void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason);
+
+/* The verb "scale" of history/control.h; arg: the run. */
+int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,
+                          struct error *err);
 
 /* These hosts may take part from now on; a node whose host is not among them is to leave. */
 void generation_offer(struct run *run, const struct hostlist *hosts);

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hostrange.h"
 #include "log.h"
+#include "run/hang.h"
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/world.h"
 #include "xalloc.h"
 
 #define NUMBERS_SIZE 100
@@ -172,17 +175,55 @@ void generation_tell_same(const struct run *run, const char *why, double delay_s
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
                            int restarts)
 {
-    char count[60] = "", numbers[NUMBERS_SIZE];
+    char count[60] = "", batch[60] = "", numbers[NUMBERS_SIZE];
 
     number_words(run, numbers);
     if (run->plan->max_restarts > 0)
         snprintf(count, sizeof count, "; restarts used: %d of %d", restarts,
                  run->plan->max_restarts);
-    log_note("generation %d: %s%s; %s%s", run->plan->generation, why, changes, numbers, count);
+    if (run->plan->accumulation_steps > 0)
+        snprintf(batch, sizeof batch, "; accumulation steps: %ld", run->plan->accumulation_steps);
+    log_note("generation %d: %s%s; %s%s%s", run->plan->generation, why, changes, numbers, batch,
+             count);
 }
 
-void generation_tell_park(const struct run *run, const char *why, double max_wait_s)
+void generation_tell_park(const struct run *run, const char *why,
+                          const struct policy_rules *rules)
 {
-    log_note("generation %d: %s; waiting for a node, for %g s at most (--max-wait)",
-             run->plan->generation, why, max_wait_s);
+    log_note("generation %d: %s; %swaiting for a node, for %g s at most (--max-wait)",
+             run->plan->generation, why,
+             world_is_held(run, &rules->members, 0)
+                 ? "the nodes that are here cannot keep the global batch (--allow-batch-change); "
+                 : "", rules->max_wait_s);
+}
+
+char *generation_too_many(const struct run *run, const struct member_rules *rules)
+{
+    const struct members *members = pool_members(run);
+    size_t                i = members_next_size(members, rules);
+    struct strlist        names = { 0 };
+    char                 *text;
+
+    for (; i < members->places; i++)
+        strlist_add(&names, pool_name(run, members->place[i]));
+    text = names.count > 0 ? hostrange_fold(&names) : xstrdup("muster");
+    strlist_clear(&names);
+    return text;
+}
+
+/* In the report there is only what the last generation did. */
+void generation_tell_hang(const struct run *run)
+{
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    hang_report(run, out);
+    if (fclose(out) != 0)
+        xalloc_die();
+    if (size > 0)
+        output_own(run->output, text, size);
+    free(text);
 }

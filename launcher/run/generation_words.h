@@ -31,10 +31,16 @@ void generation_tell_suspects(const struct run *run);
 void generation_tell_same(const struct run *run, const char *why, double delay_s, int restart);
 void generation_tell_world(const struct run *run, const char *why, const char *changes,
                            int restarts);
-void generation_tell_park(const struct run *run, const char *why, double max_wait_s);
+void generation_tell_park(const struct run *run, const char *why,
+                          const struct policy_rules *rules);
 
 /* Before the plan changes: "; te5 takes its place". Caller frees. */
 char *generation_changes(const struct run *run, const char *lost, const size_t *world,
                          size_t places);
+/* Those that will have no place: "node[3-4]", or "muster" if all will. Caller frees. */
+char *generation_too_many(const struct run *run, const struct member_rules *rules);
+
+/* What the last generation hung in. */
+void generation_tell_hang(const struct run *run);
 
 #endif

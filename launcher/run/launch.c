@@ -85,6 +85,7 @@
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
+#include "run/world.h"
 #include "transport/children.h"
 #include "xalloc.h"
 
@@ -96,6 +97,7 @@
 /* What can be asked of a run. */
 static const struct control_verb verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, notice_drain },
+    { "scale", "scale NODES SECONDS", 2, generation_take_scale },
     { .name = NULL },
 };
 
@@ -464,6 +466,7 @@ static void run_clear(struct run *run)
     flow_free(run->flow);
     kvs_free(run->kvs);
     phase_clear(run);
+    world_close(run);
     job_end(run);
     run_dir_close(&run->dir); /* from here on others see that it has ended */
     beat_free(run->beat);

@@ -1,21 +1,26 @@
-/* leaving.c - nodes that are to go: at a notice, by muster drain, or because their host is no
- * longer offered: generation_leave() and generation_offer() of generation.h
+/* leaving.c - nodes that are to go: at a notice, by muster drain or scale, or because their host is
+ * no longer offered: generation_leave() and its kin of generation.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "run/generation.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "number.h"
 #include "plan/hostfile.h"
 #include "run/generation_words.h"
 #include "run/pool.h"
 #include "run/run.h"
 #include "xalloc.h"
 #include "xevent.h"
+
+#define NODES_MAX 65536
+#define WITHIN_MAX_S 86400.0
 
 /* A node that is to go at a time. */
 struct leaving {
@@ -139,4 +144,29 @@ void generation_offer(struct run *run, const struct hostlist *hosts)
             pool_leave(run, i);
     }
     generation_changed(run);
+}
+
+int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,
+                          struct error *err)
+{
+    struct run          *run = arg;
+    const struct members *members = pool_members(run);
+    const size_t          now = members->places;
+    int64_t               nodes;
+    double                within_s;
+
+    if (parse_number(words->item[0], 1, NODES_MAX, &nodes, err) < 0 ||
+        parse_seconds(words->item[1], 0, WITHIN_MAX_S, &within_s, err) < 0)
+        return -1;
+    if (run->phase.now == PHASE_STOPPING || run->reader.is_begun)
+        return err_set(err, "it is ending");
+    if (generation_scale(run, (size_t)nodes, within_s, err) < 0)
+        return -1;
+    if ((size_t)nodes == now)
+        snprintf(answer, size, "it has %zu node%s, and keeps that number", now,
+                 now == 1 ? "" : "s");
+    else
+        snprintf(answer, size, "from %zu to %lld nodes, after a checkpoint within %g s", now,
+                 (long long)nodes, within_s);
+    return 0;
 }

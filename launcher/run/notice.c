@@ -43,6 +43,9 @@ struct notice {
 
     struct leaving ending; /* the whole run is to end; host NULL: it is not */
     struct event  *end;
+
+    struct leaving change; /* this generation is to end for another world; host NULL: it is not */
+    struct event  *change_due;
 };
 
 static struct leaving *find(const struct notice *notice, const char *host);
@@ -50,6 +53,7 @@ static bool            is_new(struct notice *notice, const char *host, const cha
                               double left_s, double margin_s);
 static void            tell(struct run *run, const struct leaving *leaving);
 static void            tell_node(struct node *node, const struct leaving *leaving, bool is_first);
+static void            change_cb(evutil_socket_t fd, short what, void *arg);
 static void            end_cb(evutil_socket_t fd, short what, void *arg);
 static void            tell_missing(const struct notice *notice);
 static struct node    *node_of(const struct run *run, const char *host);
@@ -61,6 +65,7 @@ struct notice *notice_new(struct run *run)
 
     notice->run = run;
     notice->end = xevent_new(run->base, -1, end_cb, run);
+    notice->change_due = xevent_new(run->base, -1, change_cb, run);
     return notice;
 }
 
@@ -74,7 +79,9 @@ void notice_free(struct notice *notice)
         free(notice->leaving[i].host);
     free(notice->leaving);
     free(notice->ending.host);
+    free(notice->change.host);
     event_free(notice->end);
+    event_free(notice->change_due);
     free(notice);
 }
 
@@ -142,6 +149,44 @@ bool notice_save(struct run *run)
     xevent_add(notice->end, &wait);
     tell(run, &notice->ending);
     return true;
+}
+
+void notice_change(struct run *run, double seconds_left, const char *hosts, const char *reason)
+{
+    struct notice *notice = run->notice;
+    const int64_t  end_ns = clock_now_ns() + (int64_t)(seconds_left * NS_PER_S);
+    struct timeval wait = clock_interval(seconds_left);
+
+    if (notice->change.host != NULL && notice->change.end_ns <= end_ns)
+        return;
+    free(notice->change.host);
+    notice->change = (struct leaving){ .host = xstrdup(hosts), .deadline_ns = end_ns,
+                                       .end_ns = end_ns };
+    snprintf(notice->change.reason, sizeof notice->change.reason, "%s", reason);
+    xevent_add(notice->change_due, &wait);
+    if (run->phase.now == PHASE_RUNNING)
+        tell(run, &notice->change);
+}
+
+static void change_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)fd, (void)what;
+    if (run->phase.now == PHASE_RUNNING)
+        generation_change(run, run->notice->change.reason);
+}
+
+/* Another notice to the same ranks is as new as the first. */
+void notice_take_back(struct run *run)
+{
+    struct notice *notice = run->notice;
+
+    event_del(notice->change_due);
+    free(notice->change.host);
+    notice->change = (struct leaving){ 0 };
+    notice->told_ns = 0;
+    notice->is_written = false;
 }
 
 /* They get the rest of the grace. */
@@ -243,6 +288,8 @@ void notice_take_checkpoint(struct run *run, struct node *node, const json_t *bo
         end_cb(-1, 0, run);
         return;
     }
+    if (notice->change.host != NULL)
+        change_cb(-1, 0, run);
     for (i = 0; i < notice->count; i++) {
         leaver = node_of(run, notice->leaving[i].host);
         if (leaver != NULL)
@@ -271,8 +318,7 @@ void notice_end(struct run *run)
 
     tell_missing(notice);
     event_del(notice->end);
-    notice->told_ns = 0;
-    notice->is_written = false;
+    notice_take_back(notice->run);
 }
 
 int notice_drain(const struct strlist *words, char *answer, size_t size, void *arg,

@@ -38,6 +38,13 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
  * two thirds of that time. False: nobody would know that they have; nothing is done. */
 bool notice_save(struct run *run);
 
+/* The generation is to end in so many seconds for another world, sooner if the ranks have saved:
+ * tell them, then generation_change(). hosts: those that will have no place, or "muster". Again:
+ * the earlier time counts. */
+void notice_change(struct run *run, double seconds, const char *hosts, const char *reason);
+/* It does not end. */
+void notice_take_back(struct run *run);
+
 /* The ranks run: tell them what is known. */
 void notice_begin(struct run *run);
 /* They have ended, and another generation may follow: say whether they had saved. */

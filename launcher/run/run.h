@@ -7,6 +7,7 @@
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H
 
+#include "elastic/batch.h"
 #include "elastic/cost.h"
 #include "history/control.h"
 #include "history/run_dir.h"
@@ -47,6 +48,7 @@ struct run {
 
     /* Parts, by file. */
     struct phase       phase;
+    struct batch_rules batch; /* world.c; first.total 0: nobody knows it */
     struct beat       *beat;
     struct cost        cost; /* costs.c */
     struct control    *control; /* NULL: nobody can ask this run for anything */

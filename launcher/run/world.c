@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "clock.h"
+#include "file.h"
+#include "log.h"
 #include "run/deadline.h"
 #include "node/flow.h"
 #include "run/hang.h"
@@ -20,12 +22,34 @@
 #include "run/run_status.h"
 #include "xalloc.h"
 
+static void find_rules(const struct options *options, struct member_rules *rules);
+static bool read_batch(const struct options *options, bool tells, struct batch_rules *batch);
+static void take_batch(struct run *run, const struct member_rules *rules);
 static int  make_plan(struct run *run, const struct member_rules *rules, const size_t *world,
                       size_t places, struct error *err);
 static void move_nodes(struct run *run, const size_t *world, size_t places);
 static void make_room(struct run *run);
 
-void world_rules(const struct options *options, struct member_rules *rules)
+void world_open(struct run *run, struct member_rules *rules)
+{
+    const struct options *options = run->options;
+
+    find_rules(options, rules);
+    if (!options_are_elastic(options) || !read_batch(options, false, &run->batch))
+        return;
+    if (batch_of(&run->batch, run->plan->world_size, &run->batch.first) < 0)
+        run->batch.first = (struct batch){ 0 };
+    if (!options->members.allow_batch_change)
+        rules->batch = &run->batch;
+    run->plan->accumulation_steps = (long)run->batch.first.steps;
+}
+
+void world_close(struct run *run)
+{
+    batch_rules_clear(&run->batch);
+}
+
+static void find_rules(const struct options *options, struct member_rules *rules)
 {
     const struct options_members *members = &options->members;
 
@@ -33,8 +57,8 @@ void world_rules(const struct options *options, struct member_rules *rules)
         .goes_on = options_go_on(options),
         .is_elastic = options_are_elastic(options),
         .min_nodes = members->min_nodes > 0 ? (size_t)members->min_nodes : 0,
-        .max_nodes = members->max_nodes > 0    ? (size_t)members->max_nodes
-                     : options->num_nodes > 0 ? (size_t)options->num_nodes : 0,
+        .max_nodes = members->max_nodes > 0 ? (size_t)members->max_nodes : 0,
+        .target = options->num_nodes > 0 ? (size_t)options->num_nodes : 0,
         .min_ranks = members->min_ranks,
         .max_ranks = members->max_ranks,
         .spares = (size_t)members->spares,
@@ -43,13 +67,40 @@ void world_rules(const struct options *options, struct member_rules *rules)
         members_parse_worlds(members->worlds, rules); /* options.c has refused it */
 }
 
+/* False: there is none, or it says nothing. The script may know what muster cannot read. */
+static bool read_batch(const struct options *options, bool tells, struct batch_rules *batch)
+{
+    const char  *name = batch_config_name(options->args.item, options->args.count);
+    char        *path, *text;
+    struct error err;
+    size_t       size;
+    int          rc = -1;
+
+    *batch = (struct batch_rules){ 0 };
+    if (name == NULL)
+        return false;
+    path = name[0] != '/' && options->cwd != NULL ? xasprintf("%s/%s", options->cwd, name)
+                                                  : xstrdup(name);
+    text = file_read_at_once(path, BATCH_CONFIG_MAX, &size, &err);
+    if (text != NULL)
+        rc = batch_rules_parse(batch, path, text, size, &err);
+    if (rc < 0 && tells)
+        log_warn("the batch size is not checked: %s", err.text);
+    if (rc != 0)
+        batch_rules_clear(batch);
+    free(text);
+    free(path);
+    return rc == 0;
+}
+
 int world_first_size(const struct options *options, const struct selection *hosts, size_t *count,
                      struct error *err)
 {
     size_t              spares = (size_t)options->members.spares, i;
     struct member_rules rules;
     struct members      members = { 0 };
-    size_t             *world;
+    struct batch_rules  batch;
+    size_t              most;
 
     *count = hosts->count;
     if (!options_go_on(options) || (spares == 0 && !options_are_elastic(options)))
@@ -65,18 +116,27 @@ int world_first_size(const struct options *options, const struct selection *host
         *count = (size_t)options->num_nodes;
     if (!options_are_elastic(options))
         return 0;
-    world_rules(options, &rules);
+    find_rules(options, &rules);
     for (i = 0; i < *count; i++) {
         members_add(&members, hosts->node[i].slots);
         members.item[i].state = MEMBER_SPARE;
     }
-    world = xcalloc(*count, sizeof *world);
-    i = members_choose(&members, &rules, world);
-    free(world);
+    most = members_next_size(&members, &rules);
+    if (read_batch(options, true, &batch) && !options->members.allow_batch_change)
+        rules.batch = &batch;
+    i = members_next_size(&members, &rules);
     members_clear(&members);
-    if (i == 0)
+    batch_rules_clear(&batch);
+    if (most == 0)
         return err_set(err, "no first nodes of the %zu have a number of nodes or ranks that is "
                        "allowed (--nnodes, --min-np, --max-np, --worlds)", *count);
+    if (i == 0)
+        return err_set(err, "the batch sizes of %s suit no number of ranks that these nodes can "
+                       "have; --allow-batch-change starts them all the same",
+                       batch_config_name(options->args.item, options->args.count));
+    if (i < most)
+        log_note("%zu of %zu nodes: the batch sizes of %s suit no more (--allow-batch-change)", i,
+                 most, batch_config_name(options->args.item, options->args.count));
     *count = i;
     return 0;
 }
@@ -89,6 +149,7 @@ int world_change(struct run *run, const struct member_rules *rules, const size_t
     move_nodes(run, world, places);
     members_take(pool_members(run), rules, world, places);
     make_room(run);
+    take_batch(run, rules);
     return 0;
 }
 
@@ -140,6 +201,37 @@ static void move_nodes(struct run *run, const size_t *world, size_t places)
     }
     free(old);
     run->node = made;
+}
+
+/* Where that is allowed, a world may have another batch than the first: what its ds_config says. */
+static void take_batch(struct run *run, const struct member_rules *rules)
+{
+    struct batch_rules *all = &run->batch;
+    const struct batch  first = all->first;
+    struct batch        batch = { 0 };
+
+    if (first.total == 0)
+        return;
+    if (batch_of(all, run->plan->world_size, &batch) < 0) {
+        all->first = (struct batch){ 0 };
+        if (batch_of(all, run->plan->world_size, &batch) < 0)
+            batch = (struct batch){ 0 };
+        all->first = first;
+        log_warn("%d ranks do not keep the global batch %lld: it becomes %lld (0: not known)",
+                 run->plan->world_size, (long long)first.total, (long long)batch.total);
+    }
+    run->plan->accumulation_steps = (long)batch.steps;
+    if (world_is_held(run, rules, run->plan->nodes))
+        log_note("more nodes are here, but would not keep the global batch %lld "
+                 "(--allow-batch-change)", (long long)first.total);
+}
+
+bool world_is_held(const struct run *run, const struct member_rules *rules, size_t places)
+{
+    struct member_rules free_rules = *rules;
+
+    free_rules.batch = NULL;
+    return rules->batch != NULL && members_next_size(pool_members(run), &free_rules) > places;
 }
 
 /* By node or rank: nothing of the last world is kept but what output waits for its reader. */

@@ -4,6 +4,7 @@
 #ifndef MUSTER_WORLD_H
 #define MUSTER_WORLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "elastic/members.h"
@@ -13,8 +14,13 @@
 
 struct run;
 
-/* What the options say of members. */
-void world_rules(const struct options *options, struct member_rules *rules);
+/* The first world is that of the plan. What the options say of members, and of a ds_config among
+ * the arguments of the script, into rules. They borrow run->batch. */
+void world_open(struct run *run, struct member_rules *rules);
+void world_close(struct run *run);
+
+/* The batch of the ds_config alone keeps nodes that are here out of a world of so many places. */
+bool world_is_held(const struct run *run, const struct member_rules *rules, size_t places);
 
 /* How many of the hosts, the first ones, are the first world; the others are spares. -1: there are
  * not enough, or the sizes that are allowed exclude each other. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "config/ds_read.h"
-#include "config/elastic.h"
+#include "ds/elastic.h"
 #include "file.h"
 #include "xalloc.h"
 
@@ -198,6 +198,11 @@ static int complain(const struct ds_config *config, const char *path, struct err
     return ds_read_error(config->read, path, err, "%s", text);
 }
 
+void ds_config_set_steps(struct ds_config *config, int64_t steps)
+{
+    config->wanted_steps = steps;
+}
+
 int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err)
 {
     if (world < 1)
@@ -255,6 +260,8 @@ static int resolve_batch(struct ds_config *config, int64_t world, struct error *
     if (batch == DS_UNSET && micro == DS_UNSET)
         return complain(config, has_steps ? "gradient_accumulation_steps" : "", err,
                         "train_batch_size or train_micro_batch_size_per_gpu is missing");
+    if (config->wanted_steps > 0)
+        steps = config->wanted_steps;
     if (batch == DS_UNSET)
         blamed = "train_micro_batch_size_per_gpu";
     if (steps == DS_UNSET)

@@ -112,6 +112,7 @@ struct ds_config {
     struct ds_elasticity elasticity;
 
     int64_t        world;       /* ranks; 0 until resolved */
+    int64_t        wanted_steps; /* 0: none */
     struct strlist notes;       /* what has no effect, for the user: "ds_config.json:7: ..." */
     struct ds_read *read;       /* what was read, for ds_config_print; owns all texts */
 };
@@ -121,6 +122,10 @@ struct ds_config *ds_config_read(const char *path, struct error *err);
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
+
+/* These accumulation steps, instead of those that were given or follow; before ds_config_resolve.
+ * Elasticity has its own. 0: none. */
+void ds_config_set_steps(struct ds_config *config, int64_t steps);
 
 /* Work out the batch sizes for this many ranks, from what was given of the three or from
  * elasticity. */

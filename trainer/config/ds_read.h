@@ -12,7 +12,7 @@
 
 #include "config/ds_config.h"
 #include "config/ds_table.h"
-#include "config/json_text.h"
+#include "ds/json_text.h"
 #include "err.h"
 
 struct ds_read {

@@ -5,6 +5,7 @@
 
 #include "train/train.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "config/ds_config.h"
+#include "number.h"
 #include "model/model.h"
 #include "model/ops.h"
 #include "train/checkpoint.h"
@@ -56,6 +58,7 @@ static volatile sig_atomic_t wants[STEP_WANTS];
 
 static int  set_up(struct train *train, struct error *err);
 static int  read_config(struct train *train, struct error *err);
+static struct ds_config *config_read(const char *path, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct model_config *shape, const struct train_options *options,
                      struct error *err);
@@ -152,7 +155,7 @@ static int read_config(struct train *train, struct error *err)
 {
     size_t i;
 
-    train->config = ds_config_read(train->options.config, err);
+    train->config = config_read(train->options.config, err);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
         return -1;
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
@@ -160,6 +163,25 @@ static int read_config(struct train *train, struct error *err)
     if (train->world.rank == 0)
         limits_tell(train->config, train->world.on_gpu, stderr);
     return 0;
+}
+
+/* With the accumulation steps by which muster keeps the batch size of an elastic run. */
+static struct ds_config *config_read(const char *path, struct error *err)
+{
+    const char       *text = getenv("MUSTER_GRADIENT_ACCUMULATION_STEPS");
+    struct ds_config *config = ds_config_read(path, err);
+    struct error      why;
+    int64_t           steps;
+
+    if (config == NULL || text == NULL)
+        return config;
+    if (parse_number(text, 1, INT_MAX, &steps, &why) == 0) {
+        ds_config_set_steps(config, steps);
+        return config;
+    }
+    ds_config_free(config);
+    err_set(err, "MUSTER_GRADIENT_ACCUMULATION_STEPS: %s", why.text);
+    return NULL;
 }
 
 static int make_model(struct train *train, struct error *err)
@@ -521,7 +543,7 @@ static int print_config(const struct train_options *options)
 {
     const char       *size = getenv("WORLD_SIZE");
     struct error      err;
-    struct ds_config *config = ds_config_read(options->config, &err);
+    struct ds_config *config = config_read(options->config, &err);
 
     if (config == NULL || ds_config_resolve(config, size != NULL ? atoi(size) : 1, &err) < 0) {
         fprintf(stderr, "muster-train: %s\n", err.text);

@@ -187,6 +187,95 @@ static void test_sizes(void **state)
         assert_int_equal(members_parse_worlds(bad[i], &rules), -1);
 }
 
+static void test_other_sizes(void **state)
+{
+    static const int six[] = { 2, 2, 1, 4, 2, 2 };
+    static const struct {
+        const char *states;
+        const int  *slots;
+        const char *rules; /* as above */
+        size_t      nodes;
+        const char *said; /* NULL: it may be; else what the text has */
+    } cases[] = {
+        { "ii--", NULL, "e 1 0", 4, NULL },
+        { "ii--", NULL, "e 1 0", 1, NULL },
+        { "ii--", NULL, "e 1 0", 5, "there are only 4 hosts" },
+        { "ii--", NULL, "e 2 3", 1, "--nnodes does not allow that; allowed: 2, 3" },
+        { "ii--", NULL, "e 2 3", 4, "more than --nnodes allows; allowed: 2, 3" },
+        { "ii--", NULL, "e 1 0 4,8", 3, "3 nodes with 6 ranks: --worlds does not allow that; "
+                                        "allowed: 2, 4" },
+        { "ii--", NULL, "e 1 0 4,8", 4, NULL },
+        { "iig-", NULL, "e 1 0", 4, "there are only 3 hosts" },
+        { "iil-", NULL, "e 1 0", 4, "there are only 3 hosts" },
+        { "xi--", NULL, "e 1 0", 4, NULL },
+        { "--iiss", six, "e 1 0 5", 2, NULL },
+        { "--iiss", six, "e 1 0 7", 2, "2 nodes with 5 ranks" },
+        { "--iiss", six, "e 1 0 9", 2, "allowed: 4" }, /* places, then the first hosts */
+        { "--iiss", six, "e 1 0 99", 2, "allowed: none" },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct member_rules rules = { .goes_on = true, .is_elastic = true };
+        struct members      members;
+        struct error        err = { "" };
+        char                sizes[40] = "";
+        int                 rc;
+
+        assert_true(sscanf(cases[i].rules, "e %zu %zu %39s", &rules.min_nodes, &rules.max_nodes,
+                           sizes) >= 2);
+        if (sizes[0] != '\0')
+            assert_int_equal(members_parse_worlds(sizes, &rules), 0);
+        set_up(&members, cases[i].states, cases[i].slots, &rules);
+        rc = members_may_be(&members, &rules, cases[i].nodes, &err);
+        if (rc != (cases[i].said == NULL ? 0 : -1) ||
+            (cases[i].said != NULL && strstr(err.text, cases[i].said) == NULL))
+            fail_msg("case %zu: %d, %s", i, rc, err.text);
+        members_clear(&members);
+    }
+}
+
+/* The world shrinks at once, the last places go, and nobody is connected whom nobody needs. */
+static void test_target(void **state)
+{
+    static const struct {
+        const char *states;
+        size_t      target, spares;
+        const char *world;
+        int         dialled, surplus;
+    } cases[] = {
+        { "iiii", 2, 0, "0,1", 0, 0 },   { "iiss", 2, 0, "0,1", 0, 2 },
+        { "iiss", 2, 1, "0,1", 0, 1 },   { "iis-", 4, 0, "0,1,2", 1, 0 },
+        { "ii--", 3, 0, "0,1", 1, 0 },   { "ii--", 3, 1, "0,1", 2, 0 },
+        { "ixs-", 2, 0, "0,2", 0, 0 },   { "ii--", 2, 0, "0,1", 0, 0 },
+        { "i--ss", 1, 0, "0", 0, 2 },
+    };
+    size_t i, which;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct member_rules rules = { .goes_on = true, .is_elastic = true,
+                                      .target = cases[i].target, .spares = cases[i].spares };
+        struct members      members;
+        char                got[100];
+        int                 dialled = 0, surplus = 0;
+
+        set_up(&members, cases[i].states, NULL, &rules);
+        choose(&members, &rules, got);
+        while (members_dial(&members, &rules, 0) != MEMBERS_NONE)
+            dialled++;
+        while ((which = members_surplus(&members, &rules)) != MEMBERS_NONE) {
+            assert_int_equal(which, members.count - 1 - (size_t)surplus++);
+            assert_int_equal(members.item[which].state, MEMBER_GOING);
+        }
+        if (strcmp(got, cases[i].world) != 0 || dialled != cases[i].dialled ||
+            surplus != cases[i].surplus)
+            fail_msg("case %zu: %s, %d dialled, %d too many", i, got, dialled, surplus);
+        members_clear(&members);
+    }
+}
+
 /* --- random lives ----------------------------------------------------------- */
 
 static uint32_t seed;
@@ -390,6 +479,67 @@ static void test_growth_waits(void **state)
     members_clear(&members);
 }
 
+/* A wanted size need not wait for --grow-interval, but for all of its nodes. */
+static void test_scaling(void **state)
+{
+    static const struct {
+        const char    *states;
+        size_t         target;
+        bool           is_new;
+        enum policy_do at_1, at_600;
+    } cases[] = {
+        { "iis-", 3, true, POLICY_DO_STOP, POLICY_DO_NOTHING },
+        { "iis-", 3, false, POLICY_DO_NOTHING, POLICY_DO_STOP },
+        { "iis-", 4, true, POLICY_DO_NOTHING, POLICY_DO_STOP },
+        { "ii--", 4, true, POLICY_DO_NOTHING, POLICY_DO_NOTHING },
+        { "iii-", 2, true, POLICY_DO_STOP, POLICY_DO_NOTHING },
+        { "iii-", 3, true, POLICY_DO_NOTHING, POLICY_DO_NOTHING },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct policy_rules rules = { .grow_s = 600,
+                                      .members = { .goes_on = true, .is_elastic = true,
+                                                   .target = cases[i].target } };
+        struct policy       policy = { 0 };
+        struct members      members;
+        struct policy_event scale = { .kind = POLICY_EVENT_SCALE };
+        struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 1 };
+
+        set_up(&members, cases[i].states, NULL, &rules.members);
+        if (cases[i].is_new)
+            policy_next(&policy, &rules, &members, &scale);
+        if (policy_next(&policy, &rules, &members, &time).what != cases[i].at_1)
+            fail_msg("case %zu", i);
+        time.now_s = 600;
+        if (policy_next(&policy, &rules, &members, &time).what != cases[i].at_600)
+            fail_msg("case %zu, later", i); /* asked once only */
+        members_clear(&members);
+    }
+}
+
+static void test_kept(void **state)
+{
+    struct policy_rules rules = { .grow_s = 600,
+                                  .members = { .goes_on = true, .is_elastic = true } };
+    struct policy       policy = { 0 };
+    struct members      members;
+    struct policy_event time = { .kind = POLICY_EVENT_TIME, .now_s = 600 };
+    struct policy_event kept = { .kind = POLICY_EVENT_KEPT, .now_s = 700 };
+
+    (void)state;
+    set_up(&members, "iis", NULL, &rules.members);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_NOTHING);
+    assert_true(policy_due_s(&policy, &rules, &members, 600) < 0);
+    policy_next(&policy, &rules, &members, &kept);
+    assert_true(policy_due_s(&policy, &rules, &members, 700) == 600);
+    time.now_s = 1300;
+    assert_int_equal(policy_next(&policy, &rules, &members, &time).what, POLICY_DO_STOP);
+    members_clear(&members);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,7 +547,9 @@ int main(void)
         cmocka_unit_test(test_who_is_dialled), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_random_lives), cmocka_unit_test(test_wait_is_over),
         cmocka_unit_test(test_ends),         cmocka_unit_test(test_lost_means_dead),
-        cmocka_unit_test(test_growth_waits),
+        cmocka_unit_test(test_growth_waits), cmocka_unit_test(test_other_sizes),
+        cmocka_unit_test(test_target),       cmocka_unit_test(test_scaling),
+        cmocka_unit_test(test_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 #include "config/ds_config.h"
 #include "config/ds_table.h"
-#include "config/elastic.h"
+#include "ds/elastic.h"
 
 static struct ds_config *parse(const char *text, struct error *err)
 {
@@ -313,6 +313,13 @@ static void test_batch_again(void **state)
     assert_int_equal(ds_config_resolve(config, 5, &err), -1);
     assert_string_equal(err.text, "ds.json:1: train_batch_size: 24 is not micro batch 4 x "
                                   "accumulation steps 1 x ranks 5");
+    ds_config_free(config);
+
+    config = parsed("{\"train_micro_batch_size_per_gpu\": 2, \"gradient_accumulation_steps\": 3}");
+    ds_config_set_steps(config, 6); /* by muster: two ranks are left of four */
+    assert_int_equal(ds_config_resolve(config, 2, &err), 0);
+    assert_int_equal(config->train_batch_size, 24);
+    assert_int_equal(config->accumulation_steps, 6);
     ds_config_free(config);
 }
 

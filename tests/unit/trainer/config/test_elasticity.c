@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "config/elastic.h"
+#include "ds/elastic.h"
 
 #define SIZES(...)                                \
     .micro = (const int64_t[]){ __VA_ARGS__ },    \

@@ -7,7 +7,7 @@
  */
 #include "config.h"
 
-#include "config/elastic.h"
+#include "ds/elastic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "config.h"
 
-#include "config/json_text.h"
+#include "ds/json_text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
