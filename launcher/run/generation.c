@@ -235,9 +235,11 @@ static void carry_out(struct run *run, const struct policy_action *action)
     }
 }
 
-/* Nobody else may have ended it before. */
+/* Nobody else may have ended it before, nor may the run be over while its agents leave. */
 void generation_end_for_change(struct run *run, const char *text)
 {
+    if (run->generation->policy.phase == POLICY_OVER)
+        return;
     run->generation->is_change = run->outcome.cause == 0;
     outcome_cause(&run->outcome, EXIT_LOST, "%s", text);
     phase_stop(run);

@@ -1,0 +1,73 @@
+#!/bin/sh
+# muster drain at the edges of a run: a deadline after the end, a run that cannot go on, and what a
+# node costs that has gone.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+run_id() {
+    muster status | sed -n 2p | cut -d' ' -f1
+}
+both_run() {
+    [ -e "up-$1-0" ] && [ -e "up-$1-1" ]
+}
+# passed MS: since $since.
+passed() {
+    [ $(($(now_ms) - since)) -ge "$1" ]
+}
+script_file rank <<'END'
+#!/bin/sh
+touch "up-$MUSTER_GENERATION-$RANK"
+until [ -e over ]; do sleep 0.05; done
+test -z "$SAYS" || head -c 300000 /dev/zero | tr '\0' x
+END
+
+# Nobody reads what the ranks have written until the deadline has passed.
+mkfifo pipe
+exec 3<>pipe
+MUSTER_TEST_TAG=$tag muster -H node1:1,node2:1 --env SAYS=x --max-wait 9 ./rank >pipe 2>err &
+pid=$!
+test_pids="$test_pids $pid"
+ok "a run" wait_for 20 both_run 0
+is "a node is to go in 2 s" "$(muster drain --within 2 "$(run_id)" node2 2>&1)" \
+    "1 node to go within 2 s"
+since=$(now_ms)
+touch over
+wait_for 20 passed 3000
+timeout 20 head -c 600000 <&3 >out
+exec 3>&-
+finish_run 20
+is "the ranks had ended well before: 0" "$rc $(grep -c 'leaves' err)" "0 0"
+rm -f up-* over
+
+# The script knows the nodes, but none can take a place.
+script_file find <<'END'
+#!/bin/sh
+echo x >>asked
+echo node1:1
+echo node2:1
+END
+asked() {
+    [ -e asked ] && [ "$(wc -l <asked)" -ge 3 ]
+}
+start muster --host-discovery-script ./find --grace 1 ./rank
+ok "a run that cannot go on" wait_for 20 both_run 0
+ok "... with a script" wait_for 20 asked
+muster drain --within 0 "$(run_id)" node2 >drained
+finish_run 20
+is "... ends when a node is to go: 69" "$rc $(grep -c 'node node2 leaves' err)" "69 1"
+rm -f up-*
+
+start muster -H node1:1,node2:1,node3:1 --spares 1 --heartbeat 0.2 --grace 1 --json end.json ./rank
+ok "a run with a spare" wait_for 20 both_run 0
+muster drain --within 0 "$(run_id)" node2 >drained
+ok "... goes on without a node" wait_for 20 both_run 1
+since=$(now_ms)
+wait_for 20 passed 1500
+touch over
+finish_run 20
+is "... to its end" "$rc" 0
+ok "a node that has gone costs no more" json_says end.json '(lambda s: s["node1"] - s["node2"] > 1)(
+    {n["node"]: n["useful_s"] + n["lost_s"] + n["waiting_s"] + n["open_s"]
+     for n in d["cost"]["nodes"]})'
+ok "nothing is left" no_leftovers
+finish
