@@ -69,5 +69,32 @@ is "... to its end" "$rc" 0
 ok "a node that has gone costs no more" json_says end.json '(lambda s: s["node1"] - s["node2"] > 1)(
     {n["node"]: n["useful_s"] + n["lost_s"] + n["waiting_s"] + n["open_s"]
      for n in d["cost"]["nodes"]})'
+rm -f up-* over
+
+# A spare's host is taken from the list and is back on it before its agent, which is stopped, has
+# left: what is there is of no use any more.
+lists() {
+    printf '#!/bin/sh\nprintf "%%s:1\\n" %s\n' "$*" >new
+    chmod +x new
+    mv new find
+}
+lists node1 node2 node3
+start muster -v --host-discovery-script ./find --spares 1 --grace 1 ./rank
+ok "a run with a spare from a script" wait_for 20 both_run 0
+ok "... which waits" wait_for 20 grep -q 'node3: checked; it waits for a place' err
+# shellcheck disable=SC2046
+set -- $(pgrep -P "$pid" -f 'muster-agent --nonce')
+kill -STOP "$3"
+lists node1 node2
+ok "its host is gone" wait_for 20 grep -q 'find: node3 is gone' err
+lists node1 node2 node3
+ok "... and there again" wait_for 20 grep -q 'find: node3 is new' err
+muster drain --within 0 "$(run_id)" node2 >drained
+ok "node2 is to go" wait_for 20 grep -q 'generation 1: node node2 leaves' err
+kill -CONT "$3"
+ok "the spare takes its place once it is connected anew" wait_for 60 both_run 1
+touch over
+finish_run 20
+is "... at the first attempt" "$rc $(find . -name 'up-2-*' | wc -l) $(grep -c 'node3.*lost' err)" "0 0 0"
 ok "nothing is left" no_leftovers
 finish
