@@ -485,8 +485,10 @@ static void start(struct run *run)
         free(changes);
         free(world);
     }
-    if (run->phase.now == PHASE_RESTARTING)
+    if (run->phase.now == PHASE_RESTARTING && missing_node(run) == NULL)
         phase_prepare(run);
+    else
+        phase_stop(run); /* node 0 cannot be reached: the next generation does without it */
 }
 
 /* --max-wait. */

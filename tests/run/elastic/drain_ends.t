@@ -96,5 +96,18 @@ ok "the spare takes its place once it is connected anew" wait_for 60 both_run 1
 touch over
 finish_run 20
 is "... at the first attempt" "$rc $(find . -name 'up-2-*' | wc -l) $(grep -c 'node3.*lost' err)" "0 0 0"
+rm -f up-* over
+
+# What is wrong with node3 only shows when it becomes the first node.
+printf '%s slots=1\n' node1 node2 node3 node4 | sed '/node3/s/$/ iface=none0/' >hosts
+start muster -v --hostfile hosts --spares 2 --grace 1 ./rank
+ok "a run with two spares" wait_for 20 both_run 0
+ok "... which wait" wait_for 20 sh -c '[ "$(grep -c "checked; it waits" err)" = 2 ]'
+muster drain --within 0 "$(run_id)" node1 >drained
+ok "one cannot be the first node: the other one can" wait_for 20 both_run 2
+ok "... and why" grep -q 'node3: lost: node3: interface none0, given by iface=, has no address' err
+touch over
+finish_run 20
+is "... and the run ends well" "$rc" 0
 ok "nothing is left" no_leftovers
 finish
