@@ -57,10 +57,17 @@ finish_run 20
 is "... ends when a node is to go: 69" "$rc $(grep -c 'node node2 leaves' err)" "69 1"
 rm -f up-*
 
-start muster -H node1:1,node2:1,node3:1 --spares 1 --heartbeat 0.2 --grace 1 --json end.json ./rank
+start muster -H node1:1,node2:1,node3:1 --spares 1 --heartbeat 100 --dead-after 300 --grace 1 \
+    --json end.json ./rank
 ok "a run with a spare" wait_for 20 both_run 0
-muster drain --within 0 "$(run_id)" node2 >drained
+id=$(run_id)
+muster drain --within 0 "$id" node2 >drained
 ok "... goes on without a node" wait_for 20 both_run 1
+in_status() {
+    json "$HOME/.local/state/muster/runs/$id/status.json" \
+        '" ".join(r["node"] for r in d["ranks"])' | grep -qx "$1"
+}
+ok "... and muster resume would find the other one" wait_for 5 in_status 'node1 node3'
 since=$(now_ms)
 wait_for 20 passed 1500
 touch over
