@@ -26,6 +26,10 @@
 #define EXIT_MS   10 /* between two looks whether it has exited, once its output has ended */
 #define WORDS_MAX 300 /* of its stderr, in a message */
 
+/* They end muster while it waits; the script is in a session of its own and would not get them. */
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define SIGNALS (sizeof signals / sizeof *signals)
+
 struct host_script {
     struct event_base *base;
     char              *path;
@@ -56,6 +60,8 @@ static bool has_exited(const struct host_script *script);
 static void has_ended(struct host_script *script, int status);
 static void fail(struct host_script *script, const struct error *why);
 static int  end(struct host_script *script);
+static void watch_signals(struct host_script *script, struct event *made[]);
+static void signal_cb(evutil_socket_t number, short what, void *arg);
 static void answered(const char *text, size_t size, const struct error *why, void *arg);
 
 struct host_script *host_script_new(struct event_base *base, const char *path,
@@ -229,21 +235,49 @@ char *host_script_read(const char *path, size_t *size, struct error *err)
     struct event_base  *base = event_base_new();
     struct answer       answer = { 0 };
     struct host_script *script;
+    struct event       *watched[SIGNALS] = { NULL };
+    size_t              i;
 
     if (base == NULL) {
         err_set(err, "cannot make an event loop: %s", strerror(errno));
         return NULL;
     }
     script = host_script_new(base, path, answered, &answer);
+    watch_signals(script, watched);
     host_script_start(script);
     while (!answer.is_there && event_base_loop(base, EVLOOP_ONCE) == 0)
         ;
+    for (i = 0; i < SIGNALS; i++)
+        if (watched[i] != NULL)
+            event_free(watched[i]);
     host_script_free(script);
     event_base_free(base);
     *size = answer.size;
     if (answer.text == NULL)
         *err = answer.why;
     return answer.text;
+}
+
+/* One that is ignored, as by nohup, stays so. */
+static void watch_signals(struct host_script *script, struct event *made[])
+{
+    struct sigaction action;
+    size_t           i;
+
+    for (i = 0; i < SIGNALS; i++) {
+        if (sigaction(signals[i], NULL, &action) < 0 || action.sa_handler == SIG_IGN)
+            continue;
+        made[i] = evsignal_new(script->base, signals[i], signal_cb, script);
+        xevent_add(made[i], NULL);
+    }
+}
+
+static void signal_cb(evutil_socket_t number, short what, void *arg)
+{
+    (void)what;
+    host_script_free(arg);
+    signal((int)number, SIG_DFL);
+    raise((int)number);
 }
 
 static void answered(const char *text, size_t size, const struct error *why, void *arg)

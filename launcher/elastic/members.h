@@ -7,7 +7,8 @@
  *     state     becomes
  *     AWAY      JOINING when its cool-down is over and it is needed (members_dial)
  *     JOINING   SPARE when it was checked, AWAY when it failed
- *     SPARE     IN with a place (members_take), AWAY when it was lost, GOING when nobody needs it
+ *     SPARE     IN with a place (members_take), GOING when nobody needs it, AWAY when it was lost; by
+ *               way of JOINING, as long as something of its agent is still there
  *     GOING     AWAY when it has left
  *     IN        AWAY when it was lost, SPARE when the next world does without it
  * SPDX-License-Identifier: Apache-2.0

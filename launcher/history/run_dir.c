@@ -118,14 +118,9 @@ int run_dir_result(const struct run_dir *dir, const json_t *result, struct error
 
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
 {
-    int fd = openat(dir->fd, "stacks.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int rc = 0;
-
-    if (fd < 0 || write(fd, text, size) != (ssize_t)size)
-        rc = err_set(err, "stacks.txt: %s", strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return rc;
+    if (run_dir_write(dir->fd, "stacks.txt", text, size) < 0)
+        return err_set(err, "stacks.txt: %s", strerror(errno));
+    return 0;
 }
 
 void run_dir_close(struct run_dir *dir)

@@ -55,7 +55,7 @@ int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct opti
 /* Write result.json, and remove status.json. -1 with err. */
 int run_dir_result(const struct run_dir *dir, const json_t *result, struct error *err);
 
-/* Write stacks.txt. -1 with err. */
+/* Write stacks.txt, in place of those of an earlier hang. -1 with err. */
 int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err);
 
 /* End the log there, and the lock; the directory stays. */

@@ -36,6 +36,8 @@ void costs_look(struct run *run)
     if (run_is_exec(run))
         return;
     cost_advance(&run->cost, now_s());
+    for (i = 0; i < run->cost.count; i++)
+        run->cost.node[i].is_here = false; /* it may have lost its place */
     for (i = 0; i < run->plan->nodes; i++)
         look_at(run, run->node[i], run->cost.now_s);
 }

@@ -299,9 +299,11 @@ static void tell_policy(struct run *run, enum policy_event_kind kind)
     policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
 }
 
-/* Nobody else may have ended it before. */
+/* Nobody else may have ended it before, nor may the run be over while its agents leave. */
 void generation_end_for_change(struct run *run, const char *text)
 {
+    if (run->generation->policy.phase == POLICY_OVER)
+        return;
     run->generation->is_change = run->outcome.cause == 0;
     outcome_cause(&run->outcome, EXIT_LOST, "%s", text);
     phase_stop(run);
@@ -549,8 +551,10 @@ static void start(struct run *run)
     }
     if (!generation->policy.is_scaled)
         generation->within_s = -1;
-    if (run->phase.now == PHASE_RESTARTING)
+    if (run->phase.now == PHASE_RESTARTING && missing_node(run) == NULL)
         phase_prepare(run);
+    else
+        phase_stop(run); /* node 0 cannot be reached: the next generation does without it */
 }
 
 /* --max-wait. */

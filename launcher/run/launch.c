@@ -293,6 +293,8 @@ static void carry_out(struct run *run)
     run->host_watch = NULL;
     control_free(run->control);
     run->control = NULL;
+    leavings_free(run->leavings); /* a node that was to go later has gone */
+    run->leavings = NULL;
     notice_end(run);
     interrupt_nodes_over(run);
     draining_await(run->base, run->reader.has_left ? 0 : DRAINING_S);

@@ -133,6 +133,8 @@ void generation_offer(struct run *run, const struct hostlist *hosts)
     struct node *node;
     size_t       i;
 
+    if (!generation_goes_on(run))
+        return; /* its nodes are those that it has */
     pool_offer(run, hosts);
     for (i = 0; i < pool_count(run); i++) {
         if (pool_members(run)->item[i].is_offered)

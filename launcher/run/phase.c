@@ -24,6 +24,7 @@
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
+#include "run/run_status.h"
 #include "run/start_check.h"
 #include "xalloc.h"
 
@@ -542,6 +543,7 @@ static void enter_running(struct run *run)
     deadline_start(run);
     run->phase.go_ns = clock_now_ns();
     costs_running(run);
+    run_status_beat(run); /* if we are killed, muster resume must know where ranks may live */
     for (i = 0; i < run->plan->nodes; i++)
         if (!node_is_over(run->node[i]))
             go(run, run->node[i]);

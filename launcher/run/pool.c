@@ -191,6 +191,7 @@ void pool_leave(struct run *run, size_t which)
 
     if (node == NULL || node->state >= NODE_DONE)
         return;
+    run->pool->members.item[which].state = MEMBER_JOINING; /* not a spare, even if offered anew */
     if (node->state == NODE_STAYING) {
         node_leave(node, LEAVE_S);
     } else if (node->state >= NODE_PREPARING) {
@@ -270,7 +271,8 @@ static void add_host(struct run *run, const struct host *host)
 
 static void changed_cb(struct node *node, void *arg)
 {
-    struct run *run = arg;
+    struct run    *run = arg;
+    struct member *member = &run->pool->members.item[node->index];
 
     if (node->state >= NODE_ANSWERED && node->state <= NODE_READY)
         node_ping(node);
@@ -283,12 +285,13 @@ static void changed_cb(struct node *node, void *arg)
         node_stop(node, 0);
         break;
     case NODE_STAYING:
-        run->pool->members.item[node->index].state = MEMBER_SPARE;
-        log_info("%s: checked; it waits for a place", node->plan->host);
-        if (run->pool->is_ending || run->pool->members.item[node->index].is_leaving)
+        if (run->pool->is_ending || member->is_leaving || !member->is_offered) {
             node_leave(node, LEAVE_S);
-        else
-            generation_changed(run);
+            break;
+        }
+        member->state = MEMBER_SPARE;
+        log_info("%s: checked; it waits for a place", node->plan->host);
+        generation_changed(run);
         break;
     default:
         break;
@@ -340,7 +343,7 @@ static void over_cb(struct node *node, void *arg)
         tell_failed(run, node);
     if (node->failure != NULL)
         members_failed(&run->pool->members, node->index, generation_now_s(), false);
-    member->state = MEMBER_AWAY;
+    member->state = MEMBER_JOINING; /* until tidy_cb() has freed the node: it has no room for two */
     if (node->state == NODE_FAILED && node->lost_agent)
         orphan_cleanup_start(node, run->plan->run_id, cleaned_cb, run);
     look_again(run);

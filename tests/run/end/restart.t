@@ -126,12 +126,14 @@ is "a MASTER_PORT that the user gave stays" "$rc $(sort out | uniq -c | tr -s ' 
     "137  2 node1:0: port $port "
 ok "... until no restart is left" grep -q 'no restart: none is left of 1' err
 
-run muster --heartbeat 0.1 --hang-timeout 0.5 --max-restarts 1 --restart-delay 0 $four \
-    sh -c 'echo "$MUSTER_GENERATION"; [ "$MUSTER_GENERATION" = 1 ] || exec sleep 1000'
-is "a hang: all start again" "$rc $(grep -c ': 1$' out)" "0 4"
-ok "... and it says so" grep -q 'generation 1: hang: .*; restart 1 of 1' err
-ok "... after the stacks" awk '/rank 3 on node2:/ { told = 1 } /restart 1 of 1/ { ok = told }
+run muster --heartbeat 0.1 --hang-timeout 0.5 --max-restarts 2 --restart-delay 0 $four \
+    sh -c 'echo "$MUSTER_GENERATION"; [ "$MUSTER_GENERATION" = 2 ] || exec sleep "7$MUSTER_GENERATION"'
+is "a hang, twice: all start again" "$rc $(grep -c ': 2$' out)" "0 4"
+ok "... and it says so" grep -q 'generation 1: hang: .*; restart 1 of 2' err
+ok "... after the stacks" awk '/rank 3 on node2:/ { told = 1 } /restart 1 of 2/ { ok = told }
     END { exit !ok }' err
+is "... those of the last one are kept" \
+    "$(grep -ho 'sleep 7[01]' "$HOME"/.local/state/muster/runs/*/stacks.txt | sort -u)" "sleep 71"
 
 start muster --max-restarts 3 --restart-delay 300 $four \
     sh -c 'test $RANK != 2 || kill -9 $$; sleep 1000'

@@ -30,6 +30,14 @@ is "hosts are given twice: 2" "$rc" 2
 run env MUSTER_HOST_DISCOVERY_SCRIPT=./find muster -H node1:1 true
 is "... unless one of them is a setting" "$rc" 0
 
+discovered 'echo $$ >script; exec sleep 1000'
+start muster --host-discovery-script ./find true
+ok "a script that hangs" wait_for 20 [ -s script ]
+kill -INT "$pid"
+finish_run 20
+is "... does not outlive Ctrl-C" "$rc" 130
+ok "... and is gone" wait_for 20 is_gone "$(cat script)"
+
 # A session of its own has no terminal, so HUP is for us to read the hosts.
 discovered 'echo node1:1; echo node2:1'
 start setsid muster --host-discovery-script ./find \
