@@ -486,11 +486,12 @@ static int save(struct train *train, struct error *err)
     if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
     train->saved = train->state.step;
-    if (save_begin(&train->save, &train->state, err) < 0)
-        return -1;
-    /* Whatever has asked for it meanwhile has it. */
+    /* Whatever has asked for it since the step gets this one. Not what asks while it is written:
+     * that may come when the last file of it has just got its name, and wait for a newer one. */
     wants[STEP_WANT_SAVE] = 0;
     notice_has_come(&train->notice);
+    if (save_begin(&train->save, &train->state, err) < 0)
+        return -1;
     if (train->shards == NULL || !train->save.in_background)
         return shards_saved(train, err);
     /* The one before is on the disk, and this one will be. */
