@@ -144,6 +144,8 @@ static void test_what_is_refused(void **state)
         if (strstr(f->answer, " rc=-1 msg=") == NULL || strstr(f->answer, bad[i].why) == NULL)
             fail_msg("'%s' got '%s', without '%s'", bad[i].line, f->answer, bad[i].why);
     }
+    assert_string_equal(ask(f, 0, "cmd=shard_later name=a tag=5.6 more"), /* of a newer client */
+                        "tag=5.6 rc=-1 msg=there_is_no_request_'cmd=shard_later'");
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     assert_non_null(strstr(ask(f, 0, line), "longer_than_4096"));
