@@ -219,6 +219,26 @@ static void test_the_next_run_goes_on(void **state)
                            "all=30 given=6 doing=0 again=2 done=3 dropped=1 "));
 }
 
+/* Else what the second run keeps would be refused by the third as damaged. */
+static void test_epochs_that_have_begun_stay(void **state)
+{
+    struct fixture *f = *state;
+    char            line[80];
+    int             i;
+
+    ask(f, 0, OPEN " epochs=3");
+    for (i = 0; i < 13; i++) {
+        ask(f, 0, "cmd=shard_get name=a");
+        snprintf(line, sizeof line, "cmd=shard_done name=a id=%d", i);
+        assert_string_equal(ask(f, 0, line), "rc=0");
+    }
+    resume(f);
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=1"), "rc=-1 msg=dataset_a_is_in_epoch_2_of_"));
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=2"), "rc=0 all=20 given=13 "));
+    resume(f);
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=0"), "rc=0 all=0 given=13 "));
+}
+
 /* Whatever moment the launcher dies at, each shard is done in one of its runs, and in no two. */
 static void test_each_shard_is_done_in_one_run(void **state)
 {
@@ -370,6 +390,7 @@ int main(void)
         TEST(test_a_run_has_a_limit_of_datasets),
         TEST(test_the_longest_answer_fits),
         TEST(test_the_next_run_goes_on),
+        TEST(test_epochs_that_have_begun_stay),
         TEST(test_each_shard_is_done_in_one_run),
         TEST(test_the_file_stays_small),
         TEST(test_damaged_files),
