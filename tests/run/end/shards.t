@@ -96,6 +96,19 @@ is "another run reads the rest" "$rc $(wc -l <resumed)" "0 301"
 cat begun resumed >both
 is "... so that every record was read" "$(seen both 5000)" "500 all"
 is "... and each once" "$(cat more)" 0
+# Killed before any rank has asked.
+script_file late <<'END'
+#!/bin/sh
+[ "$MUSTER_GENERATION" = 0 ] || exec "$1" train 5000 10 "" late
+touch started
+read -r never <wait
+END
+start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
+ok "a run that continues with shards starts" wait_for 20 test -e started
+kill -KILL "$pid"
+ok "muster is killed" wait_for 20 nothing_left
+run muster resume early
+is "muster resume reads what was left there, too" "$rc $(wc -l <late)" "0 301"
 run muster resume half
 is "muster resume goes on with those of its own run" "$rc $(wc -l <again)" "0 301"
 cat begun again >both
