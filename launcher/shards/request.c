@@ -209,7 +209,7 @@ static int take_retries(struct request *request, const char *value, struct error
 {
     int64_t retries;
 
-    if (take_number("retries", value, 0, 1000000, &retries, err) < 0)
+    if (take_number("retries", value, 0, QUEUE_RETRIES_MAX, &retries, err) < 0)
         return -1;
     request->rules.retries = (int)retries;
     return 0;

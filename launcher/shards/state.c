@@ -250,7 +250,7 @@ static int parse_change(struct shards *shards, char *line, struct error *err)
     if (number == NULL || id_text == NULL ||
         parse_number(number, 0, (int64_t)shards->sets - 1, &set, err) < 0 ||
         parse_number(id_text, 0, QUEUE_ID_MAX, &id, err) < 0 ||
-        (rest != NULL && parse_number(rest, 0, INT32_MAX, &tries, err) < 0))
+        (rest != NULL && parse_number(rest, 0, QUEUE_RETRIES_MAX + 1, &tries, err) < 0))
         return err_set(err, "not a line that muster writes");
     queue = shards->set[set].queue;
     if (strcmp(what, "next") == 0)

@@ -311,6 +311,7 @@ static void test_damaged_files(void **state)
         { "open name=a size=9 shard=1\ndone 1 1\n", "3: not a line" },
         { "open name=a size=9 shard=1\ndone 0 -1\n", "3: not a line" },
         { "open name=a size=9 shard=1\nback 0 1 x\n", "3: not a line" },
+        { "open name=a size=9 shard=1\nback 0 1 2147483647\n", "3: not a line" },
         { "open name=a size=9 shard=1\nlost 0 1\n", "3: 'lost' is not a line" },
         { "open name=a size=9 shard=1\n\n", "3: not a line" },
         { "open name=a size=99999999999 shard=1\ndone 0 9999999999\n", "3: more than 1048576" },
