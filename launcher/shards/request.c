@@ -80,7 +80,8 @@ int request_parse(const char *line, size_t size, struct request *request, struct
 
         if (!is_known && strncmp(word, "tag=", 4) == 0)
             take_tag(request, word + 4, &why);
-        else if (is_known && word[0] != '\0' && take_word(request, word, &seen, &why) < 0 && rc == 0)
+        else if (is_known && word[0] != '\0' &&
+                 take_word(request, word, &seen, &why) < 0 && rc == 0)
             rc = err_set(err, "%s", why.text);
     }
     for (i = 0; i < WORDS && rc == 0; i++)

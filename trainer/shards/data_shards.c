@@ -46,8 +46,8 @@ struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t see
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err)
 {
     if (done > seen)
-        return err_set(err, "--data-shards: %lld samples are done, but the checkpoint has seen only "
-                       "%lld: continue from a later one, or start another run without "
+        return err_set(err, "--data-shards: %lld samples are done, but the checkpoint has seen "
+                       "only %lld: continue from a later one, or start another run without "
                        "--shards-resume", (long long)done, (long long)seen);
     if (done == 0 && seen > 0 && !is_restart)
         return err_set(err, "--data-shards: the checkpoint has seen %lld samples, but muster knows "

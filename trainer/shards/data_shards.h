@@ -17,7 +17,8 @@
 struct data_shards;
 
 /* samples: of all steps; seen: of those, by the checkpoint; is_restart: this run has started these
- * ranks before. NULL with err: muster gives out none, or the checkpoint does not fit what is done. */
+ * ranks before. NULL with err: muster gives out none, or the checkpoint does not fit what is
+ * done. */
 struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t seen, bool is_restart,
                                      struct error *err);
 void                data_shards_close(struct data_shards *shards); /* NULL is fine */
