@@ -175,6 +175,20 @@ muster.Shards("a", 1, 1)' 2>alone
 ok "... and so is a process that muster has not started" grep -q \
     'muster.Error: this process was not started by muster' alone
 
+cat >gone.py <<'END'
+import os, socket
+ours, theirs = socket.socketpair()
+os.environ.update(PMI_FD=str(ours.fileno()), MUSTER_RUN_ID="1")
+theirs.close()
+import muster
+try:
+    muster.Shards("a", 1, 1)
+except muster.Error as error:
+    print(error)
+END
+is "if muster has gone, that is its exception, too" "$(python3 gone.py 2>&1 | tail -n 1)" \
+    "muster cannot be asked (PMI_FD): Broken pipe"
+
 if need_torch >/dev/null; then
     cat >torch_rank.py <<'END'
 import muster, torch.utils.data
