@@ -69,6 +69,7 @@ static enum cloud_says read_true(const char *body, size_t size, struct error *er
 static enum cloud_says read_events(const char *body, size_t size, const char *self,
                                    int64_t now_s, struct cloud_notice *notice,
                                    struct error *err);
+static bool            is_preempt(const json_t *event);
 static bool            is_about(const json_t *event, const char *self);
 static enum cloud_says believe(int64_t at_s, int64_t now_s, struct cloud_notice *notice,
                                struct error *err);
@@ -233,7 +234,11 @@ static enum cloud_says read_events(const char *body, size_t size, const char *se
     if (says == CLOUD_UNKNOWN)
         err_set(err, "its answer has no list of events");
     json_array_foreach(events, i, event) {
-        if (says == CLOUD_GOES || !is_about(event, self))
+        if (says == CLOUD_GOES || !is_preempt(event))
+            continue;
+        if (self[0] == '\0')
+            says = err_set(err, "it has not said what this VM is called, and takes one away");
+        if (!is_about(event, self))
             continue;
         date = json_string_value(json_object_get(event, "NotBefore"));
         if (date == NULL || !parse_http_date(date, &at_s))
@@ -246,17 +251,22 @@ static enum cloud_says read_events(const char *body, size_t size, const char *se
     return says;
 }
 
+static bool is_preempt(const json_t *event)
+{
+    const char *type = json_string_value(json_object_get(event, "EventType"));
+
+    return type != NULL && strcmp(type, "Preempt") == 0;
+}
+
 static bool is_about(const json_t *event, const char *self)
 {
-    const char   *type = json_string_value(json_object_get(event, "EventType")), *name;
     const json_t *resource;
+    const char   *name;
     size_t        i;
 
-    if (type == NULL || strcmp(type, "Preempt") != 0 || self[0] == '\0')
-        return false;
     json_array_foreach(json_object_get(event, "Resources"), i, resource) {
         name = json_string_value(resource);
-        if (name != NULL && strcmp(name, self) == 0)
+        if (name != NULL && name[0] != '\0' && strcmp(name, self) == 0)
             return true;
     }
     return false;

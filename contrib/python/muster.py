@@ -170,16 +170,24 @@ def _ask(command, **words):
                                                       for key, value in words.items())
     if any(c < " " or c > "~" for c in line) or line.count("=") != line.count(" ") + 1:
         raise Error(f"a value has a blank, an equals sign or a control character: {line}")
-    with _mutex:
-        _lock(fd, until)
-        try:
-            os.write(fd, line.encode() + b"\n")
-            answer = _answer(fd, tag, until)
-        finally:
-            fcntl.lockf(fd, fcntl.LOCK_UN)
+    try:
+        with _mutex:
+            answer = _exchange(fd, line.encode() + b"\n", tag, until)
+    except OSError as error:  # muster has ended, or this process is about to
+        raise Error(f"muster cannot be asked (PMI_FD): {error.strerror}") from error
     if answer["rc"] == "-1":
         raise Error("shards: " + answer["msg"].replace("_", " "))
     return answer
+
+
+def _exchange(fd, line, tag, until):
+    _lock(fd, until)
+    try:
+        while line:
+            line = line[os.write(fd, line):]
+        return _answer(fd, tag, until)
+    finally:
+        fcntl.lockf(fd, fcntl.LOCK_UN)
 
 
 # Workers that were forked have the same socket; a lock of a process ends with it.

@@ -75,7 +75,8 @@ static int read_events(struct event_list *events, const struct query *query,
         json_decref(reply);
     } while (more[0] != '\0');
     free(more);
-    qsort(events->item, events->count, sizeof *events->item, by_time);
+    if (events->count > 1)
+        qsort(events->item, events->count, sizeof *events->item, by_time);
     return 0;
 }
 

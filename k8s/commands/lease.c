@@ -110,7 +110,7 @@ static int look(struct lease *lease, json_t **document, struct error *err)
     return status < 0 ? -1 : 0;
 }
 
-/* If somebody else was faster (409), it is theirs. */
+/* If somebody else was faster (409), it is theirs; or it was deleted since (404): next time. */
 static int write_lease(struct lease *lease, json_t *old, const char *holder, struct error *err)
 {
     json_t *document = make(lease, old, holder);
@@ -122,7 +122,7 @@ static int write_lease(struct lease *lease, json_t *old, const char *holder, str
 
     free(path);
     json_decref(document);
-    if (status == 404)
+    if (status == 404 && old == NULL)
         return err_set(err, "namespace %s does not exist", lease->place->space);
     lease->is_held = status == 200 || status == 201;
     return status < 0 ? -1 : 0;

@@ -24,7 +24,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
                    const char *name);
 static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
-static bool is_of_another(const struct observed *observed, const json_t *anchor);
+static bool   is_of_another(const struct observed *observed, const json_t *anchor);
 static void take_anchor(struct observed *observed, const json_t *document);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);

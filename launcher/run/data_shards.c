@@ -19,7 +19,7 @@
 
 struct data_shards {
     struct shards *shards;
-    struct event  *tick;    /* NULL: no rank has asked yet */
+    struct event  *tick;    /* NULL: no rank has asked yet, and there is nothing to keep */
     int64_t        tick_ns; /* when it comes; 0: not at all */
     json_t        *result;  /* at the end */
 };
@@ -58,6 +58,13 @@ void data_shards_free(struct data_shards *data)
     shards_free(data->shards);
     json_decref(data->result);
     free(data);
+}
+
+/* muster resume looks nowhere else. */
+void data_shards_begin(struct run *run)
+{
+    if (run->data_shards != NULL && run->options->shards_resume != NULL)
+        begin(run);
 }
 
 /* Never beside a run that still gives them out. */
@@ -169,8 +176,6 @@ void data_shards_end(struct run *run)
 
     if (data == NULL)
         return;
-    if (run->options->shards_resume != NULL)
-        begin(run); /* no rank has asked: the next run may resume this one, too */
     if (data->tick != NULL)
         event_del(data->tick);
     shards_all_gone(data->shards);

@@ -22,6 +22,9 @@ struct data_shards;
 int  data_shards_open(struct run *run, struct error *err);
 void data_shards_free(struct data_shards *shards); /* NULL is fine */
 
+/* Once the run has a directory: what it continues with is kept there, though no rank has asked. */
+void data_shards_begin(struct run *run);
+
 /* A SHARD frame of one of that node's ranks. */
 void data_shards_take(struct run *run, struct node *node, const struct frame *frame);
 

@@ -240,6 +240,7 @@ static void begin(struct run *run)
     watch_hosts(run);
     run->interrupt = interrupt_new(run);
     run->notice = notice_new(run);
+    data_shards_begin(run);
     run->control = control_new(run->base, &run->dir, verbs, run);
     run->deadline = deadline_new(run);
     run->beat = beat_new(run);

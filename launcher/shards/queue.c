@@ -20,7 +20,6 @@
 
 #define LEASE_LEAST_S 0.1
 #define LEASE_MOST_S  1e8
-#define RETRIES_MOST  1000000
 #define NOBODY        (-1)
 /* Of those that came back, for one that the rank has not failed with. */
 #define LOOKED_AT_MAX 8
@@ -85,8 +84,8 @@ int queue_check(const struct queue_rules *rules, struct error *err)
                        (long long)(QUEUE_ID_MAX / count));
     if (!(rules->lease_s >= LEASE_LEAST_S) || rules->lease_s > LEASE_MOST_S)
         return err_set(err, "lease is not from %g to %g seconds", LEASE_LEAST_S, LEASE_MOST_S);
-    if (rules->retries < 0 || rules->retries > RETRIES_MOST)
-        return err_set(err, "retries is not from 0 to %d", RETRIES_MOST);
+    if (rules->retries < 0 || rules->retries > QUEUE_RETRIES_MAX)
+        return err_set(err, "retries is not from 0 to %d", QUEUE_RETRIES_MAX);
     return 0;
 }
 

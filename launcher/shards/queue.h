@@ -26,6 +26,7 @@
 #define QUEUE_OPEN_MAX    (1 << 20) /* shards given out and not done, of a dataset */
 #define QUEUE_DROPPED_MAX (1 << 16) /* of those the ids are known; more are only counted */
 #define QUEUE_RANKS_MAX   (1 << 20)
+#define QUEUE_RETRIES_MAX 1000000
 #define QUEUE_ID_MAX      (INT64_MAX / 2)
 
 struct queue_rules {

@@ -57,7 +57,8 @@ int request_parse(const char *line, size_t size, struct request *request, struct
 {
     char     text[REQUEST_LINE_MAX + 1], *rest = text, *word;
     unsigned seen = 0;
-    int      rc = 0;
+    bool     is_known;
+    int      rc;
     size_t   i;
 
     *request = (struct request){ .id = -1,
@@ -70,13 +71,17 @@ int request_parse(const char *line, size_t size, struct request *request, struct
     memcpy(text, line, size);
     text[size] = '\0';
     word = strsep(&rest, " ");
-    if (find_kind(request, word, err) < 0)
-        return -1;
-    /* All of them, so that the answer has the tag even if a word before it is wrong. */
+    rc = find_kind(request, word, err);
+    is_known = rc == 0;
+    /* All of them, so that the answer has the tag even if a word before it is wrong: whoever asks
+     * waits for that one. */
     while ((word = strsep(&rest, " ")) != NULL) {
         struct error why;
 
-        if (word[0] != '\0' && take_word(request, word, &seen, &why) < 0 && rc == 0)
+        if (!is_known && strncmp(word, "tag=", 4) == 0)
+            take_tag(request, word + 4, &why);
+        else if (is_known && word[0] != '\0' &&
+                 take_word(request, word, &seen, &why) < 0 && rc == 0)
             rc = err_set(err, "%s", why.text);
     }
     for (i = 0; i < WORDS && rc == 0; i++)
@@ -205,7 +210,7 @@ static int take_retries(struct request *request, const char *value, struct error
 {
     int64_t retries;
 
-    if (take_number("retries", value, 0, 1000000, &retries, err) < 0)
+    if (take_number("retries", value, 0, QUEUE_RETRIES_MAX, &retries, err) < 0)
         return -1;
     request->rules.retries = (int)retries;
     return 0;

@@ -37,6 +37,8 @@ static void   take_said(struct shard_set *set, int rank, const struct request *r
 static void   take_state(const struct shard_set *set, struct answer *answer);
 static int    wait_ms(const struct shards *shards);
 static bool   is_same(const struct shard_set *set, const struct queue_rules *rules);
+static bool   is_begun(const struct shard_set *set, const struct queue_rules *rules);
+static int64_t last_epoch(const struct shard_set *set);
 static struct shard_set *find(struct shards *shards, const char *name);
 static void   refuse(struct answer *answer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -156,6 +158,11 @@ static void take_open(struct shards *shards, const struct request *request, stru
                                       "the run that this one resumes", request->name);
         return;
     }
+    if (set != NULL && is_begun(set, &request->rules)) {
+        refuse(answer, "dataset %s is in epoch %lld of the run that this one resumes: epochs may "
+                       "not be less than that", set->name, (long long)last_epoch(set) + 1);
+        return;
+    }
     if (set == NULL)
         set = shards_add(shards, request->name, &request->rules);
     else if (!set->is_open)
@@ -164,6 +171,22 @@ static void take_open(struct shards *shards, const struct request *request, stru
         state_opened(set);
     set->is_open = true;
     take_state(set, answer);
+}
+
+/* Was a shard given out in a later epoch than these? What is kept would name shards that there are
+ * not. */
+static bool is_begun(const struct shard_set *set, const struct queue_rules *rules)
+{
+    return rules->epochs > 0 && last_epoch(set) >= rules->epochs;
+}
+
+/* From 0; -1: none has begun. */
+static int64_t last_epoch(const struct shard_set *set)
+{
+    const struct queue_rules *rules = queue_rules(set->queue);
+    int64_t                   given = queue_counts(set->queue).given;
+
+    return given > 0 ? (given - 1) / ((rules->size - 1) / rules->shard + 1) : -1;
 }
 
 /* A run that resumes another may have more patience, and more epochs. */

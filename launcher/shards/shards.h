@@ -27,7 +27,7 @@
 #define SHARDS_FILE        "shards"
 #define SHARDS_SETS_MAX    16
 #define SHARDS_ANSWER_SIZE 512
-#define SHARDS_FILE_MAX    ((size_t)256 << 20)
+#define SHARDS_FILE_MAX    ((size_t)1 << 30)
 
 struct shards;
 

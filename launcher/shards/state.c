@@ -24,6 +24,8 @@
 /* A file may grow to this, or to so many times what it began with. */
 #define GROWS_BYTES ((size_t)4 << 20)
 #define GROWS_TIMES 8
+#define OPEN_BYTES  36 /* "back 15 4611686018427387903 1000001" and its end */
+#define DROP_BYTES  28
 #define END_S       5  /* for the last lines, if the disk hangs */
 #define AGAIN_S     10 /* after a failure */
 
@@ -36,6 +38,12 @@ static void look_for_failure(struct shards *shards);
 static int  parse_line(struct shards *shards, char *line, struct error *err);
 static int  parse_open(struct shards *shards, const char *words, struct error *err);
 static int  parse_change(struct shards *shards, char *line, struct error *err);
+
+/* What muster has to write it can read. */
+_Static_assert(SHARDS_SETS_MAX * ((size_t)QUEUE_OPEN_MAX * OPEN_BYTES +
+                                  (size_t)QUEUE_DROPPED_MAX * DROP_BYTES + 2 * LINE_SIZE) +
+                       LINE_SIZE < SHARDS_FILE_MAX - LINE_SIZE,
+               "SHARDS_FILE_MAX is too small");
 
 struct writing {
     struct buffer *text;
@@ -102,6 +110,8 @@ static void write_all(struct shards *shards)
         add_set(&shards->set[i], &text);
     journal_replace(shards->journal, text.bytes, text.size);
     shards->most = GROWS_BYTES + GROWS_TIMES * text.size;
+    if (shards->most > SHARDS_FILE_MAX - LINE_SIZE) /* else it could not be read */
+        shards->most = SHARDS_FILE_MAX - LINE_SIZE;
     buffer_clear(&text);
 }
 
@@ -250,7 +260,7 @@ static int parse_change(struct shards *shards, char *line, struct error *err)
     if (number == NULL || id_text == NULL ||
         parse_number(number, 0, (int64_t)shards->sets - 1, &set, err) < 0 ||
         parse_number(id_text, 0, QUEUE_ID_MAX, &id, err) < 0 ||
-        (rest != NULL && parse_number(rest, 0, INT32_MAX, &tries, err) < 0))
+        (rest != NULL && parse_number(rest, 0, QUEUE_RETRIES_MAX + 1, &tries, err) < 0))
         return err_set(err, "not a line that muster writes");
     queue = shards->set[set].queue;
     if (strcmp(what, "next") == 0)

@@ -20,26 +20,40 @@ struct data_shards {
     size_t                count, room, marked;
 };
 
-struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t step,
+static int check(int64_t done, int64_t seen, bool is_restart, struct error *err);
+
+struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t seen, bool is_restart,
                                      struct error *err)
 {
     struct muster_shards *opened = muster_shards_open("samples", samples, micro, SETTINGS);
     struct data_shards   *shards;
     int64_t               done = opened != NULL ? muster_shards_count(opened, "done") : -1;
 
-    if (done < 0 || (done == 0 && step > 0)) {
-        if (done < 0)
-            err_set(err, "--data-shards: %s", muster_error());
-        else
-            err_set(err, "--data-shards: the checkpoint is of step %lld, but muster knows of no "
-                    "shards that are done; start with muster --shards-resume=RUN",
-                    (long long)step);
+    if (done < 0)
+        err_set(err, "--data-shards: %s", muster_error());
+    else if (check(done * micro, seen, is_restart, err) < 0)
+        done = -1;
+    if (done < 0) {
         muster_shards_close(opened);
         return NULL;
     }
     shards = xcalloc(1, sizeof *shards);
     shards->shards = opened;
     return shards;
+}
+
+/* A run that is killed behind a checkpoint may not have told muster yet what that has seen. */
+static int check(int64_t done, int64_t seen, bool is_restart, struct error *err)
+{
+    if (done > seen)
+        return err_set(err, "--data-shards: %lld samples are done, but the checkpoint has seen "
+                       "only %lld: continue from a later one, or start another run without "
+                       "--shards-resume", (long long)done, (long long)seen);
+    if (done == 0 && seen > 0 && !is_restart)
+        return err_set(err, "--data-shards: the checkpoint has seen %lld samples, but muster knows "
+                       "of none that are done; start with muster --shards-resume=RUN",
+                       (long long)seen);
+    return 0;
 }
 
 void data_shards_close(struct data_shards *shards)

@@ -9,15 +9,17 @@
 #ifndef MUSTER_TRAINER_DATA_SHARDS_H
 #define MUSTER_TRAINER_DATA_SHARDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "err.h"
 
 struct data_shards;
 
-/* samples: of all steps; step: the last one that the checkpoint has seen. NULL with err: muster
- * gives out none, or the checkpoint is not of those that it knows. */
-struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t step,
+/* samples: of all steps; seen: of those, by the checkpoint; is_restart: this run has started these
+ * ranks before. NULL with err: muster gives out none, or the checkpoint does not fit what is
+ * done. */
+struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t seen, bool is_restart,
                                      struct error *err);
 void                data_shards_close(struct data_shards *shards); /* NULL is fine */
 

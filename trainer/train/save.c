@@ -74,7 +74,7 @@ static int begin(struct save *save, const char *tag, const struct state *state,
 
 bool save_is_written(const struct save *save)
 {
-    return save->writer == NULL || save->phase == SAVE_COMMIT || writer_is_done(save->writer);
+    return save->writer == NULL || writer_is_done(save->writer);
 }
 
 bool save_will_print(const struct save *save)
@@ -84,25 +84,24 @@ bool save_will_print(const struct save *save)
 
 int save_poll(struct save *save, bool is_written, struct error *err)
 {
-    if (!save_will_print(save))
-        return 0;
-    if (save->phase == SAVE_WRITE && !is_written)
-        return writer_wait(save->writer, err); /* tells of a failure */
-    if (writer_wait(save->writer, err) < 0)
+    if (save_will_print(save) && writer_wait(save->writer, err) < 0)
         return -1;
+    if (save->phase == SAVE_NONE || !is_written)
+        return 0;
     if (save->phase == SAVE_WRITE)
         return commit(save, err);
-    tell(save);
-    return 0;
+    if (save->writer != NULL)
+        tell(save);
+    save->phase = SAVE_NONE;
+    return 1;
 }
 
 /* All ranks have written. The others than rank 0 have no more to do. */
 static int commit(struct save *save, struct error *err)
 {
-    if (save->world->rank == 0) {
-        save->phase = SAVE_COMMIT;
+    save->phase = SAVE_COMMIT;
+    if (save->world->rank == 0)
         return writer_commit(save->writer, err);
-    }
     writer_free(save->writer);
     save->writer = NULL;
     return 0;
@@ -134,6 +133,7 @@ int save_end(struct save *save, struct error *err)
         return -1;
     if (save->writer != NULL)
         tell(save);
+    save->phase = SAVE_NONE;
     save->is_open = false;
     return comm->ops->barrier(comm, err);
 }

@@ -22,7 +22,7 @@ struct save {
     bool                in_background;
     /* ---- */
     struct writer *writer; /* NULL: this rank has nothing under way */
-    enum { SAVE_WRITE, SAVE_COMMIT } phase; /* of it */
+    enum { SAVE_NONE, SAVE_WRITE, SAVE_COMMIT } phase; /* the same on all ranks */
     bool    is_open;  /* the same on all ranks: save_end has to come */
     int64_t start_ns;
 };
@@ -36,7 +36,8 @@ int save_begin(struct save *save, const struct state *state, struct error *err);
 /* Is this rank's part on the disk, or has it none under way? */
 bool save_is_written(const struct save *save);
 
-/* After each step. is_written: save_is_written was true on all ranks before it. */
+/* After each step. is_written: save_is_written was true on all ranks before it. Returns 1, on all
+ * ranks after the same step, if now the checkpoint is whole on the disk. */
 int save_poll(struct save *save, bool is_written, struct error *err);
 
 /* Will save_poll print something? */

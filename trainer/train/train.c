@@ -80,6 +80,7 @@ static int  tell_bad(const struct train *train, struct error *err);
 static void note_step(struct train *train, const struct step_result *result);
 static void take_wants(struct train *train);
 static int  shards_saved(struct train *train, struct error *err);
+static int  shards_done(struct train *train, struct error *err);
 static int  save(struct train *train, struct error *err);
 static int  export(struct train *train, struct error *err);
 static int  leave(struct train *train, struct error *err);
@@ -390,7 +391,7 @@ static int open_samples(struct train *train, struct error *err)
                        (long long)batch);
     if (options->data_shards &&
         (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
-                                          train->state.step, err)) == NULL)
+                                          train->state.samples, generation() > 0, err)) == NULL)
         return -1;
     return 0;
 }
@@ -418,6 +419,7 @@ static int run_steps(struct train *train, int *status, struct error *err)
     struct progress    progress;
     struct step_result result;
     bool               is_due;
+    int                is_saved;
 
     progress_init(&progress, &train->step, train->last);
     while (state->step < train->last && *status == TRAIN_OK) {
@@ -435,23 +437,28 @@ static int run_steps(struct train *train, int *status, struct error *err)
                  state->step == train->last || (interval > 0 && state->step % interval == 0);
         if (is_due || save_will_print(&train->save))
             progress_clear(&progress);
-        if (save_poll(&train->save, result.is_saved, err) < 0 ||
+        is_saved = save_poll(&train->save, result.is_saved, err);
+        if (is_saved < 0 || (is_saved > 0 && shards_done(train, err) < 0) ||
             (is_due && save(train, err) < 0) ||
             (train->save.dir == NULL && shards_saved(train, err) < 0))
             return -1;
     }
     if (save_end(&train->save, err) < 0)
         return -1;
-    return train->shards != NULL ? data_shards_done(train->shards, err) : 0;
+    return shards_done(train, err);
 }
 
 /* What was taken up to now is as safe as it ever will be. */
 static int shards_saved(struct train *train, struct error *err)
 {
-    if (train->shards == NULL)
-        return 0;
-    data_shards_mark(train->shards);
-    return data_shards_done(train->shards, err);
+    if (train->shards != NULL)
+        data_shards_mark(train->shards);
+    return shards_done(train, err);
+}
+
+static int shards_done(struct train *train, struct error *err)
+{
+    return train->shards != NULL ? data_shards_done(train->shards, err) : 0;
 }
 
 /* No other scale helps. */
@@ -501,11 +508,12 @@ static int save(struct train *train, struct error *err)
     if (train->save.dir == NULL || train->saved == train->state.step)
         return 0;
     train->saved = train->state.step;
-    if (save_begin(&train->save, &train->state, err) < 0)
-        return -1;
-    /* Whatever has asked for it meanwhile has it. */
+    /* Whatever has asked for it since the step gets this one. Not what asks while it is written:
+     * that may come when the last file of it has just got its name, and wait for a newer one. */
     wants[STEP_WANT_SAVE] = 0;
     notice_has_come(&train->notice);
+    if (save_begin(&train->save, &train->state, err) < 0)
+        return -1;
     if (train->shards == NULL || !train->save.in_background)
         return shards_saved(train, err);
     /* The one before is on the disk, and this one will be. */

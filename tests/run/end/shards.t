@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
-PYTHONPATH=$top_srcdir/contrib/python PYTHONDONTWRITEBYTECODE=1
-export PYTHONPATH PYTHONDONTWRITEBYTECODE
+PYTHONPATH=$top_srcdir/contrib/python
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1 # not beside the sources
 read_shards=$top_builddir/tests/run/end/read_shards
 
 # read.py RECORDS SHARD FILE DIES: as read_shards.c; one that does not die forks a second process.
@@ -96,6 +96,19 @@ is "another run reads the rest" "$rc $(wc -l <resumed)" "0 301"
 cat begun resumed >both
 is "... so that every record was read" "$(seen both 5000)" "500 all"
 is "... and each once" "$(cat more)" 0
+# Killed before any rank has asked.
+script_file late <<'END'
+#!/bin/sh
+[ "$MUSTER_GENERATION" = 0 ] || exec "$1" train 5000 10 "" rest
+touch started
+read -r never <wait
+END
+start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
+ok "a run that continues with shards starts" wait_for 20 test -e started
+kill -KILL "$pid"
+ok "muster is killed" wait_for 20 nothing_left
+run muster resume early
+is "muster resume reads what was left there, too" "$rc $(wc -l <rest)" "0 301"
 run muster resume half
 is "muster resume goes on with those of its own run" "$rc $(wc -l <again)" "0 301"
 cat begun again >both
@@ -145,22 +158,36 @@ else:
 END
 lease=$(stretched 1)
 run muster --no_local_rank --label none -H node1:2 lease.py "$lease"
-is "a lease expires, and another rank gets the shard" "$rc $(sed -n 1p out)" \
+is "a lease expires, and another rank gets the shard" "$rc $(grep ^late out)" \
     "0 late False False Shard(id=0, start=0, end=10, epoch=0)"
 ok "... which is said at once" grep -q \
     "shards of train: rank 0 has said nothing of records 0 to 9 for $lease s: another rank" err
-is "a shard that fails again is dropped" "$(sed -n 2p out)" "fails True None"
+is "a shard that fails again is dropped" "$(grep ^fails out)" "fails True None"
 ok "... and named" grep -q \
     'shards of train: records 0 to 9 of epoch 0 have failed 2 times: no rank gets them any more' err
 ok "... the end tells both" grep -q \
     '3 of 4 done, 1 dropped; given out again 1 times (1 leases expired), done by two ranks 1 times' err
-is "what muster refuses is an exception" "$(sed -n '3,$p' out)" "$(printf '%s\n' \
+is "what muster refuses is an exception" "$(grep -v -e ^late -e ^fails out)" "$(printf '%s\n' \
     "shards: shard 9 of train was given to no rank" \
     "a value has a blank, an equals sign or a control character: $(sed -n 's/.*character: //p' out)")"
 PMI_FD=0 python3 -c 'import muster
 muster.Shards("a", 1, 1)' 2>alone
 ok "... and so is a process that muster has not started" grep -q \
     'muster.Error: this process was not started by muster' alone
+
+cat >gone.py <<'END'
+import os, socket
+ours, theirs = socket.socketpair()
+os.environ.update(PMI_FD=str(ours.fileno()), MUSTER_RUN_ID="1")
+theirs.close()
+import muster
+try:
+    muster.Shards("a", 1, 1)
+except muster.Error as error:
+    print(error)
+END
+is "if muster has gone, that is its exception, too" "$(python3 gone.py 2>&1 | tail -n 1)" \
+    "muster cannot be asked (PMI_FD): Broken pipe"
 
 if need_torch >/dev/null; then
     cat >torch_rank.py <<'END'

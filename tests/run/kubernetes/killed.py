@@ -191,6 +191,34 @@ async def hand_over():
     print(f"held by {held}, exit status {ended}, given back: {given_back}", flush=True)
 
 
+class Unleased(api_server.Cluster):
+    """Somebody deletes the Lease between the look at it and its renewal."""
+
+    def update(self, key, document):
+        if key[0] == "leases" and self.failures > 0:
+            self.failures = 0
+            self.remove(key)
+        return super().update(key, document)
+
+
+async def lose_lease():
+    """A Lease that is deleted is made again."""
+    async with World(first_object([]), 1) as world:
+        world.cluster.__class__ = Unleased
+        world.cluster.create("leases", "default", {
+            "metadata": {"name": "muster-controller"}, "spec": {"holderIdentity": ""}})
+        process = await world.control(identity="one")
+        ended = asyncio.create_task(process.wait())
+        held = asyncio.create_task(world.holder("one"))
+        await asyncio.wait([ended, held], return_when=asyncio.FIRST_COMPLETED)
+        print(f"deleted Lease: {'ended' if ended.done() else 'held by ' + held.result()}",
+              flush=True)
+        held.cancel()
+        if not ended.done():
+            process.kill()
+        await ended
+
+
 class Replaced(api_server.Cluster):
     """When the last lines of a Pod are to be kept, somebody has deleted the job and has submitted
     another one of that name, which will not fail."""
@@ -259,6 +287,7 @@ async def main():
         await tell_story(name)
     if len(sys.argv) == 2:
         await hand_over()
+        await lose_lease()
         await replace_job()
         await pause_pending()
         for workers in 250, 500:

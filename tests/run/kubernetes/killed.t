@@ -25,6 +25,8 @@ for story in success failure two-retries expiry; do
 done
 is "of two controllers one acts, and the other one at once when that has ended" "$(grep '^held' out)" \
     "held by one other, exit status 0, given back: True"
+is "a Lease that somebody deletes is made again" "$(grep '^deleted' out)" \
+    "deleted Lease: held by one"
 is "a job of the same name does not get the end of the one before" "$(grep '^replaced' out)" \
     "replaced: Succeeded"
 is "Pods that have not run get 5 s to end" "$(grep '^paused' out)" "paused: 0, graces [5, 5, 5], left []"

@@ -39,6 +39,27 @@ ok "... it has gone on from a checkpoint" grep -q '^continuing from save/global_
 ok "... and each sample was done once" grep -q \
     'shards of samples: 2400 of 2400 done, 0 dropped; given out again [1-9].* by two ranks 0 times' err
 
+# In the background, too: soon after the only checkpoint before the end.
+start muster --label none --name back --max-restarts 2 --restart-delay 0 --grace 5 -H node1,node2 \
+    $(train --data-shards --async-checkpoint --steps 600 --checkpoint_dir back --save_interval 300)
+shards=$HOME/.local/state/muster/runs/*/shards
+ok "what a checkpoint in the background has seen is done when that is written" wait_for 60 \
+    sh -c 'test "$(cat '"$shards"' | grep -c ^done)" -ge 3600 && ! grep -q "^step 50" out'
+kill -KILL "$(leftovers | grep -v ' muster --' |
+    sed -n 's/ .*muster-train --deepspeed_config.*//p' | head -n 1)"
+finish_run 60
+is "... and a restart goes on from it" "$rc $(grep -c 'start again' err)" "0 1"
+ok "... each sample counts once" grep -q \
+    'shards of samples: 2400 of 2400 done, 0 dropped; given out again [1-9].* by two ranks 0 times' err
+
+rm save/latest
+run muster --label none --shards-resume long -H node1,node2 \
+    $(train --data-shards --steps 600 --checkpoint_dir save)
+is "shards that are done and not in the checkpoint are refused at once" \
+    "$rc $(grep -c '^step' out)" "1 0"
+ok "... with what to do" grep -q '4800 samples are done, but the checkpoint has seen only 0' err
+echo global_step600 >save/latest
+
 run muster --label none -H node1,node2 \
     $(train --data-shards --steps 600 --checkpoint_dir save --save_interval 20)
 is "a checkpoint without its shards is refused" "$rc" 1

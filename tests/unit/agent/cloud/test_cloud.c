@@ -99,6 +99,23 @@ static void answers(void **state)
     }
 }
 
+/* It may be this VM that is taken away. */
+static void no_name(void **state)
+{
+    const struct cloud *azure = cloud_by_name("azure");
+    struct cloud_notice notice;
+    struct error        err;
+    const char          preempt[] = EVENT("Preempt", "\"vm1\",\"\"", SOON);
+    const char          reboot[] = EVENT("Reboot", "\"vm1\"", SOON);
+
+    (void)state;
+    assert_int_equal(cloud_read(azure, 200, preempt, strlen(preempt), "", NOW, &notice, &err),
+                     CLOUD_UNKNOWN);
+    assert_non_null(strstr(err.text, "what this VM is called"));
+    assert_int_equal(cloud_read(azure, 200, reboot, strlen(reboot), "", NOW, &notice, &err),
+                     CLOUD_SAFE);
+}
+
 /* 10 MB do not even come here; what is too long for its form is not looked at. */
 static void long_answers(void **state)
 {
@@ -229,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),  cmocka_unit_test(long_answers), cmocka_unit_test(firmware),
         cmocka_unit_test(urls),     cmocka_unit_test(tokens),       cmocka_unit_test(twice),
+        cmocka_unit_test(no_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,8 @@ static void test_what_is_refused(void **state)
         if (strstr(f->answer, " rc=-1 msg=") == NULL || strstr(f->answer, bad[i].why) == NULL)
             fail_msg("'%s' got '%s', without '%s'", bad[i].line, f->answer, bad[i].why);
     }
+    assert_string_equal(ask(f, 0, "cmd=shard_later name=a tag=5.6 more"), /* of a newer client */
+                        "tag=5.6 rc=-1 msg=there_is_no_request_'cmd=shard_later'");
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     assert_non_null(strstr(ask(f, 0, line), "longer_than_4096"));
@@ -215,6 +217,26 @@ static void test_the_next_run_goes_on(void **state)
     resume(f); /* what was written at once is read as well as what came line by line */
     assert_non_null(strstr(ask(f, 0, OPEN " epochs=3 seed=9 shuffle=1"),
                            "all=30 given=6 doing=0 again=2 done=3 dropped=1 "));
+}
+
+/* Else what the second run keeps would be refused by the third as damaged. */
+static void test_epochs_that_have_begun_stay(void **state)
+{
+    struct fixture *f = *state;
+    char            line[80];
+    int             i;
+
+    ask(f, 0, OPEN " epochs=3");
+    for (i = 0; i < 13; i++) {
+        ask(f, 0, "cmd=shard_get name=a");
+        snprintf(line, sizeof line, "cmd=shard_done name=a id=%d", i);
+        assert_string_equal(ask(f, 0, line), "rc=0");
+    }
+    resume(f);
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=1"), "rc=-1 msg=dataset_a_is_in_epoch_2_of_"));
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=2"), "rc=0 all=20 given=13 "));
+    resume(f);
+    assert_non_null(strstr(ask(f, 0, OPEN " epochs=0"), "rc=0 all=0 given=13 "));
 }
 
 /* Whatever moment the launcher dies at, each shard is done in one of its runs, and in no two. */
@@ -289,6 +311,7 @@ static void test_damaged_files(void **state)
         { "open name=a size=9 shard=1\ndone 1 1\n", "3: not a line" },
         { "open name=a size=9 shard=1\ndone 0 -1\n", "3: not a line" },
         { "open name=a size=9 shard=1\nback 0 1 x\n", "3: not a line" },
+        { "open name=a size=9 shard=1\nback 0 1 2147483647\n", "3: not a line" },
         { "open name=a size=9 shard=1\nlost 0 1\n", "3: 'lost' is not a line" },
         { "open name=a size=9 shard=1\n\n", "3: not a line" },
         { "open name=a size=99999999999 shard=1\ndone 0 9999999999\n", "3: more than 1048576" },
@@ -368,6 +391,7 @@ int main(void)
         TEST(test_a_run_has_a_limit_of_datasets),
         TEST(test_the_longest_answer_fits),
         TEST(test_the_next_run_goes_on),
+        TEST(test_epochs_that_have_begun_stay),
         TEST(test_each_shard_is_done_in_one_run),
         TEST(test_the_file_stays_small),
         TEST(test_damaged_files),
