@@ -19,11 +19,13 @@
 #include "exit_code.h"
 #include "node/test_switch.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 /* HAVE comes after so much, or when nothing is missing. */
 #define TELL_BYTES (512u << 10)
 #define TELL_ROWS  128
 #define ASK_ROWS   512 /* at a time */
+#define OWED_MOST  (32u << 10) /* half of the smallest window */
 /* Of freed memory: a chunk is allocated and freed for every MiB, and memory that goes back to the
  * kernel in between is cleared page by page. */
 #define KEPT_BYTES (16 << 20)
@@ -35,6 +37,7 @@ static void  ask(struct agent *agent);
 static void  tell(struct agent *agent);
 static void  answer(struct agent *agent, const struct frame *frame, int rc,
                     const struct error *why);
+static void  give_back_cb(evutil_socket_t fd, short what, void *arg);
 
 void bcast_frames_close(struct agent *agent)
 {
@@ -43,6 +46,7 @@ void bcast_frames_close(struct agent *agent)
     bcast_links_close(agent->bcast);
     bcast_receive_free(agent->bcast->receiver);
     arriving_clear(&agent->bcast->arriving);
+    event_free(agent->bcast->give_back);
     free(agent->bcast);
 }
 
@@ -84,6 +88,7 @@ struct bcast *bcast_new(struct agent *agent)
     mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
     bcast->receiver = bcast_receive_new(&ops, agent, BCAST_SMALL_MAX);
+    bcast->give_back = xevent_new(agent->base, -1, give_back_cb, agent);
     return bcast;
 }
 
@@ -230,17 +235,34 @@ static void failed_cb(uint32_t tree, uint32_t number, const char *path, const ch
     agent_send(arg, FRAME_FAILED, 0, body);
 }
 
-/* Report it as done; or refuse it. */
+/* Report it as done, together with those that came with it; or refuse it. */
 static void answer(struct agent *agent, const struct frame *frame, int rc,
                    const struct error *why)
 {
-    unsigned char size[4];
+    const struct timeval at_once = { 0 };
+    struct bcast        *bcast = agent->bcast;
 
     if (rc < 0) {
         bcast_refuse(agent, why);
         return;
     }
-    put_u32(size, (uint32_t)frame->size);
+    bcast->owed += (uint32_t)frame->size;
+    if (bcast->owed >= OWED_MOST)
+        give_back_cb(-1, 0, agent);
+    else if (bcast->owed > 0)
+        xevent_add(bcast->give_back, &at_once);
+}
+
+static void give_back_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+    unsigned char size[4];
+
+    (void)fd, (void)what;
+    if (agent->bcast->owed == 0)
+        return;
+    put_u32(size, agent->bcast->owed);
+    agent->bcast->owed = 0;
     bcast_send_raw(agent, FRAME_CREDIT, size, sizeof size);
 }
 

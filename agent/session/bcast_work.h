@@ -20,6 +20,8 @@ struct bcast {
     bool                  is_link_lost; /* and the launcher has not said yet what to do */
     uint64_t              node_bytes;   /* that came from other nodes */
     struct bcast_counts   told;         /* in the last HAVE */
+    uint32_t              owed;         /* bytes of credit that were not given back yet */
+    struct event         *give_back;
 };
 
 /* bcast_frames.c: chunks were announced, have come or will not come from where we asked: ask for

@@ -41,6 +41,8 @@ struct task {
     bool                   timed_out, is_over;
 };
 
+static pid_t killed_session; /* for is_of_session() */
+
 static void child_run(const struct task_request *request, const json_t *body, int fd, pid_t parent)
     __attribute__((noreturn));
 static void readable_cb(evutil_socket_t fd, short what, void *arg);
@@ -50,6 +52,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg);
 static void look_cb(evutil_socket_t fd, short what, void *arg);
 static bool has_ended(const struct task *task);
 static void kill_session(pid_t session);
+static bool is_of_session(pid_t pid);
 static void end(struct task *task, bool is_stuck);
 
 int task_request_read(struct task_request *request, const json_t *body,
@@ -253,18 +256,26 @@ static bool has_ended(const struct task *task)
            info.si_pid != 0;
 }
 
-/* The child, and what it has started that did not leave for a session of its own. */
+/* The child, and what it has started that did not leave for a session of its own. The session is
+ * asked for twice: before a process is read, which takes long if there are thousands, and after it,
+ * when it is known which process was asked. */
 static void kill_session(pid_t session)
 {
     struct processes all;
     size_t           i;
 
     kill(session, SIGKILL); /* first: it starts no more */
-    processes_all(&all);
+    killed_session = session;
+    processes_wanted(&all, is_of_session);
     for (i = 0; i < all.count; i++)
-        if (all.item[i].pid != session && getsid(all.item[i].pid) == session)
+        if (is_of_session(all.item[i].pid))
             process_signal(&all.item[i], SIGKILL);
     processes_clear(&all);
+}
+
+static bool is_of_session(pid_t pid)
+{
+    return pid != killed_session && getsid(pid) == killed_session;
 }
 
 static void end(struct task *task, bool is_stuck)

@@ -19,8 +19,9 @@ static int  take_row(struct bcast_receive *receiver, const unsigned char *row, s
 static void take_back(struct bcast_receive *receiver, struct chunk chunk);
 static bool look_here(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
                       const unsigned char *hash);
-static bool is_there(const struct bcast_receive *receiver, struct chunk chunk);
-static bool begin_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk);
+static bool is_there(struct bcast_receive *receiver, struct chunk chunk);
+static bool begin_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
+                       bool with_old);
 static void has_chunk(struct bcast_receive *receiver, struct item *item, struct chunk chunk);
 static void finish_small(struct bcast_receive *receiver);
 static void finish_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk);
@@ -32,12 +33,14 @@ static void give_up(struct bcast_receive *receiver, struct item *item, struct ch
 int bcast_receive_sums(struct bcast_receive *receiver, const unsigned char *body, size_t size,
                        struct error *err)
 {
+    int rc = 0;
+
     if (size % CHUNK_ROW_BYTES != 0)
         return err_set(err, "SUMS frame with a row that is cut off");
-    for (; size > 0; size -= CHUNK_ROW_BYTES, body += CHUNK_ROW_BYTES)
-        if (take_row(receiver, body, err) < 0)
-            return -1;
-    return 0;
+    for (; size > 0 && rc == 0; size -= CHUNK_ROW_BYTES, body += CHUNK_ROW_BYTES)
+        rc = take_row(receiver, body, err);
+    bcast_receive_forget(receiver);
+    return rc;
 }
 
 static int take_row(struct bcast_receive *receiver, const unsigned char *row, struct error *err)
@@ -83,7 +86,7 @@ static bool look_here(struct bcast_receive *receiver, struct item *item, struct 
 
     if (is_small && !is_there(receiver, chunk))
         return false;
-    if (item->file == NULL && !begin_file(receiver, item, chunk)) {
+    if (item->file == NULL && !begin_file(receiver, item, chunk, true)) {
         receiver->counts.rows++;
         return true;
     }
@@ -101,18 +104,14 @@ static bool look_here(struct bcast_receive *receiver, struct item *item, struct 
 }
 
 /* A file with that name? */
-static bool is_there(const struct bcast_receive *receiver, struct chunk chunk)
+static bool is_there(struct bcast_receive *receiver, struct chunk chunk)
 {
     struct safe_place place;
     struct stat       now;
-    bool              found;
 
-    if (safe_find(receiver->tree[chunk.tree].root_fd, bcast_receive_item(receiver, chunk)->path,
-                  &place) < 0)
-        return false;
-    found = safe_look(&place, &now) > 0 && S_ISREG(now.st_mode);
-    close(place.dir_fd);
-    return found;
+    return bcast_receive_find(receiver, chunk.tree, bcast_receive_item(receiver, chunk)->path,
+                              &place) == 0 &&
+           safe_look(&place, &now) > 0 && S_ISREG(now.st_mode);
 }
 
 bool bcast_receive_chunk(struct bcast_receive *receiver, struct chunk chunk, const void *bytes,
@@ -133,8 +132,8 @@ bool bcast_receive_chunk(struct bcast_receive *receiver, struct chunk chunk, con
     chunk_rows_remove(&receiver->open, row);
     receiver->counts.rows++;
     receiver->counts.bytes += size;
-    if (item->file == NULL && !begin_file(receiver, item, chunk))
-        return true;
+    if (item->file == NULL && !begin_file(receiver, item, chunk, item->size > CHUNK_BYTES))
+        return true; /* a small file was compared before */
     what = bcast_file_write(item->file, chunk.index, bytes);
     if (what != NULL)
         give_up(receiver, item, chunk, what, errno);
@@ -156,7 +155,8 @@ void bcast_receive_spoilt(struct bcast_receive *receiver, struct chunk chunk)
 }
 
 /* False: it cannot be made, and that was reported. */
-static bool begin_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk)
+static bool begin_file(struct bcast_receive *receiver, struct item *item, struct chunk chunk,
+                       bool with_old)
 {
     struct entry      entry = items_entry(item);
     struct safe_place place;
@@ -165,7 +165,7 @@ static bool begin_file(struct bcast_receive *receiver, struct item *item, struct
     item->file = xcalloc(1, sizeof *item->file);
     item->file->fd = item->file->old_fd = item->file->dir_fd = -1;
     if (safe_find(receiver->tree[chunk.tree].root_fd, item->path, &place) == 0)
-        what = bcast_file_begin(item->file, &place, &entry);
+        what = bcast_file_begin(item->file, &place, &entry, with_old);
     if (what != NULL)
         give_up(receiver, item, chunk, what, errno);
     return what == NULL;
@@ -182,7 +182,7 @@ static void give_up(struct bcast_receive *receiver, struct item *item, struct ch
 
 void bcast_chunks_empty(struct bcast_receive *receiver, struct item *item, struct chunk chunk)
 {
-    if (begin_file(receiver, item, chunk))
+    if (begin_file(receiver, item, chunk, false))
         has_chunk(receiver, item, chunk);
 }
 

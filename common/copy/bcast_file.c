@@ -23,7 +23,7 @@
 #define HOLE_BYTES   4096u /* zeros of at least this size need no room on the disk */
 
 static void        name_to_keep(struct bcast_file *file);
-static bool        open_old(struct bcast_file *file);
+static void        open_old(struct bcast_file *file);
 static bool        open_kept(struct bcast_file *file);
 static bool        is_ours(const struct bcast_file *file);
 static bool        is_hole(size_t size, const unsigned char *hash, unsigned char *room);
@@ -40,13 +40,14 @@ static const char *give_up(struct bcast_file *file, const char *what);
 static void        close_all(struct bcast_file *file);
 
 const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
-                             const struct entry *entry)
+                             const struct entry *entry, bool with_old)
 {
     *file = (struct bcast_file){ .dir_fd = place->dir_fd, .fd = -1, .old_fd = -1,
                                  .is_fresh = true, .size = entry->size,
                                  .mode = entry->mode & 0777, .mtime = entry->mtime };
     snprintf(file->name, sizeof file->name, "%s", place->name);
-    open_old(file);
+    if (with_old)
+        open_old(file);
     if (entry->size <= CHUNK_BYTES || !open_kept(file)) {
         safe_temporary(file->temporary);
         file->fd = openat(file->dir_fd, file->temporary,
@@ -54,10 +55,11 @@ const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *p
     }
     if (file->fd < 0)
         return give_up(file, "create");
-    return ftruncate(file->fd, (off_t)file->size) < 0 ? give_up(file, "write") : NULL;
+    return entry->size > CHUNK_BYTES && ftruncate(file->fd, (off_t)file->size) < 0
+               ? give_up(file, "write") : NULL;
 }
 
-static bool open_old(struct bcast_file *file)
+static void open_old(struct bcast_file *file)
 {
     struct stat about;
 
@@ -67,7 +69,6 @@ static bool open_old(struct bcast_file *file)
         close(file->old_fd);
         file->old_fd = -1;
     }
-    return file->old_fd >= 0;
 }
 
 /* What is there under that name may be somebody else's, or a second bcast may be writing it. */
@@ -178,11 +179,12 @@ const char *bcast_file_write(struct bcast_file *file, uint32_t index, const void
     return NULL;
 }
 
-/* All of it but zeros that are there anyway. */
+/* All of it but zeros that are there anyway. A file of one chunk has its size from what is written,
+ * unless it ends in zeros. */
 static bool write_parts(struct bcast_file *file, const unsigned char *bytes, size_t size,
                         uint64_t at)
 {
-    size_t from, to, next;
+    size_t from, to, next, written = 0;
 
     for (from = 0; from < size; from = next) {
         for (to = from; to < size; to = next) {
@@ -192,9 +194,11 @@ static bool write_parts(struct bcast_file *file, const unsigned char *bytes, siz
         }
         if (to > from && !write_all(file->fd, bytes + from, to - from, at + from))
             return false;
+        written = to > from ? to : written;
         next = to + HOLE_BYTES < size ? to + HOLE_BYTES : size;
     }
-    return true;
+    return file->size > CHUNK_BYTES || written == size ||
+           ftruncate(file->fd, (off_t)file->size) == 0;
 }
 
 static bool is_zeros(const unsigned char *bytes, size_t size)

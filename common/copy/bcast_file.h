@@ -35,9 +35,10 @@ struct bcast_file {
     char            name[ENTRY_NAME_MAX + 1];
 };
 
-/* Takes over place->dir_fd. NULL, or what could not be done. */
+/* Takes over place->dir_fd. with_old: it will be asked what is here already. NULL, or what could not
+ * be done. */
 const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
-                             const struct entry *entry);
+                             const struct entry *entry, bool with_old);
 
 /* True if this chunk need not be sent: it is here, and now in its place. room has CHUNK_BYTES. */
 bool bcast_file_has(struct bcast_file *file, uint32_t index, const unsigned char *hash,

@@ -47,6 +47,7 @@ struct bcast_receive *bcast_receive_new(const struct bcast_receive_ops *ops, voi
     receiver->ops = ops;
     receiver->arg = arg;
     receiver->small_files = small_files;
+    receiver->found_fd = -1;
     receiver->room = xmalloc(CHUNK_BYTES);
     return receiver;
 }
@@ -57,6 +58,7 @@ void bcast_receive_free(struct bcast_receive *receiver)
 
     if (receiver == NULL)
         return;
+    bcast_receive_forget(receiver);
     for (t = 0; t < receiver->trees; t++)
         items_clear(&receiver->tree[t]);
     free(receiver->tree);
@@ -119,12 +121,13 @@ int bcast_receive_entries(struct bcast_receive *receiver, const unsigned char *b
     items = &receiver->tree[receiver->now];
     while ((rc = entry_next(&reader, &entry, err)) > 0) {
         if (items->count == ENTRIES_MAX)
-            return err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
-        if (check_place(receiver, &entry, err) < 0)
-            return -1;
+            rc = err_set(err, "a tree of more than %u entries", ENTRIES_MAX);
+        if (rc < 0 || (rc = check_place(receiver, &entry, err)) < 0)
+            break;
         items_add(items);
         take_entry(receiver, &entry, items->count - 1, wanted);
     }
+    bcast_receive_forget(receiver);
     return rc;
 }
 
@@ -152,7 +155,7 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
         snprintf(receiver->dir, sizeof receiver->dir, "%s", entry->path);
     if (receiver->failed[0] != '\0' && is_below(entry->path, receiver->failed))
         return; /* already reported for its directory */
-    if (safe_find(receiver->tree[receiver->now].root_fd, entry->path, &place) < 0) {
+    if (bcast_receive_find(receiver, receiver->now, entry->path, &place) < 0) {
         bcast_receive_failed(receiver, (struct chunk){ receiver->now, number, 0 }, entry->path,
                              "find the directory", errno);
         return;
@@ -163,7 +166,6 @@ static void take_entry(struct bcast_receive *receiver, const struct entry *entry
         take_link(receiver, &place, entry, number);
     else
         take_file(receiver, &place, entry, number, wanted);
-    close(place.dir_fd);
 }
 
 /* --- directories and links -------------------------------------------------- */
@@ -286,6 +288,35 @@ static bool same_time(const struct timespec *here, const struct timespec *there)
     /* Some file systems store whole seconds only. */
     return here->tv_sec == there->tv_sec &&
            (here->tv_nsec == there->tv_nsec || here->tv_nsec == 0);
+}
+
+/* --- where things are -------------------------------------------------------- */
+
+int bcast_receive_find(struct bcast_receive *receiver, uint32_t tree, const char *path,
+                       struct safe_place *place)
+{
+    const char *slash = strrchr(path, '/');
+    size_t      length = slash != NULL ? (size_t)(slash - path) : 0;
+
+    if (receiver->found_fd < 0 || receiver->found_tree != tree ||
+        strncmp(receiver->found, path, length) != 0 || receiver->found[length] != '\0') {
+        bcast_receive_forget(receiver);
+        if (safe_find(receiver->tree[tree].root_fd, path, place) < 0)
+            return -1;
+        receiver->found_fd = place->dir_fd;
+        receiver->found_tree = tree;
+        memcpy(receiver->found, path, length);
+        receiver->found[length] = '\0';
+    }
+    *place = (struct safe_place){ receiver->found_fd, slash != NULL ? slash + 1 : path };
+    return 0;
+}
+
+void bcast_receive_forget(struct bcast_receive *receiver)
+{
+    if (receiver->found_fd >= 0)
+        close(receiver->found_fd);
+    receiver->found_fd = -1;
 }
 
 /* --- small things ----------------------------------------------------------- */

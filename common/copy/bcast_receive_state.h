@@ -7,6 +7,7 @@
 
 #include "copy/bcast_items.h"
 #include "copy/bcast_receive.h"
+#include "copy/safe_openat.h"
 #include "entry.h"
 
 struct bcast_receive {
@@ -17,6 +18,10 @@ struct bcast_receive {
     uint32_t                        now;  /* the one whose entries come */
     char                            dir[ENTRY_PATH_MAX + 1]; /* the last directory that has come */
     char              failed[ENTRY_PATH_MAX + 1];            /* one that cannot be made; "": none */
+    /* The last directory that was looked into, while one frame is dealt with. */
+    char                found[ENTRY_PATH_MAX + 1];
+    uint32_t            found_tree;
+    int                 found_fd; /* -1: none */
     struct chunk_rows   open;
     struct bcast_counts counts;
     struct chunk        complete[BCAST_SMALL_MAX]; /* small files that have no name yet */
@@ -26,6 +31,10 @@ struct bcast_receive {
 
 /* bcast_receive.c: the entry of a chunk's file; NULL: it was not announced. */
 struct item *bcast_receive_item(const struct bcast_receive *receiver, struct chunk chunk);
+/* As safe_find(), but dir_fd is not the caller's to close. It is known until it is forgotten. */
+int  bcast_receive_find(struct bcast_receive *receiver, uint32_t tree, const char *path,
+                        struct safe_place *place);
+void bcast_receive_forget(struct bcast_receive *receiver);
 /* The entry of this chunk cannot be written, because of that errno. */
 void bcast_receive_failed(struct bcast_receive *receiver, struct chunk chunk, const char *path,
                           const char *what, int error);

@@ -19,6 +19,7 @@
 
 #include "entry.h"
 
+#define TEMPORARY_POOL 32 /* getrandom(2) is not cut short by a signal up to 256 bytes */
 #define DIR_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 /* -1: not known yet */
@@ -117,12 +118,16 @@ int safe_look(const struct safe_place *place, struct stat *now)
     return -1;
 }
 
+/* Many at once: a tree may have thousands of small files. */
 void safe_temporary(char name[SAFE_TEMPORARY_BYTES])
 {
-    uint64_t noise;
+    static uint64_t pool[TEMPORARY_POOL];
+    static size_t   left;
+    uint64_t        noise;
 
-    if (getrandom(&noise, sizeof noise, 0) != sizeof noise)
-        noise = (uint64_t)getpid() << 32;
+    if (left == 0 && getrandom(pool, sizeof pool, 0) == sizeof pool)
+        left = TEMPORARY_POOL;
+    noise = left > 0 ? pool[--left] : (uint64_t)getpid() << 32;
     snprintf(name, SAFE_TEMPORARY_BYTES, ".muster-%016llx", (unsigned long long)noise);
 }
 

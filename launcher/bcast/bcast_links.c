@@ -23,7 +23,9 @@
 #include "xevent.h"
 
 #define CHAIN_NODES 3           /* fewer get their copies from us */
-#define CHAIN_BYTES (16u << 20) /* and so does everybody, if it is not more than this */
+#define CHAIN_BYTES (16u << 20) /* and so does everybody, if it is not more than this, */
+#define CHAIN_TOTAL (64u << 20) /* nor all copies together more than that, */
+#define CHAIN_LEAST (1u << 20)  /* or if it is this little */
 #define TICK_S      0.25
 
 static uint64_t total_bytes(const struct trees *trees);
@@ -50,12 +52,14 @@ int bcast_links_prepare(const struct run *run, struct bcast *bcast)
 
 int bcast_links_choose(const struct run *run, struct bcast *bcast)
 {
-    size_t n, able = 0;
+    uint64_t bytes = total_bytes(&bcast->trees);
+    size_t   n, able = 0;
 
     for (n = 0; n < run->plan->nodes; n++)
         able += may_join(run, n);
     bcast->has_chain = able + (bcast->origin != NULL) >= CHAIN_NODES &&
-                       total_bytes(&bcast->trees) > CHAIN_BYTES;
+                       (bytes > CHAIN_BYTES ||
+                        (bytes > CHAIN_LEAST && able * bytes > CHAIN_TOTAL));
     if (!bcast->has_chain)
         return 0;
     if (nonce_make(bcast->run) == 0)
