@@ -13,8 +13,10 @@
 #include "node/body.h"
 #include "node/reconnect.h"
 #include "plan/hostfile.h"
+#include "run/costs.h"
 #include "run/generation.h"
 #include "run/launch.h"
+#include "run/notice.h"
 #include "run/run.h"
 #include "run/start_check.h"
 #include "xalloc.h"
@@ -203,6 +205,17 @@ void pool_leave(struct run *run, size_t which)
     }
 }
 
+bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason)
+{
+    if (node->ops != &ops)
+        return false;
+    log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
+    run->pool->members.item[node->index].is_leaving = true;
+    pool_leave(run, node->index);
+    generation_changed(run); /* another one may take its place */
+    return true;
+}
+
 bool pool_end(struct run *run)
 {
     bool   is_empty = true;
@@ -275,6 +288,7 @@ static void changed_cb(struct node *node, void *arg)
         node_ping(node);
     switch (node->state) {
     case NODE_ANSWERED:
+        costs_look(run);
         check_hello(run, node);
         break;
     case NODE_READY: /* that was the check: nothing is to run there now */
@@ -321,6 +335,8 @@ static void frame_cb(struct node *node, const struct frame *frame, const json_t 
             node_stay(node);
         else
             node_enter(node, NODE_DONE, LEAVE_S);
+    } else if (frame->type == FRAME_NOTICE) {
+        notice_take(run, node, body);
     } else if (frame->type == FRAME_ERROR && node->failure == NULL) {
         why.exit_code = body_small_int(body, "code", EXIT_INTERNAL, 255);
         snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
