@@ -208,6 +208,7 @@ static int run(const struct options *options)
         .num_nodes = options_go_on(options) ? -1 : options->num_nodes,
         .num_gpus = options->num_gpus,
         .num_ranks = options->num_ranks,
+        .is_partial = options->discovery_script != NULL,
     };
     if ((status = gpu_slots_find(options, &hosts, &rules, environ)) != 0)
         goto out;

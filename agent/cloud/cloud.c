@@ -347,6 +347,14 @@ static void take_word(const json_t *value, char word[CLOUD_WORD_MAX + 1])
     word[i] = '\0';
 }
 
+bool cloud_is_spot(const struct cloud *cloud, const char *body)
+{
+    size_t length = strlen(cloud->class_word);
+
+    return strncmp(body, cloud->class_word, length) == 0 &&
+           body[length + strspn(body + length, "\r\n ")] == '\0';
+}
+
 bool cloud_watch_take(struct cloud_watch *watch, enum cloud_says says,
                       const struct cloud_notice *notice)
 {

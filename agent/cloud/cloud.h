@@ -75,6 +75,9 @@ enum cloud_says cloud_read(const struct cloud *cloud, int status, const char *bo
                            const char *self, int64_t now_s, struct cloud_notice *notice,
                            struct error *err);
 
+/* The answer to class_path. */
+bool cloud_is_spot(const struct cloud *cloud, const char *body);
+
 /* Two equal answers in a row are needed. Starts as { 0 }. */
 struct cloud_watch {
     bool                is_pending; /* the last answer was GOES, with ... */

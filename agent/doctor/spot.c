@@ -38,7 +38,6 @@ static int             ask_class(const struct checkup *checkup, struct asked *as
                                  struct error *err);
 static enum cloud_says ask_notice(struct asked *asked, struct cloud_notice *notice,
                                   struct error *err);
-static bool            is_word(const struct metadata_reply *reply, const char *word);
 static void            tell(const struct checkup *checkup, const struct cloud *cloud,
                             const struct cloud_notice *notice);
 
@@ -105,7 +104,7 @@ static int ask_class(const struct checkup *checkup, struct asked *asked, struct 
     if (asked->reply->status != OK)
         return err_set(err, "it refuses to say what kind of machine this is (%d)",
                        asked->reply->status);
-    checkup_fact(checkup, "spot", json_boolean(is_word(asked->reply, cloud->class_word)));
+    checkup_fact(checkup, "spot", json_boolean(cloud_is_spot(cloud, asked->reply->body)));
     return 0;
 }
 
@@ -117,14 +116,6 @@ static enum cloud_says ask_notice(struct asked *asked, struct cloud_notice *noti
         return CLOUD_UNKNOWN;
     return cloud_read(asked->cloud, asked->reply->status, asked->reply->body, asked->reply->size,
                       asked->first, time(NULL), notice, err);
-}
-
-static bool is_word(const struct metadata_reply *reply, const char *word)
-{
-    size_t length = strlen(word);
-
-    return strncmp(reply->body, word, length) == 0 &&
-           reply->body[length + strspn(reply->body + length, "\r\n ")] == '\0';
 }
 
 static void tell(const struct checkup *checkup, const struct cloud *cloud,

@@ -45,6 +45,7 @@ struct told {
 };
 
 static void    goes_cb(double left_s, const char *reason, void *arg);
+static void    class_cb(const char *class, void *arg);
 static void    tell_going(struct agent *agent);
 static int     write_file(const struct agent *agent, const struct told *told, struct error *err);
 static int     write_at(const char *path, const char *text, struct error *err);
@@ -59,13 +60,14 @@ static void    tell_found(const char *path, struct task_output *out);
 
 int notice_begin(struct agent *agent, struct failure *failure)
 {
-    struct error why;
+    static const struct spot_ops ops = { goes_cb, class_cb };
+    struct error                 why;
 
     if (agent->going.is_known)
         tell_going(agent); /* that frame may have been of a generation that was over */
     if (agent->plan.spot == NULL || agent->spot != NULL)
         return 0;
-    if (spot_begin(&agent->spot, agent->base, agent->plan.spot, goes_cb, agent, &why) < 0)
+    if (spot_begin(&agent->spot, agent->base, agent->plan.spot, &ops, agent, &why) < 0)
         return failure_set(failure, EXIT_USAGE, "", "--spot: %s", why.text);
     return 0;
 }
@@ -78,6 +80,14 @@ static void goes_cb(double left_s, const char *reason, void *arg)
         .is_known = true, .at_ns = clock_boot_ns() + (int64_t)(left_s * NS_PER_S) };
     snprintf(agent->going.reason, sizeof agent->going.reason, "%s", reason);
     tell_going(agent);
+}
+
+static void class_cb(const char *class, void *arg)
+{
+    struct agent *agent = arg;
+
+    agent_send(agent, FRAME_NOTICE, 0, json_pack("{s:s}", "class", class));
+    link_flush(&agent->link);
 }
 
 static void tell_going(struct agent *agent)

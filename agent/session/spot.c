@@ -27,18 +27,22 @@
 #define ROUND_S 1.0
 #define URL_MAX 1000
 #define OK      200
+#define CLASSES 5 /* rounds that ask for the class, at most */
 #define DMI     "/sys/class/dmi/id/"
+
+enum question { ASKED_FIRST, ASKED_NOTICE, ASKED_CLASS };
 
 struct spot {
     struct event_base   *base;
     const struct cloud  *cloud;
     struct cloud         by_url; /* cloud, if it is a URL; its texts: */
     char                 room[URL_MAX + 2];
-    spot_goes_f         *goes;
+    const struct spot_ops *ops;
     void                *arg;
     struct event        *next, *late; /* round; this one is late */
     struct bufferevent  *bev;         /* of a question; NULL: none is under way */
-    bool                 is_first;    /* it is the first of the round */
+    enum question        asked;
+    int                  classes;     /* how often it was asked for */
     char                 first[CLOUD_FIRST_MAX + 1]; /* its answer */
     struct cloud_watch   watch;
     struct metadata_reply reply;
@@ -49,17 +53,18 @@ static const struct cloud *by_firmware(void);
 static void                again(struct spot *spot, double pause_s);
 static void                next_cb(evutil_socket_t fd, short what, void *arg);
 static void                late_cb(evutil_socket_t fd, short what, void *arg);
-static void                ask(struct spot *spot, bool is_first);
+static void                ask(struct spot *spot, enum question question);
 static void                read_cb(struct bufferevent *bev, void *arg);
 static void                end_cb(struct bufferevent *bev, short what, void *arg);
 static void                look(struct spot *spot, bool is_end);
 static void                take_first(struct spot *spot);
 static void                take(struct spot *spot);
+static void                take_class(struct spot *spot);
 static void                tell(struct spot *spot, const struct cloud_notice *notice);
 static void                hang_up(struct spot *spot);
 
 int spot_begin(struct spot **made, struct event_base *base, const char *setting,
-               spot_goes_f *goes, void *arg, struct error *err)
+               const struct spot_ops *ops, void *arg, struct error *err)
 {
     struct spot *spot = xcalloc(1, sizeof *spot);
 
@@ -71,7 +76,7 @@ int spot_begin(struct spot **made, struct event_base *base, const char *setting,
         return err->text[0] != '\0' ? -1 : 0;
     }
     spot->base = base;
-    spot->goes = goes;
+    spot->ops = ops;
     spot->arg = arg;
     spot->next = xevent_new(base, -1, next_cb, spot);
     spot->late = xevent_new(base, -1, late_cb, spot);
@@ -132,7 +137,7 @@ static void next_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     spot->first[0] = '\0';
     xevent_add(spot->late, &limit);
-    ask(spot, spot->cloud->first_path != NULL);
+    ask(spot, spot->cloud->first_path != NULL ? ASKED_FIRST : ASKED_NOTICE);
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)
@@ -144,7 +149,7 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     again(spot, POLL_S);
 }
 
-static void ask(struct spot *spot, bool is_first)
+static void ask(struct spot *spot, enum question question)
 {
     const struct cloud *cloud = spot->cloud;
     bool                has_token = cloud->token_header != NULL && spot->first[0] != '\0';
@@ -155,12 +160,15 @@ static void ask(struct spot *spot, bool is_first)
     int                 fd;
 
     hang_up(spot);
-    spot->is_first = is_first;
+    spot->asked = question;
     fd = metadata_connect(cloud, &err);
     if (fd >= 0) {
-        request = is_first ? metadata_request(cloud, cloud->first_method, cloud->first_path,
-                                              cloud->first_headers)
-                           : metadata_request(cloud, "GET", cloud->path, token);
+        request = question == ASKED_FIRST
+                      ? metadata_request(cloud, cloud->first_method, cloud->first_path,
+                                         cloud->first_headers)
+                      : metadata_request(cloud, "GET", question == ASKED_CLASS ? cloud->class_path
+                                                                               : cloud->path,
+                                         token);
         spot->bev = bufferevent_socket_new(spot->base, fd, BEV_OPT_CLOSE_ON_FREE);
         if (spot->bev == NULL)
             xalloc_die();
@@ -206,8 +214,10 @@ static void look(struct spot *spot, bool is_end)
 
     if (rc < 0)
         late_cb(-1, 0, spot);
-    else if (rc > 0 && spot->is_first)
+    else if (rc > 0 && spot->asked == ASKED_FIRST)
         take_first(spot);
+    else if (rc > 0 && spot->asked == ASKED_CLASS)
+        take_class(spot);
     else if (rc > 0)
         take(spot);
 }
@@ -218,7 +228,7 @@ static void take_first(struct spot *spot)
     if (spot->reply.status != OK ||
         cloud_read_first(spot->reply.body, spot->reply.size, spot->first) < 0)
         spot->first[0] = '\0';
-    ask(spot, false);
+    ask(spot, ASKED_NOTICE);
 }
 
 static void take(struct spot *spot)
@@ -230,12 +240,26 @@ static void take(struct spot *spot)
                                           &err);
 
     if (!cloud_watch_take(&spot->watch, says, &notice)) {
-        again(spot, says == CLOUD_GOES ? AGAIN_S : POLL_S);
+        if (says == CLOUD_SAFE && spot->cloud->class_path != NULL && spot->classes++ < CLASSES)
+            ask(spot, ASKED_CLASS);
+        else
+            again(spot, says == CLOUD_GOES ? AGAIN_S : POLL_S);
         return;
     }
     hang_up(spot);
     event_del(spot->late);
     tell(spot, &notice);
+}
+
+/* A refusal may be of today. */
+static void take_class(struct spot *spot)
+{
+    if (spot->reply.status == OK) {
+        spot->classes = CLASSES;
+        spot->ops->class(cloud_is_spot(spot->cloud, spot->reply.body) ? "spot" : "on-demand",
+                         spot->arg);
+    }
+    again(spot, POLL_S);
 }
 
 static void tell(struct spot *spot, const struct cloud_notice *notice)
@@ -249,5 +273,5 @@ static void tell(struct spot *spot, const struct cloud_notice *notice)
         left_s = (double)(notice->at_s - now.tv_sec) - (double)now.tv_nsec / NS_PER_S;
     snprintf(reason, sizeof reason, "%s takes it away%s%s", spot->cloud->title,
              notice->action[0] != '\0' ? ": " : "", notice->action);
-    spot->goes(left_s > 0 ? left_s : 0, reason, spot->arg);
+    spot->ops->goes(left_s > 0 ? left_s : 0, reason, spot->arg);
 }

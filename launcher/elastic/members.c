@@ -78,8 +78,8 @@ static bool is_usable(const struct members *members, size_t which)
 {
     const struct member *member = &members->item[which];
 
-    return (member->state == MEMBER_IN || member->state == MEMBER_SPARE) && !member->is_leaving &&
-           member->is_offered;
+    return (member->state == MEMBER_IN || (member->state == MEMBER_SPARE && !member->is_silent)) &&
+           !member->is_leaving && member->is_offered;
 }
 
 /* The first in the order of the hosts. One that has a place in the last world keeps it. */
@@ -162,8 +162,10 @@ void members_take(struct members *members, const struct member_rules *rules, con
     for (i = 0; i < places; i++)
         ranks[i] = members_ranks(members, rules, i, world[i]);
     for (i = 0; i < members->count; i++)
-        if (members->item[i].state == MEMBER_IN)
+        if (members->item[i].state == MEMBER_IN) {
             members->item[i].state = MEMBER_SPARE;
+            members->item[i].is_silent = false; /* it has just stayed */
+        }
     for (i = 0; i < places; i++)
         members->item[world[i]].state = MEMBER_IN;
     free(members->place);

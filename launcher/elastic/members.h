@@ -38,6 +38,7 @@ struct member {
     bool              is_offered; /* it is on the list of hosts */
     bool              is_leaving; /* it gets no place, until it is offered anew */
     bool              is_told;    /* the user knows that it failed the check */
+    bool              is_silent;  /* SPARE: nothing was heard of it lately: no place now */
     int               failures;   /* since it last stayed for long */
     int               taken_down; /* generations that ended because of it */
     double            free_s;     /* AWAY: it is tried no sooner */

@@ -21,14 +21,18 @@ struct mention {
     bool *slot; /* per slot of the host; NULL until has_slots */
 };
 
+struct filter {
+    const struct hostlist *hosts;
+    struct mention        *mention; /* by host */
+    bool                   is_partial;
+};
+
 static int   check_rules(const struct select_rules *rules, struct error *err);
 static bool  is_given(const char *filter);
-static int   read_filter(const char *filter, const struct hostlist *hosts,
-                         struct mention *mention, struct error *err);
-static int   read_node(char *node, const struct hostlist *hosts, struct mention *mention,
-                       struct error *err);
-static int   mention_host(const char *name, const char *slots, const struct hostlist *hosts,
-                          struct mention *mention, size_t *at, struct error *err);
+static int   read_filter(const char *text, struct filter *filter, struct error *err);
+static int   read_node(char *node, struct filter *filter, struct error *err);
+static int   mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
+                          struct error *err);
 static char *cut_slots(char *node, char **slots);
 static int   read_slot(char *text, const struct host *host, struct mention *mention,
                        struct error *err);
@@ -48,6 +52,7 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
     const char        *filter = is_include ? rules->include : rules->exclude;
     const struct host *host;
     struct mention    *mention = NULL;
+    struct filter      all;
     size_t             i;
     int                rc = -1;
 
@@ -57,7 +62,8 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
     if (hosts->count == 0)
         return err_set(err, "there is no host to run on");
     mention = xcalloc(hosts->count, sizeof *mention);
-    if (is_given(filter) && read_filter(filter, hosts, mention, &why) < 0) {
+    all = (struct filter){ hosts, mention, rules->is_partial };
+    if (is_given(filter) && read_filter(filter, &all, &why) < 0) {
         host = host_after_comma(filter, hosts);
         err_set(err, "--%s: %s%s%s", is_include ? "include" : "exclude", why.text,
                 host != NULL ? "; hosts are separated by '@': ...@" : "",
@@ -66,7 +72,8 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
     }
     take_slots(hosts, mention, is_include, selection);
     if (selection->count == 0) {
-        err_set(err, "--exclude %.256s leaves no slot to run on", filter);
+        err_set(err, "--%s %.256s leaves no slot to run on", is_include ? "include" : "exclude",
+                filter);
         goto out;
     }
     if (rules->num_nodes > 0 && (size_t)rules->num_nodes > selection->count) {
@@ -125,21 +132,19 @@ static bool is_given(const char *filter)
 }
 
 /* "NODE[@NODE...]". strsep() keeps empty pieces, which must be refused. */
-static int read_filter(const char *filter, const struct hostlist *hosts,
-                       struct mention *mention, struct error *err)
+static int read_filter(const char *text, struct filter *filter, struct error *err)
 {
-    char *copy = xstrdup(filter), *rest = copy, *node;
+    char *copy = xstrdup(text), *rest = copy, *node;
     int   rc = 0;
 
     while (rc == 0 && (node = strsep(&rest, "@")) != NULL)
-        rc = read_node(node, hosts, mention, err);
+        rc = read_node(node, filter, err);
     free(copy);
     return rc;
 }
 
 /* "NAME[:SLOT[,SLOT...]]"; the name may be a range. */
-static int read_node(char *node, const struct hostlist *hosts, struct mention *mention,
-                     struct error *err)
+static int read_node(char *node, struct filter *filter, struct error *err)
 {
     struct strlist names = { 0 };
     char          *slots, *name = cut_slots(node, &slots);
@@ -147,25 +152,28 @@ static int read_node(char *node, const struct hostlist *hosts, struct mention *m
     int            rc = hostrange_expand(name, &names, err);
 
     for (i = 0; i < names.count && rc == 0; i++)
-        rc = mention_host(names.item[i], slots, hosts, mention, &at, err);
+        rc = mention_host(names.item[i], slots, filter, &at, err);
     strlist_clear(&names);
     return rc;
 }
 
 /* *at: where to begin the search, since the names of a range follow each other. */
-static int mention_host(const char *name, const char *slots, const struct hostlist *hosts,
-                        struct mention *mention, size_t *at, struct error *err)
+static int mention_host(const char *name, const char *slots, struct filter *filter, size_t *at,
+                        struct error *err)
 {
-    char  *copy = slots != NULL ? xstrdup(slots) : NULL, *rest = copy, *slot;
-    size_t i;
-    int    rc = 0;
+    const struct hostlist *hosts = filter->hosts;
+    struct mention        *mention = filter->mention;
+    char                  *copy, *rest, *slot;
+    size_t                 i;
+    int                    rc = 0;
 
     for (i = 0; i < hosts->count && strcmp(hosts->host[*at].name, name) != 0; i++)
         *at = (*at + 1) % hosts->count;
     if (i == hosts->count)
-        rc = err_set(err, "no host '%.256s' in the hostfile", name);
-    else
-        mention[*at].is_named = true;
+        return filter->is_partial ? 0
+                                  : err_set(err, "no host '%.256s' in the hostfile", name);
+    mention[*at].is_named = true;
+    copy = rest = slots != NULL ? xstrdup(slots) : NULL;
     while (rc == 0 && (slot = strsep(&rest, ",")) != NULL)
         rc = read_slot(slot, &hosts->host[*at], &mention[*at], err);
     free(copy);

@@ -9,6 +9,8 @@
 #ifndef MUSTER_SELECT_H
 #define MUSTER_SELECT_H
 
+#include <stdbool.h>
+
 #include "plan/hostfile.h"
 
 struct selected {
@@ -28,6 +30,7 @@ struct select_rules {
     int         num_nodes; /* -1: not given */
     int         num_gpus;  /* -1: not given */
     int         num_ranks; /* -np; 0: not given: take the first N slots */
+    bool        is_partial; /* hosts come and go: a filter may name some that are not here */
 };
 
 /* 0, or -1 with the reason in err: unknown host, no such slot, rules that

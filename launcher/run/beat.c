@@ -70,6 +70,7 @@ static void beat_cb(evutil_socket_t fd, short what, void *arg)
     run->beat->pause_is_told = false;
     ping_nodes(run, we_paused);
     check_nodes(run);
+    pool_look(run);
     rank_output_check_reader(run);
     hang_look(run);
     costs_look(run);

@@ -9,9 +9,10 @@
 
 #include "clock.h"
 #include "log.h"
+#include "run/pool.h"
 #include "run/run.h"
 
-static void   look_at(struct run *run, const struct node *node, double now_s);
+static void   look_at(struct run *run, const struct node *node, bool is_member, double now_s);
 static size_t index_of(struct run *run, const struct node *node);
 static double now_s(void);
 
@@ -37,13 +38,16 @@ void costs_look(struct run *run)
         return;
     cost_advance(&run->cost, now_s());
     for (i = 0; i < run->cost.count; i++)
-        run->cost.node[i].is_here = false; /* it may have lost its place */
+        run->cost.node[i].is_here = false; /* those that have gone are in neither list */
     for (i = 0; i < run->plan->nodes; i++)
-        look_at(run, run->node[i], run->cost.now_s);
+        look_at(run, run->node[i], true, run->cost.now_s);
+    for (i = 0; i < pool_count(run); i++)
+        if (pool_node(run, i) != NULL)
+            look_at(run, pool_node(run, i), false, run->cost.now_s);
 }
 
-/* A node is paid for from its first answer until it is over. */
-static void look_at(struct run *run, const struct node *node, double at_s)
+/* A node is paid for from its first answer until it is over; as a spare it waits. */
+static void look_at(struct run *run, const struct node *node, bool is_member, double at_s)
 {
     size_t            index = index_of(run, node);
     struct cost_node *about = &run->cost.node[index];
@@ -54,7 +58,7 @@ static void look_at(struct run *run, const struct node *node, double at_s)
     about->price = node->plan->price > 0 ? node->plan->price : COST_UNKNOWN;
     about->on_demand_price =
         node->plan->on_demand_price > 0 ? node->plan->on_demand_price : COST_UNKNOWN;
-    cost_here(&run->cost, index, is_here, true, at_s);
+    cost_here(&run->cost, index, is_here, is_member, at_s);
 }
 
 /* Mostly in the order of the plan, so that it need not be looked for. */
@@ -66,6 +70,16 @@ static size_t index_of(struct run *run, const struct node *node)
         strcmp(cost->node[node->index].name, node->plan->host) == 0)
         return node->index;
     return cost_node(&run->cost, node->plan->host);
+}
+
+/* What the hostfile says is kept by look_at(). */
+void costs_class(struct run *run, const struct node *node, const char *class)
+{
+    const char *known = cost_class(class);
+
+    log_info("%s: %s, by its cloud", node->plan->host, known != NULL ? known : "of no class");
+    if (known != NULL && node->plan->class == NULL)
+        run->cost.node[index_of(run, node)].class = known;
 }
 
 void costs_running(struct run *run)

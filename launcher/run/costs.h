@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct node;
 struct run;
 
 /* The run begins, or is resumed with what it has cost so far. */
@@ -14,6 +15,9 @@ void costs_close(struct run *run);
 
 /* With each heartbeat: which nodes are there? */
 void costs_look(struct run *run);
+
+/* Its cloud says that the node's machine is "spot" or "on-demand". */
+void costs_class(struct run *run, const struct node *node, const char *class);
 
 /* A generation has its ranks; a checkpoint was written; its ranks are gone. */
 void costs_running(struct run *run);

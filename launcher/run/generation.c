@@ -247,7 +247,8 @@ static void ask_to_end(struct run *run)
 {
     const struct generation *generation = run->generation;
     const size_t             target = generation->rules.members.target;
-    char                    *hosts = generation_too_many(run, &generation->rules.members), reason[80];
+    char                    *hosts = generation_too_many(run, &generation->rules.members);
+    char                     reason[80];
     double                   within_s = generation->within_s;
 
     if (within_s < 0)

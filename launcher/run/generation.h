@@ -15,7 +15,7 @@
 #include "err.h"
 #include "strlist.h"
 
-struct hostlist;
+struct selection;
 struct node;
 struct run;
 struct generation;
@@ -69,6 +69,6 @@ int generation_take_scale(const struct strlist *words, char *answer, size_t size
                           struct error *err);
 
 /* These hosts may take part from now on; a node whose host is not among them is to leave. */
-void generation_offer(struct run *run, const struct hostlist *hosts);
+void generation_offer(struct run *run, const struct selection *hosts);
 
 #endif

@@ -266,20 +266,33 @@ static void watch_hosts(struct run *run)
                                          offer_hosts, run);
 }
 
-/* Only where the user has said that nodes come and go: a hostfile may be edited for another run.
- * What --include and --exclude leave out stays out. */
+/* Only where the user has said that nodes come and go: a hostfile may be edited for another run. */
 static bool takes_hosts(const struct run *run)
 {
     const struct options *options = run->options;
 
-    return options->discovery_script != NULL ||
-           (options_take_nodes(options) && options->include == NULL && options->exclude == NULL);
+    return options->discovery_script != NULL || options_take_nodes(options);
 }
 
+/* What --include and --exclude leave out stays out. */
 static void offer_hosts(const struct hostlist *hosts, const char *words, void *arg)
 {
+    struct run               *run = arg;
+    const struct select_rules rules = { .include = run->options->include,
+                                        .exclude = run->options->exclude,
+                                        .num_nodes = -1,
+                                        .num_gpus = run->options->num_gpus,
+                                        .is_partial = true };
+    struct selection          offered;
+    struct error              err;
+
     (void)words;
-    generation_offer(arg, hosts);
+    if (select_slots(hosts, &rules, &offered, &err) < 0) {
+        log_warn("%s; the hosts stay as they were", err.text);
+        return;
+    }
+    generation_offer(run, &offered);
+    selection_clear(&offered);
 }
 
 /* Until every node is over, and its output written. */

@@ -127,7 +127,7 @@ static struct node *place_of(const struct run *run, size_t which)
     return NULL;
 }
 
-void generation_offer(struct run *run, const struct hostlist *hosts)
+void generation_offer(struct run *run, const struct selection *hosts)
 {
     const char  *reason = "its host is no longer on the list";
     struct node *node;

@@ -15,6 +15,7 @@
 #include "node/body.h"
 #include "number.h"
 #include "run/generation.h"
+#include "run/pool.h"
 #include "run/run.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -245,14 +246,21 @@ static void tell_node(struct node *node, const struct leaving *leaving, bool is_
 void notice_take(struct run *run, struct node *node, const json_t *body)
 {
     double      left_s = json_number_value(json_object_get(body, "left_s"));
-    const char *reason = body_text(body, "reason");
+    const char *reason = body_text(body, "reason"), *class = body_text(body, "class");
     double      margin_s = left_s > 2 * MARGIN_S ? MARGIN_S : left_s / 2;
 
+    if (class[0] != '\0') {
+        costs_class(run, node, class);
+        return;
+    }
     if (!(left_s >= 0 && left_s <= LEFT_MAX_S)) {
         node_fail(node, "protocol", EXIT_PROTOCOL, NULL, "NOTICE frame: \"left_s\" is not a "
                   "number of seconds up to %g", LEFT_MAX_S);
         return;
     }
+    costs_class(run, node, "spot");
+    if (pool_takes_notice(run, node, left_s, reason))
+        return;
     notice_give(run, node, left_s, margin_s, reason);
 }
 

@@ -11,9 +11,12 @@
 #include "clock.h"
 #include "log.h"
 #include "node/body.h"
+#include "node/reconnect.h"
 #include "plan/hostfile.h"
+#include "run/costs.h"
 #include "run/generation.h"
 #include "run/launch.h"
+#include "run/notice.h"
 #include "run/run.h"
 #include "run/start_check.h"
 #include "xalloc.h"
@@ -46,7 +49,7 @@ static void tell_failed(struct run *run, struct node *node);
 static void look_again(struct run *run);
 static bool is_gone(const struct node *node);
 static int  make_plan(const struct run *run, size_t which, struct error *err);
-static void add_host(struct run *run, const struct host *host);
+static void add_host(struct run *run, const struct selected *offered);
 static bool same_host(const struct host *one, const struct host *other);
 
 static const struct node_ops ops = {
@@ -203,6 +206,17 @@ void pool_leave(struct run *run, size_t which)
     }
 }
 
+bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason)
+{
+    if (node->ops != &ops)
+        return false;
+    log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
+    run->pool->members.item[node->index].is_leaving = true;
+    pool_leave(run, node->index);
+    generation_changed(run); /* another one may take its place */
+    return true;
+}
+
 bool pool_end(struct run *run)
 {
     bool   is_empty = true;
@@ -216,7 +230,7 @@ bool pool_end(struct run *run)
     return is_empty;
 }
 
-void pool_offer(struct run *run, const struct hostlist *hosts)
+void pool_offer(struct run *run, const struct selection *hosts)
 {
     struct members *members = &run->pool->members;
     size_t          i, j;
@@ -225,17 +239,17 @@ void pool_offer(struct run *run, const struct hostlist *hosts)
         bool was_offered = members->item[i].is_offered, is_offered = false;
 
         for (j = 0; j < hosts->count && !is_offered; j++)
-            is_offered = same_host(&hosts->host[j], run->pool->item[i].host.host);
+            is_offered = same_host(hosts->node[j].host, run->pool->item[i].host.host);
         members->item[i].is_offered = is_offered;
         if (is_offered && !was_offered)
             members->item[i].is_leaving = members->item[i].is_told = false;
     }
     for (j = 0; j < hosts->count; j++) {
         for (i = 0; i < members->count; i++)
-            if (same_host(&hosts->host[j], run->pool->item[i].host.host))
+            if (same_host(hosts->node[j].host, run->pool->item[i].host.host))
                 break;
         if (i == members->count)
-            add_host(run, &hosts->host[j]);
+            add_host(run, &hosts->node[j]);
     }
 }
 
@@ -244,25 +258,23 @@ static bool same_host(const struct host *one, const struct host *other)
     return strcmp(one->name, other->name) == 0;
 }
 
-static void add_host(struct run *run, const struct host *host)
+static void add_host(struct run *run, const struct selected *offered)
 {
-    struct pool *pool = run->pool;
-    int          most = run->options->num_gpus, i;
-    int          slots = most > 0 && most < host->slots ? most : host->slots;
-    size_t       which;
+    const struct host *host = offered->host;
+    struct pool       *pool = run->pool;
+    size_t             which, i;
 
     if (pool->members.count >= HOSTFILE_HOSTS_MAX) {
         log_warn("%s: more than %d hosts were offered to this run", host->name, HOSTFILE_HOSTS_MAX);
         return;
     }
-    which = members_add(&pool->members, slots);
+    which = members_add(&pool->members, offered->slots);
     pool->item = xreallocarray(pool->item, pool->members.count, sizeof *pool->item);
     pool->item[which] = (struct candidate){ 0 };
     host_copy(&pool->item[which].own, host);
-    pool->item[which].host = (struct selected){ NULL, xcalloc((size_t)slots, sizeof(int)), slots };
-    for (i = 0; i < slots; i++)
-        pool->item[which].host.slot[i] = i;
-    for (i = 0; (size_t)i < pool->members.count; i++) /* realloc() may have moved them */
+    pool->item[which].host = (struct selected){
+        NULL, xmemdup(offered->slot, (size_t)offered->slots * sizeof(int)), offered->slots };
+    for (i = 0; i < pool->members.count; i++) /* realloc() may have moved them */
         if (pool->item[i].own.name != NULL)
             pool->item[i].host.host = &pool->item[i].own;
 }
@@ -278,6 +290,7 @@ static void changed_cb(struct node *node, void *arg)
         node_ping(node);
     switch (node->state) {
     case NODE_ANSWERED:
+        costs_look(run);
         check_hello(run, node);
         break;
     case NODE_READY: /* that was the check: nothing is to run there now */
@@ -290,6 +303,7 @@ static void changed_cb(struct node *node, void *arg)
             break;
         }
         member->state = MEMBER_SPARE;
+        member->is_told = member->is_silent = false;
         log_info("%s: checked; it waits for a place", node->plan->host);
         generation_changed(run);
         break;
@@ -323,6 +337,8 @@ static void frame_cb(struct node *node, const struct frame *frame, const json_t 
             node_stay(node);
         else
             node_enter(node, NODE_DONE, LEAVE_S);
+    } else if (frame->type == FRAME_NOTICE) {
+        notice_take(run, node, body);
     } else if (frame->type == FRAME_ERROR && node->failure == NULL) {
         why.exit_code = body_small_int(body, "code", EXIT_INTERNAL, 255);
         snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
@@ -355,6 +371,25 @@ static void cleaned_cb(struct node *node, const struct orphan_cleanup_result *re
     look_again(arg);
 }
 
+void pool_look(struct run *run)
+{
+    struct members *members = &run->pool->members;
+    bool            has_changed = false, is_silent;
+    size_t          i;
+
+    for (i = 0; i < members->count; i++) {
+        const struct node *node = run->pool->item[i].node;
+
+        if (node == NULL || node->state != NODE_STAYING)
+            continue;
+        is_silent = node->liveness.is_suspect || reconnect_is_cut(node->reconnect);
+        has_changed = has_changed || is_silent != members->item[i].is_silent;
+        members->item[i].is_silent = is_silent;
+    }
+    if (has_changed)
+        generation_changed(run);
+}
+
 /* Once, however often it is tried. */
 static void tell_failed(struct run *run, struct node *node)
 {
@@ -368,7 +403,7 @@ static void tell_failed(struct run *run, struct node *node)
         log_warn("%s: cannot take part now: %s: %s%s%s", node->plan->host, node->failure->stage,
                  node->failure->text, node->failure->hint[0] != '\0' ? "; " : "",
                  node->failure->hint);
-    member->is_told = member->state != MEMBER_SPARE;
+    member->is_told = true;
 }
 
 /* From a fresh turn of the loop, when nobody works with the node any more. */

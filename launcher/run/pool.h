@@ -17,7 +17,6 @@
 struct run;
 struct node;
 struct pool;
-struct hostlist;
 
 /* All hosts that the plan was made from; those of the plan have their places. */
 struct pool *pool_new(const struct run *run, const struct member_rules *rules);
@@ -36,12 +35,17 @@ struct node *pool_take(struct run *run, size_t which);
 void pool_put(struct run *run, size_t which, struct node *node);
 /* A spare is to go. */
 void pool_leave(struct run *run, size_t which);
+/* Its cloud takes the node away: if it is a spare, it leaves. False: it has a place. */
+bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason);
 /* Those that are new may take part. The others go on as they were. */
-void pool_offer(struct run *run, const struct hostlist *hosts);
+void pool_offer(struct run *run, const struct selection *hosts);
 
 /* The run ends: all leave. True: nobody is here any more; else phase_maybe_end() when they have
  * left. */
 bool pool_end(struct run *run);
+
+/* With each heartbeat: a spare that is silent gets no place until it is heard again. */
+void pool_look(struct run *run);
 
 /* The connected ones, for heartbeats: NULL where there is none. */
 size_t       pool_count(const struct run *run);

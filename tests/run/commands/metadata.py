@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# metadata.py notice|hostile - the metadata service of EC2, version 2, at 169.254.169.254: this spot
-# machine has its notice; or somebody else in its place. Says "ready".
+# metadata.py notice|safe|hostile - the metadata service of EC2, version 2, at 169.254.169.254: this
+# spot machine has its notice, or not; or somebody else in its place. Says "ready".
 # SPDX-License-Identifier: Apache-2.0
 import http.server
 import sys
@@ -11,6 +11,9 @@ SAYS = {"/latest/meta-data/instance-life-cycle": "spot",
         "/latest/meta-data/spot/instance-action":
             time.strftime('{"action": "terminate", "time": "%Y-%m-%dT%H:%M:%SZ"}',
                           time.gmtime(time.time() + 3600))}
+
+if sys.argv[1] == "safe":
+    del SAYS["/latest/meta-data/spot/instance-action"]
 
 
 class Service(http.server.BaseHTTPRequestHandler):

@@ -50,10 +50,12 @@ common="--heartbeat 0.3 --dead-after $lost_after --grace 1 --connect-timeout 2 -
 
 # shellcheck disable=SC2086
 {
-start muster $common -v --json end.json --spares 3 \
-    -H node1:1,node2:1,node3:1,node4:1,node5:1 ./rank
-ok "two nodes run, three wait" wait_for 30 runs 0 2
-ok "... and are there, checked" wait_for 30 spares_wait 3
+start muster $common -v --json end.json --spares 4 \
+    -H node1:1,node2:1,node6:1,node3:1,node4:1,node5:1 ./rank
+ok "two nodes run, four wait" wait_for 30 runs 0 2
+ok "... and are there, checked" wait_for 30 spares_wait 4
+ip link set port6 down
+ok "a spare that is cut off is lost" wait_for 60 grep -q 'node6: spare lost: ' err
 kill_node 2
 ok "a node is lost: a spare takes its place" wait_for 60 runs 1 2
 is "... with its rank" "$(generation_says 1)" "0:node1:0 1:node3:1 "
@@ -62,6 +64,8 @@ ok "... one line says so" grep -q \
 kill_node 1
 kill_node 3
 ok "both nodes are lost at once, with rank 0's" wait_for 60 runs 2 2
+is "... the lost spare is told of once" "$(grep -c 'node6: \(spare lost\|cannot take\)' err)" 1
+ip link set port6 up
 is "... two spares take their places" "$(generation_says 2)" "0:node4:0 1:node5:1 "
 is "... MASTER_ADDR moves with rank 0 only" \
     "$(sed 's/.*generation \(.\) .* master \(.*\)/\1 \2/' out | sort -u | tr '\n' ' ')" \

@@ -57,4 +57,22 @@ touch over
 finish_run 20
 is "the run ends well" "$rc" 0
 ok "nothing is left" no_leftovers
+
+rm over
+script_file rank <<'END'
+#!/bin/sh
+echo "generation $MUSTER_GENERATION of $WORLD_SIZE"
+trap 'exit 0' TERM
+until [ -e over ]; do sleep 0.05; done
+END
+discovered 'echo node1:1; echo node2:1'
+start muster -v --host-discovery-script ./find --exclude node2@node9 --nnodes 1:3 --grow-interval 0 \
+    --grace 0.5 --label none ./rank
+ok "--exclude, also of what is not there yet" wait_for 20 grep -q 'generation 0 of 1$' out
+discovered 'echo node1:1; echo node2:1; echo node9:1; echo node3:1'
+ok "... is applied to what comes: the others take part" wait_for 20 grep -q 'generation 1 of 2$' out
+touch over
+finish_run 20
+is "... alone" "$rc $(grep -c 'node[29]: .* -> ' err)" "0 0"
+ok "nothing is left" no_leftovers
 finish

@@ -20,7 +20,7 @@
 
 /* "iiiss": who has a place, in order, and who waits; '-': away, 'j': joining, 'l': has a place and
  * is to leave, 'x': lost its place just now, 'r': lost it and is back, 'g': a spare that is no
- * longer offered. */
+ * longer offered, 'q': one that is silent. */
 static void set_up(struct members *members, const char *states, const int *slots,
                    const struct member_rules *rules)
 {
@@ -43,6 +43,7 @@ static void set_up(struct members *members, const char *states, const int *slots
             members->item[i].state = MEMBER_SPARE;
         members->item[i].is_leaving = states[i] == 'l';
         members->item[i].is_offered = states[i] != 'g';
+        members->item[i].is_silent = states[i] == 'q';
     }
 }
 
@@ -78,6 +79,8 @@ static void test_worlds(void **state)
         { "ils", NULL, "", "0,2" },
         { "il", NULL, "", "" },
         { "ixg", NULL, "", "" },
+        { "ixq", NULL, "", "" },
+        { "ixqs", NULL, "", "0,3" },
         { "iixsss", six, "", "0,1,3" },
         { "xiisss", six, "", "3,1,2" },
         { "iiixs", six, "", "" }, /* none of the spares has four slots */

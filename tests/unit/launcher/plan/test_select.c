@@ -104,7 +104,8 @@ static void include(void **state)
 
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
-        check(pool, &(struct select_rules){ row[i].include, "", -1, -1, -1 }, row[i].expected);
+        check(pool, &(struct select_rules){ row[i].include, "", -1, -1, -1, false },
+              row[i].expected);
 }
 
 static void exclude(void **state)
@@ -128,7 +129,7 @@ static void exclude(void **state)
 
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
-        check(pool, &(struct select_rules){ NULL, row[i].exclude, -1, -1, -1 },
+        check(pool, &(struct select_rules){ NULL, row[i].exclude, -1, -1, -1, false },
               row[i].expected);
 }
 
@@ -137,15 +138,21 @@ static void ipv6_in_filters(void **state)
     static const char hosts[] = "[::1]:4,[fe80::1%eth0]:2,te1:1";
 
     (void)state;
-    check(hosts, &(struct select_rules){ "[::1]:1,2@te1", NULL, -1, -1, -1 }, "::1:1,2 te1:0");
-    check(hosts, &(struct select_rules){ "[fe80::1%eth0]", NULL, -1, -1, -1 },
+    check(hosts, &(struct select_rules){ "[::1]:1,2@te1", NULL, -1, -1, -1, false },
+          "::1:1,2 te1:0");
+    check(hosts, &(struct select_rules){ "[fe80::1%eth0]", NULL, -1, -1, -1, false },
           "fe80::1%eth0:0,1");
-    check(hosts, &(struct select_rules){ "[te1]", NULL, -1, -1, -1 }, "te1:0");
-    check(hosts, &(struct select_rules){ "[::1]x", NULL, -1, -1, -1 },
+    check(hosts, &(struct select_rules){ "[te1]", NULL, -1, -1, -1, false }, "te1:0");
+    check(hosts, &(struct select_rules){ "[::1]x", NULL, -1, -1, -1, false },
           NO_SUCH_HOST("include", "[::1]x"));
-    check(hosts, &(struct select_rules){ "[::1", NULL, -1, -1, -1 },
+    check(hosts, &(struct select_rules){ "te1@te9:0@te[5-6]", NULL, -1, -1, -1, true }, "te1:0");
+    check(hosts, &(struct select_rules){ NULL, "te1@te9", -1, -1, -1, true },
+          "::1:0,1,2,3 fe80::1%eth0:0,1");
+    check(hosts, &(struct select_rules){ "te9", NULL, -1, -1, -1, true },
+          "error: --include te9 leaves no slot to run on");
+    check(hosts, &(struct select_rules){ "[::1", NULL, -1, -1, -1, false },
           "error: --include: '[': '[' without ']'");
-    check(hosts, &(struct select_rules){ "::1:0", NULL, -1, -1, -1 },
+    check(hosts, &(struct select_rules){ "::1:0", NULL, -1, -1, -1, false },
           NO_SUCH_HOST("include", ""));
 }
 
@@ -176,23 +183,24 @@ static void numbers(void **state)
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
         check("a:2,b:4,c:1",
-              &(struct select_rules){ "", "", row[i].nodes, row[i].gpus, row[i].ranks },
+              &(struct select_rules){ "", "", row[i].nodes, row[i].gpus, row[i].ranks, false },
               row[i].expected);
-    check("a:2,b:4", &(struct select_rules){ "b:1,3@a:1", "", -1, -1, 2 }, "a:1 b:1");
+    check("a:2,b:4", &(struct select_rules){ "b:1,3@a:1", "", -1, -1, 2, false }, "a:1 b:1");
 }
 
 /* "a,b" where DeepSpeed wants "a@b". */
 static void commas(void **state)
 {
     (void)state;
-    check("a:2,b:4", &(struct select_rules){ "a,b", NULL, -1, -1, -1 },
+    check("a:2,b:4", &(struct select_rules){ "a,b", NULL, -1, -1, -1, false },
           "error: --include: no host 'a,b' in the hostfile; hosts are separated by '@': ...@b");
-    check("a:2,b:4", &(struct select_rules){ NULL, "a:0,1,b:0", -1, -1, -1 },
+    check("a:2,b:4", &(struct select_rules){ NULL, "a:0,1,b:0", -1, -1, -1, false },
           "error: --exclude: 'b:0' is not a slot of host a: write NAME:0,1 (an IPv6 address as "
           "[NAME]:0,1); hosts are separated by '@': ...@b");
-    check("a:2,b:4", &(struct select_rules){ "a,c", NULL, -1, -1, -1 },
+    check("a:2,b:4", &(struct select_rules){ "a,c", NULL, -1, -1, -1, false },
           "error: --include: no host 'a,c' in the hostfile");
-    check("a:2,b:4", &(struct select_rules){ "a:0,1@b:0,1", NULL, -1, -1, -1 }, "a:0,1 b:0,1");
+    check("a:2,b:4", &(struct select_rules){ "a:0,1@b:0,1", NULL, -1, -1, -1, false },
+          "a:0,1 b:0,1");
 }
 
 static void together(void **state)
@@ -201,13 +209,13 @@ static void together(void **state)
         struct select_rules rules;
         const char         *expected;
     } row[] = {
-        { { "worker-0", "worker-1", -1, -1, -1 },
+        { { "worker-0", "worker-1", -1, -1, -1, false },
           "error: --include and --exclude cannot be used together" },
-        { { "worker-0", "", 1, -1, -1 },
+        { { "worker-0", "", 1, -1, -1, false },
           "error: --include cannot be used together with --num_nodes" },
-        { { "worker-0", "", 0, -1, -1 }, /* an error by itself, too */
+        { { "worker-0", "", 0, -1, -1, false }, /* an error by itself, too */
           "error: --include cannot be used together with --num_nodes" },
-        { { "", "worker-0", -1, 0, -1 },
+        { { "", "worker-0", -1, 0, -1, false },
           "error: --exclude cannot be used together with --num_gpus" },
     };
     struct hostlist  none = { 0 };
@@ -219,7 +227,8 @@ static void together(void **state)
     for (i = 0; i < sizeof row / sizeof *row; i++)
         check(pool, &row[i].rules, row[i].expected);
     assert_int_equal(
-        select_slots(&none, &(struct select_rules){ NULL, NULL, -1, -1, -1 }, &selection, &err),
+        select_slots(&none, &(struct select_rules){ NULL, NULL, -1, -1, -1, false }, &selection,
+                     &err),
         -1);
     assert_string_equal(err.text, "there is no host to run on");
 }
