@@ -9,6 +9,8 @@
 #ifndef MUSTER_SELECT_H
 #define MUSTER_SELECT_H
 
+#include <stdbool.h>
+
 #include "plan/hostfile.h"
 
 struct selected {
