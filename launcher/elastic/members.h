@@ -26,7 +26,7 @@
 #define MEMBERS_WORLDS  64 /* sizes of --worlds */
 #define MEMBERS_NONE    ((size_t)-1)
 
-enum member_state { MEMBER_AWAY, MEMBER_JOINING, MEMBER_SPARE, MEMBER_IN };
+enum member_state { MEMBER_AWAY, MEMBER_JOINING, MEMBER_SPARE, MEMBER_IN, MEMBER_GOING };
 
 struct member {
     int               slots;
