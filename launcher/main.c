@@ -205,7 +205,8 @@ static int run(const struct options *options)
     rules = (struct select_rules){
         .include = include != NULL ? include : options->include,
         .exclude = options->exclude,
-        .num_nodes = options_go_on(options) ? -1 : options->num_nodes,
+        .num_nodes = options->num_nodes,
+        .takes_all = options_go_on(options) && options->num_ranks == 0,
         .num_gpus = options->num_gpus,
         .num_ranks = options->num_ranks,
         .is_partial = options->discovery_script != NULL,

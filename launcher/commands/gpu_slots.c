@@ -68,7 +68,8 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
                   struct selection *chosen, struct error *err)
 {
     struct select_rules by_host = { .include = rules->include, .exclude = rules->exclude,
-                                    .num_nodes = rules->num_nodes, .num_gpus = -1 };
+                                    .num_nodes = rules->num_nodes, .num_gpus = -1,
+                                    .takes_all = rules->takes_all };
     struct selected     counted;
     size_t              i, count = 0;
     int                 rc;

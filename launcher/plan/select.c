@@ -81,7 +81,7 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
                 selection->count == 1 ? "is" : "are", selection->count);
         goto out;
     }
-    if (rules->num_nodes > 0)
+    if (rules->num_nodes > 0 && !rules->takes_all)
         limit_nodes(selection, (size_t)rules->num_nodes);
     if (rules->num_gpus > 0)
         number_slots(selection, rules->num_gpus);

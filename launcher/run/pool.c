@@ -194,7 +194,7 @@ void pool_leave(struct run *run, size_t which)
 
     if (node == NULL || node->state >= NODE_DONE)
         return;
-    run->pool->members.item[which].state = MEMBER_JOINING; /* not a spare, even if offered anew */
+    run->pool->members.item[which].state = MEMBER_GOING; /* no spare, even if offered anew */
     if (node->state == NODE_STAYING) {
         node_leave(node, LEAVE_S);
     } else if (node->state >= NODE_PREPARING) {
@@ -359,7 +359,7 @@ static void over_cb(struct node *node, void *arg)
         tell_failed(run, node);
     if (node->failure != NULL)
         members_failed(&run->pool->members, node->index, generation_now_s(), false);
-    member->state = MEMBER_JOINING; /* until tidy_cb() has freed the node: it has no room for two */
+    member->state = MEMBER_GOING; /* until tidy_cb() has freed the node: there is room for one */
     if (node->state == NODE_FAILED && node->lost_agent)
         orphan_cleanup_start(node, run->plan->run_id, cleaned_cb, run);
     look_again(run);

@@ -103,7 +103,7 @@ int world_first_size(const struct options *options, const struct selection *host
     size_t              most;
 
     *count = hosts->count;
-    if (!options_go_on(options) || (spares == 0 && !options_are_elastic(options)))
+    if (!options_go_on(options))
         return 0;
     if (hosts->count <= spares)
         return err_set(err, "--spares %zu: there %s only %zu", spares,

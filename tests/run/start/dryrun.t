@@ -70,6 +70,11 @@ for bad in '-i worker-1:9' '-i jeff' '-i jeff:0' '-e jeff' '-e worker-1:4' '-e w
     is "refused: $bad" "$(filter $bad)" "exit 2"
 done
 is "num_nodes" "$(filter --num_nodes 1)" "worker-0:0,1,2,3"
+is "... of a run that may continue with others" "$(filter --num_nodes 1 --max-restarts 1)" \
+    "worker-0:0,1,2,3"
+is "... with -np" "$(filter --num_nodes 1 -np 5 --max-restarts 1)" "exit 2"
+is "more nodes than there are, that may restart" "$(filter --num_nodes=9 --max-wait=1m)" "exit 2"
+is "no nodes, that may restart" "$(filter --num_nodes=0 --max-restarts 1)" "exit 2"
 is "more nodes than there are" "$(filter --num_nodes=9)" "exit 2"
 ok "... says how many there are" grep -q -- '--num_nodes 9: there are only 2' err
 is "no nodes" "$(filter --num_nodes=0)" "exit 2"
