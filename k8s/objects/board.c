@@ -6,6 +6,7 @@
 #include "objects/board.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "job/template.h"
 #include "objects/objects.h"
@@ -19,6 +20,7 @@ static json_t *make_pod(const struct job *job);
 static json_t *make_container(const struct job *job);
 static void    share_volumes(const struct job *job, json_t *spec, json_t *container);
 static void    add_tmp(json_t *spec, json_t *container);
+static bool    is_tmp(const json_t *mount);
 static void    copy_field(json_t *to, const json_t *from, const char *name);
 
 json_t *board_deployment(const struct job *job)
@@ -97,20 +99,34 @@ static void share_volumes(const struct job *job, json_t *spec, json_t *container
             if (!json_equal(json_object_get(mount, "name"), json_object_get(volume, "name")))
                 continue;
             copy = json_deep_copy(mount);
-            json_object_set_new(copy, "readOnly", json_true());
+            if (!is_tmp(copy))
+                json_object_set_new(copy, "readOnly", json_true());
             json_array_append_new(pod_inner(container, "volumeMounts", json_array), copy);
         }
         json_array_append_new(pod_inner(spec, "volumes", json_array), json_deep_copy(volume));
     }
 }
 
-/* Its root directory is read-only. */
+/* Its root directory is read-only. A claim that is mounted there stays: two are refused. */
 static void add_tmp(json_t *spec, json_t *container)
 {
+    const json_t *mounts = json_object_get(container, "volumeMounts");
+    size_t        i;
+
+    for (i = 0; i < json_array_size(mounts); i++)
+        if (is_tmp(json_array_get(mounts, i)))
+            return;
     json_array_append_new(pod_inner(spec, "volumes", json_array),
                           json_pack("{sss{}}", "name", "muster-tmp", "emptyDir"));
     json_array_append_new(pod_inner(container, "volumeMounts", json_array),
                           json_pack("{ssss}", "name", "muster-tmp", "mountPath", "/tmp"));
+}
+
+static bool is_tmp(const json_t *mount)
+{
+    const char *path = json_string_value(json_object_get(mount, "mountPath"));
+
+    return path != NULL && (strcmp(path, "/tmp") == 0 || strcmp(path, "/tmp/") == 0);
 }
 
 static void copy_field(json_t *to, const json_t *from, const char *name)

@@ -19,6 +19,7 @@
 
 #define ASIDE   ".tmp"
 #define LATEST  "latest"
+#define TAG_RUN "tag_of_run" /* the run whose --tag latest has named */
 #define TAG_MAX 200
 
 struct checkpoint {
@@ -31,6 +32,7 @@ static void  remove_unfinished(const char *dir);
 static void  remove_shards(const char *path);
 static char *shard_path(const char *dir, const char *tag, const char *suffix, int rank);
 static int   give_name(const char *aside, const char *path, struct error *err);
+static int   write_name(const char *dir, const char *name, const char *text, struct error *err);
 static int   sync_path(const char *path, struct error *err);
 static int   fail_at(const char *path, struct error *err);
 static int   open_shards(struct checkpoint *checkpoint, const char *dir, const char *tag,
@@ -69,7 +71,8 @@ static int judge_tag(const char *tag, struct error *err)
     const size_t size = strlen(tag), suffix = strlen(ASIDE);
 
     if (size == 0 || size > TAG_MAX || tag[0] == '.' || strspn(tag, fine) != size ||
-        strcmp(tag, LATEST) == 0 || (size > suffix && strcmp(tag + size - suffix, ASIDE) == 0))
+        strcmp(tag, LATEST) == 0 || strcmp(tag, TAG_RUN) == 0 ||
+        (size > suffix && strcmp(tag + size - suffix, ASIDE) == 0))
         return err_set(err, "'%s' cannot name a checkpoint", tag);
     return 0;
 }
@@ -143,7 +146,7 @@ int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error 
     if (rc == 0)
         rc = sync_path(dir, err);
     if (rc == 0)
-        rc = checkpoint_point_latest(dir, tag, err);
+        rc = checkpoint_point_latest(dir, tag, NULL, err);
     free(aside);
     free(path);
     return rc;
@@ -164,13 +167,34 @@ static int give_name(const char *aside, const char *path, struct error *err)
     return 0;
 }
 
-int checkpoint_point_latest(const char *dir, const char *tag, struct error *err)
+int checkpoint_point_latest(const char *dir, const char *tag, const char *run, struct error *err)
 {
-    char *path = xasprintf("%s/" LATEST, dir), *aside = xasprintf("%s/" LATEST ASIDE, dir);
+    int rc = write_name(dir, LATEST, tag, err);
+
+    return rc < 0 || run == NULL ? rc : write_name(dir, TAG_RUN, run, err);
+}
+
+bool checkpoint_was_pointed(const char *dir, const char *run)
+{
+    char  *path = xasprintf("%s/" TAG_RUN, dir);
+    size_t size;
+    char  *text = file_read_at_once(path, TAG_MAX + 2, &size, NULL);
+    bool   was = text != NULL && size > 0 && strcspn(text, "\n") == strlen(run) &&
+               strncmp(text, run, strlen(run)) == 0;
+
+    free(text);
+    free(path);
+    return was;
+}
+
+/* A file with that name in it, by rename. */
+static int write_name(const char *dir, const char *name, const char *text, struct error *err)
+{
+    char *path = xasprintf("%s/%s", dir, name), *aside = xasprintf("%s" ASIDE, path);
     FILE *file = fopen(aside, "we");
     int   rc = 0;
 
-    if (file == NULL || fprintf(file, "%s\n", tag) < 0 || fflush(file) != 0 ||
+    if (file == NULL || fprintf(file, "%s\n", text) < 0 || fflush(file) != 0 ||
         fsync(fileno(file)) < 0)
         rc = fail_at(aside, err);
     if (file != NULL && fclose(file) != 0 && rc == 0)

@@ -35,8 +35,11 @@ int checkpoint_write(const char *dir, const char *tag, const struct shard_info *
 /* All ranks have written. A checkpoint of the same name gives way. */
 int checkpoint_commit(const char *dir, const char *tag, int ranks, struct error *err);
 
-/* latest names that one from now on, which was read before. */
-int checkpoint_point_latest(const char *dir, const char *tag, struct error *err);
+/* latest names that one from now on, which was read before. run, or NULL: whose --tag that was. */
+int checkpoint_point_latest(const char *dir, const char *tag, const char *run, struct error *err);
+
+/* Has latest named the --tag of that run before? */
+bool checkpoint_was_pointed(const char *dir, const char *run);
 
 /* The name that latest holds; the caller frees it. NULL with err. *is_none: there is no
  * checkpoint yet, which may be fine. */

@@ -65,6 +65,7 @@ static int  shape_of(struct model_config *shape, const struct train_options *opt
 static int  make_zero(struct train *train, struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
+static const char *tag_of_start(const struct train *train);
 static int  generation(void);
 static int  point_to_tag(const struct train *train, struct error *err);
 static void tell_start(const struct train *train);
@@ -278,11 +279,10 @@ static struct zero_offload offload_of(const struct ds_offload *offload)
                                   .is_paged = !offload->pin_memory };
 }
 
-/* --tag is for the first start. What is saved after that is the latest. */
 static int start_or_go_on(struct train *train, struct error *err)
 {
     const struct train_options *options = &train->options;
-    const char                 *tag = generation() == 0 ? options->tag : NULL;
+    const char                 *tag = tag_of_start(train);
     struct loss_scale_rules     rules;
     struct zero_piece          *pieces;
     bool                        found = false;
@@ -305,6 +305,18 @@ static int start_or_go_on(struct train *train, struct error *err)
     return rc < 0 ? -1 : zero_publish(train->zero, err);
 }
 
+/* --tag is for the first start that gets as far as this. What is saved after that is the latest. */
+static const char *tag_of_start(const struct train *train)
+{
+    const struct train_options *options = &train->options;
+    const char                 *run = getenv("MUSTER_RUN_ID");
+    const bool                  is_first =
+        generation() == 0 || (run != NULL && options->checkpoint_dir != NULL &&
+                              !checkpoint_was_pointed(options->checkpoint_dir, run));
+
+    return is_first ? options->tag : NULL;
+}
+
 /* How many times muster has started these ranks before. */
 static int generation(void)
 {
@@ -320,7 +332,8 @@ static int point_to_tag(const struct train *train, struct error *err)
     const struct train_options *options = &train->options;
 
     return train->world.rank == 0
-               ? checkpoint_point_latest(options->checkpoint_dir, options->tag, err) : 0;
+               ? checkpoint_point_latest(options->checkpoint_dir, options->tag,
+                                         getenv("MUSTER_RUN_ID"), err) : 0;
 }
 
 /* That a restart has lost all is worth a line. */

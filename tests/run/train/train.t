@@ -135,6 +135,13 @@ is "... and the one before can be asked for" "$rc" 0
 MUSTER_GENERATION=1 train 1 2 --steps 14 --checkpoint_dir "$PWD/parts" --tag global_step5
 ok "... but a restart continues from the latest" \
     grep -q '^continuing from .*/parts/global_step13,' out
+for tried in 1 2; do
+    MUSTER_RUN_ID=r MUSTER_GENERATION=$tried train 1 2 --steps $((5 + tried)) \
+        --checkpoint_dir "$PWD/parts" --tag global_step5
+    grep '^continuing from' out
+done | sed 's|.*/parts/||; s/,.*//' >tried
+is "... unless the first start has not come to the one that was asked for" \
+    "$(tr '\n' ' ' <tried)" "global_step5 global_step6 "
 train 1 2 --steps 5 --checkpoint_dir "$PWD/parts" --tag global_step5
 is "... which is the one that was asked for, until there is another" "$(cat parts/latest)" \
     global_step5

@@ -262,6 +262,26 @@ static void test_board(void **state)
     job_clear(&job);
 }
 
+/* A path may be mounted once. */
+static void test_board_with_a_claim_at_tmp(void **state)
+{
+    static const char *const argv[] = { "--name=j", "--image=i", "--data=c:/tmp", "--tensorboard",
+                                        "--logdir=/tmp/logs", "a.py", NULL };
+    struct job    job = { 0 };
+    json_t       *board;
+    const json_t *mounts;
+
+    (void)state;
+    make_job(&job, argv);
+    board = make(&job, OBJECT_BOARD, NULL);
+    mounts = json_object_get(template_container(json_object_get(json_object_get(board, "spec"),
+                                                                "template")), "volumeMounts");
+    assert_int_equal(json_array_size(mounts), 1);
+    assert_false(json_is_true(json_object_get(json_array_get(mounts, 0), "readOnly")));
+    json_decref(board);
+    job_clear(&job);
+}
+
 /* Word for word what the schedulers' own documents have. */
 static void test_groups(void **state)
 {
@@ -335,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys),    cmocka_unit_test(test_secrets), cmocka_unit_test(test_pods),
         cmocka_unit_test(test_worker0), cmocka_unit_test(test_all),    cmocka_unit_test(test_board),
+        cmocka_unit_test(test_board_with_a_claim_at_tmp),
         cmocka_unit_test(test_groups),  cmocka_unit_test(test_queue),
     };
 
