@@ -57,7 +57,7 @@ static const struct {
     [COMMAND_DRAIN] = { "drain [OPTIONS] RUN HOST...",
                         "let a run save its state and do without these nodes" },
     [COMMAND_SCALE] = { "scale [OPTIONS] RUN --nodes N",
-                        "let a run save its state and go on with N nodes" },
+                        "let a run save its state and continue on N nodes" },
     [COMMAND_RESUME] = { "resume [OPTIONS] RUN", "start a run again whose launcher was killed" },
     [COMMAND_HELP] = { "help [SUBCOMMAND]", "open the manual page" },
 };

@@ -76,10 +76,11 @@ static size_t index_of(struct run *run, const struct node *node)
 void costs_class(struct run *run, const struct node *node, const char *class)
 {
     const char *known = cost_class(class);
+    size_t      index = index_of(run, node); /* may move them all */
 
     log_info("%s: %s, by its cloud", node->plan->host, known != NULL ? known : "of no class");
     if (known != NULL && node->plan->class == NULL)
-        run->cost.node[index_of(run, node)].class = known;
+        run->cost.node[index].class = known;
 }
 
 void costs_running(struct run *run)

@@ -270,7 +270,7 @@ void generation_change(struct run *run, const char *text)
         generation_end_for_change(run, text);
         return;
     }
-    log_note("%s: it goes on, the next generation would have the same nodes", text);
+    log_note("%s: not now, the next generation would have the same nodes", text);
     notice_take_back(run);
     tell_policy(run, POLICY_EVENT_KEPT);
     generation_changed(run);

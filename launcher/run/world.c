@@ -132,7 +132,7 @@ int world_first_size(const struct options *options, const struct selection *host
                        "allowed (--nnodes, --min-np, --max-np, --worlds)", *count);
     if (i == 0)
         return err_set(err, "the batch sizes of %s suit no number of ranks that these nodes can "
-                       "have; --allow-batch-change starts them all the same",
+                       "have; --allow-batch-change starts them anyway",
                        batch_config_name(options->args.item, options->args.count));
     if (i < most)
         log_note("%zu of %zu nodes: the batch sizes of %s suit no more (--allow-batch-change)", i,

@@ -1,7 +1,7 @@
 /* fuzz_members.c - any --worlds, any --nnodes and any ds_config, as the sizes of an elastic run
  *
- * The first line is --worlds, the second --nnodes, the third a letter for each host (its slots), and
- * the rest the configuration. Whatever world is chosen keeps to all of them.
+ * The first line is --worlds, the second --nnodes, the third a letter for each host (its slots),
+ * and the rest the configuration. Whatever world is chosen keeps to all of them.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"

@@ -66,8 +66,7 @@ static void test_worlds(void **state)
         const char *rules; /* "e MIN MAX", then sizes; "": the world is fixed */
         const char *wanted;
     } cases[] = {
-        { "ii", NULL, "", "0,1" },
-        { "ixs", NULL, "", "0,2" },
+        { "ii", NULL, "", "0,1" }, { "ixs", NULL, "", "0,2" },
         { "xis", NULL, "", "2,1" },
         { "xxs", NULL, "", "" },
         { "xxss", NULL, "", "2,3" },
@@ -79,8 +78,7 @@ static void test_worlds(void **state)
         { "ils", NULL, "", "0,2" },
         { "il", NULL, "", "" },
         { "ixg", NULL, "", "" },
-        { "ixq", NULL, "", "" },
-        { "ixqs", NULL, "", "0,3" },
+        { "ixq", NULL, "", "" }, { "ixqs", NULL, "", "0,3" },
         { "iixsss", six, "", "0,1,3" },
         { "xiisss", six, "", "3,1,2" },
         { "iiixs", six, "", "" }, /* none of the spares has four slots */
