@@ -251,15 +251,12 @@ static void deal_chunk(struct swarm *swarm, size_t number)
     int                      owner = (int)(number / RUN_OF % (size_t)swarm->count);
     int64_t whole = (int64_t)swarm_file_whole(&swarm->sums->file[chunk->file], chunk->index);
 
-    if (owner == swarm->number) {
+    if (owner == swarm->number)
         swarm->own[number] = OWN_WAITS;
-        add_part(&swarm->parts, swarm, number, 0);
-    } else if (!swarm_peers_want(&swarm->peers, owner, number)) {
-        add_part(&swarm->parts, swarm, number, 0);
-    } else {
-        add_part(&swarm->parts, swarm, number, whole);
-        swarm->counts->total += whole;
-    }
+    if (owner == swarm->number || !swarm_peers_want(&swarm->peers, owner, number))
+        whole = 0;
+    add_part(&swarm->parts, swarm, number, whole);
+    swarm->counts->total += whole;
 }
 
 /* Of a chunk, without so many bytes at its beginning. */

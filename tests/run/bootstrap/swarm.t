@@ -62,7 +62,7 @@ truncate -s 1M holes
 sha256sum model changed held small >"$tmp/before"
 touch -d '2020-01-02 03:04:05.678' model changed held
 # A file that has just changed is not recorded: it could change again in the same tick.
-wait_for 10 sh -c '[ $(date +%s) -gt $(($(stat -c %Z holes) + 3)) ]'
+wait_for 10 sh -c '[ $(date +%s) -gt $(($(stat -c %Z held) + 3)) ]'
 cat ./* >/dev/null 2>&1
 cd "$tmp/work" || exit 1
 node_start_in_namespace node1 "$(node_address 1)"

@@ -13,7 +13,7 @@
 #include "bootstrap/journal.h"
 #include "bootstrap/mount_state.h"
 #include "bootstrap/superblock.h"
-#include "bootstrap/warm_list.h"
+#include "warm/warm_sums.h"
 #include "xalloc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct journal_entry entry;
     struct warm_list     list;
+    struct warm_sums     sums;
     struct superblock    superblock;
     struct mounted       mounted;
     struct error         err = { "" };
@@ -35,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (warm_list_parse(text, &list, &err) == 0)
         warm_list_clear(&list);
+    if (warm_sums_parse(text, "0123456789abcdef", &sums, &err) == 0)
+        warm_sums_clear(&sums);
     superblock_parse(data, size, &superblock);
     mount_find(text, "/data", &mounted);
     free(mount_of_device(text, 8, 1));
