@@ -255,11 +255,20 @@ test_cleanup() {
     trap '' PIPE INT TERM HUP
     [ "$test_finished" = yes ] || echo "Bail out! $test_name ended early (status $status)"
     nodes_stop
-    for pid in $test_pids $(leftovers | cut -d' ' -f1); do
+    for pid in $test_pids; do
+        ! is_ours "$pid" || kill -KILL "$pid" 2>/dev/null
+    done
+    for pid in $(leftovers | cut -d' ' -f1); do
         kill -KILL "$pid" 2>/dev/null
     done
     cd / && rm -rf "$tmp"
     exit "$status"
+}
+
+# The number of a process that has ended and was waited for may be somebody else's by now. Ours have
+# this shell for a parent, or our HOME.
+is_ours() {
+    nodes_is_child "$1" || grep -qsF "$tmp" "/proc/$1/environ"
 }
 
 test_setup() {
