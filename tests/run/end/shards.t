@@ -4,7 +4,8 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
 PYTHONPATH=$top_srcdir/contrib/python
-export PYTHONPATH
+PYTHONDONTWRITEBYTECODE=1 # not beside the sources
+export PYTHONPATH PYTHONDONTWRITEBYTECODE
 read_shards=$top_builddir/tests/run/end/read_shards
 
 # read.py RECORDS SHARD FILE DIES: as read_shards.c; one that does not die forks a second process.

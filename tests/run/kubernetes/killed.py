@@ -109,6 +109,8 @@ class World:
                 break
             if looks > 10 * END_LOOKS and wanted is None and self.has_ended():
                 break
+        if wanted is None and not self.has_ended():
+            sys.exit("a controller that nobody killed came to no end: " + state(self.cluster))
         process.kill()
         await process.wait()
         return False
