@@ -162,8 +162,13 @@ control() {
     run muster "$@"
     is "without the fault: 0" "$rc" 0
     ok "... and every rank ran" all_ran "$wanted"
-    is "... and nobody complains" "$(cat err)" ""
+    is "... and nobody complains" "$(complaints)" ""
     ok "... and nothing is left" clean
+}
+
+# What muster says, but that this machine is busy.
+complaints() {
+    grep -v 'heartbeat round trips of up to' err
 }
 
 # world_control N RANKS ARGUMENTS...: N real nodes, with two ranks each that do as ranks_RANKS

@@ -52,13 +52,18 @@ netns_nodes() {
 }
 
 # With the process that was started last: a signal may have come before it was put on the
-# list. KILL, since TERM is lost on a shell's child that has not come to its exec yet.
+# list. KILL, since TERM is lost on a shell's child that has not come to its exec yet. One that has
+# ended, and that the shell has waited for, is a child no more: another process may have its number.
 nodes_stop() {
     for pid in $nodes_pids ${!:-}; do
-        kill -KILL "$pid" 2>/dev/null || :
+        ! nodes_is_child "$pid" || kill -KILL "$pid" 2>/dev/null || :
         wait "$pid" 2>/dev/null || :
     done
     nodes_pids=
+}
+
+nodes_is_child() {
+    grep -qs "^PPid:[[:space:]]*$$\$" "/proc/$1/status"
 }
 
 # enter_namespaces SCRIPT ARGUMENTS...: run the calling script again as the first process of

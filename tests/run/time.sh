@@ -15,6 +15,12 @@ now_ms() {
     echo "${uptime_s%.*}${uptime_s#*.}0"
 }
 
+# now_ms_in NAME: the same in that variable, without a fork.
+now_ms_in() {
+    read -r uptime_s _ </proc/uptime
+    eval "$1=${uptime_s%.*}${uptime_s#*.}0"
+}
+
 # slowness: let $slowness_percent be at least what this machine is now. The most that a script has
 # seen counts for the rest of it.
 slowness() {

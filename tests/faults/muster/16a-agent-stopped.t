@@ -72,7 +72,7 @@ if [ -n "$world" ] && need_sshd >/dev/null; then
     ranks_wait
     world_nodes 2
     rm -f go
-    faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after 4 ./rank
+    faulty_start 4 --grace 1 --heartbeat 0.5 --dead-after "$(stretched 4)" ./rank
     # shellcheck disable=SC2046
     kill -STOP $(run_on node1 | while read -r pid; do
         [ "$(name_of "$pid")" != muster-agent ] || echo "$pid"

@@ -78,8 +78,10 @@ done
 run muster bcast -v src --to "$disk" --json end.json
 is "four nodes: exit status 0" "$rc" 0
 ok "... all have it" arrived node1 node2 node3 node4
+# On a machine that is too busy muster takes a node for one that has stopped, and says so.
+late=$(grep -cE 'gets its copy from muster$|no progress for' err)
 ok "... one of them from muster, three from each other" json_says end.json \
-    "sorted(n['bytes_from_nodes'] > 20000000 for n in d['nodes']) == [False, True, True, True]"
+    "3 - $late <= sum(n['bytes_from_nodes'] > 20000000 for n in d['nodes']) <= 3"
 ok "... nothing listens any more" nobody_listens
 
 # From a node

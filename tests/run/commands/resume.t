@@ -28,7 +28,8 @@ END
 mkdir work elsewhere
 cd work || exit 1
 printf 'node1 slots=2\nnode2 slots=1\n' >hosts
-run env MUSTER_GRACE=1 LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST \
+# They are to be there still when muster resume looks for them.
+run env MUSTER_GRACE="$(stretched 2)" LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST \
     --reconnect 1 --log-dir logs --name again ../rank 'a b' --x
 id=$(cat out)
 stdout=$HOME/.local/state/muster/runs/$id/stdout
@@ -75,9 +76,10 @@ is "no run named: 2" "$rc" 2
 ok "nothing is left" no_leftovers
 cd ..
 
-# An agent that is stopped ends nothing: its ranks are in the way.
+# An agent that is stopped ends nothing: its ranks are in the way. Those that look for them are
+# given up as late as the run's own.
 start env LAST=9 TOKEN=x muster -H node1:1,node2:1 --env LAST --env TOKEN --grace 0.2 \
-    --reconnect 0.2 --heartbeat 0.1 --dead-after 1 --max-restarts 2 ./rank
+    --reconnect 0.2 --heartbeat 0.1 --dead-after "$(stretched 2)" --max-restarts 2 ./rank
 ok "another run" wait_for 20 lines out 4
 id=$(muster status | sed -n 2p | cut -d' ' -f1)
 agent=$(pgrep -P "$pid" | head -n 1)

@@ -8,7 +8,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import base64
-import copy
 import json
 import os
 import sys
@@ -49,6 +48,13 @@ def merge(old, patch):
     return new
 
 
+def clone(value):
+    """What copy.deepcopy does, for what JSON has, in a fifth of its time."""
+    if isinstance(value, dict):
+        return {name: clone(one) for name, one in value.items()}
+    return [clone(one) for one in value] if isinstance(value, list) else value
+
+
 def matches(document, query):
     labels = document["metadata"].get("labels", {})
     for one in filter(None, query.get("labelSelector", "").split(",")):
@@ -71,6 +77,7 @@ class Cluster:
         self.version = 100
         self.history = []  # (version, type, plural, document)
         self.requests = []  # "GET pods" ...
+        self.moves = 0  # changes and requests, but for those of Leases, which are renewed for ever
         self.graces = []  # of the Pods that were deleted
         self.news = asyncio.Event()
         self.tasks = set()
@@ -79,12 +86,13 @@ class Cluster:
 
     def change(self, kind, key, document):
         self.version += 1
+        self.moves += key[0] != "leases"
         document["metadata"]["resourceVersion"] = str(self.version)
         if kind == "DELETED":
             del self.objects[key]
         else:
             self.objects[key] = document
-        self.history.append((self.version, kind, key[0], copy.deepcopy(document)))
+        self.history.append((self.version, kind, key[0], clone(document)))
         del self.history[:-HISTORY]
         self.news.set()
         self.news = asyncio.Event()
@@ -115,7 +123,7 @@ class Cluster:
         for name, code in ("resourceVersion", 409), ("uid", uid_differs):
             if conditions.get(name, metadata[name]) != metadata[name]:
                 raise Refusal(code)
-        return copy.deepcopy(self.objects[key])
+        return clone(self.objects[key])
 
     def update(self, key, document):
         old = self.check(key, document.get("metadata", {}))
@@ -137,7 +145,7 @@ class Cluster:
         return self.remove(key)
 
     def remove(self, key):
-        document = self.change("DELETED", key, copy.deepcopy(self.objects[key]))
+        document = self.change("DELETED", key, clone(self.objects[key]))
         uid = document["metadata"]["uid"]
         for other in [k for k, o in self.objects.items() if any(
                 owner["uid"] == uid for owner in o["metadata"].get("ownerReferences", []))]:
@@ -159,7 +167,7 @@ class Cluster:
         if "deletionTimestamp" in metadata:
             self.remove(key)
         elif phase == "Pending":
-            pod = copy.deepcopy(self.objects[key])
+            pod = clone(self.objects[key])
             pod["status"] = {"phase": "Running", "startTime": stamp(),
                              "conditions": [{"type": "Ready", "status": "True"}]}
             self.change("MODIFIED", key, pod)
@@ -179,7 +187,7 @@ class Cluster:
                 "deletionTimestamp" not in pod["metadata"]]
 
     def end_pod(self, key, code):
-        pod = copy.deepcopy(self.objects[key])
+        pod = clone(self.objects[key])
         ended = {"exitCode": code, "reason": "Error" if code else "Completed",
                  "finishedAt": stamp()}
         pod["status"].update(
@@ -201,6 +209,7 @@ class Cluster:
             return 404, "404 page not found"
         key = (plural, space, name)
         self.requests.append(f"{method} {plural}")
+        self.moves += plural != "leases"
         if below[:1] == ["log"]:
             self.check(key, {})
             return 200, f"the log of {name}\n"

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # not beside the sources
 import api_server  # noqa: E402
@@ -20,7 +21,8 @@ import api_server  # noqa: E402
 program = sys.argv[1]
 LOOK_S = 0.02
 END_LOOKS = 5  # without a change
-STUCK_LOOKS = 500  # the same, where something else was wanted
+STUCK_S = 30  # the same, where something else was wanted; a controller looks again every 5 s
+LIMIT_S = 90  # for whatever else is waited for
 ACTIONS_MAX = 100
 
 NO_ATTEMPTS = '"attempts": "{\\"number\\":1,,\\"failures\\":0,,\\"last\\":\\"\\"}", '
@@ -91,8 +93,8 @@ class World:
 
     async def wait(self, process, wanted):
         """True: it was killed. Else the wanted state came, or nothing changed any more."""
-        before, looks = None, 0
-        while looks < STUCK_LOOKS:
+        before, looks, since = None, 0, time.monotonic()
+        while time.monotonic() - since < STUCK_S:
             try:
                 status = await asyncio.wait_for(process.wait(), LOOK_S)
                 if status != -signal.SIGKILL:
@@ -100,27 +102,38 @@ class World:
                 return True
             except asyncio.TimeoutError:
                 pass
-            now = self.cluster.version, len(self.cluster.requests)
-            looks = looks + 1 if now == before else 0
-            before = now
+            looks += 1
+            if self.cluster.moves != before:
+                before, looks, since = self.cluster.moves, 0, time.monotonic()
             if looks == END_LOOKS and wanted is not None and state(self.cluster) == wanted:
                 break
             if looks > 10 * END_LOOKS and wanted is None and self.has_ended():
                 break
+        if wanted is None and not self.has_ended():
+            sys.exit("a controller that nobody killed came to no end: " + state(self.cluster))
         process.kill()
         await process.wait()
         return False
 
     async def holder(self, wanted):
-        while True:
-            lease = self.cluster.objects.get(("leases", "default", "muster-controller"))
-            if lease and lease["spec"]["holderIdentity"] == wanted:
-                return wanted
-            await asyncio.sleep(LOOK_S)
+        await until(lambda: self.lease_holder() == wanted, f"{wanted} holds the Lease")
+        return wanted
+
+    def lease_holder(self):
+        lease = self.cluster.objects.get(("leases", "default", "muster-controller"))
+        return lease["spec"]["holderIdentity"] if lease else None
 
     def has_ended(self):
         anchor = self.cluster.objects.get(("configmaps", "default", "j"))
         return anchor is None or "outcome" in anchor["data"]
+
+
+async def until(holds, what):
+    since = time.monotonic()
+    while not holds():
+        if time.monotonic() - since > LIMIT_S:
+            sys.exit(f"waited in vain until {what}")
+        await asyncio.sleep(LOOK_S)
 
 
 async def live(anchor, failures, wanted, deaths):
@@ -178,11 +191,11 @@ async def hand_over():
         one = await world.control(identity="one")
         await world.holder("one")
         other = await world.control(identity="other")
-        while world.cluster.requests.count("GET leases") < 4:  # it has looked, too
-            await asyncio.sleep(LOOK_S)
+        await until(lambda: world.cluster.requests.count("GET leases") >= 4,
+                    "the other has looked, too")
         held = await world.holder("one")
         one.terminate()
-        ended = await one.wait()
+        ended = await asyncio.wait_for(one.wait(), LIMIT_S)
         held += " " + await world.holder("other")
         given_back = any(what == "leases" and document["spec"]["holderIdentity"] == ""
                          for _, _, what, document in world.cluster.history)
