@@ -91,13 +91,15 @@ void control_free(struct control *control)
     free(control);
 }
 
-/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. */
+/* The name of a socket has 108 bytes at most, and the directory may be deep: so by descriptor. A
+ * launcher that was killed has left its own there; it cannot live, since we have its lock. */
 static int open_socket(int dir_fd, struct error *err)
 {
     struct sockaddr_un name;
     int                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     run_dir_control(dir_fd, &name);
+    unlinkat(dir_fd, RUN_DIR_CONTROL, 0);
     if (fd >= 0 && bind(fd, (struct sockaddr *)&name, sizeof name) == 0 &&
         fchmodat(dir_fd, RUN_DIR_CONTROL, 0600, 0) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
