@@ -35,6 +35,7 @@ struct generation {
     struct policy       policy;
     struct event       *over; /* from a fresh turn of the loop */
     struct event       *tick; /* when the policy wants to look again */
+    bool                is_parked; /* it was told that the run waits for a node */
     bool                is_change; /* this generation ends because the world is to change */
     char               *told;      /* how the last one ended, not yet told; or NULL */
     char               *lost;      /* the nodes that the last one lost: "te3", or NULL */
@@ -56,6 +57,7 @@ static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
 static bool any_ended_well(const struct outcome *outcome);
 static void begin_again(struct run *run, const struct policy_action *action);
+static void tell_park(struct run *run, const char *why);
 static bool is_same_world(const struct run *run);
 static void start(struct run *run);
 static void wait_is_over(struct run *run);
@@ -224,7 +226,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
         generation_end_for_change(run, "nodes have come: the world grows");
         break;
     case POLICY_DO_PARK:
-        generation_tell_park(run, "a node is missing", run->generation->rules.max_wait_s);
+        tell_park(run, "a node is missing");
         break;
     case POLICY_DO_END:
         wait_is_over(run);
@@ -428,7 +430,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
     free(run->generation->told);
     run->generation->told = NULL;
     if (action->what == POLICY_DO_PARK)
-        generation_tell_park(run, why, run->generation->rules.max_wait_s);
+        tell_park(run, why);
     else if (is_same_world(run))
         generation_tell_same(run, why, action->delay_s,
                              action->why == POLICY_WHY_RESTART ? run->generation->policy.restarts
@@ -439,6 +441,12 @@ static void begin_again(struct run *run, const struct policy_action *action)
         log_note("%s; the next generation starts when its lease is over, in %.0f s", why,
                  action->delay_s);
     tick_cb(-1, EV_TIMEOUT, run);
+}
+
+static void tell_park(struct run *run, const char *why)
+{
+    run->generation->is_parked = true;
+    generation_tell_park(run, why, run->generation->rules.max_wait_s);
 }
 
 static bool is_same_world(const struct run *run)
@@ -466,6 +474,8 @@ static void start(struct run *run)
     char                *changes;
 
     if (is_same) {
+        if (generation->is_parked)
+            generation_tell_same(run, "its nodes are there again", 0, 0);
         rendezvous_again(run);
     } else {
         world = xcalloc(members->count + members->places + 1, sizeof *world);
@@ -483,6 +493,7 @@ static void start(struct run *run)
         free(changes);
         free(world);
     }
+    generation->is_parked = false;
     if (run->phase.now == PHASE_RESTARTING)
         phase_prepare(run);
 }

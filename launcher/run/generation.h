@@ -54,7 +54,7 @@ void             leavings_free(struct leavings *all); /* NULL is fine */
  * the next one does without it: a spare takes its place, or the run waits for a node. A run that
  * does not go on ends. It may come again with another deadline: with one that has passed when the
  * node need not wait any more. */
-void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason);
+void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason);
 
 /* These hosts may take part from now on; a node whose host is not among them is to leave. */
 void generation_offer(struct run *run, const struct hostlist *hosts);

@@ -14,6 +14,7 @@
 #include "plan/hostfile.h"
 #include "run/generation.h"
 #include "run/launch.h"
+#include "run/notice.h"
 #include "run/run.h"
 #include "run/start_check.h"
 #include "xalloc.h"
@@ -112,6 +113,16 @@ struct members *pool_members(const struct run *run)
 const char *pool_name(const struct run *run, size_t which)
 {
     return run->pool->item[which].host.host->name;
+}
+
+size_t pool_find(const struct run *run, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < run->pool->members.count; i++)
+        if (strcmp(pool_name(run, i), name) == 0)
+            return i;
+    return MEMBERS_NONE;
 }
 
 struct selected pool_host(const struct run *run, size_t which, int slots)
@@ -320,6 +331,8 @@ static void frame_cb(struct node *node, const struct frame *frame, const json_t 
             node_stay(node);
         else
             node_enter(node, NODE_DONE, LEAVE_S);
+    } else if (frame->type == FRAME_NOTICE && node->failure == NULL) {
+        notice_take(run, node, body);
     } else if (frame->type == FRAME_ERROR && node->failure == NULL) {
         why.exit_code = body_small_int(body, "code", EXIT_INTERNAL, 255);
         snprintf(why.text, sizeof why.text, "%s", body_text(body, "text"));
