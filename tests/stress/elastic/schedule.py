@@ -103,7 +103,7 @@ class Schedule:
             how += ['--ckpt-marker', self.where + '/ranks/save']
         return ['-v', *how, '--max-restarts', '2', '--restart-delay', '0', '--heartbeat', '0.3',
                 '--dead-after', f'{self.lease_s:.1f}', '--grace', str(GRACE_S),
-                '--connect-timeout', '3', '--reconnect', '2', '--label', 'none',
+                '--connect-timeout', f'{3 * self.world.slowness():.1f}', '--reconnect', '2', '--label', 'none',
                 '--max-wait', str(self.max_wait_s()), '--name', self.name, '--hostfile', 'hosts',
                 '--json', 'end.json', '--spot', self.world.spot, '--agent', self.world.agent,
                 '--ssh_config', self.world.cluster.where + '/ssh_config']
@@ -131,7 +131,9 @@ class Schedule:
         self.process.wait()
         self.forgotten = len(self.output('err'))
         self.failed.clear()
-        self.leaving = {node for node in self.leaving if node.address in cloud.Service.goes}
+        self.leaving.clear()
+        for node in self.nodes:  # it may be in the past by now, and so a lie
+            cloud.Service.goes.pop(node.address, None)
         self.start(['resume', self.name])
         before = {stamp.generation for stamp in self.stamps()}
         self.world.wait_for(lambda: self.process.poll() is not None or
