@@ -30,7 +30,7 @@ struct notice *notice_new(struct run *run);
 void           notice_free(struct notice *notice); /* NULL is fine */
 
 /* That node goes in left_s seconds, and its ranks must have ended margin_s before. Again for the
- * same node: an earlier time counts, a later one does not. A spare has no ranks, and goes at once. */
+ * same node: an earlier time counts, a later one does not. A spare has no ranks and goes now. */
 void notice_give(struct run *run, struct node *node, double left_s, double margin_s,
                  const char *reason);
 
