@@ -6,10 +6,12 @@
 #include "cleanup/stale_files.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +41,8 @@ static void add_groups(struct stale *stale, const char *path, int depth);
 static void add_group(struct stale *stale, const char *path, const char *name);
 static void add_parts(struct stale *stale, const char *base);
 static void add_parts_in(struct stale *stale, const char *folder);
+static void add_notices(struct stale *stale);
+static bool is_notice(const char *name);
 static bool add_partial(const char *path, void *arg);
 static bool add(struct stale *stale, const char *what, const char *path);
 static bool group_of(const char *path, struct cgroup *group);
@@ -51,6 +55,7 @@ json_t *stale_files_list(bool remove)
 
     add_all_groups(&stale);
     add_all_parts(&stale);
+    add_notices(&stale);
     partials_find(add_partial, &stale);
     return stale.list;
 }
@@ -167,6 +172,42 @@ static void add_parts_in(struct stale *stale, const char *folder)
     }
     if (dir != NULL)
         closedir(dir);
+}
+
+/* --- notices ---------------------------------------------------------------- */
+
+/* launcher/plan/plan.c has drawn their names; who has made one holds a lock on it. */
+static void add_notices(struct stale *stale)
+{
+    DIR           *dir = opendir("/tmp");
+    struct dirent *entry;
+    struct stat    about;
+    char          *path;
+    int            fd;
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (!is_notice(entry->d_name))
+            continue;
+        path = xasprintf("/tmp/%s", entry->d_name);
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && is_ours(path, S_IFREG, &about) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            add(stale, "file", path);
+        if (fd >= 0)
+            close(fd);
+        free(path);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
+/* "muster-notice-", 32 hex digits, and what each node and generation adds. */
+static bool is_notice(const char *name)
+{
+    static const char begin[] = "muster-notice-";
+    size_t            length = strlen(begin);
+
+    return strncmp(name, begin, length) == 0 &&
+           strspn(name + length, "0123456789abcdef") == 32 && name[length + 32] == '.';
 }
 
 /* --- parts of files that muster bcast copied -------------------------------- */

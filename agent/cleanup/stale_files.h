@@ -1,7 +1,8 @@
 /* stale_files.h - what muster itself has left on a node where it was killed
  *
  *     group  a control group without processes, whose guard is dead
- *     file   a part of muster-agent, from a copy that broke off
+ *     file   a part of muster-agent, from a copy that broke off; what an agent that is dead has
+ *            told its ranks in a file, MUSTER_NOTICE_FILE
  *
  * All of it belongs to this user and takes almost no space, but stays until somebody
  * removes it.

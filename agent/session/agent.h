@@ -140,6 +140,7 @@ struct requests {
 /* What was told to the ranks of this generation: a node is to go. */
 struct notice {
     bool         is_there; /* the file */
+    int          file_fd;  /* holds a lock on it, so that muster clean leaves it */
     struct task *watch;    /* for a checkpoint; NULL: nobody does */
     bool         is_watched; /* it has ended */
 };

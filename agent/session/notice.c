@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,8 +48,9 @@ struct told {
 static void    goes_cb(double left_s, const char *reason, void *arg);
 static void    class_cb(const char *class, void *arg);
 static void    tell_going(struct agent *agent);
-static int     write_file(const struct agent *agent, const struct told *told, struct error *err);
-static int     write_at(const char *path, const char *text, struct error *err);
+static int     write_file(struct agent *agent, const struct told *told, struct error *err);
+static int     write_at(const char *path, const char *text, int *fd, struct error *err);
+static void    unlock_file(struct agent *agent);
 static int     signal_ranks(const struct agent *agent, int signal);
 static void    begin_watch(struct agent *agent, double left_s);
 static void    line_cb(json_t *body, void *arg);
@@ -117,8 +119,8 @@ int notice_take(struct agent *agent, const struct frame *frame, const json_t *bo
     if (agent->state >= AGENT_DONE)
         return 0;
     begin_watch(agent, told.left_s);
-    if (agent->plan.notice_file != NULL && write_file(agent, &told, &why) == 0)
-        agent->notice.is_there = true;
+    if (agent->plan.notice_file != NULL)
+        write_file(agent, &told, &why);
     answer = json_pack("{s:i}", "signalled", signal_ranks(agent, told.signal));
     if (why.text[0] != '\0')
         json_object_set_new(answer, "error", json_text(why.text, strlen(why.text)));
@@ -129,8 +131,10 @@ int notice_take(struct agent *agent, const struct frame *frame, const json_t *bo
 
 void notice_clear(struct agent *agent)
 {
-    if (agent->notice.is_there)
+    if (agent->notice.is_there) {
         unlink(agent->plan.notice_file);
+        unlock_file(agent);
+    }
     task_free(agent->notice.watch);
     agent->notice = (struct notice){ 0 };
 }
@@ -145,7 +149,7 @@ void notice_close(struct agent *agent)
 /* --- the ranks -------------------------------------------------------------- */
 
 /* The deadline is by this node's clock: the ranks have no other. */
-static int write_file(const struct agent *agent, const struct told *told, struct error *err)
+static int write_file(struct agent *agent, const struct told *told, struct error *err)
 {
     const char *path = agent->plan.notice_file;
     json_t     *body = json_pack("{s:f, s:f, s:s, s:s, s:i}", "deadline",
@@ -153,32 +157,45 @@ static int write_file(const struct agent *agent, const struct told *told, struct
                                  told->left_s, "reason", told->reason, "node", told->node,
                                  "generation", (int)agent->generation - 1);
     char       *text = json_dumps(body, JSON_COMPACT), *fresh = xasprintf("%s.new", path);
-    int         rc;
+    int         fd, rc;
 
     json_decref(body);
     if (text == NULL)
         xalloc_die();
-    rc = write_at(fresh, text, err);
+    rc = write_at(fresh, text, &fd, err);
     if (rc == 0 && rename(fresh, path) < 0)
         rc = err_set(err, "%s: %s", path, strerror(errno));
-    if (rc < 0)
+    if (rc < 0) {
         unlink(fresh);
+        if (fd >= 0)
+            close(fd);
+    } else {
+        unlock_file(agent);
+        agent->notice.file_fd = fd;
+        agent->notice.is_there = true;
+    }
     free(fresh);
     free(text);
     return rc;
 }
 
-static int write_at(const char *path, const char *text, struct error *err)
+/* The lock is a help for muster clean: without it ranks still have their file. */
+static int write_at(const char *path, const char *text, int *fd, struct error *err)
 {
-    int  fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    bool is_whole = fd >= 0 && fd_write_all(fd, text, strlen(text)) == strlen(text) &&
-                    fd_write_all(fd, "\n", 1) == 1;
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        flock(*fd, LOCK_EX | LOCK_NB);
+    if (*fd < 0 || fd_write_all(*fd, text, strlen(text)) != strlen(text) ||
+        fd_write_all(*fd, "\n", 1) != 1)
+        return err_set(err, "%s: %s", path, strerror(errno));
+    return 0;
+}
 
-    if (!is_whole)
-        err_set(err, "%s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return is_whole ? 0 : -1;
+static void unlock_file(struct agent *agent)
+{
+    if (agent->notice.is_there)
+        close(agent->notice.file_fd);
+    agent->notice.is_there = false;
 }
 
 static int signal_ranks(const struct agent *agent, int signal)

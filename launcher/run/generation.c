@@ -36,6 +36,7 @@ struct generation {
     struct policy       policy;
     struct event       *over; /* from a fresh turn of the loop */
     struct event       *tick; /* when the policy wants to look again */
+    bool                is_parked; /* it was told that the run waits for a node */
     bool                is_change; /* this generation ends because the world is to change */
     double              within_s;  /* of muster scale, until its size is reached; negative: none */
     char               *told;      /* how the last one ended, not yet told; or NULL */
@@ -60,10 +61,10 @@ static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
 static bool any_ended_well(const struct outcome *outcome);
 static void begin_again(struct run *run, const struct policy_action *action);
+static void tell_park(struct run *run, const char *why);
 static bool is_same_world(const struct run *run);
 static void start(struct run *run);
 static void wait_is_over(struct run *run);
-static const char *missing_node(const struct run *run);
 static void forget(struct run *run);
 static double seconds(int64_t from_ns, int64_t to_ns);
 
@@ -167,7 +168,7 @@ void generation_lost_node(struct run *run, const struct node *node)
     }
     policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
     event_del(generation->tick);
-    log_note("no restart: it needs every node (%s)", missing_node(run));
+    log_note("no restart: it needs every node (%s)", generation_missing(run));
     phase_stop(run);
 }
 
@@ -231,7 +232,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
         ask_to_end(run);
         break;
     case POLICY_DO_PARK:
-        generation_tell_park(run, "a node is missing", &run->generation->rules);
+        tell_park(run, "a node is missing");
         break;
     case POLICY_DO_END:
         wait_is_over(run);
@@ -344,7 +345,7 @@ static struct policy_event describe(const struct run *run)
         .kind = POLICY_EVENT_OVER,
         .now_s = generation_now_s(),
         .end = end_of(run),
-        .is_world_whole = missing_node(run) == NULL,
+        .is_world_whole = generation_missing(run) == NULL,
         .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
         .is_left = is_left(&run->outcome),
         .dead_in_s = dead_in_s(run),
@@ -463,22 +464,8 @@ void generation_end(struct run *run)
     generation_tell_port(run, &generation->last);
     if ((run->options->max_restarts > 0 || generation->rules.members.goes_on) &&
         run->outcome.has_begun)
-        generation_tell_end(run, &generation->last, generation->why, missing_node(run));
+        generation_tell_end(run, &generation->last, generation->why, generation_missing(run));
     generation_tell_suspects(run);
-}
-
-/* One that is not there for another generation; NULL: all are. */
-static const char *missing_node(const struct run *run)
-{
-    size_t i;
-
-    for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i]->state == NODE_FAILED)
-            return plan_label(run->node[i]->plan);
-    for (i = 0; i < run->plan->nodes; i++)
-        if (run->node[i]->state != NODE_STAYING)
-            return plan_label(run->node[i]->plan);
-    return NULL;
 }
 
 /* --- the next one ----------------------------------------------------------- */
@@ -495,7 +482,7 @@ static void begin_again(struct run *run, const struct policy_action *action)
     free(run->generation->told);
     run->generation->told = NULL;
     if (action->what == POLICY_DO_PARK)
-        generation_tell_park(run, why, &run->generation->rules);
+        tell_park(run, why);
     else if (is_same_world(run))
         generation_tell_same(run, why, action->delay_s,
                              action->why == POLICY_WHY_RESTART ? run->generation->policy.restarts
@@ -506,6 +493,12 @@ static void begin_again(struct run *run, const struct policy_action *action)
         log_note("%s; the next generation starts when its lease is over, in %.0f s", why,
                  action->delay_s);
     tick_cb(-1, EV_TIMEOUT, run);
+}
+
+static void tell_park(struct run *run, const char *why)
+{
+    run->generation->is_parked = true;
+    generation_tell_park(run, why, &run->generation->rules);
 }
 
 static bool is_same_world(const struct run *run)
@@ -520,7 +513,7 @@ static bool is_same_world(const struct run *run)
     places = members_choose(members, &run->generation->rules.members, world);
     is_same = members_is_same(members, world, places);
     free(world);
-    return is_same && missing_node(run) == NULL;
+    return is_same && generation_missing(run) == NULL;
 }
 
 static void start(struct run *run)
@@ -533,6 +526,8 @@ static void start(struct run *run)
     char                *changes;
 
     if (is_same) {
+        if (generation->is_parked)
+            generation_tell_same(run, "its nodes are there again", 0, 0);
         rendezvous_again(run);
     } else {
         world = xcalloc(members->count + members->places + 1, sizeof *world);
@@ -550,9 +545,10 @@ static void start(struct run *run)
         free(changes);
         free(world);
     }
+    generation->is_parked = false;
     if (!generation->policy.is_scaled)
         generation->within_s = -1;
-    if (run->phase.now == PHASE_RESTARTING && missing_node(run) == NULL)
+    if (run->phase.now == PHASE_RESTARTING && generation_missing(run) == NULL)
         phase_prepare(run);
     else
         phase_stop(run); /* node 0 cannot be reached: the next generation does without it */

@@ -62,7 +62,7 @@ void             leavings_free(struct leavings *all); /* NULL is fine */
  * the next one does without it: a spare takes its place, or the run waits for a node. A run that
  * does not go on ends. It may come again with another deadline: with one that has passed when the
  * node need not wait any more. */
-void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason);
+void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason);
 
 /* The verb "scale" of history/control.h; arg: the run. */
 int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,

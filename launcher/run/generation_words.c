@@ -227,3 +227,16 @@ void generation_tell_hang(const struct run *run)
         output_own(run->output, text, size);
     free(text);
 }
+
+const char *generation_missing(const struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state == NODE_FAILED)
+            return plan_label(run->node[i]->plan);
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state != NODE_STAYING)
+            return plan_label(run->node[i]->plan);
+    return NULL;
+}

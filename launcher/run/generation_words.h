@@ -43,4 +43,7 @@ char *generation_too_many(const struct run *run, const struct member_rules *rule
 /* What the last generation hung in. */
 void generation_tell_hang(const struct run *run);
 
+/* The name of a node that was lost, or that does not stay; NULL: all stay. */
+const char *generation_missing(const struct run *run);
+
 #endif

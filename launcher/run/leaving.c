@@ -14,6 +14,7 @@
 #include "number.h"
 #include "plan/hostfile.h"
 #include "run/generation_words.h"
+#include "run/notice.h"
 #include "run/pool.h"
 #include "run/run.h"
 #include "xalloc.h"
@@ -36,7 +37,7 @@ struct leavings {
 };
 
 static void         leave_cb(evutil_socket_t fd, short what, void *arg);
-static size_t       member_of(const struct run *run, const char *host);
+static void         forget(struct run *run, const char *host);
 static struct node *place_of(const struct run *run, size_t which);
 
 struct leavings *leavings_new(void)
@@ -59,10 +60,9 @@ void leavings_free(struct leavings *all)
     free(all);
 }
 
-void generation_leave(struct run *run, struct node *node, int64_t deadline_ns, const char *reason)
+void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason)
 {
     struct leavings   *all = run->leavings;
-    const char        *host = node->plan->host;
     double             left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
     struct timeval     left = clock_interval(left_s > 0 ? left_s : 0);
     struct leaving    *leaving;
@@ -89,7 +89,7 @@ static void leave_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct leaving *leaving = arg;
     struct run     *run = leaving->run;
-    size_t          which = member_of(run, leaving->host);
+    size_t          which = pool_find(run, leaving->host);
     char            text[GENERATION_WORDS_SIZE];
 
     (void)fd, (void)what;
@@ -103,16 +103,6 @@ static void leave_cb(evutil_socket_t fd, short what, void *arg)
         generation_end_for_change(run, text);
     else
         generation_changed(run);
-}
-
-static size_t member_of(const struct run *run, const char *host)
-{
-    size_t i;
-
-    for (i = 0; i < pool_count(run); i++)
-        if (strcmp(pool_name(run, i), host) == 0)
-            return i;
-    return MEMBERS_NONE;
 }
 
 /* NULL: it has no place. */
@@ -140,8 +130,9 @@ void generation_offer(struct run *run, const struct selection *hosts)
         if (pool_members(run)->item[i].is_offered)
             continue;
         node = place_of(run, i);
+        forget(run, pool_name(run, i));
         if (node != NULL)
-            generation_leave(run, node, clock_now_ns(), reason);
+            generation_leave(run, pool_name(run, i), clock_now_ns(), reason);
         else
             pool_leave(run, i);
     }
@@ -171,4 +162,15 @@ int generation_take_scale(const struct strlist *words, char *answer, size_t size
         snprintf(answer, size, "from %zu to %lld nodes, after a checkpoint within %g s", now,
                  (long long)nodes, within_s);
     return 0;
+}
+
+/* If it is offered again it is a new one. */
+static void forget(struct run *run, const char *host)
+{
+    size_t i;
+
+    for (i = 0; i < run->leavings->count; i++)
+        if (strcmp(run->leavings->item[i]->host, host) == 0)
+            event_del(run->leavings->item[i]->due);
+    notice_forget(run->notice, host);
 }

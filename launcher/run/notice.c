@@ -57,6 +57,7 @@ static void            tell_node(struct node *node, const struct leaving *leavin
 static void            change_cb(evutil_socket_t fd, short what, void *arg);
 static void            end_cb(evutil_socket_t fd, short what, void *arg);
 static void            tell_missing(const struct notice *notice);
+static void            drain(struct run *run, const char *host, double left_s);
 static struct node    *node_of(const struct run *run, const char *host);
 static double          seconds(int64_t from_ns, int64_t to_ns);
 
@@ -96,7 +97,11 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
         return;
     leaving = find(run->notice, host);
     log_warn("%s goes in %.0f s (%s)", plan_label(node->plan), left_s, reason);
-    generation_leave(run, node, leaving->end_ns, reason);
+    if (node_of(run, host) != node) {
+        generation_leave(run, host, clock_now_ns(), reason);
+        return;
+    }
+    generation_leave(run, host, leaving->end_ns, reason);
     if (run->phase.now == PHASE_RUNNING)
         tell(run, leaving);
 }
@@ -131,6 +136,16 @@ static struct leaving *find(const struct notice *notice, const char *host)
         if (strcmp(notice->leaving[i].host, host) == 0)
             return &notice->leaving[i];
     return NULL;
+}
+
+void notice_forget(struct notice *notice, const char *host)
+{
+    struct leaving *leaving = find(notice, host);
+
+    if (leaving == NULL)
+        return;
+    free(leaving->host);
+    *leaving = notice->leaving[--notice->count];
 }
 
 bool notice_save(struct run *run)
@@ -301,7 +316,7 @@ void notice_take_checkpoint(struct run *run, struct node *node, const json_t *bo
     for (i = 0; i < notice->count; i++) {
         leaver = node_of(run, notice->leaving[i].host);
         if (leaver != NULL)
-            generation_leave(run, leaver, clock_now_ns(), notice->leaving[i].reason);
+            generation_leave(run, leaver->plan->host, clock_now_ns(), notice->leaving[i].reason);
     }
 }
 
@@ -341,13 +356,27 @@ int notice_drain(const struct strlist *words, char *answer, size_t size, void *a
     if (run->phase.now == PHASE_STOPPING || run->reader.is_begun)
         return err_set(err, "this run is ending");
     for (i = 1; i < words->count; i++)
-        if (node_of(run, words->item[i]) == NULL)
+        if (node_of(run, words->item[i]) == NULL &&
+            pool_find(run, words->item[i]) == MEMBERS_NONE)
             return err_set(err, "%.200s is no node of this run", words->item[i]);
     for (i = 1; i < words->count; i++)
-        notice_give(run, node_of(run, words->item[i]), seconds_left, 0, "muster drain");
+        drain(run, words->item[i], seconds_left);
     snprintf(answer, size, "%zu %s to go within %g s", words->count - 1,
              words->count == 2 ? "node" : "nodes", seconds_left);
     return 0;
+}
+
+static void drain(struct run *run, const char *host, double left_s)
+{
+    static const char reason[] = "muster drain";
+    struct node      *node = node_of(run, host);
+
+    if (node != NULL) {
+        notice_give(run, node, left_s, 0, reason);
+        return;
+    }
+    log_warn("%s goes now: it has no ranks (%s)", host, reason);
+    generation_leave(run, host, clock_now_ns(), reason);
 }
 
 /* By its whole name or by what messages call it. */

@@ -30,9 +30,12 @@ struct notice *notice_new(struct run *run);
 void           notice_free(struct notice *notice); /* NULL is fine */
 
 /* That node goes in left_s seconds, and its ranks must have ended margin_s before. Again for the
- * same node: an earlier time counts, a later one does not. */
+ * same node: an earlier time counts, a later one does not. A spare has no ranks and goes now. */
 void notice_give(struct run *run, struct node *node, double left_s, double margin_s,
                  const char *reason);
+
+/* That host is gone: what it is told when it comes back is of another machine. */
+void notice_forget(struct notice *notice, const char *host);
 
 /* The run is to end within --grace: tell the ranks, and stop them once they have saved, or after
  * two thirds of that time. False: nobody would know that they have; nothing is done. */

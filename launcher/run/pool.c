@@ -117,6 +117,16 @@ const char *pool_name(const struct run *run, size_t which)
     return run->pool->item[which].host.host->name;
 }
 
+size_t pool_find(const struct run *run, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < run->pool->members.count; i++)
+        if (strcmp(pool_name(run, i), name) == 0)
+            return i;
+    return MEMBERS_NONE;
+}
+
 struct selected pool_host(const struct run *run, size_t which, int slots)
 {
     struct selected host = run->pool->item[which].host;
@@ -337,7 +347,7 @@ static void frame_cb(struct node *node, const struct frame *frame, const json_t 
             node_stay(node);
         else
             node_enter(node, NODE_DONE, LEAVE_S);
-    } else if (frame->type == FRAME_NOTICE) {
+    } else if (frame->type == FRAME_NOTICE && node->failure == NULL) {
         notice_take(run, node, body);
     } else if (frame->type == FRAME_ERROR && node->failure == NULL) {
         why.exit_code = body_small_int(body, "code", EXIT_INTERNAL, 255);

@@ -24,6 +24,7 @@ void         pool_free(struct pool *pool); /* NULL is fine */
 
 struct members *pool_members(const struct run *run);
 const char     *pool_name(const struct run *run, size_t which);
+size_t          pool_find(const struct run *run, const char *name); /* MEMBERS_NONE: it is none */
 /* Its host, with so many of its slots; slot is borrowed. */
 struct selected pool_host(const struct run *run, size_t which, int slots);
 

@@ -19,7 +19,7 @@
 #define PROBE_CONNECT_MS 2000
 #define PROBE_S          10.0 /* for the answer to a PROBE */
 #define MASTER_PORTS     100  /* that generations take in turn */
-#define REPEATS          5    /* once a network has lost nodes, it may need time to settle */
+#define REPEATS          5    /* ARP may fail for seconds, if a table of neighbors is full */
 
 /* What a node owes us before GO. */
 struct answer {

@@ -42,6 +42,7 @@ netns_nodes() {
         node_wire "node$node" "$node"
         node=$((node + 1))
     done
+    [ "$1" -gt 32 ] || nodes_know_each_other "$1"
     nodes_hosts "$1" >"$nodes_dir/hosts"
     mount --bind "$nodes_dir/hosts" /etc/hosts
     node=1
@@ -205,21 +206,43 @@ node_address() {
     echo "10.99.$(($1 / 250)).$(($1 % 250 + 1))"
 }
 
+node_mac() {
+    printf '02:63:00:00:%02x:%02x' $(($1 / 256)) $(($1 % 256))
+}
+
 nodes_bridge() {
     mkdir -p -m 755 /run/sshd
-    ip link add bridge0 type bridge
+    ip link add bridge0 address "$(node_mac 65534)" type bridge
     ip addr add 10.99.255.254/16 dev bridge0
     ip link set bridge0 up
 }
 
-# A namespace with eth0 on the bridge, and no default route.
+# A namespace with eth0 on the bridge, and no default route. Nobody there has to ask for addresses:
+# the kernel has one table of neighbors for all namespaces of the machine, with room for 1024
+# (gc_thresh3), and when the tests of somebody else have filled it, ARP is not answered any more.
 node_wire() {
     ip netns add "$1"
-    ip link add "port$2" master bridge0 type veth peer name eth0 netns "$1"
+    ip link add "port$2" master bridge0 type veth \
+        peer name eth0 address "$(node_mac "$2")" netns "$1"
     ip link set "port$2" up
-    ip -n "$1" link set lo up
-    ip -n "$1" addr add "$(node_address "$2")/16" dev eth0
-    ip -n "$1" link set eth0 up
+    ip neigh replace "$(node_address "$2")" lladdr "$(node_mac "$2")" dev bridge0 nud permanent
+    ip -n "$1" -batch - <<END
+link set lo up
+addr add $(node_address "$2")/16 dev eth0
+link set eth0 up
+neigh replace 10.99.255.254 lladdr $(node_mac 65534) dev eth0 nud permanent
+END
+}
+
+# The first N.
+nodes_know_each_other() {
+    for number in $(seq "$1"); do
+        echo "neigh replace $(node_address "$number") lladdr $(node_mac "$number") dev eth0" \
+            "nud permanent"
+    done >"$nodes_dir/neighbors"
+    for number in $(seq "$1"); do
+        grep -v " $(node_address "$number") " "$nodes_dir/neighbors" | ip -n "node$number" -batch -
+    done
 }
 
 nodes_hosts() {

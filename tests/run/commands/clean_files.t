@@ -33,6 +33,28 @@ is "--kill: 0" "$rc" 0
 ok "... the part is gone" not test -e "$part"
 ok "... what is being sent, or used, is not" test -e "$sending" -a -e "$cache/muster-agent"
 
+# A notice stays where its agent is killed.
+script_file rank <<'EOF'
+#!/bin/sh
+echo "$MUSTER_NOTICE_FILE" >"notice.$RANK"
+echo ready
+while :; do sleep 0.1; done
+EOF
+start muster --name told -H node1:1,node2:1 --agent "$test_agent" --no_pidns ./rank
+ok "a run" wait_for 20 all_ready
+notice=$(cat notice.0)
+muster drain --within 100 told node2 >told 2>&1
+ok "... whose ranks have had a notice" wait_for 20 test -e "$notice"
+clean
+ok "while its agent lives it is no leftover" not grep -q muster-notice out
+kill -KILL "$(pgrep -P "$pid" | head -n 1)"
+finish_run 30
+ok "the agent is killed: it stays" test -e "$notice"
+clean
+is "muster clean knows it: 1" "$rc $(grep -c "^node1 *left *file .*$notice" out)" "1 1"
+clean --kill
+ok "... and removes it" not test -e "$notice"
+
 umount /sys/fs/cgroup
 groups=
 for controller in unified freezer; do

@@ -133,6 +133,14 @@ if command -v bash >/dev/null; then
     is "... after another one" "$(completed exec -H hosts --exclude te1 @ te2)" "te2"
     is "... and after '@' alone" "$(completed -H hosts -e te1 @)" "te1 te2 te3"
     is "what is refused is not offered" "$(completed status --a)" ""
+    is "an option's words" "$(completed --recovery e) $(completed --max-wait '') $(completed --spot a)
+$(completed --notice-signal USR) $(completed --notice-signal no)" "elastic auto auto alibaba aws azure
+USR1 USR2 none"
+    run muster --transport exec --name comes -H node1:2,node2:1 true
+    is "runs, and then their nodes, for muster drain" "$(completed drain "")
+$(completed drain comes "") $(completed drain --within 5m comes node2)" "$(muster status |
+        sed -n '2s/ .*//p')
+node1 node2 node2"
     is "after the script files only" "$(completed -H hosts clever.py cl)" "clever.py"
 else
     skip "the completion" "bash is missing"

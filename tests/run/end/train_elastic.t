@@ -1,7 +1,8 @@
 #!/bin/sh
 # The example of a training that survives: stock PyTorch on three nodes. It saves on notice, a rank
 # is killed, later two nodes, and the loss goes on behind the step that was saved, as if nothing had
-# happened. With MUSTER_TEST_LONG=yes a link is cut for a minute, and torchrun restarts it, too.
+# happened. With MUSTER_TEST_LONG=yes a single node is lost, too, that of rank 0, a link for a minute,
+# and torchrun restarts it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
@@ -87,6 +88,29 @@ ok "... with the loss of the undisturbed run at each step" same_curve
 ok "... behind a step that was saved" grep -Eq '^3 ranks begin behind step [1-9]0$' out
 ok "nothing is left" no_leftovers
 [ "${MUSTER_TEST_LONG:-}" = yes ] || finish
+
+# One node, and then the one of rank 0; each is there again when the other goes.
+node_return() {
+    ip link set "port$1" up
+    node_start_in_namespace "node$1" "$(node_address "$1")"
+}
+for lost in 3 1; do
+    node_return "$lost"
+done
+for lost in 2 1; do
+    # shellcheck disable=SC2086
+    start muster $common --spares 1 --heartbeat 0.5 --dead-after 3 -H "node[1-5]" "$example" \
+        --steps $steps --every 10 --pause 0.1 --checkpoint "$PWD/node$lost.pt"
+    ok "four nodes train, and one waits" wait_for 120 has_step 12
+    node_kill "$lost"
+    finish_run 180
+    is "node$lost is killed: the training comes to its end" "$rc" 0
+    ok "... one line says what happened and what follows" \
+        grep -q "generation 1: node node$lost lost .*; node5 takes its place; 4 ranks on 4 nodes" err
+    ok "... with the loss of the undisturbed run at each step" same_curve
+    ok "... behind a step that was saved" grep -Eq '^4 ranks begin behind step [1-9]0$' out
+    node_return "$lost"
+done
 
 # A node is to go: a spare continues behind the step that was saved for it.
 # shellcheck disable=SC2086

@@ -138,6 +138,26 @@ static void lines(void **state)
     control_free(control);
 }
 
+/* Its socket is still there, and nobody listens. */
+static void of_one_that_was_killed(void **state)
+{
+    struct control    *control;
+    struct sockaddr_un name;
+    char              *answer;
+    int                calls = 0, fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    (void)state;
+    run_dir_control(dir.fd, &name);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    close(fd);
+    control = control_new(base, &dir, verbs, &calls);
+    assert_non_null(control);
+    answer = say("count a\n", 8);
+    assert_string_equal(answer, "ok 1 words\n");
+    free(answer);
+    control_free(control);
+}
+
 static void long_lines(void **state)
 {
     int             calls = 0;
@@ -220,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(of_one_that_was_killed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_socket, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_descriptor, set_up, tear_down),
