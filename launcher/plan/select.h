@@ -28,9 +28,9 @@ struct select_rules {
     const char *include; /* "" or NULL: none */
     const char *exclude;
     int         num_nodes; /* -1: not given */
-    bool        takes_all; /* the others, too: they may take part later */
     int         num_gpus;  /* -1: not given */
     int         num_ranks; /* -np; 0: not given: take the first N slots */
+    bool        takes_all;  /* beyond num_nodes, too: they may take part later */
     bool        is_partial; /* hosts come and go: a filter may name some that are not here */
 };
 

@@ -36,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char               *filter = xstrndup((const char *)data, size);
-    struct select_rules rules = { filter, NULL, -1, -1, -1, false };
+    struct select_rules rules = { .include = filter, .num_nodes = -1, .num_gpus = -1,
+                                  .num_ranks = -1 };
     struct hostlist     hosts;
     struct selection    taken, left;
     struct error        err;
@@ -46,7 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     rc = select_slots(&hosts, &rules, &taken, &err);
     slots = count_slots(&taken);
-    rules = (struct select_rules){ NULL, filter, -1, -1, -1, false };
+    rules = (struct select_rules){ .exclude = filter, .num_nodes = -1, .num_gpus = -1,
+                                   .num_ranks = -1 };
     if (rc == 0 && select_slots(&hosts, &rules, &left, &err) == 0) {
         if (*filter != '\0' && slots + count_slots(&left) != 9)
             abort();

@@ -56,6 +56,9 @@ static void check(const char *hosts, const struct select_rules *rules, const cha
     free(got);
 }
 
+#define RULES(include_, exclude_, nodes, gpus, ranks, partial) \
+    &(struct select_rules){ .include = include_, .exclude = exclude_, .num_nodes = nodes, \
+                            .num_gpus = gpus, .num_ranks = ranks, .is_partial = partial }
 #define NO_SUCH_HOST(filter, name) "error: --" filter ": no host '" name "' in the hostfile"
 #define NO_SUCH_SLOT(filter, slot, host)                                                       \
     "error: --" filter ": host " host " has no slot " slot ": it has 0 to 3"
@@ -104,7 +107,7 @@ static void include(void **state)
 
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
-        check(pool, &(struct select_rules){ row[i].include, "", -1, -1, -1, false },
+        check(pool, RULES(row[i].include, "", -1, -1, -1, false),
               row[i].expected);
 }
 
@@ -129,7 +132,7 @@ static void exclude(void **state)
 
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
-        check(pool, &(struct select_rules){ NULL, row[i].exclude, -1, -1, -1, false },
+        check(pool, RULES(NULL, row[i].exclude, -1, -1, -1, false),
               row[i].expected);
 }
 
@@ -138,21 +141,21 @@ static void ipv6_in_filters(void **state)
     static const char hosts[] = "[::1]:4,[fe80::1%eth0]:2,te1:1";
 
     (void)state;
-    check(hosts, &(struct select_rules){ "[::1]:1,2@te1", NULL, -1, -1, -1, false },
+    check(hosts, RULES("[::1]:1,2@te1", NULL, -1, -1, -1, false),
           "::1:1,2 te1:0");
-    check(hosts, &(struct select_rules){ "[fe80::1%eth0]", NULL, -1, -1, -1, false },
+    check(hosts, RULES("[fe80::1%eth0]", NULL, -1, -1, -1, false),
           "fe80::1%eth0:0,1");
-    check(hosts, &(struct select_rules){ "[te1]", NULL, -1, -1, -1, false }, "te1:0");
-    check(hosts, &(struct select_rules){ "[::1]x", NULL, -1, -1, -1, false },
+    check(hosts, RULES("[te1]", NULL, -1, -1, -1, false), "te1:0");
+    check(hosts, RULES("[::1]x", NULL, -1, -1, -1, false),
           NO_SUCH_HOST("include", "[::1]x"));
-    check(hosts, &(struct select_rules){ "te1@te9:0@te[5-6]", NULL, -1, -1, -1, true }, "te1:0");
-    check(hosts, &(struct select_rules){ NULL, "te1@te9", -1, -1, -1, true },
+    check(hosts, RULES("te1@te9:0@te[5-6]", NULL, -1, -1, -1, true), "te1:0");
+    check(hosts, RULES(NULL, "te1@te9", -1, -1, -1, true),
           "::1:0,1,2,3 fe80::1%eth0:0,1");
-    check(hosts, &(struct select_rules){ "te9", NULL, -1, -1, -1, true },
+    check(hosts, RULES("te9", NULL, -1, -1, -1, true),
           "error: --include te9 leaves no slot to run on");
-    check(hosts, &(struct select_rules){ "[::1", NULL, -1, -1, -1, false },
+    check(hosts, RULES("[::1", NULL, -1, -1, -1, false),
           "error: --include: '[': '[' without ']'");
-    check(hosts, &(struct select_rules){ "::1:0", NULL, -1, -1, -1, false },
+    check(hosts, RULES("::1:0", NULL, -1, -1, -1, false),
           NO_SUCH_HOST("include", ""));
 }
 
@@ -183,23 +186,23 @@ static void numbers(void **state)
     (void)state;
     for (i = 0; i < sizeof row / sizeof *row; i++)
         check("a:2,b:4,c:1",
-              &(struct select_rules){ "", "", row[i].nodes, row[i].gpus, row[i].ranks, false },
+              RULES("", "", row[i].nodes, row[i].gpus, row[i].ranks, false),
               row[i].expected);
-    check("a:2,b:4", &(struct select_rules){ "b:1,3@a:1", "", -1, -1, 2, false }, "a:1 b:1");
+    check("a:2,b:4", RULES("b:1,3@a:1", "", -1, -1, 2, false), "a:1 b:1");
 }
 
 /* "a,b" where DeepSpeed wants "a@b". */
 static void commas(void **state)
 {
     (void)state;
-    check("a:2,b:4", &(struct select_rules){ "a,b", NULL, -1, -1, -1, false },
+    check("a:2,b:4", RULES("a,b", NULL, -1, -1, -1, false),
           "error: --include: no host 'a,b' in the hostfile; hosts are separated by '@': ...@b");
-    check("a:2,b:4", &(struct select_rules){ NULL, "a:0,1,b:0", -1, -1, -1, false },
+    check("a:2,b:4", RULES(NULL, "a:0,1,b:0", -1, -1, -1, false),
           "error: --exclude: 'b:0' is not a slot of host a: write NAME:0,1 (an IPv6 address as "
           "[NAME]:0,1); hosts are separated by '@': ...@b");
-    check("a:2,b:4", &(struct select_rules){ "a,c", NULL, -1, -1, -1, false },
+    check("a:2,b:4", RULES("a,c", NULL, -1, -1, -1, false),
           "error: --include: no host 'a,c' in the hostfile");
-    check("a:2,b:4", &(struct select_rules){ "a:0,1@b:0,1", NULL, -1, -1, -1, false },
+    check("a:2,b:4", RULES("a:0,1@b:0,1", NULL, -1, -1, -1, false),
           "a:0,1 b:0,1");
 }
 
@@ -227,7 +230,7 @@ static void together(void **state)
     for (i = 0; i < sizeof row / sizeof *row; i++)
         check(pool, &row[i].rules, row[i].expected);
     assert_int_equal(
-        select_slots(&none, &(struct select_rules){ NULL, NULL, -1, -1, -1, false }, &selection,
+        select_slots(&none, RULES(NULL, NULL, -1, -1, -1, false), &selection,
                      &err),
         -1);
     assert_string_equal(err.text, "there is no host to run on");
