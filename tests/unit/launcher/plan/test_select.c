@@ -56,9 +56,10 @@ static void check(const char *hosts, const struct select_rules *rules, const cha
     free(got);
 }
 
-#define RULES(include_, exclude_, nodes, gpus, ranks, partial) \
-    &(struct select_rules){ .include = include_, .exclude = exclude_, .num_nodes = nodes, \
-                            .num_gpus = gpus, .num_ranks = ranks, .is_partial = partial }
+#define FIELDS(include_, exclude_, nodes, gpus, ranks, partial) \
+    { .include = include_, .exclude = exclude_, .num_nodes = nodes, .num_gpus = gpus, \
+      .num_ranks = ranks, .is_partial = partial }
+#define RULES(...) &(struct select_rules)FIELDS(__VA_ARGS__)
 #define NO_SUCH_HOST(filter, name) "error: --" filter ": no host '" name "' in the hostfile"
 #define NO_SUCH_SLOT(filter, slot, host)                                                       \
     "error: --" filter ": host " host " has no slot " slot ": it has 0 to 3"
@@ -212,13 +213,13 @@ static void together(void **state)
         struct select_rules rules;
         const char         *expected;
     } row[] = {
-        { { "worker-0", "worker-1", -1, -1, -1, false },
+        { FIELDS("worker-0", "worker-1", -1, -1, -1, false),
           "error: --include and --exclude cannot be used together" },
-        { { "worker-0", "", 1, -1, -1, false },
+        { FIELDS("worker-0", "", 1, -1, -1, false),
           "error: --include cannot be used together with --num_nodes" },
-        { { "worker-0", "", 0, -1, -1, false }, /* an error by itself, too */
+        { FIELDS("worker-0", "", 0, -1, -1, false), /* an error by itself, too */
           "error: --include cannot be used together with --num_nodes" },
-        { { "", "worker-0", -1, 0, -1, false },
+        { FIELDS("", "worker-0", -1, 0, -1, false),
           "error: --exclude cannot be used together with --num_gpus" },
     };
     struct hostlist  none = { 0 };
