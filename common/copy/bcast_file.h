@@ -35,8 +35,8 @@ struct bcast_file {
     char            name[ENTRY_NAME_MAX + 1];
 };
 
-/* Takes over place->dir_fd. with_old: it will be asked what is here already. NULL, or what could not
- * be done. */
+/* Takes over place->dir_fd. with_old: it will be asked what is here already. NULL, or what could
+ * not be done. */
 const char *bcast_file_begin(struct bcast_file *file, const struct safe_place *place,
                              const struct entry *entry, bool with_old);
 

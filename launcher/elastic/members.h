@@ -7,9 +7,8 @@
  *     state     becomes
  *     AWAY      JOINING when its cool-down is over and it is needed (members_dial)
  *     JOINING   SPARE when it was checked, AWAY when it failed
- *     SPARE     IN with a place (members_take), GOING when nobody needs it, AWAY when it was lost; by
- *               way of JOINING, as long as something of its agent is still there
- *     GOING     AWAY when it has left
+ *     SPARE     IN with a place (members_take), GOING when it has to leave, AWAY when it was lost
+ *     GOING     AWAY when nothing of its agent is there any more
  *     IN        AWAY when it was lost, SPARE when the next world does without it
  * SPDX-License-Identifier: Apache-2.0
  */
