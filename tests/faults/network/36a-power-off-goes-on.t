@@ -25,7 +25,8 @@ try() {
     shift 3
     control "$ranks" "$@" ./rank
     ran_reset
-    start muster --json end.json --env FAULT=yes --heartbeat 0.5 --dead-after 3 --grace 1 "$@" ./rank
+    start muster --json end.json --env FAULT=yes --heartbeat 0.5 \
+        --dead-after "$(lease 3)" --grace 1 "$@" ./rank
     ok "$kind: every rank runs" wait_for 30 begun 0 "$ranks"
     node_cut "$lost"
     # shellcheck disable=SC2046
