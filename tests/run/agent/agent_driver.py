@@ -163,7 +163,7 @@ class Agent:
         try:
             self.send(name, body)
         except BrokenPipeError:
-            pass  # it has said DONE since
+            pass  # it has ended since
 
     def digest(self, frame):
         if frame.name == 'PING':

@@ -18,7 +18,8 @@ import time
 sys.dont_write_bytecode = True  # not beside the sources
 import api_server  # noqa: E402
 
-program = sys.argv[1]
+program = os.path.abspath(sys.argv[1])
+tempfile.tempdir = os.getcwd()  # the script's, which goes with it, whatever happens
 LOOK_S = 0.02
 END_LOOKS = 5  # without a change
 STUCK_S = 30  # the same, where something else was wanted; a controller looks again every 5 s
