@@ -20,17 +20,17 @@ begun() {
 
 control 4 --grace 2 --reconnect 1 ./rank
 ran_reset
-start env FAULT=yes muster --name again --env FAULT --grace 2 --reconnect 1 --json end.json ./rank
+start env FAULT=yes muster --name row20a --env FAULT --grace 2 --reconnect 1 --json end.json ./rank
 ok "every rank runs" wait_for 30 begun 0 4
 kill -KILL "$pid"
-run env FAULT=yes muster resume again
+run env FAULT=yes muster resume row20a
 ended 0
-says 'again is started again: generation 1'
+says 'row20a is started again: generation 1'
 ok "every rank has run again" begun 1 4
 ok "no two generations lived at once" not test -e ran/two
 ok "--json has the generation" json_says end.json 'd["generation"] == 1'
 
-run env FAULT=yes muster resume again
+run env FAULT=yes muster resume row20a
 ended 2
 says 'has ended with exit status 0: there is nothing to resume'
 finish

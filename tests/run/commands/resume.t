@@ -30,7 +30,7 @@ cd work || exit 1
 printf 'node1 slots=2\nnode2 slots=1\n' >hosts
 # They are to be there still when muster resume looks for them.
 run env MUSTER_GRACE="$(stretched 2)" LAST=1 muster --detach --hostfile hosts --env TOKEN=first --env LAST \
-    --reconnect 1 --log-dir logs --name again ../rank 'a b' --x
+    --reconnect 1 --log-dir logs --name resumed ../rank 'a b' --x
 id=$(cat out)
 stdout=$HOME/.local/state/muster/runs/$id/stdout
 stay() {
@@ -45,10 +45,10 @@ muster status --json=state.json "$id" >/dev/null
 launcher=$(json state.json "d['pid']")
 kill -KILL "$launcher"
 wait_for 10 is_gone "$launcher"
-run muster resume again
+run muster resume resumed
 is "without the value that is not kept: 2" "$rc" 2
 ok "... which it names" grep -q -e "--env TOKEN: not set in this environment" err
-run env TOKEN=second LAST=1 muster resume again
+run env TOKEN=second LAST=1 muster resume resumed
 is "from another directory, by name" "$rc $(cat out)" "0 $id"
 ok "... it says what it waits for" grep -q "still there (.*: pid [0-9]*); waiting until" err
 ok "... and what follows" grep -q "$id is started again: generation 1" err

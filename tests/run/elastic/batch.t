@@ -25,7 +25,7 @@ runs() {
 # job OPTIONS...: a run of up to four nodes.
 job() {
     rm -f go
-    start muster --grace 1 --label none --name job --nnodes 1:4 "$@"
+    start muster --grace 1 --label none --name batch --nnodes 1:4 "$@"
 }
 
 four=node1:1,node2:1,node3:1,node4:1
@@ -34,13 +34,13 @@ ds=--deepspeed_config=ds.json
 echo '{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 2,} // 16 on four' >ds.json
 job -H $four ./rank $ds
 ok "four nodes: the steps of the file" wait_for 30 runs 0 4 2
-is "three do not keep it: refused" "$(muster scale job --nodes 3 2>&1 | sed 's/.*-job: //')" \
+is "three do not keep it: refused" "$(muster scale batch --nodes 3 2>&1 | sed 's/.*-batch: //')" \
     "3 nodes with 3 ranks: the batch size of its ds_config does not allow that; allowed: 1, 2, 4"
-muster drain --within 0 job node4 >told
+muster drain --within 0 batch node4 >told
 ok "without one of them two go on, with twice the steps" wait_for 30 runs 1 2 4
 ok "... which is said" grep -q 'generation 1: node node4 leaves .*; 2 ranks on 2 nodes; accumulation steps: 4' err
 ok "... and why no more" grep -q 'more nodes are here, but would not keep the global batch 16' err
-muster drain --within 0 job node1 >told
+muster drain --within 0 batch node1 >told
 ok "another one is gone: the third takes part" wait_for 30 runs 2 2 4
 touch go
 finish_run 30
@@ -48,7 +48,7 @@ is "it ends well" "$rc" 0
 
 job --allow-batch-change -H $four ./rank --ds_config ds.json
 ok "--allow-batch-change: four nodes" wait_for 30 runs 0 4 2
-muster scale --within 0 job --nodes 3 >told
+muster scale --within 0 batch --nodes 3 >told
 ok "... and three, with what the file says" wait_for 30 runs 1 3 2
 ok "... and a warning" grep -q '3 ranks do not keep the global batch 16: it becomes 12' err
 touch go
