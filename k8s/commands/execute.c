@@ -278,7 +278,7 @@ static int observe(const struct place *place, const struct job *job, struct obse
     struct object_name name = object_name(job, number);
     char              *path = place_path(place, name.kind, name.text);
     json_t            *reply = NULL;
-    int                status = api_request(place->api, "GET", path, NULL, &reply, err);
+    int                status = place_get(place, observed, path, &reply, err);
 
     free(path);
     if (status < 0)

@@ -67,6 +67,7 @@ void observed_take(struct observed *observed, const struct job *job, const json_
 
     if (i == SIZE_MAX)
         return;
+    observed->changes++;
     object = &observed->object[i];
     *object = (struct observed_object){ .exists = !is_gone };
     if (is_gone)
@@ -88,6 +89,7 @@ void observed_forget_pods(struct observed *observed)
 {
     size_t i;
 
+    observed->changes++;
     for (i = OBJECT_PODS; i < observed->count; i++)
         observed->object[i] = (struct observed_object){ 0 };
 }

@@ -58,8 +58,11 @@ struct attempts {
 struct observed {
     struct observed_object *object; /* by number, as in objects.h */
     size_t       count;        /* at least that of the job; a larger job had more */
+    uint64_t     changes;      /* how often something was taken, or forgotten */
     char         uid[64];      /* of the anchor; stays when it is gone */
     char         version[64];  /* of the anchor */
+    char         resource[64]; /* uid of the custom resource that owns the anchor; empty: none */
+    json_t      *wanted;       /* the job that it asks for; NULL: nobody has looked */
     char        *job;          /* the document in the anchor */
     bool         is_job_new;   /* it has changed */
     bool         is_queued;    /* the anchor's annotation OBJECT_SUSPEND says so */
