@@ -39,6 +39,8 @@ static const struct {
     { "submit --tensorboard", "apps", "deployments", "", "get create", false },
     { "tensorboard", "", "pods", "portforward", "create", false },
     { "submit --gang", "scheduling.volcano.sh", "podgroups", "", "get create delete", false },
+    { "controller", JOB_GROUP, JOB_PLURAL, "", "get list watch delete", false },
+    { "controller", JOB_GROUP, JOB_PLURAL, "status", "patch", false },
     { "controller", "coordination.k8s.io", "leases", "", "get create update", false },
 };
 #define RIGHTS (sizeof rights / sizeof rights[0])

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/watch.h"
@@ -126,15 +125,14 @@ int follow_wait(const struct place *place, struct job *job, struct observed *obs
 static int settle_once(const struct place *place, struct job *job, struct observed *observed,
                        struct plan *plan, struct error *err)
 {
-    *plan = (struct plan){ 0 };
-    if (place_refresh(job, observed, err) < 0)
+    if (execute_plan(place, job, observed, plan, err) < 0)
         return -1;
-    plan_make(plan, job, observed, time(NULL));
     if (plan->is_deleted)
         return err_set(err, "%s", plan->why);
     if (execute(place, job, observed, plan, err) < 0)
         return -1;
-    if (plan->outcome != OUTCOME_NONE)
+    /* Unless it could not be kept: then somebody else has changed the job. */
+    if (plan->outcome != OUTCOME_NONE && (plan->count == 0 || observed->outcome != OUTCOME_NONE))
         return err_set(err, "%s", plan->why);
     if (plan->count > 0 || !plan->is_unsettled)
         return 0;

@@ -15,6 +15,11 @@
 #include "err.h"
 #include "strlist.h"
 
+#define JOB_GROUP       "muster.dev"
+#define JOB_API_VERSION JOB_GROUP "/v1beta1"
+#define JOB_KIND        "DeepSpeedJob"
+#define JOB_PLURAL      "deepspeedjobs"
+
 #define JOB_WORKERS_MAX  1000 /* their host keys are one Secret, which holds at most 1 MiB */
 #define JOB_SLOTS_MAX    1024
 #define JOB_NAME_MAX     63 /* of a Pod: it is a label of a host name */

@@ -25,6 +25,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
 static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
 static void take_anchor(struct observed *observed, const json_t *document);
+static void take_resource(struct observed *observed, const json_t *metadata);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
 static void take_lines(struct observed *observed, const char *text);
@@ -53,6 +54,7 @@ void observed_clear(struct observed *observed)
     free(observed->object);
     free(observed->job);
     json_decref(observed->lines);
+    json_decref(observed->wanted);
     *observed = (struct observed){ 0 };
 }
 
@@ -80,9 +82,26 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         take_anchor(observed, document);
     object->workers = label(metadata, LABEL_WORKERS);
     object->attempt = label(metadata, LABEL_ATTEMPT);
-    object->is_ours = i == OBJECT_ANCHOR || is_owned(metadata, observed->uid);
+    object->is_ours = is_owned(metadata, i == OBJECT_ANCHOR ? observed->resource : observed->uid) ||
+                      (i == OBJECT_ANCHOR && observed->resource[0] == '\0');
     if (i >= OBJECT_PODS)
         take_pod(object, job, document);
+}
+
+void observed_want(struct observed *observed, const char *uid, json_t *wanted)
+{
+    snprintf(observed->resource, sizeof observed->resource, "%s", uid);
+    json_decref(observed->wanted);
+    observed->wanted = json_incref(wanted);
+}
+
+bool observed_is_outdated(const struct observed *observed)
+{
+    json_t *job = observed->job != NULL ? json_loads(observed->job, 0, NULL) : NULL;
+    bool    is_outdated = observed->wanted != NULL && !json_equal(observed->wanted, job);
+
+    json_decref(job);
+    return is_outdated;
 }
 
 void observed_forget_pods(struct observed *observed)
@@ -160,6 +179,7 @@ static void take_anchor(struct observed *observed, const json_t *document)
     json_t       *outcome = text != NULL ? json_loads(text, 0, NULL) : NULL;
 
     observed->is_queued = suspend != NULL && strcmp(suspend, "true") == 0;
+    take_resource(observed, metadata);
     take_job(observed, json_string_value(json_object_get(data, "job")));
     take_attempts(&observed->attempts, json_string_value(json_object_get(data, "attempts")));
     take_lines(observed, json_string_value(json_object_get(data, "lines")));
@@ -176,6 +196,21 @@ static void take_anchor(struct observed *observed, const json_t *document)
     observed->ended_s = json_integer_value(json_object_get(outcome, "ended"));
     keep(observed->why, sizeof observed->why, json_object_get(outcome, "reason"));
     json_decref(outcome);
+}
+
+/* Its owner, for those who have not come from there. */
+static void take_resource(struct observed *observed, const json_t *metadata)
+{
+    const json_t *list = json_object_get(metadata, "ownerReferences"), *owner;
+    const char   *kind;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list) && observed->resource[0] == '\0'; i++) {
+        owner = json_array_get(list, i);
+        kind = json_string_value(json_object_get(owner, "kind"));
+        if (kind != NULL && strcmp(kind, JOB_KIND) == 0)
+            keep(observed->resource, sizeof observed->resource, json_object_get(owner, "uid"));
+    }
 }
 
 static void take_job(struct observed *observed, const char *text)

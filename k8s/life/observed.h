@@ -30,7 +30,7 @@ extern const char *const pod_phases[];
 
 struct observed_object {
     bool exists;
-    bool is_ours;   /* owned by this anchor */
+    bool is_ours;   /* owned by this anchor; of the anchor: by the resource, if there is one */
     bool is_ending; /* it has a deletionTimestamp */
     char uid[64];
     int64_t workers; /* it was made for that many; 0: for any number */
@@ -84,6 +84,13 @@ void observed_clear(struct observed *observed);
  * has to be the first. */
 void observed_take(struct observed *observed, const struct job *job, const json_t *document,
                    bool is_gone);
+
+/* The anchor, once it exists, has to be owned by the custom resource with that uid; wanted: the job
+ * that it asks for, a reference that is kept. */
+void observed_want(struct observed *observed, const char *uid, json_t *wanted);
+
+/* Does the custom resource ask for another job than the one in the anchor? */
+bool observed_is_outdated(const struct observed *observed);
 
 /* No Pod exists, until it is taken again. */
 void observed_forget_pods(struct observed *observed);

@@ -69,6 +69,10 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         snprintf(plan->why, sizeof plan->why, "the job was deleted");
     } else if (!anchor->exists)
         add(plan, ACTION_CREATE, OBJECT_ANCHOR);
+    else if (!anchor->is_ours) /* what is not ours is not written to, either */
+        end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
+            "ConfigMap %s is there and is not of this job; delete it, or take another name",
+            job->name);
     else if (observed->outcome != OUTCOME_NONE) {
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
         clean_up(plan, job, observed);
@@ -76,7 +80,9 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
     } else if (find_end(plan, job, observed, now_s)) {
         keep_lines(plan, observed);
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
-    } else if (next_attempt(plan, job, observed, now_s)) {
+    } else if (observed_is_outdated(observed))
+        add(plan, ACTION_CHANGE, OBJECT_ANCHOR);
+    else if (next_attempt(plan, job, observed, now_s)) {
         keep_lines(plan, observed);
         add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
     } else if (observed->is_queued && observed->attempts.launched == 0)

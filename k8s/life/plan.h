@@ -27,6 +27,7 @@ enum action_kind {
     ACTION_RECORD,  /* keep outcome, exit_code and why in the anchor */
     ACTION_ATTEMPT, /* keep attempts in the anchor */
     ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
+    ACTION_CHANGE,  /* keep the job that the custom resource asks for in the anchor */
 };
 
 struct action {

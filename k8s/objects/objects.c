@@ -33,10 +33,13 @@ const struct object_kind_row object_kinds[KINDS] = {
                       "networkpolicies" },
     [KIND_DEPLOYMENT] = { "Deployment", "apps/v1", "/apis/apps/v1", "deployments" },
     [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
+    [KIND_RESOURCE] = { JOB_KIND, JOB_API_VERSION, "/apis/" JOB_API_VERSION, JOB_PLURAL },
 };
 
 static json_t *with_head(json_t *object, const struct job *job, size_t number,
                          const struct object_for *what);
+static void    set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
+                         const char *uid);
 static void    set_label(json_t *labels, const char *name, int64_t number);
 static json_t *anchor(const struct job *job);
 static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys);
@@ -165,18 +168,27 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number,
     labels = json_object_get(metadata, "labels");
     json_object_set_new(labels, LABEL_JOB, json_string(job->name));
     json_object_set_new(labels, "app.kubernetes.io/managed-by", json_string("muster"));
-    if (number == OBJECT_ANCHOR)
+    if (number == OBJECT_ANCHOR) {
         json_object_set_new(labels, LABEL_ROLE, json_string("anchor"));
-    else if (what->uid != NULL)
-        json_object_set_new(metadata, "ownerReferences",
-                            json_pack("[{sssssssssbsb}]", "apiVersion", "v1", "kind", "ConfigMap",
-                                      "name", job->name, "uid", what->uid, "controller", 1,
-                                      "blockOwnerDeletion", 0));
+        set_owner(metadata, &object_kinds[KIND_RESOURCE], job->name, what->resource);
+    } else
+        set_owner(metadata, &object_kinds[KIND_CONFIG_MAP], job->name, what->uid);
     if (number >= OBJECT_PODS)
         set_label(labels, LABEL_ATTEMPT, what->attempt);
     if (number >= OBJECT_PODS || (number >= OBJECT_LAUNCHER_KEY && number <= OBJECT_GROUP))
         set_label(labels, LABEL_WORKERS, job->workers);
     return whole;
+}
+
+/* uid NULL: nobody. */
+static void set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
+                      const char *uid)
+{
+    if (uid != NULL)
+        json_object_set_new(metadata, "ownerReferences",
+                            json_pack("[{sssssssssbsb}]", "apiVersion", kind->version, "kind",
+                                      kind->name, "name", name, "uid", uid, "controller", 1,
+                                      "blockOwnerDeletion", 0));
 }
 
 static void set_label(json_t *labels, const char *name, int64_t number)

@@ -36,6 +36,7 @@ enum object_kind {
     KIND_POLICY,
     KIND_DEPLOYMENT,
     KIND_POD,
+    KIND_RESOURCE, /* the custom resource; no object of a job */
     KINDS
 };
 
@@ -79,6 +80,7 @@ size_t object_pod(const struct job *job, size_t index);
 struct object_for {
     const char        *space;   /* namespace */
     const char        *uid;     /* of the anchor; NULL in a dry run: the object has no owner */
+    const char        *resource; /* that of the anchor's own owner; NULL: it has none */
     const struct keys *keys;    /* NULL: there is a remark instead of each key */
     int64_t            attempt; /* from 1 */
     bool               is_last; /* no attempt follows if this one fails */

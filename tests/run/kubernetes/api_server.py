@@ -25,6 +25,7 @@ KINDS = {  # plural: (path of the group, kind)
     "networkpolicies": ("/apis/networking.k8s.io/v1", "NetworkPolicy"),
     "deployments": ("/apis/apps/v1", "Deployment"),
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
+    "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
 REASONS = {404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid"}
 HISTORY = 20000  # changes that a watch can begin before
@@ -122,9 +123,13 @@ class Cluster:
         document["metadata"] = {**old["metadata"], **document["metadata"]}
         return self.change("MODIFIED", key, document)
 
-    def patch(self, key, patch):
+    def patch(self, key, patch, part=None):
+        """part: the subresource; the rest stays as it is."""
         old = self.check(key, patch.get("metadata", {}), uid_differs=422)
-        return self.change("MODIFIED", key, merge(old, patch))
+        new = merge(old, {part: patch.get(part)} if part else patch)
+        if key[0] == "deepspeedjobs" and new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
+        return self.change("MODIFIED", key, new)
 
     def delete(self, key, options):
         document = self.check(key, options.get("preconditions", {}))
@@ -207,7 +212,7 @@ class Cluster:
         if method == "POST":
             return 201, self.create(plural, space, body)
         if method == "PATCH":
-            return 200, self.patch(key, body)
+            return 200, self.patch(key, body, below[0])
         if method == "PUT":
             return 200, self.update(key, body)
         if method == "DELETE":
@@ -225,7 +230,8 @@ class Cluster:
         metadata = {"resourceVersion": str(self.version)}
         if begin + limit < len(found):
             metadata["continue"] = str(begin + limit)
-        items = [{name: value for name, value in one.items() if name not in ("kind", "apiVersion")}
+        left_out = () if plural == "deepspeedjobs" else ("kind", "apiVersion")  # as real ones do
+        items = [{name: value for name, value in one.items() if name not in left_out}
                  for one in found[begin:begin + limit]]
         return {"apiVersion": "v1", "kind": KINDS[plural][1] + "List", "metadata": metadata,
                 "items": items}

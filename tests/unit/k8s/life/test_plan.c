@@ -115,6 +115,11 @@ static void carry_out(struct observed *world, const struct job *job, const struc
             world->exit_code = plan->exit_code;
             world->ended_s = now_s;
             break;
+        case ACTION_CHANGE:
+            assert_true(observed_is_outdated(world));
+            free(world->job);
+            world->job = json_dumps(world->wanted, 0);
+            break;
         case ACTION_LINES:
             assert_true(object->phase == POD_FAILED && object->is_ours);
             keep(world, object->uid);
@@ -430,7 +435,7 @@ static void test_retries(void **state)
 /* plan after plan, with nothing that happens in between; the kinds and numbers of all actions. */
 static void plan_until_quiet(struct observed *world, const struct job *job, char *log)
 {
-    static const char letters[] = "+-RAL"; /* of enum action_kind */
+    static const char letters[] = "+-RALC"; /* of enum action_kind */
     struct plan       plan;
     size_t            i, count, number;
 
