@@ -122,6 +122,22 @@ async def success():
         print("left with the resource gone:", world.left())
 
 
+async def watching():
+    """What get --watch says of a life, and its other formats."""
+    async with World(has_kubelet=False) as world, world.controlled():
+        world.apply()
+        await world.until(lambda: len(world.pods()) == 3)
+        for form, line in ("yaml", "  phase: Pending"), ("wide", "IS_CHIEF"):
+            command = await world.run("get", "j", "-o", form)
+            print(f"{form}:", line in (await command.communicate())[0].decode())
+        command = await world.run("get", "j", "--watch")
+        while b"waiting for 3 of 3 Pods" not in await command.stdout.readline():
+            pass
+        world.cluster.delete(JOB, {})
+        last = (await command.communicate())[0].decode().splitlines()[-1]
+        print("watched:", last.split(maxsplit=1)[1])
+
+
 async def failure():
     async with World(failures=2) as world, world.controlled():
         world.apply(runPolicy={"backoffLimit": 1, "ttlSecondsAfterFinished": 1})
@@ -202,7 +218,7 @@ async def killed():
 
 
 async def main():
-    for story in success, failure, changes, refusals, killed:
+    for story in success, watching, failure, changes, refusals, killed:
         await asyncio.wait_for(story(), 120)
         sys.stdout.flush()
 

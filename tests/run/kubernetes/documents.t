@@ -26,6 +26,9 @@ said "and their number by state" \
 said "a condition that stays keeps its time" "times of ReplicaFailure: 1"
 said "nothing is written without a change" "written when nothing changes: 0"
 said "all goes with the document" "left with the resource gone: []"
+said "get has YAML" "yaml: True"
+said "and more of each Pod" "wide: True"
+said "get --watch tells what happens" "watched: DELETED  the job was deleted"
 said "a job that fails twice" \
     "failure: true Initialized ReplicaFailure Failed backoffCount 1 exitCode 7"
 said "takes its document along when its time to live is over" "time to live over: nothing left"
