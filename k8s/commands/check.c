@@ -32,6 +32,7 @@ static const struct {
     { "submit", "", "services", "", "get create", true },
     { "submit", "networking.k8s.io", "networkpolicies", "", "get create", true },
     { "submit", "", "pods", "", "get list watch create delete", true },
+    { "submit --max-workers", "", "pods", "", "patch", false },
     { "logs", "", "pods", "log", "get", true },
     { "shell", "", "pods", "exec", "create", false },
     { "events", "", "events", "", "list", false },

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -26,6 +27,12 @@ static bool needs_all(const struct plan *plan, const struct observed *observed);
 static void die_if_asked(void);
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err);
+static int change_hosts(const struct place *place, const struct job *job,
+                        struct observed *observed, int64_t hosts, struct error *err);
+static int tell_launcher(const struct place *place, const struct job *job,
+                         struct observed *observed, struct error *err);
+static int patch(const struct place *place, const struct job *job, struct observed *observed,
+                 size_t number, json_t *document, struct error *err);
 static int keep_lines(const struct place *place, const struct job *job, struct observed *observed,
                       size_t number, struct error *err);
 static int write_attempts(const struct place *place, const struct job *job,
@@ -79,7 +86,7 @@ int execute(const struct place *place, const struct job *job, struct observed *o
         number = plan->action[i].number;
         /* One plan makes both Secrets. */
         if (plan->action[i].kind == ACTION_CREATE && number == OBJECT_LAUNCHER_KEY)
-            rc = keys_make(&keys, (size_t)job->workers, err);
+            rc = keys_make(&keys, (size_t)job_keys(job), err);
         if (rc < 0)
             break;
         switch (plan->action[i].kind) {
@@ -95,6 +102,12 @@ int execute(const struct place *place, const struct job *job, struct observed *o
             break;
         case ACTION_LINES:
             rc = keep_lines(place, job, observed, number, err);
+            break;
+        case ACTION_HOSTS:
+            rc = change_hosts(place, job, observed, plan->hosts, err);
+            break;
+        case ACTION_TELL:
+            rc = tell_launcher(place, job, observed, err);
             break;
         case ACTION_CHANGE:
             rc = patch_anchor(place, job, observed, "job", json_incref(observed->wanted), err);
@@ -168,6 +181,8 @@ static int create(const struct place *place, const struct job *job, struct obser
                                     observed->resource[0] != '\0' ? observed->resource : NULL,
                                 .keys = keys,
                                 .attempt = observed->attempts.number,
+                                .hosts = observed->object[OBJECT_HOSTS].hosts,
+                                .now_s = time(NULL),
                                 .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
     json_t            *object = object_make(job, number, &what), *reply = NULL;
@@ -190,6 +205,63 @@ static int create(const struct place *place, const struct job *job, struct obser
         return 0;
     /* It is there: whose it is decides plan_make(). */
     return observe(place, job, observed, number, err) < 0 ? -1 : name.kind == KIND_SECRET;
+}
+
+/* The hostfile, and what its labels say of it, at once. */
+static int change_hosts(const struct place *place, const struct job *job,
+                        struct observed *observed, int64_t hosts, struct error *err)
+{
+    struct object_for what = { .space = place->space,
+                               .uid = observed->uid,
+                               .attempt = observed->attempts.number,
+                               .hosts = hosts,
+                               .listed = observed->object[OBJECT_HOSTS].listed,
+                               .now_s = time(NULL) };
+    json_t           *object = object_make(job, OBJECT_HOSTS, &what);
+    json_t           *metadata = json_object_get(object, "metadata");
+    json_t           *document =
+        json_pack("{s{sOsO}sO}", "metadata", "labels", json_object_get(metadata, "labels"),
+                  "annotations", json_object_get(metadata, "annotations"), "data",
+                  json_object_get(object, "data"));
+
+    json_decref(object);
+    return patch(place, job, observed, OBJECT_HOSTS, document, err);
+}
+
+/* A change of a Pod is what makes its node look at the volumes. */
+static int tell_launcher(const struct place *place, const struct job *job,
+                         struct observed *observed, struct error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%lld", (long long)observed->object[OBJECT_HOSTS].hosts);
+    return patch(place, job, observed, object_launcher(job),
+                 json_pack("{s{s{ss}}}", "metadata", "labels", LABEL_HOSTS, text), err);
+}
+
+/* Takes the document. What is gone, or another one by now, is observed instead. */
+static int patch(const struct place *place, const struct job *job, struct observed *observed,
+                 size_t number, json_t *document, struct error *err)
+{
+    struct object_name name = object_name(job, number);
+    char              *path = place_path(place, name.kind, name.text);
+    uint64_t           before = observed->changes;
+    json_t            *reply = NULL;
+    int                status;
+
+    json_object_set_new(json_object_get(document, "metadata"), "uid",
+                        json_string(observed->object[number].uid));
+    status = api_request(place->api, "PATCH", path, document, &reply, err);
+    if (status == 200 && observed->changes == before)
+        observed_take(observed, job, reply, false);
+    json_decref(reply);
+    json_decref(document);
+    free(path);
+    if (status < 0)
+        return -1;
+    return status == 200 && observed->changes == before + 1
+               ? 0
+               : observe(place, job, observed, number, err);
 }
 
 /* Kept as empty if the cluster does not have them: that is no reason to wait. */

@@ -57,7 +57,12 @@ int resource_change(const struct place *place, const struct job *job,
         json_pack("{s{ss}s{s{sI}s{s{sb}}}}", "metadata", "uid", observed->resource, "spec",
                   "worker", "replicas", (json_int_t)job->workers, "runMode", "pause", "enabled",
                   job->is_paused);
-    int     status = api_request(place->api, "PATCH", path, patch, NULL, err);
+    int     status;
+
+    if (job_is_elastic(job))
+        json_object_set_new(json_object_get(patch, "spec"), "elastic",
+                            json_pack("{sI}", "expectedReplicas", (json_int_t)job->workers));
+    status = api_request(place->api, "PATCH", path, patch, NULL, err);
 
     json_decref(patch);
     free(path);

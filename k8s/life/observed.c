@@ -30,6 +30,7 @@ static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
 static void take_lines(struct observed *observed, const char *text);
 static int64_t label(const json_t *metadata, const char *name);
+static int64_t number_of(const json_t *texts, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
 static void take_conditions(struct observed_object *pod, const json_t *status);
 static void take_container(struct observed_object *pod, const char *name, const json_t *list);
@@ -82,6 +83,9 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         take_anchor(observed, document);
     object->workers = label(metadata, LABEL_WORKERS);
     object->attempt = label(metadata, LABEL_ATTEMPT);
+    object->hosts = label(metadata, LABEL_HOSTS);
+    object->listed = label(metadata, LABEL_LISTED);
+    object->since_s = number_of(json_object_get(metadata, "annotations"), NOTE_SINCE);
     object->is_ours = is_owned(metadata, i == OBJECT_ANCHOR ? observed->resource : observed->uid) ||
                       (i == OBJECT_ANCHOR && observed->resource[0] == '\0');
     if (i >= OBJECT_PODS)
@@ -246,8 +250,12 @@ static void take_lines(struct observed *observed, const char *text)
 
 static int64_t label(const json_t *metadata, const char *name)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(metadata, "labels"), name));
+    return number_of(json_object_get(metadata, "labels"), name);
+}
+
+static int64_t number_of(const json_t *texts, const char *name)
+{
+    const char *text = json_string_value(json_object_get(texts, name));
 
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
@@ -288,7 +296,8 @@ static void take_conditions(struct observed_object *pod, const json_t *status)
             continue;
         if (strcmp(type, "Ready") == 0)
             pod->is_ready = strcmp(value, "True") == 0;
-        if (strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) {
+        if ((strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) ||
+            (strcmp(type, "DisruptionTarget") == 0 && strcmp(value, "True") == 0)) {
             keep(pod->reason, sizeof pod->reason, json_object_get(one, "reason"));
             keep(pod->message, sizeof pod->message, json_object_get(one, "message"));
         }

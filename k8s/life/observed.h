@@ -34,6 +34,7 @@ struct observed_object {
     bool is_ending; /* it has a deletionTimestamp */
     char uid[64];
     int64_t workers; /* it was made for that many; 0: for any number */
+    int64_t hosts, listed, since_s; /* of the hosts, and the launcher: see LABEL_HOSTS */
     int64_t created_s;
     /* Of a Pod: */
     int64_t attempt; /* it was made for */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "job/template.h"
+#include "life/elastic.h"
 #include "objects/objects.h"
 
 /* How many Pods are in which state. */
@@ -18,8 +19,8 @@ struct tally {
 
 static void        count_pods(struct tally *tally, const struct job *job,
                               const struct observed *observed);
-static const char *phase_of(const struct job *job, const struct plan *plan,
-                            const struct tally *tally);
+static const char *phase_of(const struct job *job, const struct observed *observed,
+                            const struct plan *plan, const struct tally *tally);
 static json_t *conditions(const char *phase, const char *why, bool is_paused,
                           const struct tally *tally);
 static json_t *condition(const char *type, bool is_true, const char *reason, const char *why);
@@ -36,7 +37,7 @@ json_t *status_make(const struct job *job, const struct observed *observed,
     const char  *phase;
 
     count_pods(&tally, job, observed);
-    phase = phase_of(job, plan, &tally);
+    phase = phase_of(job, observed, plan, &tally);
     tasks = json_pack("[o]", task(job, observed, "worker", 0, (size_t)job->workers));
     if (job->launcher == LAUNCHER_POD)
         json_array_append_new(tasks, task(job, observed, "launcher", (size_t)job->workers,
@@ -81,11 +82,14 @@ static void count_pods(struct tally *tally, const struct job *job,
     }
 }
 
-static const char *phase_of(const struct job *job, const struct plan *plan,
-                            const struct tally *tally)
+static const char *phase_of(const struct job *job, const struct observed *observed,
+                            const struct plan *plan, const struct tally *tally)
 {
     if (plan->outcome != OUTCOME_NONE)
         return plan->outcome == OUTCOME_SUCCEEDED ? "Succeeded" : "Failed";
+    if (elastic_goes_on(job, observed) &&
+        observed->object[object_launcher(job)].phase == POD_RUNNING)
+        return "Running"; /* whatever the others do */
     if (tally->unknown > 0)
         return "Unknown";
     return !job->is_paused && tally->running == (int64_t)object_pods(job) ? "Running" : "Pending";

@@ -72,6 +72,8 @@ class Cluster:
         self.version = 100
         self.history = []  # (version, type, plural, document)
         self.requests = []  # "GET pods" ...
+        self.may_end = True  # elastic runs
+        self.hosts = {}  # how many an elastic launcher had
         self.graces = []  # of the Pods that were deleted
         self.news = asyncio.Event()
         self.tasks = set()
@@ -170,11 +172,22 @@ class Cluster:
             self.change("MODIFIED", key, pod)
         elif phase == "Running" and labels.get("muster.dev/role") == "launcher":
             workers = self.workers(key[1], labels)
-            if len(workers) == int(labels["muster.dev/workers"]):
+            if "muster.dev/hosts" in labels and not self.ends_elastic(key, labels, workers):
+                return
+            if len(workers) == int(labels.get("muster.dev/hosts", labels["muster.dev/workers"])):
                 code = 7 if int(labels["muster.dev/attempt"]) <= self.failures else 0
                 self.end_pod(key, code)
                 for worker in workers if code == 0 else []:
                     self.end_pod(worker, 0)
+
+    def ends_elastic(self, key, labels, workers):
+        """An elastic run lets go those that are not in the hostfile, and ends when it is told."""
+        hosts = int(labels["muster.dev/hosts"])
+        for worker in workers:
+            if hosts <= int(worker[2].rsplit("-", 1)[1]) < self.hosts.get(key, 0):
+                self.end_pod(worker, 0)
+        self.hosts[key] = hosts
+        return self.may_end
 
     def workers(self, space, labels):
         return [key for key, pod in self.objects.items() if key[0] == "pods" and key[1] == space and

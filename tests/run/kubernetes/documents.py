@@ -198,6 +198,57 @@ async def refusals():
         print("after that:", *world.pods())
 
 
+ELASTIC = {"enabled": True, "minReplicas": 1, "maxReplicas": 4, "expectedReplicas": 2}
+
+
+def lines(world):
+    data = world.cluster.objects.get(("configmaps", "default", "j-hosts"), {}).get("data", {})
+    return [line.split(".")[0] for line in data.get("hostfile", "").splitlines() if line[0] != "#"]
+
+
+async def elastic_life(world, step):
+    """Two workers, four, three, of which one is lost; the same launcher all the time."""
+    world.cluster.may_end = False
+    world.apply(elastic=ELASTIC)
+    await step(lambda: world.status().get("phase") == "Running" and len(lines(world)) == 2)
+    launcher = world.cluster.objects["pods", "default", "j-launcher"]["metadata"]["uid"]
+    world.change({"elastic": {"expectedReplicas": 4}})
+    await step(lambda: len(lines(world)) == 4)
+    world.change({"elastic": {"expectedReplicas": 3}})
+    await step(lambda: len(lines(world)) == 3 and "j-worker-3" not in world.pods())
+    lost = "pods", "default", "j-worker-1"
+    uid = world.cluster.objects[lost]["metadata"]["uid"]
+    world.cluster.remove(lost)
+    await step(lambda: lost in world.cluster.objects and
+               world.cluster.objects[lost]["metadata"]["uid"] != uid and
+               world.cluster.objects[lost]["status"]["phase"] == "Running")
+    same = world.cluster.objects["pods", "default", "j-launcher"]["metadata"]["uid"] == launcher
+    told = world.cluster.objects["pods", "default", "j-launcher"]["metadata"]["labels"]
+    world.cluster.may_end = True
+    await step(lambda: world.status().get("phase") == "Succeeded")
+    return f"{same} {told['muster.dev/hosts']} {lines(world)} attempts {world.status()['attempt']}"
+
+
+async def elastic():
+    async with World() as world, world.controlled():
+        print("elastic: the same launcher", await elastic_life(world, world.until))
+    # The same in one life in which the controller is killed after every three actions.
+    async with World() as world:
+        controllers = []
+
+        async def step(holds):
+            while not holds():
+                if not controllers or controllers[-1].returncode is not None:
+                    controllers.append(await world.run("controller", "--identity=test",
+                                                       MUSTER_TEST_DIE_AFTER="3"))
+                await asyncio.sleep(LOOK_S)
+        print("killed: the same launcher", await elastic_life(world, step))
+        print("killed enough:", len(controllers) > 4)
+        if controllers[-1].returncode is None:
+            controllers[-1].kill()
+            await controllers[-1].wait()
+
+
 async def killed():
     """One life in which the controller is killed after every three actions."""
     async with World(failures=1) as world:
@@ -218,7 +269,7 @@ async def killed():
 
 
 async def main():
-    for story in success, watching, failure, changes, refusals, killed:
+    for story in success, watching, failure, changes, refusals, elastic, killed:
         await asyncio.wait_for(story(), 120)
         sys.stdout.flush()
 

@@ -45,6 +45,11 @@ said "what has it is not touched" "which is as it was: {'a': 'b'}"
 said "a job that was submitted before keeps the name" \
     "submitted before: NameTaken j-launcher j-worker-0"
 said "until it goes" "after that: j-launcher j-worker-0 j-worker-1"
+said "an elastic job goes on with other workers" "elastic: the same launcher True 3 \
+['j-worker-0', 'j-worker-1', 'j-worker-2'] attempts 1"
+said "and so it does when the controller is killed again and again" "killed: the same launcher True 3 \
+['j-worker-0', 'j-worker-1', 'j-worker-2'] attempts 1"
+said "which was often" "killed enough: True"
 said "a controller that is killed again and again comes to the same end" \
     "killed often enough: True Succeeded backoffCount 1"
 finish

@@ -15,6 +15,7 @@
 
 #include "exit_code.h"
 #include "job/job_argv.h"
+#include "life/elastic.h"
 #include "life/lines.h"
 #include "life/plan.h"
 #include "objects/objects.h"
@@ -58,9 +59,15 @@ static void create(struct observed *world, const struct job *job, size_t number)
     world->object[number] = (struct observed_object){ .exists = true,
                                                       .is_ours = true,
                                                       .created_s = now_s,
-                                                      .workers = job->workers,
+                                                      .workers = job_keys(job),
                                                       .attempt = world->attempts.number };
     snprintf(world->object[number].uid, sizeof world->object[number].uid, "%u", ++last_uid);
+    if (job_is_elastic(job) && (number == OBJECT_HOSTS || number == object_launcher(job)))
+        world->object[number].hosts = world->object[OBJECT_HOSTS].hosts > 0
+                                          ? world->object[OBJECT_HOSTS].hosts
+                                          : job->workers;
+    if (number == OBJECT_HOSTS)
+        world->object[number].listed = world->object[number].hosts;
     if (number == OBJECT_ANCHOR) {
         strcpy(world->uid, world->object[number].uid);
         world->created_s = now_s;
@@ -79,6 +86,33 @@ static void check_order(const struct observed *world, const struct plan *plan, s
     assert_true(world->object[plan->action[at].number].is_ours);
     assert_false(world->object[plan->action[at].number].is_ending);
     assert_string_equal(world->object[plan->action[at].number].uid, plan->action[at].uid);
+}
+
+/* Who comes is ready; who goes has not been deleted before. */
+static void check_hosts(const struct observed *world, const struct job *job, int64_t hosts)
+{
+    int64_t i;
+
+    assert_true(hosts >= job->least && hosts <= job->most);
+    if (!elastic_goes_on(job, world))
+        return;
+    for (i = world->object[OBJECT_HOSTS].hosts; i < hosts; i++)
+        assert_true(world->object[OBJECT_WORKERS + (size_t)i].is_ready);
+}
+
+/* While the run of an elastic job goes on, a worker in its hostfile is deleted when it has ended, and one
+ * that was in it when it was let go, or has waited for that in vain. */
+static void check_leave(const struct observed *world, const struct job *job, size_t number)
+{
+    const struct observed_object *hosts = &world->object[OBJECT_HOSTS];
+    int64_t                       index = (int64_t)(number - OBJECT_WORKERS);
+
+    if (number < OBJECT_WORKERS || number == object_launcher(job) ||
+        !elastic_goes_on(job, world) || !hosts->exists ||
+        observed_is_finished(&world->object[number]))
+        return;
+    assert_true(index >= hosts->hosts);
+    assert_true(index >= hosts->listed || now_s - hosts->since_s > PLAN_LEAVE_S);
 }
 
 static void keep(struct observed *world, const char *uid)
@@ -106,7 +140,7 @@ static void carry_out(struct observed *world, const struct job *job, const struc
             assert_false(job->is_paused && number > OBJECT_ANCHOR);
             for (k = OBJECT_PODS; k < world->count; k++) /* no two sizes at a time */
                 assert_true(!world->object[k].exists || number < OBJECT_PODS ||
-                            world->object[k].workers == job->workers);
+                            world->object[k].workers == job_keys(job));
             create(world, job, number);
             break;
         case ACTION_RECORD:
@@ -114,6 +148,15 @@ static void carry_out(struct observed *world, const struct job *job, const struc
             world->outcome = plan->outcome;
             world->exit_code = plan->exit_code;
             world->ended_s = now_s;
+            break;
+        case ACTION_HOSTS:
+            check_hosts(world, job, plan->hosts);
+            object->hosts = plan->hosts;
+            object->listed = plan->hosts > object->listed ? plan->hosts : object->listed;
+            object->since_s = now_s;
+            break;
+        case ACTION_TELL:
+            object->hosts = world->object[OBJECT_HOSTS].hosts;
             break;
         case ACTION_CHANGE:
             assert_true(observed_is_outdated(world));
@@ -131,6 +174,8 @@ static void carry_out(struct observed *world, const struct job *job, const struc
             break;
         case ACTION_DELETE:
             check_order(world, plan, i);
+            if (plan->outcome == OUTCOME_NONE)
+                check_leave(world, job, number);
             if (number >= OBJECT_PODS)
                 object->is_ending = true;
             else
@@ -148,6 +193,16 @@ static void fail_pod(struct observed_object *pod, int exit_code, const char *rea
     strcpy(pod->reason, reason);
 }
 
+/* The launcher of an elastic job has read the hostfile, in which that worker is not any more. */
+static bool is_let_go(const struct observed *world, const struct job *job, size_t number)
+{
+    int64_t told = world->object[object_launcher(job)].hosts;
+
+    return job_is_elastic(job) && world->object[object_launcher(job)].phase == POD_RUNNING &&
+           number >= OBJECT_WORKERS && (int64_t)(number - OBJECT_WORKERS) >= told &&
+           (int64_t)(number - OBJECT_WORKERS) < world->object[OBJECT_HOSTS].listed;
+}
+
 /* What a cluster does to one Pod, if all is well: it starts, it ends; and the run succeeds. */
 static void proceed(struct observed *world, const struct job *job, size_t number, bool is_friendly)
 {
@@ -156,7 +211,7 @@ static void proceed(struct observed *world, const struct job *job, size_t number
 
     for (i = 0; i < (size_t)job->workers; i++)
         ready += world->object[OBJECT_WORKERS + i].is_ready &&
-                 world->object[OBJECT_WORKERS + i].workers == job->workers;
+                 world->object[OBJECT_WORKERS + i].workers == job_keys(job);
     if (pod->is_ending) {
         *pod = (struct observed_object){ 0 };
     } else if (pod->phase == POD_PENDING) {
@@ -165,13 +220,18 @@ static void proceed(struct observed *world, const struct job *job, size_t number
         pod->started_s = now_s;
     } else if (pod->phase == POD_RUNNING && !pod->is_ready) {
         pod->is_ready = true;
+    } else if (is_let_go(world, job, number)) {
+        pod->phase = POD_SUCCEEDED;
+        pod->is_ready = false;
+        pod->ended_s = now_s;
     } else if (pod->phase == POD_RUNNING && number == object_launcher(job) &&
-               pod->workers == job->workers && ready >= (size_t)job->workers) {
+               pod->workers == job_keys(job) &&
+               ready >= (size_t)(job_is_elastic(job) ? job->least : job->workers)) {
         if (is_friendly || chance(3)) {
             pod->phase = POD_SUCCEEDED;
             pod->ended_s = now_s;
         } else if (chance(2))
-            fail_pod(pod, 7, "Error");
+            fail_pod(pod, chance(4) ? EXIT_WAITED : 7, "Error");
     }
 }
 
@@ -201,12 +261,12 @@ static void command(struct observed *world, struct job *job)
         job->is_paused = !job->is_paused;
     if (!chance(25))
         return;
-    job->workers = 1 + random() % 5;
+    job->workers = 1 + random() % 5; /* an elastic job may have just these */
     observed_fit(world, job);
 }
 
 struct seen {
-    size_t ends[OUTCOMES], retried, scaled;
+    size_t ends[OUTCOMES], retried, scaled, went_on;
 };
 
 /* One life, with `events` rounds in which anything happens and whoever acts is killed. */
@@ -239,6 +299,8 @@ static void live(struct observed *world, struct job *job, size_t events, struct 
     seen->ends[plan.outcome]++;
     seen->retried += plan.outcome == OUTCOME_SUCCEEDED && world->attempts.failures > 0;
     seen->scaled += plan.outcome == OUTCOME_SUCCEEDED && job->workers != before;
+    seen->went_on += plan.outcome == OUTCOME_SUCCEEDED && job_is_elastic(job) &&
+                     job->workers != before && world->attempts.number == 1;
     assert_int_equal(world->outcome, plan.outcome);
     plan_clear(&plan);
 }
@@ -249,7 +311,7 @@ static void test_random_worlds(void **state)
     static const char *const cleanups[] = { "Unfinished", "None", "All" };
     static const char *const sizes[] = { "1", "2", "5" };
     static const char *const backoffs[] = { "0", "1", "4" };
-    struct seen              seen = { { 0 }, 0, 0 };
+    struct seen              seen = { { 0 }, 0, 0, 0 };
     struct observed          world;
     struct job               job;
     size_t                   i, foreign;
@@ -260,6 +322,10 @@ static void test_random_worlds(void **state)
         job = (struct job){ 0 };
         make_job(&job, sizes[random() % 3], launchers[random() % 2], cleanups[random() % 3],
                  backoffs[random() % 3]);
+        if (chance(3)) {
+            job.least = 1;
+            job.most = 5;
+        }
         observed_init(&world, &job);
         if (chance(15)) { /* the name of something is taken */
             foreign = 1 + (size_t)random() % (world.count - 1);
@@ -278,6 +344,8 @@ static void test_random_worlds(void **state)
     assert_true(seen.ends[OUTCOME_FOREIGN] > 10);
     assert_true(seen.retried > 100);
     assert_true(seen.scaled > 100);
+    assert_true(seen.went_on > 50);
+    assert_true(seen.ends[OUTCOME_MAX_WAIT] > 10);
 }
 
 /* The steps of a job that nothing happens to. */
@@ -435,7 +503,7 @@ static void test_retries(void **state)
 /* plan after plan, with nothing that happens in between; the kinds and numbers of all actions. */
 static void plan_until_quiet(struct observed *world, const struct job *job, char *log)
 {
-    static const char letters[] = "+-RALC"; /* of enum action_kind */
+    static const char letters[] = "+-RALHTC"; /* of enum action_kind */
     struct plan       plan;
     size_t            i, count, number;
 
@@ -523,6 +591,79 @@ static void test_replacements(void **state)
     job_clear(&job);
 }
 
+/* The run of an elastic job goes on, whatever happens to its workers. */
+static void test_elastic(void **state)
+{
+    struct job      job = { .least = 1, .most = 4 };
+    struct observed world;
+    char            log[400];
+    size_t          i;
+
+    (void)state;
+    now_s = NOW;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    job.least = 1;
+    job.most = 4;
+    observed_init(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+0 +1 +2 +3 +5 +6 +w0 +w1 +l A0 ");
+    for (i = OBJECT_PODS; i < world.count; i++) {
+        world.object[i].phase = POD_RUNNING;
+        world.object[i].is_ready = true;
+    }
+
+    /* A lost worker is replaced under its index, a little later. */
+    fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "");
+    now_s += 10 * PLAN_WORKER_S;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-w1 ");
+    all_gone(&world);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+w1 ");
+    world.object[OBJECT_WORKERS + 1].phase = POD_RUNNING;
+    world.object[OBJECT_WORKERS + 1].is_ready = true;
+
+    /* New workers are in the hostfile when they are ready, in their order. */
+    job.workers = 4;
+    observed_fit(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "+w2 +w3 ");
+    world.object[OBJECT_WORKERS + 3].is_ready = true;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "");
+    world.object[OBJECT_WORKERS + 2].is_ready = true;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "H3 Tl ");
+    assert_int_equal(world.object[OBJECT_HOSTS].hosts, 4);
+
+    /* Those with the highest indexes go, when the launcher has let them go. */
+    for (i = OBJECT_PODS; i < world.count; i++)
+        world.object[i].phase = POD_RUNNING;
+    job.workers = 2;
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "H3 Tl ");
+    proceed(&world, &job, OBJECT_WORKERS + 3, true);
+    assert_true(observed_is_finished(&world.object[OBJECT_WORKERS + 3]));
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-w3 ");
+    all_gone(&world);
+    now_s += PLAN_LEAVE_S + 1; /* the other one in any case, some time later */
+    plan_until_quiet(&world, &job, log);
+    assert_string_equal(log, "-w2 ");
+    all_gone(&world);
+    assert_int_equal(world.attempts.number, 1);
+
+    /* The launcher has waited too long for workers: that is final. */
+    fail_pod(&world.object[OBJECT_LAUNCHER], EXIT_WAITED, "Error");
+    plan_until_quiet(&world, &job, log);
+    assert_non_null(strstr(log, "R0 -w1 -w0 "));
+    assert_int_equal(world.outcome, OUTCOME_MAX_WAIT);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 /* In a queue there is the anchor alone; once the job has begun, the annotation says nothing. */
 static void test_queue(void **state)
 {
@@ -587,6 +728,7 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
+        cmocka_unit_test(test_elastic),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_expiry),
         cmocka_unit_test(test_random_worlds),
