@@ -17,7 +17,7 @@ said() {
 run_limit=300 run python3 "${script%/*}/documents.py" "$program"
 is "the stories were told" "$rc" 0
 said "a document becomes a job that runs" \
-    "success: phases Pending Succeeded true Initialized Completed"
+    "success: phase Succeeded true Initialized Completed"
 said "its status has the conditions of T9k's" "conditions: Initialized Running ReplicaFailure \
 Completed Failed each with lastTransitionTime message reason status type"
 said "its Pods by role" "tasks: worker 0 2 launcher 0 1 of containers name node phase uid"
