@@ -65,8 +65,8 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     return 0;
 }
 
-/* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if another
- * muster is at work, what is missing may be there by now. */
+/* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if
+ * another muster is at work, what is missing may be there by now. */
 static bool needs_all(const struct plan *plan, const struct observed *observed)
 {
     return plan->action[0].kind == ACTION_CREATE ||
@@ -137,8 +137,8 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
 {
     size_t i;
 
-    /* Another muster may be at work. It writes into the anchor that there is a launcher after it has
-     * made one, so Pods come after the anchor; and it makes Pods when there are Secrets. */
+    /* Another muster may be at work. It writes into the anchor that there is a launcher after it
+     * has made one, so Pods come after the anchor; and it makes Pods when there are Secrets. */
     if (observe(place, job, observed, OBJECT_ANCHOR, err) < 0 ||
         place_observe_pods(place, job, observed, err) < 0)
         return -1;

@@ -104,11 +104,11 @@ void held_take_resource(struct held_jobs *jobs, json_t *resource, bool is_gone)
 
 void held_settle(struct held *held)
 {
-    held->is_news |= held->is_doubtful; /* the job begins again */
+    held->is_unread |= held->is_doubtful; /* the job begins again */
     held->is_doubtful = false;
-    if (held->resource != NULL && held->is_news)
+    if (held->resource != NULL && held->is_unread)
         read_resource(held);
-    held->is_news = false;
+    held->is_unread = false;
     if (held->resource != NULL)
         yield(held);
 }
@@ -211,7 +211,7 @@ static void claim(struct held *held, json_t *resource)
     json_decref(*at);
     *at = resource;
     held->is_claimed |= !is_rival;
-    held->is_news |= !is_rival;
+    held->is_unread |= !is_rival;
 }
 
 static void let_go(struct held *held, const json_t *resource)

@@ -17,7 +17,7 @@ struct held {
     bool            is_listed;   /* in the list of anchors that was read last */
     bool            is_claimed;  /* in that of resources */
     bool            is_doubtful; /* its anchor is gone: the resource may be, too */
-    bool            is_news;     /* there is something in the resource to be read */
+    bool            is_unread;   /* there is something new in the resource */
     bool            is_known;    /* all of its objects are observed */
     bool            is_replaced; /* by another one of its name */
     int64_t         next_ns;     /* when to look at it */

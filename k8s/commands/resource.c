@@ -26,10 +26,12 @@ int resource_tell(struct held *held, struct error *err)
         return -1;
     if (held->rival == NULL)
         return 0;
-    err_set(&why, "a job %s exists already that is not of this resource; delete it, or take "
-            "another name", held->job.name);
-    return write_status(held, &held->rival, status_refuse(outcome_names[OUTCOME_FOREIGN], why.text),
-                        err);
+    err_set(&why,
+            "a job %s exists already that is not of this resource; delete it, or take "
+            "another name",
+            held->job.name);
+    return write_status(held, &held->rival,
+                        status_refuse(outcome_names[OUTCOME_FOREIGN], why.text), err);
 }
 
 int resource_is_there(const struct held *held, struct error *err)
@@ -53,10 +55,9 @@ int resource_change(const struct place *place, const struct job *job,
                     const struct observed *observed, struct error *err)
 {
     char   *path = place_path(place, KIND_RESOURCE, job->name);
-    json_t *patch =
-        json_pack("{s{ss}s{s{sI}s{s{sb}}}}", "metadata", "uid", observed->resource, "spec",
-                  "worker", "replicas", (json_int_t)job->workers, "runMode", "pause", "enabled",
-                  job->is_paused);
+    json_t *patch = json_pack("{s{ss}s{s{sI}s{s{sb}}}}", "metadata", "uid", observed->resource,
+                              "spec", "worker", "replicas", (json_int_t)job->workers, "runMode",
+                              "pause", "enabled", job->is_paused);
     int     status;
 
     if (job_is_elastic(job))
@@ -104,7 +105,8 @@ static int write_status(const struct held *held, json_t **resource, json_t *stat
                       status);
     before = json_incref(*resource);
     rc = api_request(held->place.api, "PATCH", path, patch, &reply, err);
-    if (rc == 200 && *resource == before) { /* else the watch has told something newer meanwhile */
+    if (rc == 200 &&
+        *resource == before) { /* else the watch has told something newer meanwhile */
         json_decref(*resource);
         *resource = json_incref(reply);
     }

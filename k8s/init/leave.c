@@ -17,8 +17,8 @@
 #include "xalloc.h"
 
 #define HOSTFILE_MAX (1 << 20)
-#define SSH_CONFIG   "/etc/muster/hosts/ssh_config"
-#define TELL_S       "60"
+#define SSH_CONFIG "/etc/muster/hosts/ssh_config"
+#define TELL_S "60"
 
 static bool has_line(const char *text, const char *line, size_t length);
 static void tell(const char *hosts);
@@ -81,7 +81,7 @@ static void tell(const char *hosts)
         return;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    execlp("muster", "muster", "exec", "-H", hosts, "--ssh-config=" SSH_CONFIG, "--timeout=" TELL_S,
-           "--", "muster-init", "--leave", (char *)NULL);
+    execlp("muster", "muster", "exec", "-H", hosts, "--ssh-config=" SSH_CONFIG,
+           "--timeout=" TELL_S, "--", "muster-init", "--leave", (char *)NULL);
     _exit(EXIT_NOT_FOUND);
 }

@@ -16,7 +16,7 @@ struct leave {
  * has let them go; nobody has to wait for it. */
 void leave_step(struct leave *leave);
 
-/* The lines of before that are not in now: their hosts, separated by commas; caller frees. "": none. */
+/* The hosts of before that are not in now, separated by commas; caller frees. "": none. */
 char *leave_gone(const char *before, const char *now);
 
 #endif

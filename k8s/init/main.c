@@ -207,7 +207,8 @@ static void reap(struct init *init)
 static void take_signal(struct init *init, int number)
 {
     if (init->command != NULL) {
-        if (number == SIGUSR1 || number == SIGUSR2) /* the release of the workers, of which we are one */
+        /* The release of the workers, of which we are one. */
+        if (number == SIGUSR1 || number == SIGUSR2)
             return;
         init->is_ending = true;
         kill(init->main, number);

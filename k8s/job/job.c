@@ -43,11 +43,15 @@ int job_check(const struct job *job, struct error *err)
         return err_set(err, "workers: must be a number from 1 to %d", JOB_WORKERS_MAX);
     if (job_is_elastic(job) && (job->least < 1 || job->least > job->most ||
                                 job->most > JOB_WORKERS_MAX))
-        return err_set(err, "elastic: minReplicas must be at least 1 and at most maxReplicas, and that "
-                       "at most %d", JOB_WORKERS_MAX);
+        return err_set(err,
+                       "elastic: minReplicas must be at least 1 and at most maxReplicas, and that "
+                       "at most %d",
+                       JOB_WORKERS_MAX);
     if (job_is_elastic(job) && (job->workers < job->least || job->workers > job->most))
-        return err_set(err, "elastic: %" PRId64 " workers are not from minReplicas to maxReplicas, %"
-                       PRId64 " to %" PRId64, job->workers, job->least, job->most);
+        return err_set(err,
+                       "elastic: %" PRId64 " workers are not from minReplicas to maxReplicas, "
+                       "%" PRId64 " to %" PRId64,
+                       job->workers, job->least, job->most);
     if (job_is_elastic(job) && job->is_custom)
         return err_set(err, "elastic: customCommand is not muster, which an elastic run needs");
     if (job->slots < 0 || job->slots > JOB_SLOTS_MAX)

@@ -15,8 +15,8 @@ bool elastic_goes_on(const struct job *job, const struct observed *observed);
  * ready. */
 int64_t elastic_hosts(const struct job *job, const struct observed *observed);
 
-/* May this worker's Pod be deleted: it has ended, or is to go and the launcher has let it go, or never
- * had it? */
+/* May this worker's Pod be deleted: it has ended, or is to go and the launcher has let it go, or
+ * never had it? */
 bool elastic_may_go(const struct job *job, const struct observed *observed, size_t number,
                     int64_t now_s);
 

@@ -9,10 +9,10 @@
  * are of another size are replaced under the same names, and with the launcher the run starts
  * again; workers that are well are kept. Waiting never counts as a failure.
  *
- * The run of an elastic job goes on: a lost worker is replaced at once, and another number of workers
- * becomes another hostfile, which the launcher watches. A new worker is in it once it is ready. One
- * that is to go is taken out of it first, those with the highest numbers; its Pod ends when the launcher
- * has let it go (muster-init --leave), and is deleted then.
+ * The run of an elastic job goes on: a lost worker is replaced at once, and another number of
+ * workers becomes another hostfile, which the launcher watches. A new worker is in it once it is
+ * ready. One that is to go is taken out of it first, those with the highest numbers; its Pod ends
+ * when the launcher has let it go (muster-init --leave), and is deleted then.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_PLAN_H

@@ -158,7 +158,8 @@ bool status_stamp(json_t *status, const json_t *resource, int64_t now_s)
     json_array_foreach(json_object_get(status, "conditions"), i, one) {
         before = find_condition(old, json_object_get(one, "type"));
         at = json_object_get(before, "lastTransitionTime");
-        if (at != NULL && json_equal(json_object_get(before, "status"), json_object_get(one, "status")))
+        if (at != NULL &&
+            json_equal(json_object_get(before, "status"), json_object_get(one, "status")))
             json_object_set(one, "lastTransitionTime", at);
         else
             json_object_set_new(one, "lastTransitionTime", json_string(stamp));
@@ -184,15 +185,15 @@ static json_t *task(const struct job *job, const struct observed *observed, cons
                     size_t first, size_t end)
 {
     const struct observed_object *pod;
-    json_t                       *list = json_array();
+    json_t                       *list = json_array(), *one;
     size_t                        i;
 
     for (i = first; i < end; i++) {
         pod = &observed->object[object_pod(job, i)];
-        json_array_append_new(
-            list, json_pack("{ssssssssso}", "name", object_name(job, object_pod(job, i)).text, "uid",
-                            pod->uid, "phase", pod->exists ? pod_phases[pod->phase] : "Deleted",
-                            "node", pod->node, "containers", containers(job, pod)));
+        one = json_pack("{ssssssssso}", "name", object_name(job, object_pod(job, i)).text, "uid",
+                        pod->uid, "phase", pod->exists ? pod_phases[pod->phase] : "Deleted", "node",
+                        pod->node, "containers", containers(job, pod));
+        json_array_append_new(list, one);
     }
     return json_pack("{sssIso}", "type", type, "restartCount",
                      (json_int_t)observed->attempts.failures, "status", list);

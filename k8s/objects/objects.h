@@ -22,8 +22,8 @@
 #define LABEL_INDEX "muster.dev/index"
 #define LABEL_ATTEMPT "muster.dev/attempt"
 #define LABEL_WORKERS "muster.dev/workers"
-/* Of an elastic job: how many workers are in the hostfile, as the hosts say, and as the launcher was
- * told; and the most that were, in this life of the hosts. */
+/* Of an elastic job: how many workers are in the hostfile, as the hosts say, and as the launcher
+ * was told; and the most that were, in this life of the hosts. */
 #define LABEL_HOSTS "muster.dev/hosts"
 #define LABEL_LISTED "muster.dev/listed"
 #define NOTE_SINCE  "muster.dev/since" /* annotation of the hosts: when that has changed */

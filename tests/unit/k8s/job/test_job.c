@@ -72,16 +72,6 @@ static const char t9k[] =
     "    pause: {enabled: true, resumeSpecs: []}\n"
     "status: {phase: Running}\n";
 
-/* Of an elastic job. */
-static const char elastic_yaml[] =
-    "apiVersion: muster.dev/v1beta1\n"
-    "kind: DeepSpeedJob\n"
-    "metadata: {name: j}\n"
-    "spec:\n"
-    "  worker: {replicas: 7, template: {spec: {containers: [{name: worker, image: i}]}}}\n"
-    "  config: {run: {exec: [a]}}\n"
-    "  elastic: {enabled: true, minReplicas: 2, maxReplicas: 4, expectedReplicas: 3, recovery: full}\n";
-
 static int parse(const char *text, struct job *job, struct error *err)
 {
     json_t *document = yaml_parse("f", text, strlen(text), err);
@@ -563,12 +553,15 @@ static void test_yaml_round_trip(void **state)
 
 static void test_elastic(void **state)
 {
+    static const char text[] =
+        HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true, "
+             "minReplicas: 2, maxReplicas: 4, expectedReplicas: 3, recovery: full}}";
     struct job   job = { 0 }, again = { 0 };
     struct error err;
     json_t      *document, *copy;
 
     (void)state;
-    assert_int_equal(parse(elastic_yaml, &job, &err), 0);
+    assert_int_equal(parse(text, &job, &err), 0);
     assert_int_equal(job.workers, 3);
     assert_int_equal(job.least, 2);
     assert_int_equal(job_keys(&job), 4);
