@@ -38,7 +38,7 @@ static const struct {
     { "tensorboard", "the TensorBoard of a job at a port of this machine", command_tensorboard },
     { "pause", "end the run, and keep the job", command_pause },
     { "resume", "start the run of a paused job again", command_resume },
-    { "scale", "give a job another number of workers: its run starts again", command_scale },
+    { "scale", "give a job another number of workers", command_scale },
     { "delete", "delete a job and everything it has in the cluster", command_delete },
     { "prune", "delete the jobs that have ended some time ago", command_prune },
     { "check", "may you do in this namespace what the others need?", command_check },

@@ -32,6 +32,7 @@ static const struct {
     { "submit", "", "services", "", "get create", true },
     { "submit", "networking.k8s.io", "networkpolicies", "", "get create", true },
     { "submit", "", "pods", "", "get list watch create delete", true },
+    { "submit --max-workers", "", "pods", "", "patch", false },
     { "logs", "", "pods", "log", "get", true },
     { "shell", "", "pods", "exec", "create", false },
     { "events", "", "events", "", "list", false },
@@ -39,6 +40,8 @@ static const struct {
     { "submit --tensorboard", "apps", "deployments", "", "get create", false },
     { "tensorboard", "", "pods", "portforward", "create", false },
     { "submit --gang", "scheduling.volcano.sh", "podgroups", "", "get create delete", false },
+    { "controller", JOB_GROUP, JOB_PLURAL, "", "get list watch delete", false },
+    { "controller", JOB_GROUP, JOB_PLURAL, "status", "patch", false },
     { "controller", "coordination.k8s.io", "leases", "", "get create update", false },
 };
 #define RIGHTS (sizeof rights / sizeof rights[0])

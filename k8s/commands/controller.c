@@ -21,6 +21,7 @@
 #include "commands/held.h"
 #include "commands/lease.h"
 #include "commands/query.h"
+#include "commands/resource.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
 #include "log.h"
@@ -28,6 +29,7 @@
 
 #define ROUND_S       1.0
 #define LOOK_S        5  /* a plan also depends on the time */
+#define ASK_S         60 /* whether there are custom resources by now */
 #define FIRST_PAUSE_S 1  /* after a failure with a job, then twice that ... */
 #define LAST_PAUSE_S  60
 #define LEASE_ONE     "muster-controller" /* of a namespace */
@@ -37,6 +39,8 @@
 struct controller {
     const struct query *query;
     struct watch       *anchors, *pods;
+    struct watch       *resources; /* NULL: the cluster has no such kind */
+    int64_t             ask_ns;    /* when to ask whether it has */
     struct held_jobs    jobs;
     struct lease        lease;
     int                 signals;
@@ -45,15 +49,20 @@ struct controller {
 static bool is_asked_to_end(const struct controller *controller);
 static void open_watches(struct controller *controller);
 static int  round_once(struct controller *controller, struct error *err);
-static void look_at(struct held *held);
+static int  step_resources(struct controller *controller, struct error *err);
+static void look_at(struct held_jobs *jobs, struct held *held);
+static int  take_care(struct held_jobs *jobs, struct held *held, struct error *err);
 static int  act(struct held *held, struct error *err);
 static void say(const struct held *held, const struct plan *plan);
 static void begin_anchors(void *arg);
 static void take_anchor(void *arg, json_t *anchor, bool is_gone);
+static void begin_resources(void *arg);
+static void take_resource(void *arg, json_t *resource, bool is_gone);
 static void begin_pods(void *arg);
 static void take_pod(void *arg, json_t *pod, bool is_gone);
 
 static const struct watch_ops anchor_ops = { .begin = begin_anchors, .change = take_anchor };
+static const struct watch_ops resource_ops = { .begin = begin_resources, .change = take_resource };
 static const struct watch_ops pod_ops = { .begin = begin_pods, .change = take_pod };
 
 int command_controller(char *const *argv)
@@ -89,6 +98,7 @@ int command_controller(char *const *argv)
     api_break_on(query.place.api, -1);
     lease_end(&controller.lease);
     watch_close(controller.anchors);
+    watch_close(controller.resources);
     watch_close(controller.pods);
     held_clear(&controller.jobs);
     close(controller.signals);
@@ -126,6 +136,8 @@ static int round_once(struct controller *controller, struct error *err)
 
     if (watch_step(controller->anchors, err) < 0)
         return -1;
+    if (step_resources(controller, err) < 0)
+        return -1;
     held_drop_unlisted(&controller->jobs);
     if (watch_step(controller->pods, err) < 0 ||
         (is_ours = lease_step(&controller->lease, err)) < 0)
@@ -133,20 +145,46 @@ static int round_once(struct controller *controller, struct error *err)
     for (i = 0; is_ours && i < controller->jobs.count; i++) {
         held = controller->jobs.item[i];
         if (!held->is_replaced && clock_now_ns() >= held->next_ns)
-            look_at(held);
+            look_at(&controller->jobs, held);
     }
     api_wait(controller->query->place.api, ROUND_S, controller->signals);
     return 0;
 }
 
-static void look_at(struct held *held)
+/* The kind of the custom resource may come and go while we run, and we may have no right to it. */
+static int step_resources(struct controller *controller, struct error *err)
+{
+    struct api  *api = controller->query->place.api;
+    struct error why;
+    char        *path;
+
+    if (controller->resources != NULL && watch_step(controller->resources, &why) < 0) {
+        log_warn("%s", why.text);
+        watch_close(controller->resources);
+        controller->resources = NULL;
+        controller->ask_ns = clock_now_ns() + ASK_S * NS_PER_S;
+    }
+    if (controller->resources != NULL || clock_now_ns() < controller->ask_ns)
+        return 0;
+    controller->ask_ns = clock_now_ns() + ASK_S * NS_PER_S;
+    path = query_path(controller->query, KIND_RESOURCE);
+    if (api_request(api, "GET", path, NULL, NULL, &why) == 200) {
+        controller->resources = watch_open(api, path, "", &resource_ops, controller);
+        printf("custom resources: " JOB_KIND " of " JOB_API_VERSION "\n");
+        fflush(stdout);
+    }
+    free(path);
+    return controller->resources != NULL ? watch_step(controller->resources, err) : 0;
+}
+
+static void look_at(struct held_jobs *jobs, struct held *held)
 {
     struct error err;
     int          pause_s = LOOK_S, i;
 
     /* Before that, since an event may come meanwhile. */
     held->next_ns = clock_now_ns() + LOOK_S * NS_PER_S;
-    if (act(held, &err) == 0) {
+    if (take_care(jobs, held, &err) == 0) {
         held->failures = 0;
         return;
     }
@@ -156,6 +194,22 @@ static void look_at(struct held *held)
     held->failures++;
     held->is_known = false;
     held->next_ns = clock_now_ns() + pause_s * NS_PER_S;
+}
+
+static int take_care(struct held_jobs *jobs, struct held *held, struct error *err)
+{
+    int rc = 1;
+
+    if (held->is_doubtful && held->resource != NULL && (rc = resource_is_there(held, err)) < 0)
+        return -1;
+    if (rc == 0) {
+        held_lose_resource(jobs, held);
+        return 0;
+    }
+    held_settle(held);
+    if (held->wrong == NULL && act(held, err) < 0)
+        return -1;
+    return resource_tell(held, err);
 }
 
 /* Plan after plan, until there is nothing to do. */
@@ -201,6 +255,16 @@ static void begin_anchors(void *arg)
 static void take_anchor(void *arg, json_t *anchor, bool is_gone)
 {
     held_take_anchor(&((struct controller *)arg)->jobs, anchor, is_gone);
+}
+
+static void begin_resources(void *arg)
+{
+    held_begin_resources(&((struct controller *)arg)->jobs);
+}
+
+static void take_resource(void *arg, json_t *resource, bool is_gone)
+{
+    held_take_resource(&((struct controller *)arg)->jobs, resource, is_gone);
 }
 
 static void begin_pods(void *arg)

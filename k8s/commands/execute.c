@@ -7,8 +7,11 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
+#include "commands/resource.h"
 #include "commands/test_switch.h"
 #include "job/job_document.h"
 #include "job/template.h"
@@ -20,9 +23,16 @@
 #define TAIL_LINES 40
 #define TAIL_BYTES (256 << 10)
 
+static bool needs_all(const struct plan *plan, const struct observed *observed);
 static void die_if_asked(void);
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err);
+static int change_hosts(const struct place *place, const struct job *job,
+                        struct observed *observed, int64_t hosts, struct error *err);
+static int tell_launcher(const struct place *place, const struct job *job,
+                         struct observed *observed, struct error *err);
+static int patch(const struct place *place, const struct job *job, struct observed *observed,
+                 size_t number, json_t *document, struct error *err);
 static int keep_lines(const struct place *place, const struct job *job, struct observed *observed,
                       size_t number, struct error *err);
 static int write_attempts(const struct place *place, const struct job *job,
@@ -46,13 +56,23 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     if (place_refresh(job, observed, err) < 0)
         return -1;
     plan_make(plan, job, observed, time(NULL));
-    if (plan->count == 0 || plan->action[0].kind != ACTION_CREATE)
+    if (plan->count == 0 || !needs_all(plan, observed))
         return 0;
     plan_clear(plan);
     if (execute_observe(place, job, observed, err) < 0 || place_refresh(job, observed, err) < 0)
         return -1;
     plan_make(plan, job, observed, time(NULL));
     return 0;
+}
+
+/* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if
+ * another muster is at work, what is missing may be there by now. */
+static bool needs_all(const struct plan *plan, const struct observed *observed)
+{
+    return plan->action[0].kind == ACTION_CREATE ||
+           (plan->action[plan->count - 1].kind == ACTION_RECORD &&
+            plan->outcome != OUTCOME_SUCCEEDED) ||
+           plan->attempts.failures > observed->attempts.failures;
 }
 
 int execute(const struct place *place, const struct job *job, struct observed *observed,
@@ -66,7 +86,7 @@ int execute(const struct place *place, const struct job *job, struct observed *o
         number = plan->action[i].number;
         /* One plan makes both Secrets. */
         if (plan->action[i].kind == ACTION_CREATE && number == OBJECT_LAUNCHER_KEY)
-            rc = keys_make(&keys, (size_t)job->workers, err);
+            rc = keys_make(&keys, (size_t)job_keys(job), err);
         if (rc < 0)
             break;
         switch (plan->action[i].kind) {
@@ -82,6 +102,15 @@ int execute(const struct place *place, const struct job *job, struct observed *o
             break;
         case ACTION_LINES:
             rc = keep_lines(place, job, observed, number, err);
+            break;
+        case ACTION_HOSTS:
+            rc = change_hosts(place, job, observed, plan->hosts, err);
+            break;
+        case ACTION_TELL:
+            rc = tell_launcher(place, job, observed, err);
+            break;
+        case ACTION_CHANGE:
+            rc = patch_anchor(place, job, observed, "job", json_incref(observed->wanted), err);
             break;
         case ACTION_ATTEMPT:
             rc = write_attempts(place, job, observed, &plan->attempts, err);
@@ -108,18 +137,24 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
 {
     size_t i;
 
-    for (i = OBJECT_ANCHOR; i < OBJECT_PODS; i++)
+    /* Another muster may be at work. It writes into the anchor that there is a launcher after it
+     * has made one, so Pods come after the anchor; and it makes Pods when there are Secrets. */
+    if (observe(place, job, observed, OBJECT_ANCHOR, err) < 0 ||
+        place_observe_pods(place, job, observed, err) < 0)
+        return -1;
+    for (i = OBJECT_ANCHOR + 1; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && observe(place, job, observed, i, err) < 0)
             return -1;
-    return place_observe_pods(place, job, observed, err);
+    return 0;
 }
 
 int execute_delete(const struct place *place, const struct job *job,
                    const struct observed *observed, struct error *err)
 {
-    char   *path = place_path(place, KIND_CONFIG_MAP, job->name);
+    bool    has_resource = observed->resource[0] != '\0'; /* which would make the job again */
+    char   *path = place_path(place, has_resource ? KIND_RESOURCE : KIND_CONFIG_MAP, job->name);
     json_t *options = json_pack("{sss{ss}}", "propagationPolicy", "Background", "preconditions",
-                                "uid", observed->uid);
+                                "uid", has_resource ? observed->resource : observed->uid);
     int     status = api_request(place->api, "DELETE", path, options, NULL, err);
 
     json_decref(options);
@@ -130,6 +165,8 @@ int execute_delete(const struct place *place, const struct job *job,
 int execute_change(const struct place *place, const struct job *job, struct observed *observed,
                    struct error *err)
 {
+    if (observed->resource[0] != '\0' && resource_change(place, job, observed, err) < 0)
+        return -1;
     return patch_anchor(place, job, observed, "job", job_document(job), err) < 0 ? -1 : 0;
 }
 
@@ -140,8 +177,12 @@ static int create(const struct place *place, const struct job *job, struct obser
     struct object_name name = object_name(job, number);
     struct object_for  what = { .space = place->space,
                                 .uid = observed->uid,
+                                .resource =
+                                    observed->resource[0] != '\0' ? observed->resource : NULL,
                                 .keys = keys,
                                 .attempt = observed->attempts.number,
+                                .hosts = observed->object[OBJECT_HOSTS].hosts,
+                                .now_s = time(NULL),
                                 .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
     json_t            *object = object_make(job, number, &what), *reply = NULL;
@@ -151,7 +192,7 @@ static int create(const struct place *place, const struct job *job, struct obser
     free(path);
     if (status < 0)
         return -1;
-    if (status < 300)
+    if (status < 300 && !observed->object[number].exists) /* else the watch was faster */
         observed_take(observed, job, reply, false);
     json_decref(reply);
     if (status == 404 && number == OBJECT_GROUP)
@@ -164,6 +205,63 @@ static int create(const struct place *place, const struct job *job, struct obser
         return 0;
     /* It is there: whose it is decides plan_make(). */
     return observe(place, job, observed, number, err) < 0 ? -1 : name.kind == KIND_SECRET;
+}
+
+/* The hostfile, and what its labels say of it, at once. */
+static int change_hosts(const struct place *place, const struct job *job,
+                        struct observed *observed, int64_t hosts, struct error *err)
+{
+    struct object_for what = { .space = place->space,
+                               .uid = observed->uid,
+                               .attempt = observed->attempts.number,
+                               .hosts = hosts,
+                               .listed = observed->object[OBJECT_HOSTS].listed,
+                               .now_s = time(NULL) };
+    json_t           *object = object_make(job, OBJECT_HOSTS, &what);
+    json_t           *metadata = json_object_get(object, "metadata");
+    json_t           *document =
+        json_pack("{s{sOsO}sO}", "metadata", "labels", json_object_get(metadata, "labels"),
+                  "annotations", json_object_get(metadata, "annotations"), "data",
+                  json_object_get(object, "data"));
+
+    json_decref(object);
+    return patch(place, job, observed, OBJECT_HOSTS, document, err);
+}
+
+/* A change of a Pod is what makes its node look at the volumes. */
+static int tell_launcher(const struct place *place, const struct job *job,
+                         struct observed *observed, struct error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%lld", (long long)observed->object[OBJECT_HOSTS].hosts);
+    return patch(place, job, observed, object_launcher(job),
+                 json_pack("{s{s{ss}}}", "metadata", "labels", LABEL_HOSTS, text), err);
+}
+
+/* Takes the document. What is gone, or another one by now, is observed instead. */
+static int patch(const struct place *place, const struct job *job, struct observed *observed,
+                 size_t number, json_t *document, struct error *err)
+{
+    struct object_name name = object_name(job, number);
+    char              *path = place_path(place, name.kind, name.text);
+    uint64_t           before = observed->changes;
+    json_t            *reply = NULL;
+    int                status;
+
+    json_object_set_new(json_object_get(document, "metadata"), "uid",
+                        json_string(observed->object[number].uid));
+    status = api_request(place->api, "PATCH", path, document, &reply, err);
+    if (status == 200 && observed->changes == before)
+        observed_take(observed, job, reply, false);
+    json_decref(reply);
+    json_decref(document);
+    free(path);
+    if (status < 0)
+        return -1;
+    return status == 200 && observed->changes == before + 1
+               ? 0
+               : observe(place, job, observed, number, err);
 }
 
 /* Kept as empty if the cluster does not have them: that is no reason to wait. */
@@ -232,13 +330,17 @@ static int patch_anchor(const struct place *place, const struct job *job,
     json_t *patch = json_pack("{s{ssss}s{ss}}", "metadata", "uid", observed->uid,
                               "resourceVersion", observed->version, "data", name, text);
     json_t *reply = NULL;
-    int     status = api_request(place->api, "PATCH", path, patch, &reply, err);
+    char    before[sizeof observed->version];
+    int     status;
 
+    memcpy(before, observed->version, sizeof before);
+    status = api_request(place->api, "PATCH", path, patch, &reply, err);
     json_decref(document);
     json_decref(patch);
     free(text);
     free(path);
-    if (status == 200)
+    /* Else the watch has told of it already, or of something newer. */
+    if (status == 200 && strcmp(before, observed->version) == 0)
         observed_take(observed, job, reply, false);
     json_decref(reply);
     if (status < 0)
@@ -279,7 +381,7 @@ static int observe(const struct place *place, const struct job *job, struct obse
     struct object_name name = object_name(job, number);
     char              *path = place_path(place, name.kind, name.text);
     json_t            *reply = NULL;
-    int                status = api_request(place->api, "GET", path, NULL, &reply, err);
+    int                status = place_get(place, observed, path, &reply, err);
 
     free(path);
     if (status < 0)

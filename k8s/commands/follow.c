@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -17,6 +18,7 @@
 #include "clock.h"
 #include "commands/execute.h"
 #include "commands/pod_log.h"
+#include "commands/show.h"
 #include "exit_code.h"
 #include "job/template.h"
 #include "log.h"
@@ -44,6 +46,7 @@ struct follow {
 static int  settle_once(const struct place *place, struct job *job, struct observed *observed,
                         struct plan *plan, struct error *err);
 static void open_watches(struct follow *follow);
+static void print_change(struct follow *follow, const struct plan *plan);
 static int  step(struct follow *follow, bool *is_over, struct error *err);
 static void step_log(struct follow *follow);
 static bool does_log_delay(struct follow *follow, const struct plan *plan);
@@ -122,19 +125,67 @@ int follow_wait(const struct place *place, struct job *job, struct observed *obs
     return status;
 }
 
+int follow_watch(const struct place *place, struct job *job, struct observed *observed)
+{
+    struct follow follow = { .place = place, .job = job, .observed = observed };
+    struct error  err;
+    struct plan   plan;
+    bool          is_over = false;
+    int           rc = 0;
+
+    open_watches(&follow);
+    while (!is_over) {
+        rc = watch_step(follow.pods, &err);
+        if (rc == 0)
+            rc = watch_step(follow.anchor, &err);
+        if (rc == 0)
+            rc = place_refresh(job, observed, &err);
+        if (rc < 0)
+            break;
+        plan_make(&plan, job, observed, time(NULL));
+        print_change(&follow, &plan);
+        is_over = plan.is_deleted || observed->outcome != OUTCOME_NONE;
+        plan_clear(&plan);
+        if (!is_over)
+            api_wait(place->api, ROUND_S, -1);
+    }
+    if (rc < 0)
+        log_error("%s", err.text);
+    watch_close(follow.pods);
+    watch_close(follow.anchor);
+    return rc < 0 ? EXIT_UNREACHABLE : 0;
+}
+
+/* If it is one. */
+static void print_change(struct follow *follow, const struct plan *plan)
+{
+    char      text[sizeof follow->said], clock[16];
+    time_t    now = time(NULL);
+    struct tm tm;
+
+    snprintf(text, sizeof text, "%s%s%.760s",
+             plan->is_deleted ? "DELETED" : show_status(plan, follow->job, follow->observed),
+             plan->why[0] != '\0' ? "  " : "", plan->why);
+    if (strcmp(text, follow->said) == 0)
+        return;
+    memcpy(follow->said, text, sizeof text);
+    strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &tm));
+    printf("%s  %s\n", clock, text);
+    fflush(stdout);
+}
+
 /* *plan is made in any case. */
 static int settle_once(const struct place *place, struct job *job, struct observed *observed,
                        struct plan *plan, struct error *err)
 {
-    *plan = (struct plan){ 0 };
-    if (place_refresh(job, observed, err) < 0)
+    if (execute_plan(place, job, observed, plan, err) < 0)
         return -1;
-    plan_make(plan, job, observed, time(NULL));
     if (plan->is_deleted)
         return err_set(err, "%s", plan->why);
     if (execute(place, job, observed, plan, err) < 0)
         return -1;
-    if (plan->outcome != OUTCOME_NONE)
+    /* Unless it could not be kept: then somebody else has changed the job. */
+    if (plan->outcome != OUTCOME_NONE && (plan->count == 0 || observed->outcome != OUTCOME_NONE))
         return err_set(err, "%s", plan->why);
     if (plan->count > 0 || !plan->is_unsettled)
         return 0;

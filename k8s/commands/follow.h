@@ -19,4 +19,8 @@ int follow_settle(const struct place *place, struct job *job, struct observed *o
 int follow_wait(const struct place *place, struct job *job, struct observed *observed,
                 int64_t tail);
 
+/* A line for each change of what the job does, until it has ended or is deleted; changes nothing.
+ * Returns an exit status. */
+int follow_watch(const struct place *place, struct job *job, struct observed *observed);
+
 #endif

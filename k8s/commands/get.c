@@ -9,22 +9,25 @@
 #include <string.h>
 #include <time.h>
 
+#include "commands/follow.h"
 #include "commands/query.h"
 #include "commands/show.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
 #include "job/job_document.h"
+#include "job/yaml.h"
 #include "life/status.h"
 #include "log.h"
 #include "xalloc.h"
 
 static void print_job(const struct query *query, const struct job *job,
                       const struct observed *observed, const struct plan *plan);
-static void print_pods(const struct job *job, const struct observed *observed);
+static void print_pods(const struct query *query, const struct job *job,
+                       const struct observed *observed);
 static void print_lines(const json_t *lines);
 static const char *pod_status(const struct observed_object *pod);
-static void print_json(const struct query *query, const struct job *job,
-                       const struct observed *observed, const struct plan *plan);
+static int  print_document(const struct query *query, const struct job *job,
+                           const struct observed *observed, const struct plan *plan);
 
 int command_get(char *const *argv)
 {
@@ -33,7 +36,7 @@ int command_get(char *const *argv)
     struct observed observed = { 0 };
     struct plan     plan = { 0 };
     struct error    err;
-    int             rc, status = query_begin(&query, argv, QUERY_OUTPUT, 1, 1);
+    int             rc, status = query_begin(&query, argv, QUERY_OUTPUT | QUERY_WATCH, 1, 1);
 
     if (status != 0)
         return status;
@@ -45,12 +48,14 @@ int command_get(char *const *argv)
         status = EXIT_UNREACHABLE;
     } else {
         plan_make(&plan, &job, &observed, time(NULL));
-        if (query.is_json)
-            print_json(&query, &job, &observed, &plan);
+        if (query.is_json || query.is_yaml)
+            status = print_document(&query, &job, &observed, &plan);
         else if (query.is_name)
             printf("deepspeedjob.muster.dev/%s\n", job.name);
         else
             print_job(&query, &job, &observed, &plan);
+        if (query.does_watch && status == 0)
+            status = follow_watch(&query.place, &job, &observed);
     }
     plan_clear(&plan);
     observed_clear(&observed);
@@ -74,11 +79,12 @@ static void print_job(const struct query *query, const struct job *job,
         printf("Reason:    %s\n", plan->why);
     if (observed->attempts.last[0] != '\0')
         printf("Before:    %s\n", observed->attempts.last);
-    print_pods(job, observed);
+    print_pods(query, job, observed);
     print_lines(observed->lines);
 }
 
-static void print_pods(const struct job *job, const struct observed *observed)
+static void print_pods(const struct query *query, const struct job *job,
+                       const struct observed *observed)
 {
     const struct observed_object *pod;
     char                          name[80], age[SHOW_BYTES];
@@ -94,10 +100,13 @@ static void print_pods(const struct job *job, const struct observed *observed)
         pod = &observed->object[number];
         snprintf(name, sizeof name, "%s", object_name(job, number).text);
         show_seconds((pod->ended_s > 0 ? pod->ended_s : time(NULL)) - pod->created_s, age);
-        printf("  %-32s %-18s %-5s %-9s %-15" PRId64 " %s\n", name, pod_status(pod),
+        printf("  %-32s %-18s %-5s %-9s %-15" PRId64 " %s", name, pod_status(pod),
                pod->exists ? age : "-", number == object_launcher(job) ? "true" : "false",
                number == OBJECT_LAUNCHER ? 0 : job_gpus(job),
                pod->node[0] != '\0' ? pod->node : "N/A");
+        if (query->is_wide)
+            printf("  %s", pod->message);
+        putchar('\n');
     }
 }
 
@@ -134,10 +143,12 @@ static const char *pod_status(const struct observed_object *pod)
                                                          : pod_phases[pod->phase];
 }
 
-static void print_json(const struct query *query, const struct job *job,
-                       const struct observed *observed, const struct plan *plan)
+/* An exit status. */
+static int print_document(const struct query *query, const struct job *job,
+                          const struct observed *observed, const struct plan *plan)
 {
     json_t *document = job_document(job), *all;
+    int     rc = 0;
 
     all = json_pack("{sssssssOso}", "name", job->name, "namespace", query->place.space, "status",
                     show_status(plan, job, observed), "spec", json_object_get(document, "spec"),
@@ -145,7 +156,12 @@ static void print_json(const struct query *query, const struct job *job,
     json_decref(document);
     if (observed->lines != NULL)
         json_object_set(all, "lines", observed->lines);
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
+    if (query->is_yaml)
+        rc = yaml_print(all, stdout);
+    else {
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
     json_decref(all);
+    return rc < 0 ? EXIT_OUTPUT : 0;
 }

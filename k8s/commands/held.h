@@ -11,7 +11,13 @@ struct held {
     struct place    place; /* with the controller's api */
     struct job      job;
     struct observed observed;
-    bool            is_listed;   /* in the list that was read last */
+    json_t         *resource;    /* the custom resource that it is made from; NULL: none */
+    json_t         *rival;       /* a custom resource of its name, which has to wait; NULL: none */
+    char           *wrong;       /* the resource is no job, for this reason; NULL: it is one */
+    bool            is_listed;   /* in the list of anchors that was read last */
+    bool            is_claimed;  /* in that of resources */
+    bool            is_doubtful; /* its anchor is gone: the resource may be, too */
+    bool            is_unread;   /* there is something new in the resource */
     bool            is_known;    /* all of its objects are observed */
     bool            is_replaced; /* by another one of its name */
     int64_t         next_ns;     /* when to look at it */
@@ -26,9 +32,15 @@ struct held_jobs {
     bool          was_listed; /* since held_drop_unlisted() */
 };
 
-/* What a watch of anchors and one of Pods have to tell. Borrowed documents. */
+/* What a watch of anchors, of custom resources and of Pods have to tell. Borrowed documents. */
 void held_begin_anchors(struct held_jobs *jobs);
 void held_take_anchor(struct held_jobs *jobs, json_t *anchor, bool is_gone);
+void held_begin_resources(struct held_jobs *jobs);
+void held_take_resource(struct held_jobs *jobs, json_t *resource, bool is_gone);
+/* Before its job is worked on: what has come meanwhile does not change the job under those who do.
+ * If is_doubtful, its resource was looked for, and is there. */
+void held_settle(struct held *held);
+void held_lose_resource(struct held_jobs *jobs, struct held *held); /* it was looked for */
 void held_begin_pods(struct held_jobs *jobs);
 void held_take_pod(struct held_jobs *jobs, json_t *pod, bool is_gone);
 

@@ -14,7 +14,31 @@
 #include "exit_code.h"
 #include "log.h"
 
-int kubectl_become(struct query *query, const struct strlist *words)
+static int become(struct query *query, const struct strlist *words);
+
+int kubectl_become(struct query *query, kubectl_words *add_words)
+{
+    struct job      job = { 0 };
+    struct observed observed = { 0 };
+    struct strlist  words = { 0 };
+    struct error    err;
+    int             status = EXIT_UNREACHABLE, rc = query_find(query, &job, &observed, &err);
+
+    if (rc == 0)
+        rc = add_words(query, &job, &observed, &words, &err);
+    observed_clear(&observed);
+    job_clear(&job);
+    if (rc == 0)
+        status = become(query, &words);
+    else {
+        log_error("%s", err.text);
+        query_end(query);
+    }
+    strlist_clear(&words);
+    return status;
+}
+
+static int become(struct query *query, const struct strlist *words)
 {
     struct strlist argv = { 0 };
 

@@ -6,8 +6,13 @@
 
 #include "commands/query.h"
 
-/* Become kubectl with these words, in the query's context and namespace. Ends the query, since its
- * proxy would be left behind. Returns an exit status only after an error, with a message. */
-int kubectl_become(struct query *query, const struct strlist *words);
+/* kubectl's words for that job. 0 or -1. */
+typedef int kubectl_words(const struct query *query, const struct job *job,
+                          struct observed *observed, struct strlist *words, struct error *err);
+
+/* Find the query's job and become kubectl, in the query's context and namespace. Ends the query,
+ * since its proxy would be left behind. Returns an exit status only after an error, with a
+ * message. */
+int kubectl_become(struct query *query, kubectl_words *add_words);
 
 #endif

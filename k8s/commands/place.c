@@ -13,6 +13,8 @@
 #include "job/job_document.h"
 #include "xalloc.h"
 
+#define GETS_MAX 10 /* of what changes all the time */
+
 static int read_job(const char *text, struct job *job, struct error *err);
 
 int place_set_context(void *to, const char *value, struct error *err)
@@ -142,6 +144,25 @@ static int read_job(const char *text, struct job *job, struct error *err)
     return rc;
 }
 
+int place_get(const struct place *place, const struct observed *observed, const char *path,
+              json_t **reply, struct error *err)
+{
+    uint64_t before;
+    size_t   tries;
+    int      status = -1;
+
+    *reply = NULL;
+    for (tries = 0; tries < GETS_MAX; tries++) {
+        json_decref(*reply);
+        *reply = NULL;
+        before = observed->changes;
+        status = api_request(place->api, "GET", path, NULL, reply, err);
+        if (status < 0 || observed->changes == before)
+            break;
+    }
+    return status;
+}
+
 int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,
                        struct error *err)
 {
@@ -149,7 +170,7 @@ int place_observe_pods(const struct place *place, const struct job *job, struct 
     char   *path = xasprintf("%s?labelSelector=" LABEL_JOB "%%3D%s", all, job->name);
     json_t *reply = NULL, *pod;
     size_t  i;
-    int     status = api_request(place->api, "GET", path, NULL, &reply, err);
+    int     status = place_get(place, observed, path, &reply, err);
 
     free(all);
     free(path);

@@ -39,6 +39,11 @@ int place_read_anchor(const json_t *anchor, struct job *job, struct error *err);
  * and *job is as it was. */
 int place_refresh(struct job *job, struct observed *observed, struct error *err);
 
+/* A GET whose answer is not older than what watches have told of the job meanwhile, since they
+ * deliver while it is waited for: else it would be asked again. As api_request(). */
+int place_get(const struct place *place, const struct observed *observed, const char *path,
+              json_t **reply, struct error *err);
+
 /* Its Pods as they are now. 0 or -1. */
 int place_observe_pods(const struct place *place, const struct job *job, struct observed *observed,
                        struct error *err);

@@ -20,9 +20,11 @@ static int set_output(void *to, const char *value, struct error *err)
     struct query *query = to;
 
     query->is_json = strcmp(value, "json") == 0;
+    query->is_yaml = strcmp(value, "yaml") == 0;
+    query->is_wide = strcmp(value, "wide") == 0;
     query->is_name = strcmp(value, "name") == 0;
-    if (!query->is_json && !query->is_name)
-        return err_set(err, "must be json or name, not '%.60s'", value);
+    if (!query->is_json && !query->is_yaml && !query->is_wide && !query->is_name)
+        return err_set(err, "must be json, yaml, wide or name, not '%.60s'", value);
     return 0;
 }
 
@@ -37,6 +39,13 @@ static int set_follow(void *to, const char *value, struct error *err)
 {
     (void)value, (void)err;
     ((struct query *)to)->does_follow = true;
+    return 0;
+}
+
+static int set_watch(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    ((struct query *)to)->does_watch = true;
     return 0;
 }
 
@@ -89,6 +98,7 @@ static const struct {
     { QUERY_OUTPUT, { "output", 'o', false, set_output } },
     { QUERY_ALL, { "all-namespaces", 'A', true, set_all } },
     { QUERY_FOLLOW, { "follow", 'f', true, set_follow } },
+    { QUERY_WATCH, { "watch", 'w', true, set_watch } },
     { QUERY_TAIL, { "tail", 't', false, set_tail } },
     { QUERY_INSTANCE, { "instance", 'i', false, set_instance } },
     { QUERY_IDENTITY, { "identity", 0, false, set_identity } },

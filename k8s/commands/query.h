@@ -10,7 +10,7 @@
 
 struct query {
     struct place   place;
-    bool           is_json, is_name, is_all, does_follow;
+    bool           is_json, is_yaml, is_wide, is_name, is_all, does_follow, does_watch;
     int64_t        tail;     /* -1: all */
     const char    *instance; /* NULL: the launcher */
     int64_t        workers;  /* 0: not given */
@@ -31,6 +31,7 @@ enum {
     QUERY_INSTANCE = 64,
     QUERY_PORT = 128,
     QUERY_IDENTITY = 256,
+    QUERY_WATCH = 512,
 };
 
 /* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a

@@ -7,43 +7,19 @@
 
 #include "commands/kubectl.h"
 #include "commands/subcommands.h"
-#include "exit_code.h"
 #include "job/template.h"
-#include "log.h"
 
 static int find_running(const struct query *query, const struct job *job,
                         struct observed *observed, size_t *number, struct error *err);
-static void add_words(struct strlist *words, const struct query *query, const struct job *job,
-                      size_t number);
+static int add_words(const struct query *query, const struct job *job, struct observed *observed,
+                     struct strlist *words, struct error *err);
 
 int command_shell(char *const *argv)
 {
-    struct query    query;
-    struct job      job = { 0 };
-    struct observed observed = { 0 };
-    struct strlist  words = { 0 };
-    struct error    err;
-    size_t          number;
-    int             status = query_begin(&query, argv, QUERY_INSTANCE, 1, SIZE_MAX), rc;
+    struct query query;
+    int          status = query_begin(&query, argv, QUERY_INSTANCE, 1, SIZE_MAX);
 
-    if (status != 0)
-        return status;
-    rc = query_find(&query, &job, &observed, &err);
-    if (rc == 0)
-        rc = find_running(&query, &job, &observed, &number, &err);
-    if (rc == 0)
-        add_words(&words, &query, &job, number);
-    observed_clear(&observed);
-    job_clear(&job);
-    if (rc == 0)
-        status = kubectl_become(&query, &words);
-    else {
-        log_error("%s", err.text);
-        status = EXIT_UNREACHABLE;
-        query_end(&query);
-    }
-    strlist_clear(&words);
-    return status;
+    return status != 0 ? status : kubectl_become(&query, add_words);
 }
 
 /* kubectl's own message for a Pod that has ended tells nothing of the job. */
@@ -63,12 +39,14 @@ static int find_running(const struct query *query, const struct job *job,
                    pod->exists ? pod_phases[pod->phase] : "there is none", job->name);
 }
 
-static void add_words(struct strlist *words, const struct query *query, const struct job *job,
-                      size_t number)
+static int add_words(const struct query *query, const struct job *job, struct observed *observed,
+                     struct strlist *words, struct error *err)
 {
     const json_t *container = template_container(job->template);
-    size_t        i;
+    size_t        number, i;
 
+    if (find_running(query, job, observed, &number, err) < 0)
+        return -1;
     strlist_add(words, "exec");
     strlist_add(words, "--stdin");
     if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
@@ -80,4 +58,5 @@ static void add_words(struct strlist *words, const struct query *query, const st
         strlist_add(words, "/bin/sh");
     for (i = 1; i < query->names.count; i++)
         strlist_add(words, query->names.item[i]);
+    return 0;
 }

@@ -4,6 +4,7 @@
  *     muster-init --wait=HOSTFILE [--release[=success]] -- COMMAND...   the launcher
  *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
  *     muster-init --end                                             ends the worker it is called in
+ *     muster-init --leave                                           as soon as no launcher has it
  *
  * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
  * end, and the kernel would kill all ranks. Its exit status is the command's.
@@ -26,6 +27,7 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "fd.h"
+#include "init/leave.h"
 #include "init/sshd.h"
 #include "init/wait.h"
 #include "log.h"
@@ -49,11 +51,13 @@ struct init {
     pid_t        sshd, main; /* 0: not running */
     int          status;     /* of main */
     bool         is_ending;
+    bool         is_leaving;
+    struct leave leave;
     int64_t      until_ns;   /* 0: no limit */
 };
 
 static int  read_args(struct init *init, char **argv, struct error *err);
-static int  end_worker(void);
+static int  end_worker(int number);
 static int  start(struct init *init, const sigset_t *signals, struct error *err);
 static int  live(struct init *init, const sigset_t *signals);
 static void reap(struct init *init);
@@ -71,7 +75,9 @@ int main(int argc, char **argv)
     (void)argc;
     log_init("muster-init", LOG_WARN);
     if (argc == 2 && strcmp(argv[1], "--end") == 0)
-        return end_worker();
+        return end_worker(SIGUSR1);
+    if (argc == 2 && strcmp(argv[1], "--leave") == 0)
+        return end_worker(SIGUSR2);
     if (read_args(&init, argv + 1, &err) < 0) {
         log_error("%s", err.text);
         return EXIT_USAGE;
@@ -82,6 +88,7 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     if (start(&init, &signals, &err) < 0) {
         log_error("%s", err.text);
@@ -103,7 +110,7 @@ static int read_args(struct init *init, char **argv, struct error *err)
         else if (strcmp(*argv, "--release=success") == 0)
             init->does_release = init->is_for_success = true;
         else if (strncmp(*argv, "--wait=", 7) == 0)
-            init->hostfile = *argv + 7;
+            init->hostfile = init->leave.path = *argv + 7;
         else if (strncmp(*argv, "--wait-time=", 12) == 0) {
             if (parse_seconds(*argv + 12, 1, INT_MAX, &init->wait_s, err) < 0)
                 return -1;
@@ -117,9 +124,9 @@ static int read_args(struct init *init, char **argv, struct error *err)
     return 0;
 }
 
-static int end_worker(void)
+static int end_worker(int number)
 {
-    if (kill(1, SIGUSR1) == 0)
+    if (kill(1, number) == 0)
         return 0;
     log_error("process 1: %s", strerror(errno));
     return 1;
@@ -168,6 +175,10 @@ static int live(struct init *init, const sigset_t *signals)
             take_signal(init, number);
         if (init->command != NULL && init->main == 0)
             return init->status;
+        if (init->leave.path != NULL)
+            leave_step(&init->leave);
+        if (init->is_leaving && init->command == NULL && !tell_processes(0))
+            return 0;
         if (init->command == NULL && init->is_ending &&
             (!tell_processes(0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
             return 0;
@@ -196,10 +207,15 @@ static void reap(struct init *init)
 static void take_signal(struct init *init, int number)
 {
     if (init->command != NULL) {
-        if (number == SIGUSR1) /* the release of the workers, of which we are one */
+        /* The release of the workers, of which we are one. */
+        if (number == SIGUSR1 || number == SIGUSR2)
             return;
         init->is_ending = true;
         kill(init->main, number);
+        return;
+    }
+    if (number == SIGUSR2) { /* the launcher may not have let go of this worker yet */
+        init->is_leaving = true;
         return;
     }
     init->is_ending = true;

@@ -43,6 +43,7 @@ struct hosts {
 };
 
 static void   read_hosts(struct hosts *hosts, char *text);
+static void   read_again(struct hosts *hosts, char **text, const char *hostfile);
 static void   try_round(struct hosts *hosts, int port, int64_t until);
 static void   try_some(struct host **some, size_t count, int port);
 static int    open_connection(struct host *host, int port);
@@ -62,6 +63,7 @@ int wait_for_hosts(const char *hostfile, int port, double seconds, struct error 
         return -1;
     read_hosts(&hosts, text);
     for (;;) {
+        read_again(&hosts, &text, hostfile);
         try_round(&hosts, port, until);
         if (hosts.done == hosts.count)
             break;
@@ -95,6 +97,30 @@ static void read_hosts(struct hosts *hosts, char *text)
         hosts->item = xreallocarray(hosts->item, hosts->count + 1, sizeof *hosts->item);
         hosts->item[hosts->count++] = (struct host){ .name = line, .fd = -1 };
     }
+}
+
+/* An elastic job may have got another number of workers. Counted only, since reading cuts the text:
+ * hosts come and go at its end. */
+static void read_again(struct hosts *hosts, char **text, const char *hostfile)
+{
+    struct hosts now = { 0 };
+    struct error harmless;
+    size_t       size, i;
+    char        *read = file_read(hostfile, HOSTFILE_MAX, &size, &harmless);
+
+    if (read != NULL)
+        read_hosts(&now, read);
+    if (read == NULL || now.count == hosts->count) {
+        clear(&now);
+        free(read);
+        return;
+    }
+    for (i = 0; i < now.count && i < hosts->count; i++)
+        now.item[i].stage = hosts->item[i].stage;
+    clear(hosts);
+    free(*text);
+    *hosts = now;
+    *text = read;
 }
 
 /* All that are missing, some at once; at least some, whatever the time. */

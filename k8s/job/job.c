@@ -13,6 +13,7 @@
 #include "job/template.h"
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
+const char *const job_recoveries[] = { "elastic", "full", NULL };
 const char *const job_cleanups[] = { "Unfinished", "None", "All", NULL };
 const char *const job_restarts[] = { "Never", "OnFailure", "ExitCode", NULL };
 
@@ -40,6 +41,19 @@ int job_check(const struct job *job, struct error *err)
         return -1;
     if (job->workers < 1 || job->workers > JOB_WORKERS_MAX)
         return err_set(err, "workers: must be a number from 1 to %d", JOB_WORKERS_MAX);
+    if (job_is_elastic(job) && (job->least < 1 || job->least > job->most ||
+                                job->most > JOB_WORKERS_MAX))
+        return err_set(err,
+                       "elastic: minReplicas must be at least 1 and at most maxReplicas, and that "
+                       "at most %d",
+                       JOB_WORKERS_MAX);
+    if (job_is_elastic(job) && (job->workers < job->least || job->workers > job->most))
+        return err_set(err,
+                       "elastic: %" PRId64 " workers are not from minReplicas to maxReplicas, "
+                       "%" PRId64 " to %" PRId64,
+                       job->workers, job->least, job->most);
+    if (job_is_elastic(job) && job->is_custom)
+        return err_set(err, "elastic: customCommand is not muster, which an elastic run needs");
     if (job->slots < 0 || job->slots > JOB_SLOTS_MAX)
         return err_set(err, "slotsPerWorker: must be a number from 1 to %d", JOB_SLOTS_MAX);
     if (template_check(job->template, err) < 0)
@@ -69,6 +83,16 @@ void job_warn_board(struct job *job)
                      "TensorBoard will see nothing: no volume that Pods share is mounted at %.80s "
                      "or above; write for example --data=CLAIM:%.80s",
                      job->logdir, job->logdir);
+}
+
+bool job_is_elastic(const struct job *job)
+{
+    return job->most > 0;
+}
+
+int64_t job_keys(const struct job *job)
+{
+    return job_is_elastic(job) ? job->most : job->workers;
 }
 
 bool job_has_board(const struct job *job)
@@ -110,7 +134,7 @@ static int check_name(const struct job *job, struct error *err)
             "name: '%.80s' must consist of a-z, 0-9 and '-', begin with a letter and "
             "not end with '-'",
             job->name);
-    snprintf(pod, sizeof pod, "%.200s-worker-%" PRId64, job->name, job->workers - 1);
+    snprintf(pod, sizeof pod, "%.200s-worker-%" PRId64, job->name, job_keys(job) - 1);
     if (strlen(pod) > JOB_NAME_MAX)
         return err_set(err, "name: '%.80s' is too long by %zu: %s is the name of a host, which has "
                        "at most %d letters", job->name, strlen(pod) - JOB_NAME_MAX, pod,

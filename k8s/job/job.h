@@ -15,6 +15,11 @@
 #include "err.h"
 #include "strlist.h"
 
+#define JOB_GROUP       "muster.dev"
+#define JOB_API_VERSION JOB_GROUP "/v1beta1"
+#define JOB_KIND        "DeepSpeedJob"
+#define JOB_PLURAL      "deepspeedjobs"
+
 #define JOB_WORKERS_MAX  1000 /* their host keys are one Secret, which holds at most 1 MiB */
 #define JOB_SLOTS_MAX    1024
 #define JOB_NAME_MAX     63 /* of a Pod: it is a label of a host name */
@@ -29,6 +34,9 @@ enum job_cleanup { CLEANUP_UNFINISHED, CLEANUP_NONE, CLEANUP_ALL };
  * not the program's own (an exit status of 128 or more, a lost Pod). */
 enum job_restart { RESTART_NEVER, RESTART_ON_FAILURE, RESTART_EXIT_CODE };
 
+/* What an elastic run does without a worker: goes on with the others, or waits for another one. */
+enum job_recovery { RECOVERY_ELASTIC, RECOVERY_FULL };
+
 /* Whose PodGroup all Pods of the job are in. */
 enum job_gang { GANG_NONE, GANG_VOLCANO, GANG_PLUGINS, GANG_T9K };
 
@@ -36,12 +44,15 @@ enum job_gang { GANG_NONE, GANG_VOLCANO, GANG_PLUGINS, GANG_T9K };
 extern const char *const job_launchers[];
 extern const char *const job_cleanups[];
 extern const char *const job_restarts[];
+extern const char *const job_recoveries[]; /* "elastic", "full" */
 extern const char *const job_gangs[]; /* "none", "volcano" ... */
 
 struct job {
     char             *name;
     char             *space;   /* namespace; NULL: that of the context */
     int64_t           workers;
+    int64_t           least, most; /* workers of an elastic job; 0: it is none */
+    enum job_recovery recovery;    /* of that */
     int64_t           slots;   /* per worker; 0: as many as GPUs, at least one */
     enum job_launcher launcher;
     struct strlist    command; /* the arguments of muster, after those that name hosts and keys */
@@ -75,6 +86,9 @@ bool job_is_queued(const struct job *job);
 /* A warning, if TensorBoard would see nothing of what the ranks write. */
 void job_warn_board(struct job *job);
 
+bool    job_is_elastic(const struct job *job);
+/* For so many its keys are made, which nobody can change later. */
+int64_t job_keys(const struct job *job);
 bool    job_has_board(const struct job *job);
 int64_t job_slots(const struct job *job);
 int64_t job_max_wait_s(const struct job *job);

@@ -44,6 +44,10 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
     json_t *env;
 
     strlist_append(&argv->job->command, words);
+    if (argv->job->least > 0 && argv->job->most == 0)
+        argv->job->most = argv->job->workers;
+    if (argv->job->most > 0 && argv->job->least == 0)
+        argv->job->least = 1;
     if (json_object_get(argv->container, "image") != NULL &&
         !template_mounts(argv->job->template, "/dev/shm"))
         add_volume(
@@ -104,6 +108,22 @@ static int set_workers(void *to, const char *value, struct error *err)
 
     argv->has_fields = true;
     return parse_number(value, 1, JOB_WORKERS_MAX, &argv->job->workers, err);
+}
+
+static int set_least(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return parse_number(value, 1, JOB_WORKERS_MAX, &argv->job->least, err);
+}
+
+static int set_most(void *to, const char *value, struct error *err)
+{
+    struct job_argv *argv = to;
+
+    argv->has_fields = true;
+    return parse_number(value, 1, JOB_WORKERS_MAX, &argv->job->most, err);
 }
 
 static int set_slots(void *to, const char *value, struct error *err)
@@ -480,6 +500,8 @@ const struct arg_row job_argv_rows[] = {
     { "name", 0, false, set_name },
     { "namespace", 'n', false, set_namespace },
     { "workers", 0, false, set_workers },
+    { "min-workers", 0, false, set_least },
+    { "max-workers", 0, false, set_most },
     { "slots", 0, false, set_slots },
     { "gpus", 0, false, set_gpus },
     { "cpu", 0, false, set_cpu },

@@ -25,6 +25,7 @@ static void read_other_args(struct job *job, struct fields *config);
 static void read_custom(struct job *job, struct fields *config);
 static void read_policy(struct job *job, struct fields *policy);
 static void read_board(struct job *job, struct fields *spec);
+static void read_elastic(struct job *job, struct fields *spec);
 static void read_not_yet(struct job *job, struct fields *spec);
 static void refuse_enabled(struct fields *outer, const char *name);
 static void add_words(struct strlist *list, const json_t *words);
@@ -77,6 +78,12 @@ json_t *job_document(const struct job *job)
                      job_launchers[job->launcher], "runAsRoot", job->as_root ? json_true() : NULL,
                      "runMode",
                      job->is_paused ? json_pack("{s{sb}}", "pause", "enabled", 1) : NULL);
+    if (job_is_elastic(job))
+        json_object_set_new(spec, "elastic",
+                            json_pack("{sbsIsIsIss}", "enabled", 1, "minReplicas",
+                                      (json_int_t)job->least, "maxReplicas", (json_int_t)job->most,
+                                      "expectedReplicas", (json_int_t)job->workers, "recovery",
+                                      job_recoveries[job->recovery]));
     if ((scheduler = scheduling_document(job)) != NULL)
         json_object_set_new(spec, "scheduler", scheduler);
     if (job_has_board(job))
@@ -131,6 +138,7 @@ static void read_spec(struct job *job, struct fields *spec)
     fields_any(spec, "launcher");
     job->as_root = fields_bool(spec, "runAsRoot", false);
     fields_bool(spec, "disableCustomEnv", false); /* the environment comes from the worker's Pod */
+    read_elastic(job, spec);
     read_board(job, spec);
     scheduling_read(job, spec);
     read_not_yet(job, spec);
@@ -302,6 +310,28 @@ static void read_board(struct job *job, struct fields *spec)
         job_warn_board(job);
 }
 
+static void read_elastic(struct job *job, struct fields *spec)
+{
+    struct fields elastic;
+    int64_t       least, most, expected;
+    bool          is_enabled;
+
+    fields_object(spec, "elastic", &elastic);
+    is_enabled = fields_bool(&elastic, "enabled", false);
+    least = fields_number(&elastic, "minReplicas", 1, JOB_WORKERS_MAX, 1);
+    most = fields_number(&elastic, "maxReplicas", 1, JOB_WORKERS_MAX, 0);
+    expected = fields_number(&elastic, "expectedReplicas", 1, JOB_WORKERS_MAX, 0);
+    job->recovery = (enum job_recovery)fields_choice(&elastic, "recovery", job_recoveries);
+    if (is_enabled && most == 0)
+        fields_wrong(&elastic, "maxReplicas", "is missing; it is the largest number of workers");
+    fields_end(&elastic);
+    if (!is_enabled)
+        return;
+    job->least = least;
+    job->most = most;
+    job->workers = expected > 0 ? expected : job->workers;
+}
+
 /* Fields that change what happens, and that nothing here does yet: an error if they are used. */
 static void read_not_yet(struct job *job, struct fields *spec)
 {
@@ -316,7 +346,6 @@ static void read_not_yet(struct job *job, struct fields *spec)
                                             "command; write []");
     fields_end(&pause);
     fields_end(&inner);
-    refuse_enabled(spec, "elastic");
 }
 
 static void refuse_enabled(struct fields *outer, const char *name)

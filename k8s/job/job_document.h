@@ -10,9 +10,6 @@
 
 #include "job/job.h"
 
-#define JOB_API_VERSION "muster.dev/v1beta1"
-#define JOB_KIND        "DeepSpeedJob"
-
 /* job must be { 0 }; on failure it is cleared. Does not call job_check(). */
 int job_from_document(struct job *job, const json_t *document, struct error *err);
 

@@ -26,10 +26,12 @@ static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
 static bool   is_of_another(const struct observed *observed, const json_t *anchor);
 static void take_anchor(struct observed *observed, const json_t *document);
+static void take_resource(struct observed *observed, const json_t *metadata);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
 static void take_lines(struct observed *observed, const char *text);
 static int64_t label(const json_t *metadata, const char *name);
+static int64_t number_of(const json_t *texts, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
 static void take_conditions(struct observed_object *pod, const json_t *status);
 static void take_container(struct observed_object *pod, const char *name, const json_t *list);
@@ -54,6 +56,7 @@ void observed_clear(struct observed *observed)
     free(observed->object);
     free(observed->job);
     json_decref(observed->lines);
+    json_decref(observed->wanted);
     *observed = (struct observed){ 0 };
 }
 
@@ -68,6 +71,7 @@ void observed_take(struct observed *observed, const struct job *job, const json_
 
     if (i == SIZE_MAX)
         return;
+    observed->changes++;
     object = &observed->object[i];
     if (i == OBJECT_ANCHOR && is_of_another(observed, metadata)) {
         if (is_gone)
@@ -85,7 +89,11 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         take_anchor(observed, document);
     object->workers = label(metadata, LABEL_WORKERS);
     object->attempt = label(metadata, LABEL_ATTEMPT);
-    object->is_ours = i == OBJECT_ANCHOR || is_owned(metadata, observed->uid);
+    object->hosts = label(metadata, LABEL_HOSTS);
+    object->listed = label(metadata, LABEL_LISTED);
+    object->since_s = number_of(json_object_get(metadata, "annotations"), NOTE_SINCE);
+    object->is_ours = is_owned(metadata, i == OBJECT_ANCHOR ? observed->resource : observed->uid) ||
+                      (i == OBJECT_ANCHOR && observed->resource[0] == '\0');
     if (i >= OBJECT_PODS)
         take_pod(object, job, document);
 }
@@ -98,10 +106,27 @@ static bool is_of_another(const struct observed *observed, const json_t *anchor)
     return observed->uid[0] != '\0' && uid != NULL && strcmp(observed->uid, uid) != 0;
 }
 
+void observed_want(struct observed *observed, const char *uid, json_t *wanted)
+{
+    snprintf(observed->resource, sizeof observed->resource, "%s", uid);
+    json_decref(observed->wanted);
+    observed->wanted = json_incref(wanted);
+}
+
+bool observed_is_outdated(const struct observed *observed)
+{
+    json_t *job = observed->job != NULL ? json_loads(observed->job, 0, NULL) : NULL;
+    bool    is_outdated = observed->wanted != NULL && !json_equal(observed->wanted, job);
+
+    json_decref(job);
+    return is_outdated;
+}
+
 void observed_forget_pods(struct observed *observed)
 {
     size_t i;
 
+    observed->changes++;
     for (i = OBJECT_PODS; i < observed->count; i++)
         observed->object[i] = (struct observed_object){ 0 };
 }
@@ -172,6 +197,7 @@ static void take_anchor(struct observed *observed, const json_t *document)
     json_t       *outcome = text != NULL ? json_loads(text, 0, NULL) : NULL;
 
     observed->is_queued = suspend != NULL && strcmp(suspend, "true") == 0;
+    take_resource(observed, metadata);
     take_job(observed, json_string_value(json_object_get(data, "job")));
     take_attempts(&observed->attempts, json_string_value(json_object_get(data, "attempts")));
     take_lines(observed, json_string_value(json_object_get(data, "lines")));
@@ -188,6 +214,21 @@ static void take_anchor(struct observed *observed, const json_t *document)
     observed->ended_s = json_integer_value(json_object_get(outcome, "ended"));
     keep(observed->why, sizeof observed->why, json_object_get(outcome, "reason"));
     json_decref(outcome);
+}
+
+/* Its owner, for those who have not come from there. */
+static void take_resource(struct observed *observed, const json_t *metadata)
+{
+    const json_t *list = json_object_get(metadata, "ownerReferences"), *owner;
+    const char   *kind;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list) && observed->resource[0] == '\0'; i++) {
+        owner = json_array_get(list, i);
+        kind = json_string_value(json_object_get(owner, "kind"));
+        if (kind != NULL && strcmp(kind, JOB_KIND) == 0)
+            keep(observed->resource, sizeof observed->resource, json_object_get(owner, "uid"));
+    }
 }
 
 static void take_job(struct observed *observed, const char *text)
@@ -223,8 +264,12 @@ static void take_lines(struct observed *observed, const char *text)
 
 static int64_t label(const json_t *metadata, const char *name)
 {
-    const char *text =
-        json_string_value(json_object_get(json_object_get(metadata, "labels"), name));
+    return number_of(json_object_get(metadata, "labels"), name);
+}
+
+static int64_t number_of(const json_t *texts, const char *name)
+{
+    const char *text = json_string_value(json_object_get(texts, name));
 
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
@@ -265,7 +310,8 @@ static void take_conditions(struct observed_object *pod, const json_t *status)
             continue;
         if (strcmp(type, "Ready") == 0)
             pod->is_ready = strcmp(value, "True") == 0;
-        if (strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) {
+        if ((strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) ||
+            (strcmp(type, "DisruptionTarget") == 0 && strcmp(value, "True") == 0)) {
             keep(pod->reason, sizeof pod->reason, json_object_get(one, "reason"));
             keep(pod->message, sizeof pod->message, json_object_get(one, "message"));
         }

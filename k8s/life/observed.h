@@ -30,10 +30,11 @@ extern const char *const pod_phases[];
 
 struct observed_object {
     bool exists;
-    bool is_ours;   /* owned by this anchor */
+    bool is_ours;   /* owned by this anchor; of the anchor: by the resource, if there is one */
     bool is_ending; /* it has a deletionTimestamp */
     char uid[64];
     int64_t workers; /* it was made for that many; 0: for any number */
+    int64_t hosts, listed, since_s; /* of the hosts, and the launcher: see LABEL_HOSTS */
     int64_t created_s;
     /* Of a Pod: */
     int64_t attempt; /* it was made for */
@@ -58,8 +59,11 @@ struct attempts {
 struct observed {
     struct observed_object *object; /* by number, as in objects.h */
     size_t       count;        /* at least that of the job; a larger job had more */
+    uint64_t     changes;      /* how often something was taken, or forgotten */
     char         uid[64];      /* of the anchor; stays when it is gone */
     char         version[64];  /* of the anchor */
+    char         resource[64]; /* uid of the custom resource that owns the anchor; empty: none */
+    json_t      *wanted;       /* the job that it asks for; NULL: nobody has looked */
     char        *job;          /* the document in the anchor */
     bool         is_job_new;   /* it has changed */
     bool         is_queued;    /* the anchor's annotation OBJECT_SUSPEND says so */
@@ -81,6 +85,13 @@ void observed_clear(struct observed *observed);
  * has to be the first. */
 void observed_take(struct observed *observed, const struct job *job, const json_t *document,
                    bool is_gone);
+
+/* The anchor, once it exists, has to be owned by the custom resource with that uid; wanted: the job
+ * that it asks for, a reference that is kept. */
+void observed_want(struct observed *observed, const char *uid, json_t *wanted);
+
+/* Does the custom resource ask for another job than the one in the anchor? */
+bool observed_is_outdated(const struct observed *observed);
 
 /* No Pod exists, until it is taken again. */
 void observed_forget_pods(struct observed *observed);

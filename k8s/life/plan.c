@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "exit_code.h"
+#include "life/elastic.h"
 #include "life/lines.h"
 #include "objects/objects.h"
 #include "xalloc.h"
@@ -46,15 +47,19 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
                          int64_t now_s);
 static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
                     int64_t now_s);
-static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed);
-static bool is_stale(const struct job *job, const struct observed *observed, size_t number);
+static bool change_hosts(struct plan *plan, const struct job *job, const struct observed *observed);
+static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed,
+                         int64_t now_s);
+static bool is_stale(const struct job *job, const struct observed *observed, size_t number,
+                     int64_t now_s);
 static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
-                        size_t first, size_t end);
+                        size_t first, size_t end, int64_t now_s);
 static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s);
 static bool create_keys(struct plan *plan, const struct job *job, const struct observed *observed,
                         int64_t now_s);
-static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed);
+static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed,
+                      int64_t now_s);
 static void tell_attempt(struct plan *plan, const struct job *job,
                          const struct observed *observed);
 
@@ -69,6 +74,10 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
         snprintf(plan->why, sizeof plan->why, "the job was deleted");
     } else if (!anchor->exists)
         add(plan, ACTION_CREATE, OBJECT_ANCHOR);
+    else if (!anchor->is_ours) /* what is not ours is not written to, either */
+        end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
+            "ConfigMap %s is there and is not of this job; delete it, or take another name",
+            job->name);
     else if (observed->outcome != OUTCOME_NONE) {
         end(plan, observed->outcome, observed->exit_code, "%s", observed->why);
         clean_up(plan, job, observed);
@@ -76,7 +85,9 @@ void plan_make(struct plan *plan, const struct job *job, const struct observed *
     } else if (find_end(plan, job, observed, now_s)) {
         keep_lines(plan, observed);
         add(plan, ACTION_RECORD, OBJECT_ANCHOR); /* before anything is deleted */
-    } else if (next_attempt(plan, job, observed, now_s)) {
+    } else if (observed_is_outdated(observed))
+        add(plan, ACTION_CHANGE, OBJECT_ANCHOR);
+    else if (next_attempt(plan, job, observed, now_s)) {
         keep_lines(plan, observed);
         add(plan, ACTION_ATTEMPT, OBJECT_ANCHOR); /* as that */
     } else if (observed->is_queued && observed->attempts.launched == 0)
@@ -167,10 +178,15 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
     if (launcher->exists && launcher->attempt == observed->attempts.number &&
         launcher->phase == POD_SUCCEEDED)
         return end(plan, OUTCOME_SUCCEEDED, 0, "%s", "");
+    if (elastic_has_waited(job, observed))
+        return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED, "too few workers were there in time%s%s",
+                   launcher->message[0] != '\0' ? ": " : "", launcher->message);
     if (find_failure(&failure, job, observed, now_s) &&
         !may_retry(&failure, job, observed, now_s))
         return end(plan, OUTCOME_FAILED, failure.exit_code, "%s", failure.why);
-    for (i = 0; i < object_pods(job); i++)
+    /* The launcher knows how long it can wait for others. */
+    for (i = 0; i < object_pods(job) && (!elastic_goes_on(job, observed) ||
+                                         launcher->phase == POD_PENDING); i++)
         if (find_pod_end(plan, job, observed, object_pod(job, i), now_s))
             return true;
     return false;
@@ -195,7 +211,7 @@ static bool find_failure(struct failure *failure, const struct job *job,
                     pod->reason[0] != '\0' ? ", " : "", pod->reason,
                     pod->message[0] != '\0' ? ": " : "", pod->message);
     }
-    for (i = 0; i < object_pods(job); i++) {
+    for (i = 0; i < object_pods(job) && !elastic_goes_on(job, observed); i++) {
         number = object_pod(job, i);
         pod = &observed->object[number];
         if (!pod->exists || pod->attempt != observed->attempts.number ||
@@ -304,7 +320,7 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
         next->number++;
         next->started_s = 0;
         snprintf(next->last, sizeof next->last, "it was paused");
-    } else if (is_launched && launcher->workers != job->workers) {
+    } else if (is_launched && launcher->workers != job_keys(job)) {
         next->number++;
         snprintf(next->last, sizeof next->last,
                  "it was scaled from %" PRId64 " to %" PRId64 " workers", launcher->workers,
@@ -321,33 +337,56 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
 static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
                     int64_t now_s)
 {
-    if (remove_stale(plan, job, observed) || job->is_paused || create(plan, job, observed, now_s))
-        tell_wait(plan, job, observed);
+    if (change_hosts(plan, job, observed) || remove_stale(plan, job, observed, now_s) ||
+        job->is_paused || create(plan, job, observed, now_s))
+        tell_wait(plan, job, observed, now_s);
     else
         add(plan, ACTION_RECORD, OBJECT_ANCHOR);
 }
 
+/* Those of an elastic job; the launcher's Pod is told, or it would see that much later. */
+static bool change_hosts(struct plan *plan, const struct job *job, const struct observed *observed)
+{
+    const struct observed_object *launcher = &observed->object[object_launcher(job)];
+    const struct observed_object *hosts = &observed->object[OBJECT_HOSTS];
+
+    if (!job_is_elastic(job) || !hosts->exists || hosts->hosts == 0)
+        return false;
+    plan->hosts = elastic_hosts(job, observed);
+    if (plan->hosts != hosts->hosts)
+        add(plan, ACTION_HOSTS, OBJECT_HOSTS);
+    else if (elastic_goes_on(job, observed) && launcher->hosts != hosts->hosts)
+        add(plan, ACTION_TELL, object_launcher(job));
+    return plan->count > 0;
+}
+
 /* First the launcher if it runs, so that it ends the run, then the other Pods, then what they were
  * made from. True as long as there is any. */
-static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed)
+static bool remove_stale(struct plan *plan, const struct job *job, const struct observed *observed,
+                         int64_t now_s)
 {
     bool may_run = observed->object[OBJECT_LAUNCHER].phase != POD_PENDING;
 
+    if (elastic_goes_on(job, observed)) { /* nobody waits for those that go */
+        remove_from(plan, job, observed, OBJECT_PODS, observed->count, now_s);
+        return false;
+    }
+
     return (job->launcher == LAUNCHER_POD && may_run &&
-            remove_from(plan, job, observed, OBJECT_LAUNCHER, OBJECT_LAUNCHER + 1)) ||
-           remove_from(plan, job, observed, OBJECT_PODS, observed->count) ||
-           remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_GROUP + 1);
+            remove_from(plan, job, observed, OBJECT_LAUNCHER, OBJECT_LAUNCHER + 1, now_s)) ||
+           remove_from(plan, job, observed, OBJECT_PODS, observed->count, now_s) ||
+           remove_from(plan, job, observed, OBJECT_LAUNCHER_KEY, OBJECT_GROUP + 1, now_s);
 }
 
 /* The first worker is the last. */
 static bool remove_from(struct plan *plan, const struct job *job, const struct observed *observed,
-                        size_t first, size_t end)
+                        size_t first, size_t end, int64_t now_s)
 {
     size_t i;
     bool   is_any = false;
 
     for (i = end; i-- > first;) {
-        if (!is_stale(job, observed, i))
+        if (!is_stale(job, observed, i, now_s))
             continue;
         is_any = true;
         if (!observed->object[i].is_ending)
@@ -357,13 +396,18 @@ static bool remove_from(struct plan *plan, const struct job *job, const struct o
     return is_any;
 }
 
-static bool is_stale(const struct job *job, const struct observed *observed, size_t number)
+static bool is_stale(const struct job *job, const struct observed *observed, size_t number,
+                     int64_t now_s)
 {
     const struct observed_object *object = &observed->object[number];
 
     if (!object->exists)
         return false;
-    if (object->workers != job->workers || !object_is_wanted(job, number))
+    if (job_is_elastic(job) && number >= OBJECT_WORKERS && object->workers == job_keys(job) &&
+        number != object_launcher(job) &&
+        (elastic_goes_on(job, observed) || !object_is_wanted(job, number)))
+        return elastic_may_go(job, observed, number, now_s);
+    if (object->workers != job_keys(job) || !object_is_wanted(job, number))
         return true;
     if (number < OBJECT_PODS)
         return false;
@@ -375,11 +419,12 @@ static bool is_stale(const struct job *job, const struct observed *observed, siz
 static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s)
 {
-    size_t i;
+    size_t i, before = plan->count;
+    bool   was_unsettled = plan->is_unsettled;
 
     if (!create_keys(plan, job, observed, now_s))
         return false;
-    if (plan->count > 0 || plan->is_unsettled)
+    if (plan->count > before || plan->is_unsettled != was_unsettled)
         return true; /* first the Secrets, as a pair */
     for (i = OBJECT_HOSTS; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && !observed->object[i].exists)
@@ -420,7 +465,8 @@ static bool create_keys(struct plan *plan, const struct job *job, const struct o
     return true;
 }
 
-static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed)
+static void tell_wait(struct plan *plan, const struct job *job, const struct observed *observed,
+                      int64_t now_s)
 {
     const struct observed_object *pod;
     size_t                        i, waiting = 0, first = 0, ending = 0;
@@ -435,7 +481,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
     }
     for (i = 0; i < object_pods(job); i++) {
         pod = &observed->object[object_pod(job, i)];
-        if (pod->exists && !is_stale(job, observed, object_pod(job, i)) &&
+        if (pod->exists && !is_stale(job, observed, object_pod(job, i), now_s) &&
             (observed_is_finished(pod) || pod->is_ready))
             continue;
         first = waiting++ == 0 ? object_pod(job, i) : first;
@@ -446,7 +492,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
         return;
     }
     pod = &observed->object[first];
-    is_leaving = pod->is_ending || is_stale(job, observed, first);
+    is_leaving = pod->is_ending || is_stale(job, observed, first, now_s);
     has_message = !is_leaving && pod->message[0] != '\0';
     snprintf(plan->why, sizeof plan->why, "waiting for %zu of %zu Pods; %s: %s%s%s", waiting,
              object_pods(job), object_name(job, first).text,

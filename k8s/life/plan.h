@@ -7,8 +7,12 @@
  * A job has attempts. One ends with its launcher. If it has failed and there are retries left, and
  * after a pause or a change of the number of workers, the next one begins: Pods that have ended or
  * are of another size are replaced under the same names, and with the launcher the run starts
- * again; workers that are well are kept. Waiting never counts as a failure. That a run goes on
- * within an attempt when it loses a worker (elastic jobs) would be decided here, too.
+ * again; workers that are well are kept. Waiting never counts as a failure.
+ *
+ * The run of an elastic job goes on: a lost worker is replaced at once, and another number of
+ * workers becomes another hostfile, which the launcher watches. A new worker is in it once it is
+ * ready. One that is to go is taken out of it first, those with the highest numbers; its Pod ends
+ * when the launcher has let it go (muster-init --leave), and is deleted then.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LIFE_PLAN_H
@@ -19,6 +23,8 @@
 
 #define PLAN_IMAGE_S  30 /* an image whose pull fails for that long is wrong */
 #define PLAN_WORKER_S 60 /* muster notices a dead worker in that time */
+#define PLAN_LEAVE_S  300 /* a worker that is to go waits so long for the launcher to let it go */
+#define PLAN_AGAIN_S  10 /* between a worker's end and the next one in its place */
 #define PLAN_PAIR_S   30 /* the other of two Secrets may still come from another muster */
 
 enum action_kind {
@@ -27,6 +33,9 @@ enum action_kind {
     ACTION_RECORD,  /* keep outcome, exit_code and why in the anchor */
     ACTION_ATTEMPT, /* keep attempts in the anchor */
     ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
+    ACTION_HOSTS,   /* of an elastic job: the hostfile has so many workers as plan->hosts says */
+    ACTION_TELL,    /* the launcher's Pod, so that it gets that hostfile now */
+    ACTION_CHANGE,  /* keep the job that the custom resource asks for in the anchor */
 };
 
 struct action {
@@ -43,6 +52,7 @@ struct plan {
     bool           is_deleted; /* the anchor is gone: somebody has deleted the job */
     int            exit_code;
     bool           is_unsettled; /* something has to go, or come from another muster, first */
+    int64_t        hosts;
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 

@@ -6,7 +6,10 @@
 #include "life/status.h"
 
 #include <string.h>
+#include <time.h>
 
+#include "job/template.h"
+#include "life/elastic.h"
 #include "objects/objects.h"
 
 /* How many Pods are in which state. */
@@ -16,10 +19,13 @@ struct tally {
 
 static void        count_pods(struct tally *tally, const struct job *job,
                               const struct observed *observed);
-static const char *phase_of(const struct job *job, const struct plan *plan,
-                            const struct tally *tally);
-static json_t *conditions(const char *phase, bool is_paused, const struct tally *tally);
-static json_t *condition(const char *type, bool is_true, const char *reason);
+static const char *phase_of(const struct job *job, const struct observed *observed,
+                            const struct plan *plan, const struct tally *tally);
+static json_t *conditions(const char *phase, const char *why, bool is_paused,
+                          const struct tally *tally);
+static json_t *condition(const char *type, bool is_true, const char *reason, const char *why);
+static const json_t *find_condition(const json_t *status, const json_t *type);
+static json_t *containers(const struct job *job, const struct observed_object *pod);
 static json_t *task(const struct job *job, const struct observed *observed, const char *type,
                     size_t first, size_t end);
 
@@ -31,7 +37,7 @@ json_t *status_make(const struct job *job, const struct observed *observed,
     const char  *phase;
 
     count_pods(&tally, job, observed);
-    phase = phase_of(job, plan, &tally);
+    phase = phase_of(job, observed, plan, &tally);
     tasks = json_pack("[o]", task(job, observed, "worker", 0, (size_t)job->workers));
     if (job->launcher == LAUNCHER_POD)
         json_array_append_new(tasks, task(job, observed, "launcher", (size_t)job->workers,
@@ -43,7 +49,7 @@ json_t *status_make(const struct job *job, const struct observed *observed,
                           (json_int_t)tally.unknown);
     return json_pack("{ss so so so so sI sI sI sI si}", "phase", phase, "reason",
                      why != NULL ? why : json_string(""), "conditions",
-                     conditions(phase, job->is_paused, &tally), "tasks", tasks,
+                     conditions(phase, plan->why, job->is_paused, &tally), "tasks", tasks,
                      "aggregate", aggregate, "attempt", (json_int_t)observed->attempts.number,
                      "backoffCount", (json_int_t)observed->attempts.failures, "workers",
                      (json_int_t)job->workers, "ready", (json_int_t)tally.ready, "exitCode",
@@ -76,17 +82,22 @@ static void count_pods(struct tally *tally, const struct job *job,
     }
 }
 
-static const char *phase_of(const struct job *job, const struct plan *plan,
-                            const struct tally *tally)
+static const char *phase_of(const struct job *job, const struct observed *observed,
+                            const struct plan *plan, const struct tally *tally)
 {
     if (plan->outcome != OUTCOME_NONE)
         return plan->outcome == OUTCOME_SUCCEEDED ? "Succeeded" : "Failed";
+    if (elastic_goes_on(job, observed) &&
+        observed->object[object_launcher(job)].phase == POD_RUNNING)
+        return "Running"; /* whatever the others do */
     if (tally->unknown > 0)
         return "Unknown";
     return !job->is_paused && tally->running == (int64_t)object_pods(job) ? "Running" : "Pending";
 }
 
-static json_t *conditions(const char *phase, bool is_paused, const struct tally *tally)
+/* why: what is waited for, or how it ended. */
+static json_t *conditions(const char *phase, const char *why, bool is_paused,
+                          const struct tally *tally)
 {
     bool is_running = strcmp(phase, "Running") == 0;
     bool has_succeeded = strcmp(phase, "Succeeded") == 0;
@@ -98,22 +109,75 @@ static json_t *conditions(const char *phase, bool is_paused, const struct tally 
         condition("Initialized", has_ended || is_complete,
                   has_ended || is_complete ? "PodsCreated"
                   : is_paused              ? "Paused"
-                                           : "PodsMissing"),
+                                           : "PodsMissing",
+                  ""),
         condition("Running", is_running,
                   is_running  ? "PodsRunning"
                   : has_ended ? "Ended"
                   : is_paused ? "Paused"
-                              : "Waiting"),
+                              : "Waiting",
+                  has_ended ? "" : why),
         condition("ReplicaFailure", tally->failed > 0,
-                  tally->failed > 0 ? "PodFailed" : "NoFailure"),
-        condition("Completed", has_succeeded, has_succeeded ? "Succeeded" : "NotSucceeded"),
-        condition("Failed", has_failed, has_failed ? "Failed" : "NotFailed"));
+                  tally->failed > 0 ? "PodFailed" : "NoFailure", ""),
+        condition("Completed", has_succeeded, has_succeeded ? "Succeeded" : "NotSucceeded",
+                  ""),
+        condition("Failed", has_failed, has_failed ? "Failed" : "NotFailed",
+                  has_failed ? why : ""));
 }
 
-static json_t *condition(const char *type, bool is_true, const char *reason)
+static json_t *condition(const char *type, bool is_true, const char *reason, const char *why)
 {
-    return json_pack("{ssssss}", "type", type, "status", is_true ? "True" : "False", "reason",
-                     reason);
+    json_t *message = json_string(why); /* NULL: it was cut within a letter */
+
+    return json_pack("{ssssssso}", "type", type, "status", is_true ? "True" : "False", "reason",
+                     reason, "message", message != NULL ? message : json_string(""));
+}
+
+json_t *status_refuse(const char *reason, const char *why)
+{
+    struct tally none = { 0 };
+    json_t      *text = json_string(why), *list = conditions("Failed", why, false, &none);
+
+    json_object_set_new(json_array_get(list, json_array_size(list) - 1), "reason",
+                        json_string(reason));
+    return json_pack("{sssoso}", "phase", "Failed", "reason",
+                     text != NULL ? text : json_string(""), "conditions", list);
+}
+
+bool status_stamp(json_t *status, const json_t *resource, int64_t now_s)
+{
+    const json_t *old = json_object_get(resource, "status"), *before;
+    json_t       *generation =
+        json_object_get(json_object_get(resource, "metadata"), "generation"), *one, *at;
+    char          stamp[32];
+    time_t        now = (time_t)now_s;
+    struct tm     tm;
+    size_t        i;
+
+    strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+    json_array_foreach(json_object_get(status, "conditions"), i, one) {
+        before = find_condition(old, json_object_get(one, "type"));
+        at = json_object_get(before, "lastTransitionTime");
+        if (at != NULL &&
+            json_equal(json_object_get(before, "status"), json_object_get(one, "status")))
+            json_object_set(one, "lastTransitionTime", at);
+        else
+            json_object_set_new(one, "lastTransitionTime", json_string(stamp));
+    }
+    if (generation != NULL)
+        json_object_set(status, "observedGeneration", generation);
+    return !json_equal(status, old);
+}
+
+static const json_t *find_condition(const json_t *status, const json_t *type)
+{
+    json_t *one;
+    size_t  i;
+
+    json_array_foreach(json_object_get(status, "conditions"), i, one)
+        if (json_equal(json_object_get(one, "type"), type))
+            return one;
+    return NULL;
 }
 
 /* The Pods of a role, of those that object_pod() counts. */
@@ -121,16 +185,34 @@ static json_t *task(const struct job *job, const struct observed *observed, cons
                     size_t first, size_t end)
 {
     const struct observed_object *pod;
-    json_t                       *list = json_array();
+    json_t                       *list = json_array(), *one;
     size_t                        i;
 
     for (i = first; i < end; i++) {
         pod = &observed->object[object_pod(job, i)];
-        json_array_append_new(
-            list, json_pack("{ssssssss}", "name", object_name(job, object_pod(job, i)).text, "uid",
-                            pod->uid, "phase", pod->exists ? pod_phases[pod->phase] : "Deleted",
-                            "node", pod->node));
+        one = json_pack("{ssssssssso}", "name", object_name(job, object_pod(job, i)).text, "uid",
+                        pod->uid, "phase", pod->exists ? pod_phases[pod->phase] : "Deleted", "node",
+                        pod->node, "containers", containers(job, pod));
+        json_array_append_new(list, one);
     }
     return json_pack("{sssIso}", "type", type, "restartCount",
                      (json_int_t)observed->attempts.failures, "status", list);
+}
+
+/* The one that trains. */
+static json_t *containers(const struct job *job, const struct observed_object *pod)
+{
+    json_t *name = json_object_get(template_container(job->template), "name"), *one;
+
+    if (!pod->exists || name == NULL)
+        return json_array();
+    one = json_pack("{sOss}", "name", name, "state",
+                    observed_is_finished(pod)    ? "Terminated"
+                    : pod->phase == POD_RUNNING ? "Running"
+                                                : "Waiting");
+    if (observed_is_finished(pod))
+        json_object_set_new(one, "exitCode", json_integer(pod->exit_code));
+    if (pod->reason[0] != '\0')
+        json_object_set_new(one, "reason", json_string(pod->reason));
+    return json_pack("[o]", one);
 }

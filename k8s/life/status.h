@@ -15,4 +15,11 @@
 json_t *status_make(const struct job *job, const struct observed *observed,
                     const struct plan *plan);
 
+/* That of a custom resource that cannot become a job. reason: one word, "Invalid". */
+json_t *status_refuse(const char *reason, const char *why);
+
+/* Of that custom resource: a condition that is as it was keeps its time. Changes status; false: it
+ * is what the resource has already. */
+bool status_stamp(json_t *status, const json_t *resource, int64_t now_s);
+
 #endif

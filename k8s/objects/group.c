@@ -18,7 +18,9 @@ enum object_kind group_kind(const struct job *job)
 json_t *group_make(const struct job *job)
 {
     json_t *template = json_object_get(job->template, "spec"), *class;
-    json_t *spec = json_pack("{sI}", "minMember", (json_int_t)object_pods(job));
+    json_t *spec = json_pack("{sI}", "minMember",
+                             (json_int_t)object_pods(job) -
+                                 (job_is_elastic(job) ? job->workers - job->least : 0));
 
     if (job->gang == GANG_PLUGINS)
         json_object_set_new(spec, "scheduleTimeoutSeconds", json_integer(job_max_wait_s(job)));

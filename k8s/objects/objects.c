@@ -33,10 +33,14 @@ const struct object_kind_row object_kinds[KINDS] = {
                       "networkpolicies" },
     [KIND_DEPLOYMENT] = { "Deployment", "apps/v1", "/apis/apps/v1", "deployments" },
     [KIND_POD] = { "Pod", "v1", "/api/v1", "pods" },
+    [KIND_RESOURCE] = { JOB_KIND, JOB_API_VERSION, "/apis/" JOB_API_VERSION, JOB_PLURAL },
 };
 
 static json_t *with_head(json_t *object, const struct job *job, size_t number,
                          const struct object_for *what);
+static void    set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
+                         const char *uid);
+static int64_t hosts_of(const struct job *job, const struct object_for *what);
 static void    set_label(json_t *labels, const char *name, int64_t number);
 static json_t *anchor(const struct job *job);
 static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys);
@@ -165,18 +169,40 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number,
     labels = json_object_get(metadata, "labels");
     json_object_set_new(labels, LABEL_JOB, json_string(job->name));
     json_object_set_new(labels, "app.kubernetes.io/managed-by", json_string("muster"));
-    if (number == OBJECT_ANCHOR)
+    if (number == OBJECT_ANCHOR) {
         json_object_set_new(labels, LABEL_ROLE, json_string("anchor"));
-    else if (what->uid != NULL)
-        json_object_set_new(metadata, "ownerReferences",
-                            json_pack("[{sssssssssbsb}]", "apiVersion", "v1", "kind", "ConfigMap",
-                                      "name", job->name, "uid", what->uid, "controller", 1,
-                                      "blockOwnerDeletion", 0));
+        set_owner(metadata, &object_kinds[KIND_RESOURCE], job->name, what->resource);
+    } else
+        set_owner(metadata, &object_kinds[KIND_CONFIG_MAP], job->name, what->uid);
     if (number >= OBJECT_PODS)
         set_label(labels, LABEL_ATTEMPT, what->attempt);
     if (number >= OBJECT_PODS || (number >= OBJECT_LAUNCHER_KEY && number <= OBJECT_GROUP))
-        set_label(labels, LABEL_WORKERS, job->workers);
+        set_label(labels, LABEL_WORKERS, job_keys(job));
+    if (job_is_elastic(job) && (number == OBJECT_HOSTS || number == object_launcher(job)))
+        set_label(labels, LABEL_HOSTS, hosts_of(job, what));
+    if (job_is_elastic(job) && number == OBJECT_HOSTS) {
+        set_label(labels, LABEL_LISTED,
+                  what->listed > hosts_of(job, what) ? what->listed : hosts_of(job, what));
+        json_object_set_new(metadata, "annotations", json_object());
+        set_label(json_object_get(metadata, "annotations"), NOTE_SINCE, what->now_s);
+    }
     return whole;
+}
+
+/* uid NULL: nobody. */
+static void set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
+                      const char *uid)
+{
+    if (uid != NULL)
+        json_object_set_new(metadata, "ownerReferences",
+                            json_pack("[{sssssssssbsb}]", "apiVersion", kind->version, "kind",
+                                      kind->name, "name", name, "uid", uid, "controller", 1,
+                                      "blockOwnerDeletion", 0));
+}
+
+static int64_t hosts_of(const struct job *job, const struct object_for *what)
+{
+    return what->hosts > 0 ? what->hosts : job->workers;
 }
 
 static void set_label(json_t *labels, const char *name, int64_t number)
@@ -209,7 +235,7 @@ static json_t *launcher_key(const struct job *job, const char *space, const stru
     json_t       *object;
     int64_t       i;
 
-    for (i = 0; keys != NULL && i < job->workers; i++)
+    for (i = 0; keys != NULL && i < job_keys(job); i++)
         add_line(&known, "[%s-worker-%" PRId64 ".%s.%s.svc]:%d %s\n", job->name, i, job->name,
                  space, SSH_PORT, keys->host[i].public_text);
     buffer_add(&known, "", 1);
@@ -230,7 +256,7 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
     line = xasprintf("restrict %s\n", keys != NULL ? keys->user.public_text : NO_KEY);
     json_object_set_new(data, "authorized_keys", json_string(line));
     free(line);
-    for (i = 0; i < job->workers; i++) {
+    for (i = 0; i < job_keys(job); i++) {
         name = xasprintf("host-%" PRId64, i);
         json_object_set_new(data, name,
                             json_string(keys != NULL ? keys->host[i].private_text : NO_KEY));
@@ -246,7 +272,7 @@ static json_t *hosts(const struct job *job, const struct object_for *what)
     int64_t       i;
 
     add_line(&lines, "# generation %" PRId64 "\n", what->attempt);
-    for (i = 0; i < job->workers; i++)
+    for (i = 0; i < hosts_of(job, what); i++)
         add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "\n", job->name, i,
                  job->name, what->space, job_slots(job));
     add_line(&config,

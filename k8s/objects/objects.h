@@ -22,6 +22,11 @@
 #define LABEL_INDEX "muster.dev/index"
 #define LABEL_ATTEMPT "muster.dev/attempt"
 #define LABEL_WORKERS "muster.dev/workers"
+/* Of an elastic job: how many workers are in the hostfile, as the hosts say, and as the launcher
+ * was told; and the most that were, in this life of the hosts. */
+#define LABEL_HOSTS "muster.dev/hosts"
+#define LABEL_LISTED "muster.dev/listed"
+#define NOTE_SINCE  "muster.dev/since" /* annotation of the hosts: when that has changed */
 /* Annotation of the anchor: as long as it is "true", nothing is created but the anchor. */
 #define OBJECT_SUSPEND "scheduling.x-k8s.io/suspend"
 #define SSH_PORT    2222
@@ -36,6 +41,7 @@ enum object_kind {
     KIND_POLICY,
     KIND_DEPLOYMENT,
     KIND_POD,
+    KIND_RESOURCE, /* the custom resource; no object of a job */
     KINDS
 };
 
@@ -79,8 +85,12 @@ size_t object_pod(const struct job *job, size_t index);
 struct object_for {
     const char        *space;   /* namespace */
     const char        *uid;     /* of the anchor; NULL in a dry run: the object has no owner */
+    const char        *resource; /* that of the anchor's own owner; NULL: it has none */
     const struct keys *keys;    /* NULL: there is a remark instead of each key */
     int64_t            attempt; /* from 1 */
+    int64_t            hosts;   /* workers in the hostfile; 0: all */
+    int64_t            listed;  /* the most that were in it; 0: these */
+    int64_t            now_s;
     bool               is_last; /* no attempt follows if this one fails */
 };
 

@@ -24,6 +24,7 @@ static void    add_launcher(const struct job *job, json_t *pod, json_t *containe
                             const struct object_for *what);
 static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
 static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what);
+static void    add_elastic(const struct job *job, json_t *command);
 static void    add_word(json_t *command, const char *word);
 static void    add_mount(json_t *pod, json_t *container, const char *name, const char *path,
                          json_t *source);
@@ -177,6 +178,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
         /* An attempt whose launcher was killed may still have ranks in the workers. */
         snprintf(text, sizeof text, "--env=MUSTER_ATTEMPT=%" PRId64, what->attempt);
         add_word(command, text);
+        add_elastic(job, command);
         add_word(command, "--name=job");
         add_word(command, "--replace");
         if (job->deadline_s > 0) {
@@ -187,6 +189,21 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
     for (i = 0; i < job->command.count; i++)
         add_word(command, job->command.item[i]);
     return command;
+}
+
+/* The run goes on without this controller, by the hostfile alone. */
+static void add_elastic(const struct job *job, json_t *command)
+{
+    char text[64];
+
+    if (!job_is_elastic(job))
+        return;
+    snprintf(text, sizeof text, "--nnodes=%" PRId64 ":%" PRId64, job->least, job->most);
+    add_word(command, text);
+    if (job->recovery == RECOVERY_FULL)
+        add_word(command, "--recovery=full");
+    snprintf(text, sizeof text, "--max-wait=%" PRId64, job_max_wait_s(job));
+    add_word(command, text);
 }
 
 /* Kubernetes would replace $(NAME), and $$ by $. */

@@ -24,6 +24,7 @@ KINDS = {  # plural: (path of the group, kind)
     "networkpolicies": ("/apis/networking.k8s.io/v1", "NetworkPolicy"),
     "deployments": ("/apis/apps/v1", "Deployment"),
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
+    "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
 REASONS = {404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid"}
 HISTORY = 20000  # changes that a watch can begin before
@@ -78,6 +79,8 @@ class Cluster:
         self.history = []  # (version, type, plural, document)
         self.requests = []  # "GET pods" ...
         self.moves = 0  # changes and requests, but for those of Leases, which are renewed for ever
+        self.may_end = True  # elastic runs
+        self.hosts = {}  # how many an elastic launcher had
         self.graces = []  # of the Pods that were deleted
         self.news = asyncio.Event()
         self.tasks = set()
@@ -130,9 +133,13 @@ class Cluster:
         document["metadata"] = {**old["metadata"], **document["metadata"]}
         return self.change("MODIFIED", key, document)
 
-    def patch(self, key, patch):
+    def patch(self, key, patch, part=None):
+        """part: the subresource; the rest stays as it is."""
         old = self.check(key, patch.get("metadata", {}), uid_differs=422)
-        return self.change("MODIFIED", key, merge(old, patch))
+        new = merge(old, {part: patch.get(part)} if part else patch)
+        if key[0] == "deepspeedjobs" and new.get("spec") != old.get("spec"):
+            new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
+        return self.change("MODIFIED", key, new)
 
     def delete(self, key, options):
         document = self.check(key, options.get("preconditions", {}))
@@ -173,11 +180,22 @@ class Cluster:
             self.change("MODIFIED", key, pod)
         elif phase == "Running" and labels.get("muster.dev/role") == "launcher":
             workers = self.workers(key[1], labels)
-            if len(workers) == int(labels["muster.dev/workers"]):
+            if "muster.dev/hosts" in labels and not self.ends_elastic(key, labels, workers):
+                return
+            if len(workers) == int(labels.get("muster.dev/hosts", labels["muster.dev/workers"])):
                 code = 7 if int(labels["muster.dev/attempt"]) <= self.failures else 0
                 self.end_pod(key, code)
                 for worker in workers if code == 0 else []:
                     self.end_pod(worker, 0)
+
+    def ends_elastic(self, key, labels, workers):
+        """An elastic run lets go those that are not in the hostfile, and ends when it is told."""
+        hosts = int(labels["muster.dev/hosts"])
+        for worker in workers:
+            if hosts <= int(worker[2].rsplit("-", 1)[1]) < self.hosts.get(key, 0):
+                self.end_pod(worker, 0)
+        self.hosts[key] = hosts
+        return self.may_end
 
     def workers(self, space, labels):
         return [key for key, pod in self.objects.items() if key[0] == "pods" and key[1] == space and
@@ -216,7 +234,7 @@ class Cluster:
         if method == "POST":
             return 201, self.create(plural, space, body)
         if method == "PATCH":
-            return 200, self.patch(key, body)
+            return 200, self.patch(key, body, below[0])
         if method == "PUT":
             return 200, self.update(key, body)
         if method == "DELETE":
@@ -234,7 +252,8 @@ class Cluster:
         metadata = {"resourceVersion": str(self.version)}
         if begin + limit < len(found):
             metadata["continue"] = str(begin + limit)
-        items = [{name: value for name, value in one.items() if name not in ("kind", "apiVersion")}
+        left_out = () if plural == "deepspeedjobs" else ("kind", "apiVersion")  # as real ones do
+        items = [{name: value for name, value in one.items() if name not in left_out}
                  for one in found[begin:begin + limit]]
         return {"apiVersion": "v1", "kind": KINDS[plural][1] + "List", "metadata": metadata,
                 "items": items}

@@ -148,6 +148,15 @@ begin good --workers 3 --slots 2 --memory 512Mi --cpu 100m --env 'GREETING=hello
     sh -c 'echo "$GREETING, rank $RANK of $WORLD_SIZE on $(hostname): $TOKEN $(id -u)"
         [ ! -e /data/ds.json ] || exec muster-train --deepspeed_config /data/ds.json --model hello \
             --vocabulary 257 --positions 66 --width 32 --heads 4 --blocks 1 --data /data/text --steps 4'
+# shellcheck disable=SC2086
+begin first --launcher worker0 --workers 2 --memory 512Mi --cpu 100m ${data%% --tensorboard*} -- \
+    --label none --no_local_rank --no_python sh -c 'echo "rank $RANK of $WORLD_SIZE on $(hostname)"
+        [ ! -e /data/ds.json ] || exec muster-train --deepspeed_config /data/ds.json --model hello \
+            --vocabulary 257 --positions 66 --width 32 --heads 4 --blocks 1 --data /data/text --steps 2'
+# Two workers, three, two.
+begin elastic --workers 2 --max-workers 3 -- --grow-interval 1 --no_local_rank --no_python sh -c '
+        echo "world $WORLD_SIZE"
+        [ "$WORLD_SIZE" = 2 ] && [ "$MUSTER_GENERATION" -gt 0 ] || exec sleep 300'
 begin long --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c '
         [ "$MUSTER_ATTEMPT" = 1 ] || { echo "here is $(ls /tmp/of-*)"; exit 0; }
         : >"/tmp/of-$RANK"; echo started; exec sleep 300'
@@ -262,6 +271,12 @@ fi
 is "delete says so" "$(in_space delete good)" "deepspeedjob.muster.dev/good deleted"
 is "nothing is left of the job" "$(left good)" ""
 
+end first
+is "so does one whose first worker is the launcher" "$rc" 0
+is "each of its ranks has run" "$(grep -c '^rank [01] of 2 on first-worker-[01]$' out)" 2
+[ -z "$data" ] || ok "and trained" grep -q global_step=2 out
+in_space delete first >/dev/null
+
 end document
 is "a T9k document runs, with worker 0 as launcher, and its status is ours" "$rc" 7
 ok "the log was here before the Pods went" grep -q 'rank [01]$' out
@@ -304,6 +319,25 @@ is "it is given another worker" "$(in_space scale held --workers 2)" "deepspeedj
 is "and resumed" "$(in_space resume held)" "deepspeedjob.muster.dev/held resumed"
 run_limit=90 run muster k8s attach --namespace "$space" held
 is "it runs with two, to which one can come back" "$rc" 0
+
+launcher_uid() {
+    k get pod elastic-launcher --output 'jsonpath={.metadata.uid}'
+}
+ok "an elastic job runs" wait_for 90 grep -q 'world 2$' elastic.out
+before=$(launcher_uid)
+is "it gets a third worker" "$(in_space scale elastic --workers 3)" "deepspeedjob.muster.dev/elastic scaled"
+ok "and its run goes on with it" wait_for 90 grep -q 'world 3$' elastic.out
+is "under the same launcher" "$(launcher_uid)" "$before"
+is "it gives one away" "$(in_space scale elastic --workers 2)" "deepspeedjob.muster.dev/elastic scaled"
+end elastic
+is "and goes on without it, to a good end" "$rc" 0
+ok "the launcher has let it go" grep -q 'elastic-worker-2.* leaves' out
+is "that is one attempt" "$(in_space get elastic -o json | grep '"attempt"')" '    "attempt": 1,'
+no_third() {
+    ! k get pod elastic-worker-2 >/dev/null 2>&1
+}
+ok "its Pod is gone" wait_for 60 no_third
+in_space delete elastic >/dev/null
 
 end long
 is "a deleted worker ends the run, which is tried again, and succeeds" "$rc" 0

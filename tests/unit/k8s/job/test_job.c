@@ -351,7 +351,7 @@ static const struct {
            "}, config: {run: {exec: [a]}}, runPolicy: {backoffLimit: -1}}",
       "spec.runPolicy.backoffLimit: must be a number from 0" },
     { HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true}}",
-      "spec.elastic.enabled: is not supported yet" },
+      "spec.elastic.maxReplicas: is missing" },
     { HEAD "spec: {worker: {" IMAGE
            "}, config: {run: {exec: [a]}}, scheduler: {gang: volcano, t9kScheduler: {queue: q}}}",
       "spec.scheduler.t9kScheduler: does not go with gang" },
@@ -551,6 +551,34 @@ static void test_yaml_round_trip(void **state)
     free(text);
 }
 
+static void test_elastic(void **state)
+{
+    static const char text[] =
+        HEAD "spec: {worker: {" IMAGE "}, config: {run: {exec: [a]}}, elastic: {enabled: true, "
+             "minReplicas: 2, maxReplicas: 4, expectedReplicas: 3, recovery: full}}";
+    struct job   job = { 0 }, again = { 0 };
+    struct error err;
+    json_t      *document, *copy;
+
+    (void)state;
+    assert_int_equal(parse(text, &job, &err), 0);
+    assert_int_equal(job.workers, 3);
+    assert_int_equal(job.least, 2);
+    assert_int_equal(job_keys(&job), 4);
+    assert_int_equal(job.recovery, RECOVERY_FULL);
+    document = job_document(&job);
+    assert_int_equal(job_from_document(&again, document, &err), 0);
+    copy = job_document(&again);
+    assert_true(json_equal(document, copy));
+    job.workers = 5;
+    assert_int_equal(job_check(&job, &err), -1);
+    assert_non_null(strstr(err.text, "not from minReplicas to maxReplicas, 2 to 4"));
+    json_decref(document);
+    json_decref(copy);
+    job_clear(&job);
+    job_clear(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_bad_options),
         cmocka_unit_test(test_quantities),
         cmocka_unit_test(test_yaml_words),
+        cmocka_unit_test(test_elastic),
         cmocka_unit_test(test_yaml_round_trip),
     };
 
