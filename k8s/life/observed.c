@@ -24,6 +24,7 @@ static size_t find(struct observed *observed, const struct job *job, const char 
                    const char *name);
 static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
+static uint64_t version_of(const json_t *metadata);
 static bool   is_of_another(const struct observed *observed, const json_t *anchor);
 static void take_anchor(struct observed *observed, const json_t *document);
 static void take_resource(struct observed *observed, const json_t *metadata);
@@ -68,17 +69,21 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     const char             *kind = json_string_value(json_object_get(document, "kind"));
     struct observed_object *object;
     size_t                  i = find(observed, job, kind, name);
+    uint64_t                version = version_of(metadata);
 
     if (i == SIZE_MAX)
         return;
-    observed->changes++;
     object = &observed->object[i];
+    /* The watch may have told of a later change before the answer to a request was read. */
+    if (version != 0 && version < object->version)
+        return;
+    observed->changes++;
     if (i == OBJECT_ANCHOR && is_of_another(observed, metadata)) {
         if (is_gone)
             return; /* the one before */
         is_gone = true;
     }
-    *object = (struct observed_object){ .exists = !is_gone };
+    *object = (struct observed_object){ .exists = !is_gone, .version = version };
     if (is_gone)
         return;
     object->is_ending = json_object_get(metadata, "deletionTimestamp") != NULL;
@@ -96,6 +101,14 @@ void observed_take(struct observed *observed, const struct job *job, const json_
                       (i == OBJECT_ANCHOR && observed->resource[0] == '\0');
     if (i >= OBJECT_PODS)
         take_pod(object, job, document);
+}
+
+/* The API server compares them as numbers. 0: unknown. */
+static uint64_t version_of(const json_t *metadata)
+{
+    const char *text = json_string_value(json_object_get(metadata, "resourceVersion"));
+
+    return text != NULL && text[strspn(text, "0123456789")] == '\0' ? strtoull(text, NULL, 10) : 0;
 }
 
 /* A job of the same name: ours was deleted. What is known of ours does not fit that one. */

@@ -33,6 +33,7 @@ struct observed_object {
     bool is_ours;   /* owned by this anchor; of the anchor: by the resource, if there is one */
     bool is_ending; /* it has a deletionTimestamp */
     char uid[64];
+    uint64_t version; /* its resourceVersion; 0: unknown */
     int64_t workers; /* it was made for that many; 0: for any number */
     int64_t hosts, listed, since_s; /* of the hosts, and the launcher: see LABEL_HOSTS */
     int64_t created_s;

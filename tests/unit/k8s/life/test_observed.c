@@ -113,10 +113,52 @@ static void test_another_job(void **state)
     job_clear(&job);
 }
 
+/* The answer to a request is read after the watch has told of what came later. */
+static void test_late_answer(void **state)
+{
+    static const char format[] =
+        "{\"kind\": \"Pod\", \"metadata\": {\"name\": \"j-launcher\", \"uid\": \"v\", "
+        "\"resourceVersion\": \"%d\"}, \"status\": {\"phase\": \"%s\"}}";
+    static const struct {
+        int            version;
+        const char    *phase;
+        bool           is_gone;
+        bool           exists;
+        enum pod_phase is;
+    } row[] = {
+        { 99, "Pending", false, true, POD_PENDING },
+        { 101, "Failed", false, true, POD_FAILED },
+        { 100, "Running", false, true, POD_FAILED },
+        { 102, "Failed", true, false, POD_PENDING },
+        { 101, "Failed", false, false, POD_PENDING },
+        { 103, "Running", false, true, POD_RUNNING }, /* the next of that name */
+    };
+    struct job      job = { 0 };
+    struct observed world;
+    char            text[256];
+    size_t          i;
+    json_t         *pod;
+
+    (void)state;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    for (i = 0; i < sizeof row / sizeof *row; i++) {
+        snprintf(text, sizeof text, format, row[i].version, row[i].phase);
+        pod = json_loads(text, 0, NULL);
+        observed_take(&world, &job, pod, row[i].is_gone);
+        json_decref(pod);
+        assert_int_equal(world.object[OBJECT_LAUNCHER].exists, row[i].exists);
+        assert_int_equal(world.object[OBJECT_LAUNCHER].phase, row[i].is);
+    }
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed),
-                                        cmocka_unit_test(test_another_job) };
+                                        cmocka_unit_test(test_another_job),
+                                        cmocka_unit_test(test_late_answer) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
