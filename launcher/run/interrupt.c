@@ -30,8 +30,8 @@ struct interrupt {
     bool          hup_reads; /* HUP reads the hosts again, and is none of these */
 };
 
-/* The same count for end_cb(), which gets no argument. */
-static volatile sig_atomic_t end_count;
+/* The same count for end_cb(), which gets no argument, and the exit status if it is decided. */
+static volatile sig_atomic_t end_count, end_status;
 
 static bool is_ignored(int number);
 static bool has_terminal(void);
@@ -72,12 +72,13 @@ void interrupt_nodes_over(struct run *run)
     reader_begin(&run->reader, run->base, run->interrupt->count);
 }
 
-void interrupt_end(struct run *run)
+void interrupt_end(struct run *run, int status)
 {
     struct interrupt *interrupt = run->interrupt;
     size_t            i;
 
     end_count = interrupt->count;
+    end_status = status;
     for (i = 0; i < interrupt->signal_count; i++) {
         int number = event_get_signal(interrupt->signals[i]);
 
@@ -88,7 +89,7 @@ void interrupt_end(struct run *run)
 static void end_cb(int signal)
 {
     if (++end_count >= 2)
-        _exit(128 + signal);
+        _exit(end_status != 0 ? end_status : 128 + signal);
 }
 
 /* event_free() brings back the default action for a moment. */

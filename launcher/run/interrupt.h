@@ -19,7 +19,7 @@ struct interrupt *interrupt_new(struct run *run);
 void interrupt_nodes_over(struct run *run);
 /* All is written and the exit status decided. The second of all signals ends the process now,
  * whatever it waits for; the others are ignored. */
-void interrupt_end(struct run *run);
+void interrupt_end(struct run *run, int status);
 void interrupt_free(struct interrupt *interrupt); /* after interrupt_end(); NULL is fine */
 
 /* The user has left before all was read: that ends the run, unless something else did. */

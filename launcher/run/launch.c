@@ -346,7 +346,7 @@ static int finish(struct run *run)
     status = print(run, status, &out, &err);
     if (json != NULL && strcmp(json, "-") != 0)
         status = write_json(run, status);
-    interrupt_end(run);
+    interrupt_end(run, status);
     close_dir(run, status);
     return status;
 }
