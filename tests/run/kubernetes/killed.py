@@ -95,7 +95,8 @@ class World:
     async def wait(self, process, wanted):
         """True: it was killed. Else the wanted state came, or nothing changed any more."""
         before, looks, since = None, 0, time.monotonic()
-        while time.monotonic() - since < STUCK_S:
+        begun = since
+        while time.monotonic() - since < STUCK_S and time.monotonic() - begun < LIMIT_S:
             try:
                 status = await asyncio.wait_for(process.wait(), LOOK_S)
                 if status != -signal.SIGKILL:
@@ -237,7 +238,7 @@ class Replaced(api_server.Cluster):
     """When the last lines of a Pod are to be kept, somebody has deleted the job and has submitted
     another one of that name, which will not fail."""
 
-    def patch(self, key, patch):
+    def patch(self, key, patch, part=None):
         if "lines" in patch.get("data", {}) and self.failures > 0:
             self.failures = 0
             anchor = self.remove(key)
@@ -246,7 +247,7 @@ class Replaced(api_server.Cluster):
             for name in "uid", "resourceVersion", "creationTimestamp":
                 del anchor["metadata"][name]
             self.create("configmaps", key[1], {**anchor, "data": {"job": anchor["data"]["job"]}})
-        return super().patch(key, patch)
+        return super().patch(key, patch, part)
 
 
 async def replace_job():
