@@ -6,6 +6,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import contextlib
+import contextlib
 import json
 import os
 import signal
@@ -61,7 +62,8 @@ class World:
         try:
             yield
         finally:
-            controller.kill()
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                controller.kill()
             await controller.wait()
 
     def apply(self, **spec):
@@ -244,7 +246,8 @@ async def elastic():
         print("killed: the same launcher", await elastic_life(world, step))
         print("killed enough:", len(controllers) > 4)
         if controllers[-1].returncode is None:
-            controllers[-1].kill()
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                controllers[-1].kill()
             await controllers[-1].wait()
 
 
@@ -260,7 +263,8 @@ async def killed():
                 except asyncio.TimeoutError:
                     pods = world.pods()
                     if world.status().get("phase") == "Succeeded" and len(pods) == 3:
-                        controller.send_signal(signal.SIGTERM)
+                        with contextlib.suppress(ProcessLookupError):  # it was killed just now
+                            controller.send_signal(signal.SIGTERM)
             if controller.returncode != -signal.SIGKILL:
                 break
         print("killed often enough:", lives > 4, world.status()["phase"], "backoffCount",

@@ -6,6 +6,7 @@
 # lived. Then what 500 workers cost. PROGRAM is muster-k8s with switches for tests.
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -113,7 +114,8 @@ class World:
                 break
         if wanted is None and not self.has_ended():
             sys.exit("a controller that nobody killed came to no end: " + state(self.cluster))
-        process.kill()
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            process.kill()
         await process.wait()
         return False
 
@@ -201,7 +203,8 @@ async def hand_over():
         held += " " + await world.holder("other")
         given_back = any(what == "leases" and document["spec"]["holderIdentity"] == ""
                          for _, _, what, document in world.cluster.history)
-        other.kill()
+        with contextlib.suppress(ProcessLookupError):  # it has just ended
+            other.kill()
         await other.wait()
     print(f"held by {held}, exit status {ended}, given back: {given_back}", flush=True)
 
@@ -230,7 +233,8 @@ async def lose_lease():
               flush=True)
         held.cancel()
         if not ended.done():
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                process.kill()
         await ended
 
 
