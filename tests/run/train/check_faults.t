@@ -53,8 +53,8 @@ if command -v tc >/dev/null && slow add 2>tc-error; then
     ok "... it is named" grep -q '^  node node3 is slow: it sends at most 0\.' out
     is "... no other" "$(grep -c '^  [nt].* is slow' out)" 1
     is "... also to programs" "$(json result.json "(d['failed_layer'], d['status'],
-        sorted({p['from'] for p in d['pairs'] if p['slow'] and p['to'] != 'node3'}))")" \
-        "('pairs', 7, ['node3'])"
+        {'node3' in (p['from'], p['to']) for p in d['pairs'] if p['slow']})")" \
+        "('pairs', 7, {True})"
     ok "... values are right" grep -q '^values *ok' out
     ok "... and on the page" grep -q '<li>node node3 is slow' page.html
     slow del
