@@ -41,6 +41,12 @@ void leave_step(struct leave *leave)
     leave->text = now;
 }
 
+void leave_clear(struct leave *leave)
+{
+    free(leave->text);
+    leave->text = NULL;
+}
+
 char *leave_gone(const char *before, const char *now)
 {
     struct buffer gone = { 0 };

@@ -95,6 +95,7 @@ int main(int argc, char **argv)
         return EXIT_INTERNAL;
     }
     exit_code = live(&init, &signals);
+    leave_clear(&init.leave);
     if (init.does_release && !init.is_ending && (exit_code == 0 || !init.is_for_success))
         release();
     return exit_code;
