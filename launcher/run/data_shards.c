@@ -28,6 +28,7 @@ static int     resume(struct shards *shards, const char *word, struct error *err
 static void    begin(struct run *run);
 static void    go_on(struct run *run);
 static void    set_tick(struct data_shards *data);
+static struct shards *shards_of(const struct run *run);
 static void    tick_cb(evutil_socket_t fd, short what, void *arg);
 static void    tell(const char *run_id, const char *name, const struct queue_counts *counts);
 static json_t *json_of(const char *name, const struct queue_counts *counts);
@@ -134,14 +135,21 @@ void data_shards_take(struct run *run, struct node *node, const struct frame *fr
 
 void data_shards_rank_gone(struct run *run, int rank, bool has_failed)
 {
-    if (run->data_shards != NULL)
-        shards_rank_gone(run->data_shards->shards, rank, has_failed);
+    if (shards_of(run) != NULL)
+        shards_rank_gone(shards_of(run), rank, has_failed);
 }
 
 void data_shards_again(struct run *run)
 {
-    if (run->data_shards != NULL)
-        shards_all_gone(run->data_shards->shards);
+    if (shards_of(run) != NULL)
+        shards_all_gone(shards_of(run));
+}
+
+/* NULL: there are none, or not any more. A node that a user did not wait for still speaks while the
+ * report is written. */
+static struct shards *shards_of(const struct run *run)
+{
+    return run->data_shards != NULL ? run->data_shards->shards : NULL;
 }
 
 /* A lease that is renewed ends later than the timer: then it looks again. So most requests leave

@@ -68,6 +68,8 @@ void generation_leave(struct run *run, const char *host, int64_t deadline_ns, co
     struct leaving    *leaving;
     size_t             i = 0;
 
+    if (all == NULL)
+        return; /* the run is over, though not all nodes are */
     while (i < all->count && strcmp(all->item[i]->host, host) != 0)
         i++;
     if (i == all->count) {
