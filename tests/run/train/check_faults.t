@@ -26,7 +26,7 @@ prepared() {
 # get little more than 100.
 slow() {
     if [ "$1" = add ]; then
-        set -- add tbf rate 20mbit burst 64k latency 50ms
+        set -- add tbf rate 20mbit burst 16k latency 50ms
     fi
     action=$1
     shift
