@@ -30,7 +30,6 @@ static void   beat_cb(evutil_socket_t fd, short what, void *arg);
 static void   due_cb(evutil_socket_t fd, short what, void *arg);
 static void   ping_nodes(struct run *run, bool we_paused);
 static void   check_nodes(struct run *run);
-static struct node *node_of(const struct run *run, size_t i);
 static bool   is_checked(const struct node *node);
 static double late_s(const struct run *run);
 
@@ -92,8 +91,8 @@ static void ping_nodes(struct run *run, bool we_paused)
     int64_t now_ns = clock_now_ns();
     size_t  i;
 
-    for (i = 0; i < run->plan->nodes + pool_count(run); i++) {
-        struct node *node = node_of(run, i);
+    for (i = 0; i < pool_nodes(run); i++) {
+        struct node *node = pool_node(run, i);
 
         if (node == NULL || !is_checked(node))
             continue;
@@ -110,8 +109,8 @@ static void check_nodes(struct run *run)
     struct timeval next;
     size_t         i;
 
-    for (i = 0; i < run->plan->nodes + pool_count(run); i++) {
-        struct node *node = node_of(run, i);
+    for (i = 0; i < pool_nodes(run); i++) {
+        struct node *node = pool_node(run, i);
 
         if (node == NULL || !is_checked(node))
             continue;
@@ -122,12 +121,6 @@ static void check_nodes(struct run *run)
     next = clock_interval(next_s);
     if (next_s < beat_s)
         xevent_add(run->beat->due, &next);
-}
-
-/* Those of the world, then the spares; NULL: there is none. */
-static struct node *node_of(const struct run *run, size_t i)
-{
-    return i < run->plan->nodes ? run->node[i] : pool_node(run, i - run->plan->nodes);
 }
 
 static bool is_checked(const struct node *node)

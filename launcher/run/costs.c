@@ -39,11 +39,9 @@ void costs_look(struct run *run)
     cost_advance(&run->cost, now_s());
     for (i = 0; i < run->cost.count; i++)
         run->cost.node[i].is_here = false; /* those that have gone are in neither list */
-    for (i = 0; i < run->plan->nodes; i++)
-        look_at(run, run->node[i], true, run->cost.now_s);
-    for (i = 0; i < pool_count(run); i++)
+    for (i = 0; i < pool_nodes(run); i++)
         if (pool_node(run, i) != NULL)
-            look_at(run, pool_node(run, i), false, run->cost.now_s);
+            look_at(run, pool_node(run, i), i < run->plan->nodes, run->cost.now_s);
 }
 
 /* A node is paid for from its first answer until it is over; as a spare it waits. */

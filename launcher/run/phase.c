@@ -462,13 +462,13 @@ static void prepare(struct run *run, struct node *node)
 
 void phase_check_node(struct run *run, struct node *node, const struct plan *plan)
 {
-    size_t            count = 0, i, all = run->plan->nodes + pool_count(run);
-    struct node     **others = xcalloc(all + 1, sizeof(struct node *)), *other;
+    size_t            count = 0, i;
+    struct node     **others = xcalloc(pool_nodes(run) + 1, sizeof(struct node *)), *other;
     bool             *shared;
     struct plan_terms terms = { .stays = true, .is_check = true };
 
-    for (i = 0; i < all; i++) {
-        other = i < run->plan->nodes ? run->node[i] : pool_node(run, i - run->plan->nodes);
+    for (i = 0; i < pool_nodes(run); i++) {
+        other = pool_node(run, i);
         if (other != NULL && other != node && other->hello != NULL)
             others[count++] = other;
     }

@@ -141,9 +141,15 @@ size_t pool_count(const struct run *run)
     return run->pool->members.count;
 }
 
-struct node *pool_node(const struct run *run, size_t which)
+size_t pool_nodes(const struct run *run)
 {
-    return run->pool->item[which].node;
+    return run->plan->nodes + run->pool->members.count;
+}
+
+struct node *pool_node(const struct run *run, size_t number)
+{
+    return number < run->plan->nodes ? run->node[number]
+                                     : run->pool->item[number - run->plan->nodes].node;
 }
 
 /* --- in and out ------------------------------------------------------------- */

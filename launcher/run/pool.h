@@ -48,8 +48,10 @@ bool pool_end(struct run *run);
 /* With each heartbeat: a spare that is silent gets no place until it is heard again. */
 void pool_look(struct run *run);
 
-/* The connected ones, for heartbeats: NULL where there is none. */
-size_t       pool_count(const struct run *run);
-struct node *pool_node(const struct run *run, size_t which);
+size_t pool_count(const struct run *run); /* of the hosts */
+
+/* Every node that there is: those of the world, then the spares; NULL: none has that number. */
+size_t       pool_nodes(const struct run *run);
+struct node *pool_node(const struct run *run, size_t number);
 
 #endif
