@@ -154,6 +154,7 @@ struct going {
 
 struct guard_events {
     struct event *readable, *watch; /* NULL before PLAN */
+    bool          has_looked;       /* for signals to us, since the guard spoke */
 };
 
 /* The agent in the place of a guard that died. */

@@ -32,7 +32,7 @@ void guard_events_open(struct agent *agent)
     events->watch = event_new(agent->base, -1, EV_PERSIST, watch_cb, agent);
     if (events->readable == NULL || events->watch == NULL)
         xalloc_die();
-    event_priority_set(events->readable, 1); /* after signals to us: see session_end_cb */
+    event_priority_set(events->readable, 1); /* after signals to us: see readable_cb */
     event_priority_set(events->watch, 0);
     xevent_add(events->readable, NULL);
     xevent_add(events->watch, &beat);
@@ -81,6 +81,9 @@ static double longer(double lease_s)
     return lease_s > LEASE_LEAST_S ? lease_s : LEASE_LEAST_S;
 }
 
+/* Who ends a login session signals all that is in it. Ranks die of that at once, and their ends
+ * would be taken for failures if we heard of them before our own signal (session_end_cb). It may come
+ * when the loop already knows of the guard's message: then only the loop's next turn sees it. */
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent        *agent = arg;
@@ -88,6 +91,9 @@ static void readable_cb(evutil_socket_t fd, short what, void *arg)
     int                  rc;
 
     (void)fd, (void)what;
+    agent->guard_events.has_looked = !agent->guard_events.has_looked;
+    if (agent->guard_events.has_looked)
+        return; /* the message is still there in the next turn */
     while ((rc = guard_receive(&agent->guard, &message)) > 0) {
         take(agent, &message);
         if (!event_pending(agent->guard_events.readable, EV_READ, NULL))
