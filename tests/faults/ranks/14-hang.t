@@ -36,14 +36,15 @@ ok "... the report comes last" sh -c "tail -n 1 err | grep -q 'ended after that'
 ok "all of it is kept" grep -q 'rank 3 on node2' "$HOME"/.local/state/muster/runs/*/stacks.txt
 ok "nothing is left" no_leftovers
 
-hang 2 $four sh -c 'for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.5; done'
+# Four seconds: a loaded machine may give a rank nothing for two.
+hang 4 $four sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i; sleep 0.5; done'
 is "ranks that write go on: 0" "$rc" 0
 mkfifo done
 exec 9<>done # what is written stays there, whoever reads when
 script_file busy <<END
 #!$python3
 import os, time
-end = time.monotonic() + 4
+end = time.monotonic() + 6
 while os.environ['RANK'] == '3' and time.monotonic() < end:
     pass
 if os.environ['RANK'] == '3':
@@ -51,10 +52,10 @@ if os.environ['RANK'] == '3':
 else:
     os.read(os.open('done', os.O_RDONLY), 1)
 END
-hang 2 $four ./busy
+hang 4 $four ./busy
 exec 9>&-
 is "one rank that computes is enough: 0" "$rc" 0
-hang 2 -H node1:1 sh -c "(exec $python3 -c 'import time; end = time.monotonic() + 4
+hang 4 -H node1:1 sh -c "(exec $python3 -c 'import time; end = time.monotonic() + 6
 while time.monotonic() < end: pass') & wait"
 is "so is a child of one: 0" "$rc" 0
 hang 2 $four sh -c 'test $RANK = 0 || exit 0; exec sleep 1002'

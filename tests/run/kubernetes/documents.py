@@ -185,8 +185,10 @@ async def refusals():
         await world.until(lambda: world.status().get("phase") == "Failed")
         print("taken:", world.status()["reason"])
         print("which is as it was:", world.cluster.objects["configmaps", "default", "j"]["data"])
-        world.cluster.delete(JOB, {})
-        world.cluster.delete(("configmaps", "default", "j"), {})
+
+
+async def submitted_before():
+    async with World(has_kubelet=False) as world, world.controlled():
         submit = await world.run("submit", "--name=j", "--image=i", "--workers=1", "b.py")
         await submit.communicate()
         world.apply()
@@ -272,7 +274,8 @@ async def killed():
 
 
 async def main():
-    for story in success, watching, failure, changes, refusals, elastic, killed:
+    for story in (success, watching, failure, changes, refusals, submitted_before, elastic,
+                  killed):
         await asyncio.wait_for(story(), 120)
         sys.stdout.flush()
 

@@ -82,7 +82,7 @@ static void test_answers(void **state)
         assert_int_equal(ssh_agent_count(path, &err), cases[i].count);
         if (cases[i].why != NULL)
             assert_string_equal(err.text, cases[i].why);
-        assert_true(clock_now_ns() - began < 1 * NS_PER_S); /* it was not waited for more */
+        assert_true(clock_now_ns() - began < 2 * NS_PER_S); /* no timeout */
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);
         unlink(path);
