@@ -24,6 +24,7 @@
 #define STUCK_S     10.0 /* then what survives KILL is reported as left */
 #define STUCK_LOST_S 5.0 /* the same for orphans; a run waits for it: see ORPHAN_CLEANUP_S */
 #define GROUPS_S    1.0 /* after the last process: so long its control group may still be there */
+#define GROUPS_LOOKS 10 /* the least, where one look takes as long */
 #define GRACE_MAX_S 86400.0
 #define MORE_BYTES  64 /* that the answer needs for "more" */
 
@@ -36,6 +37,7 @@ struct clean {
     double         grace_s;
     int64_t        kill_at_ns, give_up_at_ns;
     int64_t        groups_until_ns; /* 0: the last process is not gone */
+    int            groups_looks;    /* since then */
     struct event  *again;
     void (*done)(json_t *body, void *arg);
     void *arg;
@@ -43,7 +45,7 @@ struct clean {
 
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
 static bool    all_gone(struct clean *clean);
-static bool    has_dying_groups(struct clean *clean, int64_t now_ns);
+static bool    has_dying_groups(struct clean *clean);
 static void    ask_to_end(struct clean *clean);
 static void    kill_targets(struct clean *clean);
 static void    signal_targets(struct clean *clean, int signal);
@@ -123,7 +125,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         ask_to_end(clean);
     }
     is_over = is_over || now_ns >= clean->give_up_at_ns;
-    if (is_over && !has_dying_groups(clean, now_ns)) {
+    if (is_over && !has_dying_groups(clean)) {
         finish(clean);
         return;
     }
@@ -146,12 +148,14 @@ static bool all_gone(struct clean *clean)
 
 /* Their processes were in one. A process that ends is no longer one of the run before it leaves
  * its group, nor before its guard lets go of that. */
-static bool has_dying_groups(struct clean *clean, int64_t now_ns)
+static bool has_dying_groups(struct clean *clean)
 {
+    int64_t now_ns = clock_now_ns();
+
     if (clean->groups_until_ns == 0)
         clean->groups_until_ns = now_ns + (int64_t)(GROUPS_S * NS_PER_S);
     return clean->only_orphans && stale_files_remove_groups(clean->run) &&
-           now_ns < clean->groups_until_ns;
+           (++clean->groups_looks < GROUPS_LOOKS || now_ns < clean->groups_until_ns);
 }
 
 /* Orphans get no TERM: if the guard was the first process of their namespace, the kernel is

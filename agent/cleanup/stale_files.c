@@ -176,7 +176,8 @@ static void add_parts_in(struct stale *stale, const char *folder)
 
 /* --- notices ---------------------------------------------------------------- */
 
-/* launcher/plan/plan.c has drawn their names; who has made one holds a lock on it. */
+/* launcher/plan/plan.c has drawn their names; who has made one holds a lock on it. Ours is shared:
+ * others may be looking, too. */
 static void add_notices(struct stale *stale)
 {
     DIR           *dir = opendir("/tmp");
@@ -190,7 +191,7 @@ static void add_notices(struct stale *stale)
             continue;
         path = xasprintf("/tmp/%s", entry->d_name);
         fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0 && is_ours(path, S_IFREG, &about) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        if (fd >= 0 && is_ours(path, S_IFREG, &about) && flock(fd, LOCK_SH | LOCK_NB) == 0)
             add(stale, "file", path);
         if (fd >= 0)
             close(fd);

@@ -122,7 +122,7 @@ static bool is_left(const char *path)
         !S_ISREG(about.st_mode) || about.st_uid != geteuid())
         return false;
     fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    is_free = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
     if (fd >= 0)
         close(fd);
     return is_free;

@@ -71,6 +71,8 @@ class Agent:
         if uid is not None:
             command = ['setpriv', f'--reuid={uid}', f'--regid={uid}', '--clear-groups', *command]
         full = dict(os.environ)
+        # Of a sanitized agent: see agent/no_leak_check.c.
+        full['ASAN_OPTIONS'] = full.get('ASAN_OPTIONS', '') + ':detect_leaks=1'
         full.update(env or {})
         self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, env=full,
                                         start_new_session=True)

@@ -276,7 +276,7 @@ async def killed():
 async def main():
     for story in (success, watching, failure, changes, refusals, submitted_before, elastic,
                   killed):
-        await asyncio.wait_for(story(), 120)
+        await asyncio.wait_for(story(), 240)
         sys.stdout.flush()
 
 

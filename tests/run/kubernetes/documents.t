@@ -14,7 +14,7 @@ need program
 said() {
     is "$1" "$(grep "^${2%%:*}:" out)" "$2"
 }
-run_limit=300 run python3 "${script%/*}/documents.py" "$program"
+run_limit=500 run python3 "${script%/*}/documents.py" "$program"
 is "the stories were told" "$rc" 0
 said "a document becomes a job that runs" \
     "success: phase Succeeded true Initialized Completed"

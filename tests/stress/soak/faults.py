@@ -400,7 +400,7 @@ def agent_is_silent(launch):
         launch.stopped = launch.random.choice(sorted(launch.agents()))[0]
         os.kill(launch.stopped, signal.SIGSTOP)
 
-    launch.options += ['--heartbeat', '0.2', '--dead-after', '1.5']
+    launch.options += ['--heartbeat', '0.5', '--dead-after', '5']
     launch.sh(WAIT)
     launch.act = act
     launch.expected = {69}
