@@ -5,6 +5,7 @@
 #
 #     how long a hundred fork and exec took when the script began, compared with a quiet machine
 #     how many programs have wanted each CPU, in the last minute and now
+#     since the script began, what CPUs were wanted for, and what of it other virtual machines left
 #
 # and three times that if muster was built with sanitizers; never less than 1, nor more than 10.
 # SPDX-License-Identifier: Apache-2.0
@@ -27,6 +28,16 @@ slowness() {
     read -r slow_load _ _ slow_running _ </proc/loadavg
     slower_than $((${slow_load%.*} * 100 + 1${slow_load#*.} - 100))
     slower_than $((${slow_running%/*} * 100 - 100)) # without this shell
+    cpu_times
+    slow_busy=$((cpu_busy - slow_busy_before))
+    [ "$slow_busy" -lt 100 ] || # a second: less says nothing
+        slower_than $((slowness_cpus * 100 * (slow_busy + cpu_stolen - slow_stolen_before) / slow_busy))
+}
+
+# All CPUs' hundredths of a second: $cpu_busy, and $cpu_stolen while another machine had them.
+cpu_times() {
+    read -r _ cpu_user cpu_nice cpu_system _ _ cpu_irq cpu_soft cpu_stolen _ </proc/stat
+    cpu_busy=$((cpu_user + cpu_nice + cpu_system + cpu_irq + cpu_soft))
 }
 
 # slower_than PERCENT: of one CPU.
@@ -77,6 +88,9 @@ slowness_begin() {
     slower_than $((($(date +%s%N) - slow_began) / 100000))
     slower_than 100
     slowness_cpus=$(getconf _NPROCESSORS_ONLN)
+    cpu_times
+    slow_busy_before=$cpu_busy
+    slow_stolen_before=$cpu_stolen
 }
 
 slowness_begin

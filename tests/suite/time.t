@@ -18,6 +18,12 @@ for load in 0.00 0.08 1.50 12.34 99.99; do
     ok "a load of $load: $slowness_percent %" test "$slowness_percent" -ge 100 -a \
         "$slowness_percent" -le 1000
 done
+slowness_percent=100
+slow_busy_before=$((cpu_busy - 1000))
+slow_stolen_before=$((cpu_stolen - 3000))
+slowness
+ok "a machine that is given a quarter of its time takes four times as long, or more" \
+    test "$slowness_percent" -ge 350
 is "seconds in milliseconds" "$(for s in 7 0.3 2.75 0.05 12.125; do in_ms $s; done | tr '\n' ' ')" \
     "7000 300 2750 50 12125 "
 slowness_percent=1000
