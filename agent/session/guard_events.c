@@ -82,8 +82,8 @@ static double longer(double lease_s)
 }
 
 /* Who ends a login session signals all that is in it. Ranks die of that at once, and their ends
- * would be taken for failures if we heard of them before our own signal (session_end_cb). It may come
- * when the loop already knows of the guard's message: then only the loop's next turn sees it. */
+ * would be taken for failures if we heard of them before our own signal (session_end_cb). That may
+ * come when the loop already knows of the guard's message: then its next turn shows it. */
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct agent        *agent = arg;

@@ -161,7 +161,7 @@ static void test_no_banner(void **state)
         struct end end;
     } rows[] = {
         { true, 20, 6,
-          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (6 attempts)",
+          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (8 attempts)",
             "MaxStartups" } },
         { false, 0.3, 1,
           { "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s", NULL } },
