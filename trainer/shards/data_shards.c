@@ -18,12 +18,14 @@ struct data_shards {
     struct muster_shards *shards;
     struct muster_shard  *held; /* taken and not done, the oldest first */
     size_t                count, room, marked;
+    int64_t               micro; /* samples of a shard */
+    int64_t               seen;  /* shards, by the checkpoint */
 };
 
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err);
 
-struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t seen, bool is_restart,
-                                     struct error *err)
+struct data_shards *data_shards_open(int64_t samples, int64_t micro, const struct data_seen *seen,
+                                     bool is_restart, struct error *err)
 {
     struct muster_shards *opened = muster_shards_open("samples", samples, micro, SETTINGS);
     struct data_shards   *shards;
@@ -31,7 +33,7 @@ struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t see
 
     if (done < 0)
         err_set(err, "--data-shards: %s", muster_error());
-    else if (check(done * micro, seen, is_restart, err) < 0)
+    else if (check(done * micro, seen->samples, is_restart, err) < 0)
         done = -1;
     if (done < 0) {
         muster_shards_close(opened);
@@ -39,10 +41,12 @@ struct data_shards *data_shards_open(int64_t samples, int64_t micro, int64_t see
     }
     shards = xcalloc(1, sizeof *shards);
     shards->shards = opened;
+    shards->micro = micro;
+    shards->seen = seen->shards;
     return shards;
 }
 
-/* A run that is killed behind a checkpoint may not have told muster yet what that has seen. */
+/* A run that is killed just after a checkpoint may not have told muster yet what that has seen. */
 static int check(int64_t done, int64_t seen, bool is_restart, struct error *err)
 {
     if (done > seen)
@@ -68,8 +72,11 @@ void data_shards_close(struct data_shards *shards)
 int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *err)
 {
     struct muster_shard shard;
-    int                 rc = muster_shards_next(shards->shards, &shard);
+    int                 rc;
 
+    while ((rc = muster_shards_next(shards->shards, &shard)) > 0 && shard.id < shards->seen)
+        if (muster_shards_done(shards->shards, &shard) < 0)
+            return err_set(err, "--data-shards: %s", muster_error());
     if (rc <= 0)
         return err_set(err, "--data-shards: %s",
                        rc < 0 ? muster_error()
@@ -81,6 +88,16 @@ int data_shards_take(struct data_shards *shards, uint64_t *first, struct error *
     shards->held[shards->count++] = shard;
     *first = (uint64_t)shard.start;
     return 0;
+}
+
+int64_t data_shards_seen(struct data_shards *shards, int64_t samples, struct error *err)
+{
+    int64_t given = muster_shards_count(shards->shards, "given");
+    int64_t again = muster_shards_count(shards->shards, "again");
+
+    if (given < 0 || again < 0)
+        return err_set(err, "--data-shards: %s", muster_error());
+    return again == 0 && given * shards->micro == samples ? given : 0;
 }
 
 void data_shards_mark(struct data_shards *shards)

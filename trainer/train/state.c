@@ -19,11 +19,11 @@ static const char *find(const char *text, const char *name);
 char *state_text(const struct state *state)
 {
     return xasprintf("step %" PRId64 "\nupdates %" PRId64 "\nsamples %" PRId64 "\nseed %" PRId64
-                     "\nscale %.17g\nscale_steps %" PRId64 "\nlast_overflow %" PRId64
-                     "\npatience %d\n",
+                     "\nshards %" PRId64 "\nscale %.17g\nscale_steps %" PRId64
+                     "\nlast_overflow %" PRId64 "\npatience %d\n",
                      state->step, state->updates, state->samples, (int64_t)state->seed,
-                     state->scale.scale, state->scale.steps, state->scale.last_overflow,
-                     state->scale.patience);
+                     state->shards, state->scale.scale, state->scale.steps,
+                     state->scale.last_overflow, state->scale.patience);
 }
 
 int state_parse(struct state *state, const char *text, struct error *err)
@@ -39,11 +39,12 @@ int state_parse(struct state *state, const char *text, struct error *err)
         take_whole(text, "seed", &seed, err) < 0 ||
         take_whole(text, "scale_steps", &steps, err) < 0 ||
         take_whole(text, "last_overflow", &last_overflow, err) < 0 ||
-        take_whole(text, "patience", &patience, err) < 0)
+        take_whole(text, "patience", &patience, err) < 0 ||
+        (find(text, "shards") != NULL && take_whole(text, "shards", &state->shards, err) < 0))
         return -1;
     value = number != NULL ? strtod(number, NULL) : NAN;
     if (!isfinite(value) || value <= 0 || state->step < 0 || state->updates < 0 ||
-        state->samples < 0 || patience < 0 || patience > INT32_MAX)
+        state->samples < 0 || state->shards < 0 || patience < 0 || patience > INT32_MAX)
         return err_set(err, "the state of the training makes no sense");
     state->seed = (uint64_t)seed;
     if (scale->rules.fixed == 0)

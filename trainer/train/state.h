@@ -13,6 +13,7 @@ struct state {
     int64_t           step;    /* steps so far, skipped ones included */
     int64_t           updates; /* steps that were not skipped */
     int64_t           samples; /* of the data; the next sample has this number */
+    int64_t           shards;  /* --data-shards: all below that number are in it; 0: not known */
     uint64_t          seed;
     struct loss_scale scale;   /* its rules are the configuration's, and not kept */
 };

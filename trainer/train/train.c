@@ -392,6 +392,7 @@ static int open_samples(struct train *train, struct error *err)
     const struct train_options *options = &train->options;
     const struct model_config  *shape = &train->model->config;
     const int64_t               batch = train->config->train_batch_size;
+    const struct data_seen      seen = { train->state.samples, train->state.shards };
 
     if (samples_open(&train->samples, options->data, (int)options->length,
                      shape->kind != MODEL_GPT2, shape->vocabulary, train->state.seed, err) < 0)
@@ -404,7 +405,7 @@ static int open_samples(struct train *train, struct error *err)
                        (long long)batch);
     if (options->data_shards &&
         (train->shards = data_shards_open(train->last * batch, train->config->micro_batch_size,
-                                          train->state.samples, generation() > 0, err)) == NULL)
+                                          &seen, generation() > 0, err)) == NULL)
         return -1;
     return 0;
 }
@@ -525,6 +526,9 @@ static int save(struct train *train, struct error *err)
      * that may come when the last file of it has just got its name, and wait for a newer one. */
     wants[STEP_WANT_SAVE] = 0;
     notice_has_come(&train->notice);
+    if (train->shards != NULL &&
+        (train->state.shards = data_shards_seen(train->shards, train->state.samples, err)) < 0)
+        return -1;
     if (save_begin(&train->save, &train->state, err) < 0)
         return -1;
     if (train->shards == NULL || !train->save.in_background)

@@ -56,6 +56,20 @@ kill -TERM "$pid"
 finish_run 60
 is "... it can be ended" "$rc $(grep -c 'start again' err)" "143 1"
 
+# As after a kill between a checkpoint and the word that what it has seen is done.
+start muster --label none --name early --grace 20 -H node1,node2 \
+    $(train --data-shards --steps 200 --checkpoint_dir early --save_interval 20)
+ok "it saves" wait_for 60 test -e early/latest
+kill -TERM "$pid"
+finish_run 60
+kept=$(echo "$HOME"/.local/state/muster/runs/*-early/shards)
+head -n -20 "$kept" >some && cp some "$kept"
+run muster --label none --shards-resume early -H node1,node2 \
+    $(train --data-shards --steps 200 --checkpoint_dir early --save_interval 20)
+is "what a checkpoint has seen is not taken again" "$rc" 0
+ok "... and counts as done" grep -q \
+    'shards of samples: 800 of 800 done, 0 dropped; given out again [1-9].* by two ranks 0 times' err
+
 rm save/latest
 run muster --label none --shards-resume long -H node1,node2 \
     $(train --data-shards --steps 600 --checkpoint_dir save)

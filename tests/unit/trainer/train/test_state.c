@@ -96,7 +96,8 @@ static void test_bad_data(void **state)
 
 static void test_state(void **state)
 {
-    struct state was = { .step = 12, .updates = 10, .samples = 1200, .seed = UINT64_MAX }, is;
+    struct state was = { .step = 12, .updates = 10, .samples = 1200, .shards = 600,
+                         .seed = UINT64_MAX }, is;
     struct error err;
     char        *text, *cut;
 
@@ -111,7 +112,7 @@ static void test_state(void **state)
     is = (struct state){ .scale = { .rules = was.scale.rules } };
     assert_int_equal(state_parse(&is, text, &err), 0);
     assert_true(is.step == was.step && is.updates == was.updates);
-    assert_true(is.samples == was.samples && is.seed == was.seed);
+    assert_true(is.samples == was.samples && is.shards == was.shards && is.seed == was.seed);
     assert_true(is.scale.scale == was.scale.scale && is.scale.steps == was.scale.steps);
     assert_true(is.scale.last_overflow == was.scale.last_overflow);
     assert_int_equal(is.scale.patience, was.scale.patience);

@@ -160,7 +160,7 @@ static void test_no_banner(void **state)
         int        accepted;
         struct end end;
     } rows[] = {
-        { true, 20, 6,
+        { true, 20, 8,
           { "key exchange", EXIT_UNREACHABLE, "before sending its banner (8 attempts)",
             "MaxStartups" } },
         { false, 0.3, 1,
