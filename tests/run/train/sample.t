@@ -22,7 +22,7 @@ sample() {
 yes 'In autumn the leaves fall. ' | head -n 1000 | tr -d '\n' >turning
 yes 'In autumn, trees shed leaves. .' | head -n 1000 >standing
 
-train gpt2 --positions 32 --data turning --steps 100
+train gpt2 --positions 32 --data turning --steps 250
 if grep -q 'built without oneDNN' err; then
     skip_all "muster-train was built without oneDNN"
 fi

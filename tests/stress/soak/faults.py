@@ -392,7 +392,8 @@ def pmi_abort(launch):
 
 @fault
 def agent_is_silent(launch):
-    """Stopped: neither dead nor heard. It must be given up, and is ended by another one."""
+    """Stopped: neither dead nor heard. It must be given up, before its guard lets it go on after 3 s
+    (GUARD_SUSPECT_S), and is ended by another one."""
     if launch.world.sshd:
         return  # another one would continue it
 
@@ -400,7 +401,7 @@ def agent_is_silent(launch):
         launch.stopped = launch.random.choice(sorted(launch.agents()))[0]
         os.kill(launch.stopped, signal.SIGSTOP)
 
-    launch.options += ['--heartbeat', '0.5', '--dead-after', '5']
+    launch.options += ['--heartbeat', '0.3', '--dead-after', '2.5']
     launch.sh(WAIT)
     launch.act = act
     launch.expected = {69}
