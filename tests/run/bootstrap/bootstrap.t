@@ -335,9 +335,12 @@ fi
 
 # As root everywhere: what mounts over /proc keeps others from a PID namespace of their own here.
 sed 's/ user=.*//' "$nodes_dir/hostfile" >as_root
-run flock / muster doctor --hostfile=as_root --quick --python $venv/bin/python # see doctor.t
-is "muster doctor finds nothing" "$rc $(cat out err)" \
-    "0 PASS  node[1-4]  nothing to mend (--full looks longer)"
+# Again, if the machine was so loaded that a login took seconds: that is a finding.
+finds_nothing() {
+    run flock / muster doctor --hostfile=as_root --quick --python $venv/bin/python # see doctor.t
+    [ "$rc $(cat out err)" = "0 PASS  node[1-4]  nothing to mend (--full looks longer)" ]
+}
+ok "muster doctor finds nothing" wait_for 60 finds_nothing
 if [ -x "$top_builddir/trainer/muster-train" ]; then
     seq 1 1000 >text
     echo '{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "steps_per_print": 1,
