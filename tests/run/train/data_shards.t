@@ -63,12 +63,12 @@ ok "it saves" wait_for 60 test -e early/latest
 kill -TERM "$pid"
 finish_run 60
 kept=$(echo "$HOME"/.local/state/muster/runs/*-early/shards)
-head -n -20 "$kept" >some && cp some "$kept"
+grep -v '^done 0 [23].$' "$kept" >some && cp some "$kept"
 run muster --label none --shards-resume early -H node1,node2 \
     $(train --data-shards --steps 200 --checkpoint_dir early --save_interval 20)
 is "what a checkpoint has seen is not taken again" "$rc" 0
 ok "... and counts as done" grep -q \
-    'shards of samples: 800 of 800 done, 0 dropped; given out again [1-9].* by two ranks 0 times' err
+    'shards of samples: 800 of 800 done, 0 dropped; given out again 20 times .* by two ranks 0 times' err
 
 rm save/latest
 run muster --label none --shards-resume long -H node1,node2 \

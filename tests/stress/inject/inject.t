@@ -16,5 +16,5 @@ walk() {
 }
 
 ok "a call that fails is a clean error, whichever it is" walk --budget 30
-ok "... some of them did fail, and the status says so" grep -Eq ' (6|7)[0-9]: ' walk.out
+ok "... some of them did fail, and the status says so" grep -Eq ' [1-9][0-9]*: ' walk.out
 finish
