@@ -79,6 +79,8 @@ struct round {
     size_t        callers;
     uint32_t      heard[PEERS_MAX]; /* those that have called and got their answer */
     size_t        heard_count;
+
+    struct ifaddrs *interfaces; /* asked for once: the kernel takes long for many */
 };
 
 static bool read_request(const struct checkup *checkup, struct round *round);
@@ -92,7 +94,7 @@ static void call_exchange(struct round *round, struct call *call);
 static bool call_is_late(const struct round *round, const struct call *call);
 static void call_failed(struct round *round, struct call *call, int error);
 static void call_end(struct call *call);
-static void note_way(struct peer *peer, int fd);
+static void note_way(const struct round *round, struct peer *peer, int fd);
 static void callers_accept(struct round *round);
 static void caller_take(struct round *round, struct caller *caller);
 static void note_heard(struct round *round, uint32_t node);
@@ -103,10 +105,13 @@ void peers_check(const struct checkup *checkup)
     struct round *round = xcalloc(1, sizeof *round);
 
     round->begun_ns = clock_now_ns();
+    if (getifaddrs(&round->interfaces) < 0)
+        round->interfaces = NULL;
     if (read_request(checkup, round))
         while (!is_over(round) && advance(round))
             ;
     tell(checkup, round);
+    freeifaddrs(round->interfaces);
     free(round);
 }
 
@@ -297,7 +302,7 @@ static void call_exchange(struct round *round, struct call *call)
     if (call->got == GREETING && memcmp(call->answer, round->greeting, TOKEN) == 0 &&
         get_u32(call->answer + TOKEN) == (uint32_t)call->peer->node) {
         call->peer->is_reached = true;
-        note_way(call->peer, call->fd);
+        note_way(round, call->peer, call->fd);
         call_end(call);
     } else if (done == 0 || call->got == GREETING || (done < 0 && errno != EAGAIN)) {
         call->peer->is_connected = false;
@@ -333,11 +338,11 @@ static void call_end(struct call *call)
 }
 
 /* The interface that the connection used, and its MTU. */
-static void note_way(struct peer *peer, int fd)
+static void note_way(const struct round *round, struct peer *peer, int fd)
 {
     struct sockaddr_storage own = { 0 };
     socklen_t               size = sizeof own;
-    struct ifaddrs         *all, *one;
+    const struct ifaddrs   *one;
     struct ifreq            request = { 0 };
     size_t                  skip, bytes;
 
@@ -345,13 +350,10 @@ static void note_way(struct peer *peer, int fd)
     skip = own.ss_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
                                     : offsetof(struct sockaddr_in6, sin6_addr);
     bytes = own.ss_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-    if (getifaddrs(&all) < 0)
-        return;
-    for (one = all; one != NULL; one = one->ifa_next)
+    for (one = round->interfaces; one != NULL; one = one->ifa_next)
         if (one->ifa_addr != NULL && one->ifa_addr->sa_family == own.ss_family &&
             memcmp((const char *)one->ifa_addr + skip, (const char *)&own + skip, bytes) == 0)
             snprintf(peer->interface, sizeof peer->interface, "%s", one->ifa_name);
-    freeifaddrs(all);
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", peer->interface);
     if (ioctl(fd, SIOCGIFMTU, &request) == 0)
         peer->mtu = request.ifr_mtu;

@@ -37,8 +37,8 @@ int swarm_port(const char *address);
 /* Do all of it. request is of the launcher:
  *
  *     {"number":0, "count":4, "address":"10.0.0.1", "port":40000, "run":HEX,
- *      "peers":[{"number":1, "address":"10.0.0.2", "port":40001, "addresses":["10.0.0.2", ...],
- *                "ask":HEX, "answer":HEX}, ...]}
+ *      "peers":[{"number":1, "name":"te2", "address":"10.0.0.2", "port":40001,
+ *                "addresses":["10.0.0.2", ...], "ask":HEX, "answer":HEX}, ...]}
  *
  * ask is the key of the link over which this node asks that one, answer of the other. Without
  * peers everything is read from the disk. -1 with err if the request is malformed. */

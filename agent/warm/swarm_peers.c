@@ -20,7 +20,7 @@
 struct swarm_peer {
     struct swarm_peers *peers;
     int                 node, port;
-    char               *address;
+    char               *name, *address;
     struct seal_link    link;
     struct bcast_fetch *fetch;
     size_t             *want; /* numbers of chunks, in order */
@@ -62,20 +62,23 @@ int swarm_peers_read(struct swarm_peers *peers, const json_t *list, const unsign
 
 static int read_peer(struct swarm_peer *peer, const json_t *item, struct error *err)
 {
+    const char *name = json_string_value(json_object_get(item, "name"));
     const char *address = json_string_value(json_object_get(item, "address"));
     json_int_t  port = json_integer_value(json_object_get(item, "port"));
     json_int_t  link = json_integer_value(json_object_get(item, "ask_link"));
 
     peer->node = (int)json_integer_value(json_object_get(item, "number"));
+    peer->name = xstrdup(name != NULL ? name : "");
     peer->address = xstrdup(address != NULL ? address : "");
     peer->port = (int)port;
     peer->link.number = (uint32_t)link;
-    if (address == NULL || port < 1 || port > 65535 || link < 1 || link > UINT32_MAX ||
+    if (name == NULL || address == NULL || port < 1 || port > 65535 || link < 1 ||
+        link > UINT32_MAX ||
         !seal_read_hex(json_string_value(json_object_get(item, "ask")), peer->link.key,
                        sizeof peer->link.key))
         return err_set(err,
-                       "swarm: a node whose \"address\", \"port\", \"ask_link\" or \"ask\" is "
-                       "invalid");
+                       "swarm: a node whose \"name\", \"address\", \"port\", \"ask_link\" or "
+                       "\"ask\" is invalid");
     return 0;
 }
 
@@ -86,6 +89,7 @@ void swarm_peers_clear(struct swarm_peers *peers)
     for (i = 0; i < peers->count; i++) {
         bcast_fetch_free(peers->peer[i].fetch);
         OPENSSL_cleanse(peers->peer[i].link.key, sizeof peers->peer[i].link.key);
+        free(peers->peer[i].name);
         free(peers->peer[i].address);
         free(peers->peer[i].want);
     }
@@ -226,7 +230,7 @@ static void give_up(struct swarm_peer *peer, const char *why)
 
     peer->is_over = true;
     peers->lost++;
-    snprintf(peers->why, sizeof peers->why, "%s: %s", peer->address, why);
+    snprintf(peers->why, sizeof peers->why, "%s: %s", peer->name, why);
     for (; peer->settled < peer->wanted; peer->settled++)
         peers->ops->missing(peer->want[peer->settled], peers->arg);
 }

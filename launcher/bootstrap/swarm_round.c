@@ -196,11 +196,13 @@ static json_t *peers_of(const struct bootstrap *bootstrap, const struct run *run
         ask = node * groups->nodes + n;
         answer = n * groups->nodes + node;
         json_array_append_new(
-            peers, json_pack("{s:i, s:s, s:i, s:o, s:s, s:I, s:s, s:I}", "number",
-                             groups->member[n].number, "address", address_of(bootstrap, run, n),
-                             "port", groups->member[n].port, "addresses", addresses_of(run, n),
-                             "ask", groups->key[ask], "ask_link", (json_int_t)ask + 1, "answer",
-                             groups->key[answer], "answer_link", (json_int_t)answer + 1));
+            peers,
+            json_pack("{s:i, s:s, s:s, s:i, s:o, s:s, s:I, s:s, s:I}", "number",
+                      groups->member[n].number, "name", plan_label(&run->plan->node[n]), "address",
+                      address_of(bootstrap, run, n), "port", groups->member[n].port, "addresses",
+                      addresses_of(run, n), "ask", groups->key[ask], "ask_link",
+                      (json_int_t)ask + 1, "answer", groups->key[answer], "answer_link",
+                      (json_int_t)answer + 1));
     }
     return peers;
 }

@@ -12,7 +12,7 @@ disks=
 free_disks() {
     nodes_stop
     for node in 1 2 3; do umount "$nodes_dir/node$node/disk" 2>/dev/null; done
-    for disk in $disks; do losetup -d "$disk"; done
+    for disk in $disks; do losetup -d "$disk" 2>/dev/null; done
 }
 trap 'status=$?; free_disks; (exit $status); test_cleanup' EXIT
 
@@ -23,6 +23,14 @@ plug() {
     echo "$disk" >"$nodes_dir/$1/device"
     mkdir -p "$nodes_dir/$1/disk" "$nodes_dir/$1/varlib"
     mount -o noatime "$disk" "$nodes_dir/$1/disk" || skip_all "no ext4"
+}
+
+# The snapshot as the disk of each node.
+restore() {
+    for node in 1 2 3; do
+        cp --sparse=always "$nodes_dir/snapshot" "$nodes_dir/node$node/image"
+        plug "node$node"
+    done
 }
 
 # kib_read NODE: what was read of its disk since it was plugged in.
@@ -79,8 +87,9 @@ nodes_stop
 
 # The snapshot is restored, three times; on node2 a file has changed since.
 umount "$nodes_dir/node1/disk"
-for node in 2 3; do cp --sparse=always "$nodes_dir/node1/image" "$nodes_dir/node$node/image"; done
-for node in 1 2 3; do plug "node$node"; done
+losetup -d "$(cat "$nodes_dir/node1/device")"
+mv "$nodes_dir/node1/image" "$nodes_dir/snapshot"
+restore
 printf x | dd of="$nodes_dir/node2/disk/changed" bs=1 seek=3000000 conv=notrunc status=none
 touch -d '2020-01-02 03:04:05.678' "$nodes_dir/node2/disk/changed"
 sha256sum "$nodes_dir/node2/disk/changed" >"$tmp/changed"
@@ -133,4 +142,58 @@ done
 run muster bootstrap --only warm --warm=swarm --apply conf
 is "a second time succeeds" "$rc" 0
 ok "and reads nothing" not grep -q MiB out
+
+# A node is killed while it serves the others: they finish, from the other and from their own disks.
+nodes_stop
+for node in 1 2 3; do
+    umount "$nodes_dir/node$node/disk"
+    losetup -d "$(cat "$nodes_dir/node$node/device")"
+    rm -rf "$nodes_dir/node$node/varlib/"* # where it says that all is read
+done
+restore
+for node in 1 2 3; do
+    node_start_in_namespace "node$node" "$(node_address "$node")"
+done
+# Such that they need half a minute.
+slow_lines() {
+    for node in 1 2 3; do
+        ip netns exec "node$node" tc qdisc add dev eth0 root tbf rate 8mbit burst 64kb \
+            latency 400ms 2>/dev/null || return
+    done
+}
+fast_lines() {
+    for node; do ip netns exec "node$node" tc qdisc del dev eth0 root; done
+}
+sent_by_node2() {
+    awk '$1 == "port2:" { print $2 }' /proc/net/dev
+}
+has_served() {
+    [ $(($(sent_by_node2) - before)) -gt 3000000 ]
+}
+slow_lines || skip_all "no tbf in this kernel"
+before=$(sent_by_node2)
+start muster bootstrap --only warm --warm=swarm --apply conf
+ok "node2 serves the others" wait_for 60 has_served
+# shellcheck disable=SC2046
+kill -KILL $(ip netns pids node2) 2>/dev/null
+fast_lines 1 3
+finish_run 60
+is "it is killed: the run fails" "$rc" 69
+ok "and names it" grep -q '^ *node2 ' err
+for node in 1 3; do
+    ok "node$node, too" grep -q \
+        "^node\($node\|\[1,3\]\) .* node2: .*: its part was read from this disk" out
+    ok "node$node has got a part from the other node" \
+        grep -q "^node$node .* [1-9][0-9]* from 2 other nodes" out
+    for file in model changed held small; do
+        ok "node$node has $file in memory" in_memory "node$node" $file
+    done
+done
+nodes_stop
+for node in 1 3; do
+    umount "$nodes_dir/node$node/disk" && mount "$(cat "$nodes_dir/node$node/device")" \
+        "$nodes_dir/node$node/disk"
+    ok "node$node has what it had, on its disk" \
+        sh -c "cd '$nodes_dir/node$node/disk' && sha256sum -c --quiet '$tmp/before'"
+done
 finish

@@ -20,6 +20,7 @@
 #include "doctor/checkup.h"
 #include "doctor/driver.h"
 #include "doctor/names.h"
+#include "node/test_switch.h"
 #include "xalloc.h"
 
 static char root[] = "/tmp/muster-test-checkup-XXXXXX";
@@ -334,13 +335,43 @@ static void bad_requests(void **state)
             free(said(all[k], bad[i]));
 }
 
+/* One that waits for a file for ever, as on a dead file server: it is ended and named, and the
+ * others come to their end. */
+static void hung(void **state)
+{
+    FILE              *file = tmpfile();
+    struct task_output out = { fileno(file) };
+    json_t            *request = json_pack("{s:i}", "id", 0);
+    char              *text = xcalloc(1, 65536), *fifo = xasprintf("%s/etc/machine-id", root);
+
+    (void)state;
+    put("/etc/machine-id", "");
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    setenv(TEST_SWITCH_ROOT, root, 1);
+    assert_int_equal(checkup_run(request, &out), 0);
+    unsetenv(TEST_SWITCH_ROOT);
+    rewind(file);
+    text[fread(text, 1, 65535, file)] = '\0';
+    if (strstr(text, "\"check\":\"names\",\"value\":\"this check was not finished after 8 s\"") ==
+            NULL ||
+        strstr(text, "\"checked\":\"names\"") != NULL ||
+        strstr(text, "\"checked\":\"interfaces\"") == NULL)
+        fail_msg("%s", text);
+    assert_int_equal(unlink(fifo), 0);
+    fclose(file);
+    json_decref(request);
+    free(fifo);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(driver),        cmocka_unit_test(xids),       cmocka_unit_test(updates),
         cmocka_unit_test(cgroup_limits), cmocka_unit_test(interfaces), cmocka_unit_test(files),
         cmocka_unit_test(cold),          cmocka_unit_test(python),     cmocka_unit_test(names),
-        cmocka_unit_test(bad_requests),
+        cmocka_unit_test(bad_requests),  cmocka_unit_test(hung),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

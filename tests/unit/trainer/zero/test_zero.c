@@ -33,6 +33,8 @@
 #define SAMPLES 24 /* of a step, over all ranks and passes */
 #define STEPS   6
 
+#define OVERLAP_ROUNDS 20 /* a machine at its limit needs 3 */
+
 static char dir[] = "/tmp/test_zero.XXXXXX"; /* for files */
 
 static const size_t layers[LAYERS] = { 1000, 37, 1000, 1000, 1, 1000, 64 };
@@ -438,30 +440,34 @@ static void test_traffic(void **state)
 }
 
 /* In the background, gradients travel while the layer before is computed, and in stage 3
- * parameters while the layer before, or behind, is: most of the network's time is hidden.
- * Both are asleep for a time, so the machine's load does not matter much. */
+ * parameters while the layer before, or behind, is: most of the network's time is hidden. Layers
+ * and network are asleep for a time. One after the other they take at least the sum of it, however
+ * fast the machine is; a busy one takes longer, so it has some rounds. */
 static void test_overlap(void **state)
 {
+    const struct thread_comm_counts *counts = &thread_comm_counts;
     struct training t = { .passes = 1, .type = DTYPE_FLOAT, .compute_ns = 10000000,
-                          .overflow_step = -1 };
-    int64_t         start, alone, hidden;
+                          .in_background = true, .overflow_step = -1 };
+    int64_t         start, took, sum;
+    int             round;
 
     (void)state;
+    thread_comm_delay_ns = t.compute_ns;
     for (t.stage = 2; t.stage <= 3; t.stage++) {
-        thread_comm_delay_ns = t.compute_ns;
-        t.in_background = false;
-        start = clock_now_ns();
-        check(t, 2);
-        alone = clock_now_ns() - start;
-        t.in_background = true;
-        start = clock_now_ns();
-        check(t, 2);
-        hidden = clock_now_ns() - start;
-        thread_comm_delay_ns = 0;
-        print_message("# stage %d: %.0f ms, in the background %.0f ms\n", t.stage,
-                      (double)alone / 1e6, (double)hidden / 1e6);
-        assert_true(hidden < alone * 9 / 10);
+        round = 0;
+        do {
+            start = clock_now_ns();
+            check(t, 2);
+            took = clock_now_ns() - start;
+            sum = STEPS * 2 * LAYERS * t.compute_ns +
+                  (counts->all_reduce + counts->reduce_scatter + counts->all_gather) *
+                      thread_comm_delay_ns;
+            print_message("# stage %d: %.0f ms; one after the other at least %.0f ms\n", t.stage,
+                          (double)took / 1e6, (double)sum / 1e6);
+        } while (took > sum / 10 * 9 && ++round < OVERLAP_ROUNDS);
+        assert_true(took <= sum / 10 * 9);
     }
+    thread_comm_delay_ns = 0;
 }
 
 static const char *lost_peer(struct comm *inner, void *arg)
