@@ -105,6 +105,9 @@ static bool read_batch(const struct options *options, bool tells, struct batch_r
         rc = batch_rules_parse(batch, path, text, size, &err);
     if (rc < 0 && tells)
         log_warn("the batch size is not checked: %s", err.text);
+    if (rc == 0 && batch_rules_split(batch, options->args.item, options->args.count, &err) < 0 &&
+        tells)
+        log_warn("%s: %s", path, err.text);
     if (rc != 0)
         batch_rules_clear(batch);
     else if (options->last_world != NULL)
