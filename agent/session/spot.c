@@ -45,6 +45,7 @@ struct spot {
     int                  classes;     /* how often it was asked for */
     char                 first[CLOUD_FIRST_MAX + 1]; /* its answer */
     struct cloud_watch   watch;
+    int64_t              seen_ns; /* when the last answer was GOES, and the one before was not */
     struct metadata_reply reply;
 };
 
@@ -239,6 +240,8 @@ static void take(struct spot *spot)
                                           spot->reply.size, spot->first, time(NULL), &notice,
                                           &err);
 
+    if (says == CLOUD_GOES && !spot->watch.is_pending)
+        spot->seen_ns = clock_boot_ns();
     if (!cloud_watch_take(&spot->watch, says, &notice)) {
         if (says == CLOUD_SAFE && spot->cloud->class_path != NULL && spot->classes++ < CLASSES)
             ask(spot, ASKED_CLASS);
@@ -268,6 +271,7 @@ static void tell(struct spot *spot, const struct cloud_notice *notice)
     struct timespec now;
     double          left_s = spot->cloud->lead_s;
 
+    left_s -= (double)(clock_boot_ns() - spot->seen_ns) / NS_PER_S;
     clock_gettime(CLOCK_REALTIME, &now);
     if (notice->at_s != 0)
         left_s = (double)(notice->at_s - now.tv_sec) - (double)now.tv_nsec / NS_PER_S;

@@ -49,6 +49,8 @@ int command_resume(const struct options *options, struct options *again)
     again->resumed = xstrdup(run->id);
     now = run_dir_read(run->dir_fd, "status.json");
     again->first_generation = next_generation(run, now);
+    again->last_world = json_incref(json_object_get(run->result != NULL ? run->result : now,
+                                                    "world"));
     status = remains_await(again, run->id, run->plan,
                            json_object_get(run->result != NULL ? run->result : now,
                                            run->result != NULL ? "results" : "ranks"));

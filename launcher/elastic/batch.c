@@ -10,10 +10,13 @@
 #include <jansson.h>
 
 #include "ds/json_text.h"
+#include "number.h"
 
 static int64_t positive(const json_t *object, const char *key);
 static int     parse_elasticity(struct batch_rules *rules, const char *name,
                                 const json_t *elasticity, struct error *err);
+static int64_t argument(char *const *args, size_t count, const char *name);
+static bool    is_name(const char *word, size_t length, const char *name);
 static int64_t number_or(const json_t *object, const char *key, int64_t otherwise);
 static int     elastic_of(const struct batch_rules *rules, int64_t ranks, struct batch *batch);
 static int     first_of(const struct batch *given, int64_t ranks, struct batch *batch);
@@ -31,6 +34,8 @@ int batch_rules_parse(struct batch_rules *rules, const char *name, const char *t
         rules->given = (struct batch){ positive(json.root, "train_batch_size"),
                                        positive(json.root, "train_micro_batch_size_per_gpu"),
                                        positive(json.root, "gradient_accumulation_steps") };
+        rules->parts = number_or(json_object_get(json.root, "tensor_parallel"), "autotp_size", 1) *
+                       number_or(json.root, "sequence_parallel_size", 1);
         elasticity = json_object_get(json.root, "elasticity");
         if (json_is_true(json_object_get(elasticity, "enabled")))
             rc = parse_elasticity(rules, name, elasticity, err);
@@ -98,12 +103,70 @@ static int64_t number_or(const json_t *object, const char *key, int64_t otherwis
     return number > 0 ? number : otherwise;
 }
 
+int batch_rules_split(struct batch_rules *rules, char *const *args, size_t count,
+                      struct error *err)
+{
+    static const char *const names[] = { "--tensor-model-parallel-size",
+                                         "--pipeline-model-parallel-size",
+                                         "--model-parallel-size", "--context-parallel-size",
+                                         "--ds-sequence-parallel-size" };
+    const int64_t            listed = rules->request.model_parallel;
+    int64_t                  parts = 1;
+    size_t                   i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (__builtin_mul_overflow(parts, argument(args, count, names[i]), &parts))
+            parts = INT64_MAX;
+    if (parts > 1)
+        rules->parts = parts;
+    if (!rules->is_elastic || rules->parts <= 1 || rules->parts == listed)
+        return 0;
+    rules->suits_none = true;
+    return err_set(err, "elasticity: its model_parallel_size is %lld, but %lld ranks share their "
+                   "samples", (long long)listed, (long long)rules->parts);
+}
+
+/* The last one counts; 1: there is none. */
+static int64_t argument(char *const *args, size_t count, const char *name)
+{
+    const size_t length = strlen(name);
+    const char  *value;
+    struct error err;
+    int64_t      number = 1, found;
+    size_t       i;
+
+    for (i = 0; i < count; i++) {
+        if (!is_name(args[i], length, name))
+            continue;
+        value = args[i][length] == '='    ? args[i] + length + 1
+                : args[i][length] == '\0' && i + 1 < count ? args[i + 1]
+                                                           : "";
+        if (parse_number(value, 1, ELASTIC_BATCH_MAX, &found, &err) == 0)
+            number = found;
+    }
+    return number;
+}
+
+/* Both - and _ are in use between the words. */
+static bool is_name(const char *word, size_t length, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < length; i++)
+        if (word[i] != name[i] && (word[i] != '_' || name[i] != '-' || i < 2))
+            return false;
+    return word[length] == '\0' || word[length] == '=';
+}
+
 int batch_of(const struct batch_rules *rules, int64_t ranks, struct batch *batch)
 {
-    if (ranks < 1)
+    if (ranks < 1 || rules->suits_none)
         return -1;
     if (rules->is_elastic)
         return elastic_of(rules, ranks, batch);
+    if (rules->parts > 1 && ranks % rules->parts != 0)
+        return -1;
+    ranks /= rules->parts > 1 ? rules->parts : 1;
     return rules->first.total == 0 ? first_of(&rules->given, ranks, batch)
                                    : keep(rules, ranks, batch);
 }

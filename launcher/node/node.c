@@ -128,6 +128,8 @@ void node_stay(struct node *node)
 
 void node_leave(struct node *node, double deadline_s)
 {
+    if (node->state != NODE_STAYING)
+        node->generation++; /* its agent has said that it stays */
     node_send(node, FRAME_STOP, json_pack("{s:i}", "grace_s", 0));
     node_enter(node, NODE_DONE, deadline_s);
 }

@@ -164,7 +164,7 @@ void node_resume(struct node *node, struct conn *conn, struct evbuffer *in);
 
 /* It said DONE and stays: NODE_STAYING. All frames are of the next generation from here on. */
 void node_stay(struct node *node);
-/* There is no other generation: it leaves, within deadline_s. */
+/* It says that it stays, but there is no other generation for it: it leaves, within deadline_s. */
 void node_leave(struct node *node, double deadline_s);
 
 /* The agent has said DONE but does not leave: it waits for our last ACK, or a file system holds

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "exit_code.h"
 #include "options/argv.h"
 #include "options/conf.h"
@@ -122,6 +124,7 @@ void options_clear(struct options *options)
     free(options->run);
     strlist_clear(&options->given);
     free(options->resumed);
+    json_decref(options->last_world);
     free(options->to);
     *options = (struct options){ 0 };
 }

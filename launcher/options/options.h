@@ -163,6 +163,7 @@ struct options {
     struct strlist given; /* these options as words; see given.h */
     char          *resumed; /* the id of the run that goes on; NULL: it is a new one */
     int            first_generation; /* of what goes on */
+    struct json_t *last_world; /* the world that it had (run/world.h); NULL: not known */
 
     int   tail; /* attach; -1: all */
     bool  cost; /* status */

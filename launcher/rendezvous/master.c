@@ -141,6 +141,24 @@ int master_choose(const struct master *master, struct plan *plan, struct error *
     return 0;
 }
 
+void master_apart(const struct master *master, bool *is_apart)
+{
+    size_t c, node, reached, most = 0, where = 0;
+
+    for (c = 0; c < master->candidates; c++) {
+        reached = 0;
+        for (node = 1; node < master->nodes; node++)
+            reached += *reached_by(master, node, c) != NULL;
+        if (reached > most) {
+            most = reached;
+            where = c;
+        }
+    }
+    is_apart[0] = most * 2 < master->nodes - 1;
+    for (node = 1; node < master->nodes; node++)
+        is_apart[node] = !is_apart[0] && *reached_by(master, node, where) == NULL;
+}
+
 static bool reached_by_all(const struct master *master, size_t candidate)
 {
     size_t node;

@@ -37,6 +37,10 @@ int  master_init(struct master *master, const struct plan *plan, const json_t *h
                  struct error *err);
 void master_clear(struct master *master);
 
+/* If no address is reached by all: those that do not reach the one which most reach, into is_apart,
+ * by node; or node 0 alone, if that are fewer than half of the others. */
+void master_apart(const struct master *master, bool *is_apart);
+
 /* ["10.0.0.1", ...] for PROBE connect. */
 json_t *master_addresses(const struct master *master);
 

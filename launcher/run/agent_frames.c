@@ -336,10 +336,12 @@ static void take_done(struct run *run, struct node *node, const struct frame *fr
                   ranks_left);
         return;
     }
-    if (json_is_true(json_object_get(body, "stays")) && node->failure == NULL && left == 0)
+    if (!json_is_true(json_object_get(body, "stays")))
+        node_enter(node, NODE_DONE, leave_s);
+    else if (node->failure == NULL && left == 0)
         node_stay(node);
     else
-        node_enter(node, NODE_DONE, leave_s);
+        node_leave(node, leave_s); /* another one takes its place */
 }
 
 static void take_losses(struct run *run, const struct node *node, const json_t *body)

@@ -111,6 +111,11 @@ double generation_now_s(void)
     return (double)clock_now_ns() / NS_PER_S;
 }
 
+const struct member_rules *generation_members(const struct run *run)
+{
+    return &run->generation->rules.members;
+}
+
 bool generation_may_follow(const struct run *run)
 {
     return !run_is_exec(run) && !run->options->no_ssh &&
@@ -289,6 +294,7 @@ int generation_scale(struct run *run, size_t nodes, double within_s, struct erro
     generation->rules.members.target = nodes;
     generation->within_s = within_s;
     tell_policy(run, POLICY_EVENT_SCALE);
+    run_status_beat(run); /* muster resume is to know it, too */
     generation_changed(run);
     return 0;
 }

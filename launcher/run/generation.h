@@ -15,6 +15,7 @@
 #include "err.h"
 #include "strlist.h"
 
+struct member_rules;
 struct selection;
 struct node;
 struct run;
@@ -23,6 +24,9 @@ struct leavings;
 
 struct generation *generation_new(struct run *run);
 void               generation_free(struct generation *generation); /* NULL is fine */
+
+/* Who may take part. */
+const struct member_rules *generation_members(const struct run *run);
 
 /* Could another generation follow this one? Then agents stay when it is over. */
 bool generation_may_follow(const struct run *run);

@@ -450,11 +450,14 @@ static int written(struct run *run, int status, const char *name, bool is_read, 
 static void close_dir(struct run *run, int status)
 {
     json_t      *result = outcome_json(&run->outcome, false);
+    json_t      *world = world_json(run);
     struct error err;
 
     run_status_free(run->status);
     run->status = NULL;
     json_object_set_new(result, "exit_status", json_integer(status));
+    if (world != NULL)
+        json_object_set_new(result, "world", world);
     data_shards_json(run, result);
     json_object_set_new(result, "cost", cost_json(&run->cost));
     if (run_dir_result(&run->dir, result, &err) < 0)

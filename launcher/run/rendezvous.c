@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "frame.h"
 #include "log.h"
 #include "node/body.h"
 #include "rendezvous/master.h"
+#include "run/generation.h"
 #include "run/run.h"
 #include "transport/nonce.h"
 #include "xalloc.h"
@@ -46,6 +48,7 @@ static void ask_to_reach(struct run *run, struct node *node);
 static bool owes(const struct run *run, const struct node *node);
 static void has_given(struct run *run, struct node *node);
 static int  choose_address(struct run *run);
+static void give_up_apart(struct run *run, const char *why);
 static bool take_error(struct node *node, const json_t *body);
 static int  take_answer(struct run *run, struct node *node, const json_t *body,
                         struct error *err);
@@ -341,7 +344,32 @@ static int choose_address(struct run *run)
         log_warn("%s; continuing with --master_addr %s", err.text, run->plan->master_addr);
         return 0;
     }
-    outcome_cause(&run->outcome, EXIT_UNREACHABLE,
-                  "%s; is a firewall between the nodes? --master_addr overrides", err.text);
+    if (generation_goes_on(run) && !plan_is_first(run->plan))
+        give_up_apart(run, err.text);
+    else
+        outcome_cause(&run->outcome, EXIT_UNREACHABLE,
+                      "%s; is a firewall between the nodes? --master_addr overrides", err.text);
     return -1;
+}
+
+/* Another node may take the place. Of two nodes the one is given up that came later. */
+static void give_up_apart(struct run *run, const char *why)
+{
+    struct conn_failure failure = { .stage = "probe", .exit_code = EXIT_UNREACHABLE };
+    bool               *is_apart = xcalloc(run->plan->nodes, sizeof *is_apart);
+    size_t              i;
+
+    master_apart(&run->rendezvous->master, is_apart);
+    if (run->plan->nodes == 2) {
+        is_apart[0] = run->node[0]->generation < run->node[1]->generation;
+        is_apart[1] = !is_apart[0];
+    }
+    snprintf(failure.text, sizeof failure.text, "%s", why);
+    for (i = 0; i < run->plan->nodes; i++) {
+        if (!is_apart[i])
+            continue;
+        node_give_up(run->node[i], &failure, 0); /* the limit is that of all nodes */
+        outcome_node_failed(&run->outcome, i, &failure, clock_now_ns());
+    }
+    free(is_apart);
 }

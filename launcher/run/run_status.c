@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "run/costs.h"
 #include "run/run.h"
+#include "run/world.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -160,7 +161,7 @@ static void *write_cb(void *arg)
 
 static char *make_text(const struct run *run, bool with_said)
 {
-    json_t *ranks = json_array(), *body;
+    json_t *ranks = json_array(), *body, *world;
     char   *text;
     size_t  n;
     int     i;
@@ -173,6 +174,9 @@ static char *make_text(const struct run *run, bool with_said)
     body = json_pack("{s:s, s:i, s:i, s:o}", "state", phase_name(run), "generation",
                      run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
                      ranks);
+    world = world_json(run);
+    if (world != NULL)
+        json_object_set_new(body, "world", world);
     if (with_said)
         json_object_set_new(body, "cost", cost_json(&run->cost));
     text = json_dumps(body, JSON_COMPACT);

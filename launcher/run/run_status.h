@@ -2,7 +2,8 @@
  *
  *     {"state": "running", "generation": 0, "max_restarts": 3,
  *      "ranks": [{"rank": 0, "node": "te1", "pid": 4711, "state": "running",
- *                 "started_ns": ..., "said_ns": ...}, ...]}
+ *                 "started_ns": ..., "said_ns": ...}, ...],
+ *      "world": (world.h)}
  *
  * said_ns is when the rank's last byte came. Both times are of this machine's monotonic clock,
  * so that setting the time makes no rank look silent, and 0 when it has not happened.

@@ -14,6 +14,7 @@
 #include "log.h"
 #include "node/body.h"
 #include "outcome/receipts.h"
+#include "run/pool.h"
 #include "run/run.h"
 #include "xalloc.h"
 
@@ -80,14 +81,19 @@ static void check_twice(const struct run *run, struct node *node)
             return;
 }
 
-/* A node that has no place yet. */
+/* A node that has no place yet. Of two spares on one machine, too, one is refused: both may get a
+ * place. */
 bool start_check_other(const struct run *run, struct node *node)
 {
-    size_t i;
+    struct node *other;
+    size_t       i;
 
-    for (i = 0; i < run->plan->nodes; i++)
-        if (!node_is_over(run->node[i]) && !is_another(run->node[i], node))
+    for (i = 0; i < pool_nodes(run); i++) {
+        other = pool_node(run, i);
+        if (other != NULL && other != node && other->hello != NULL && !node_is_over(other) &&
+            !is_another(other, node))
             return false;
+    }
     return true;
 }
 

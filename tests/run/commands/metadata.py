@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # metadata.py notice|safe|hostile - the metadata service of EC2, version 2, at 169.254.169.254: this
-# spot machine has its notice, or not; or somebody else in its place. Says "ready".
+# spot machine has its notice, or not; or somebody else in its place. metadata.py azure: that of Azure,
+# of a spot machine without a notice; metadata.py gcp: that of Google, of one that goes. Says "ready".
 # SPDX-License-Identifier: Apache-2.0
 import http.server
 import sys
@@ -14,6 +15,15 @@ SAYS = {"/latest/meta-data/instance-life-cycle": "spot",
 
 if sys.argv[1] == "safe":
     del SAYS["/latest/meta-data/spot/instance-action"]
+# By kind: a header of each question, and the answers.
+OTHERS = {
+    "azure": ("Metadata", "true", {
+        "/metadata/instance/compute/name?api-version=2021-02-01&format=text": "vm1",
+        "/metadata/scheduledevents?api-version=2020-07-01": '{"DocumentIncarnation":1,"Events":[]}',
+        "/metadata/instance/compute/priority?api-version=2021-02-01&format=text": "Spot"}),
+    "gcp": ("Metadata-Flavor", "Google", {"/computeMetadata/v1/instance/preempted": "TRUE"}),
+}
+HEADER, WANTED, SAYS = OTHERS.get(sys.argv[1], ("X-aws-ec2-metadata-token", TOKEN, SAYS))
 
 
 class Service(http.server.BaseHTTPRequestHandler):
@@ -28,7 +38,7 @@ class Service(http.server.BaseHTTPRequestHandler):
             self.reply(200 if is_asked else 400, TOKEN)
 
     def do_GET(self):
-        if self.headers["X-aws-ec2-metadata-token"] != TOKEN:
+        if self.headers[HEADER] != WANTED:
             self.reply(401, "")
         else:
             self.reply(200 if self.path in SAYS else 404, SAYS.get(self.path, ""))

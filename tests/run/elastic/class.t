@@ -48,6 +48,25 @@ ok "... it has left" wait_for 30 told 'node3: done -> ended' 1
 touch go
 finish_run 30
 is "the run ends well" "$rc $(grep -c 'spare lost\|nobody has asked' err)" "0 0"
+
+rm go
+kill "$service"
+cloud azure
+start muster -v --spot azure --json end.json -H node1:1 sh -c 'until [ -e go ]; do sleep 0.05; done'
+ok "Azure: it says what kind of machine this is" wait_for 30 told 'spot, by its cloud' 1
+touch go
+finish_run 30
+is "the run ends well" "$rc" 0
+
+rm go
+kill "$service"
+cloud gcp
+start muster --spot gcp --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.05; done'
+ok "Google: of the 30 s the first is over when the answer came twice" wait_for 30 told \
+    'node1 goes in [12]\{0,1\}[0-9] s (Google Cloud takes it away)' 1
+touch go
+finish_run 30
+is "the run ends well" "$rc" 0
 ok "nothing is left" no_leftovers
 }
 finish

@@ -48,6 +48,22 @@ run muster -H node1:2,also:4 -i node1:0,1@also:2,3 true
 is "slots of their own: 0" "$rc" 0
 is "... and not a word" "$(cat err)" ""
 
+# Two spares, which share a slot with each other, and none with the world
+sed 's/^Host node1$/Host third/; s/^Host node1 /Host third /' "$nodes_dir/ssh_config" >alias
+cat alias >>"$nodes_dir/ssh_config"
+sed -n 's/node1\]/third]/p' "$nodes_dir/known_hosts" >alias
+cat alias >>"$nodes_dir/known_hosts"
+both_told() {
+    grep -q 'checked; it waits for a place' err &&
+        grep -Eq '(also|third): cannot take part now: same machine: this is the same machine as (also|third)' err
+}
+start muster -v --spares 2 -H node1:2,also:2,third:2 -i node1:0@also:1@third:1 \
+    sh -c 'until [ -e go ]; do sleep 0.05; done'
+ok "of two spares on one machine, one is refused" wait_for 60 both_told
+touch go
+finish_run 30
+is "... and the run ends well" "$rc" 0
+
 # An agent that lies in its greeting: a program between the launcher and the true one.
 liar() {
     cat >"liar-$1" <<END

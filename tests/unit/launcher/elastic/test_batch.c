@@ -189,12 +189,63 @@ static void test_policy(void **state)
     }
 }
 
+static void test_parts(void **state)
+{
+    static const char *tensor[] = { "x.py", "--tensor-model-parallel-size", "2",
+                                    "--pipeline_model_parallel_size=2",
+                                    "--model-parallel-sizes", "9" };
+    static const char *broken[] = { "--tensor-model-parallel-size", "x",
+                                    "--context-parallel-size" };
+    static const char  autotp[] = "{" MICRO "2, \"tensor_parallel\": {\"autotp_size\": 2}}";
+    struct batch_rules rules;
+    struct error       err;
+    char               said[100];
+
+    (void)state;
+    parse(&rules, autotp);
+    words(&rules, 8, said);
+    assert_string_equal(said, "8 2 1");
+    assert_int_equal(batch_of(&rules, 8, &rules.first), 0);
+    words(&rules, 4, said);
+    assert_string_equal(said, "8 2 2");
+    words(&rules, 5, said);
+    assert_string_equal(said, "no");
+    batch_rules_clear(&rules);
+
+    parse(&rules, autotp);
+    assert_int_equal(batch_rules_split(&rules, (char *const *)broken, 3, &err), 0);
+    assert_int_equal(rules.parts, 2);
+    assert_int_equal(batch_rules_split(&rules, (char *const *)tensor, 6, &err), 0);
+    assert_int_equal(rules.parts, 4);
+    words(&rules, 8, said);
+    assert_string_equal(said, "4 2 1");
+    batch_rules_clear(&rules);
+
+    parse(&rules, LISTED);
+    assert_int_equal(batch_rules_split(&rules, (char *const *)tensor, 1, &err), 0);
+    assert_int_equal(batch_rules_split(&rules, (char *const *)tensor, 6, &err), -1);
+    assert_non_null(strstr(err.text, "its model_parallel_size is 1, but 4 ranks share"));
+    words(&rules, 4, said);
+    assert_string_equal(said, "no");
+    batch_rules_clear(&rules);
+
+    parse(&rules, "{\"elasticity\": {\"enabled\": true, \"version\": 0.2, "
+                  "\"max_train_batch_size\": 2000, \"micro_batch_sizes\": [2, 4, 6], "
+                  "\"num_gpus_per_node\": 8, \"model_parallel_size\": 4}}");
+    assert_int_equal(batch_rules_split(&rules, (char *const *)tensor, 6, &err), 0);
+    assert_int_equal(batch_of(&rules, 32, &rules.first), 0);
+    assert_int_equal(rules.first.total, rules.first.micro * rules.first.steps * 8);
+    words(&rules, 30, said);
+    assert_string_equal(said, "no");
+    batch_rules_clear(&rules);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worlds), cmocka_unit_test(test_another_batch),
         cmocka_unit_test(test_files),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_policy),
+        cmocka_unit_test(test_policy), cmocka_unit_test(test_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

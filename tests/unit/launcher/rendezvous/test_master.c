@@ -104,6 +104,24 @@ static void names_who_did_not_reach_what(void **state)
     assert_null(f->plan.master_addr);
 }
 
+static void tells_who_is_apart(void **state)
+{
+    struct fixture *f = *state;
+    bool            is_apart[3];
+
+    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    answer(f, 1, "{\"reached\":[{\"addr\":\"fd00::1\",\"if\":\"ens5\"}]}");
+    answer(f, 2, "{\"reached\":[]}");
+    master_apart(&f->master, is_apart);
+    assert_true(!is_apart[0] && !is_apart[1] && is_apart[2]);
+    master_clear(&f->master);
+    assert_int_equal(master_init(&f->master, &f->plan, f->hello, NULL), 0);
+    answer(f, 1, "{\"reached\":[]}");
+    answer(f, 2, "{\"reached\":[]}");
+    master_apart(&f->master, is_apart);
+    assert_true(is_apart[0] && !is_apart[1] && !is_apart[2]);
+}
+
 static void keeps_what_the_user_gave(void **state)
 {
     struct fixture *f = *state;
@@ -153,6 +171,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(launcher_frames_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(takes_the_first_that_all_reach, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_who_did_not_reach_what, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tells_who_is_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keeps_what_the_user_gave, set_up, tear_down),
         cmocka_unit_test_setup_teardown(iface_limits_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refuses_malformed_answers, set_up, tear_down),
