@@ -65,6 +65,24 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     return 0;
 }
 
+int execute_begin(const struct place *place, const struct job *job, struct observed *observed,
+                  struct error *err)
+{
+    struct object_for what = { .space = place->space };
+    char             *path = place_path(place, KIND_CONFIG_MAP, NULL);
+    json_t           *anchor = object_make(job, OBJECT_ANCHOR, &what), *reply = NULL;
+    int               status = api_request(place->api, "POST", path, anchor, &reply, err);
+
+    if (status == 404)
+        status = err_set(err, "namespace %s does not exist", place->space);
+    else if (status > 0 && status < 300)
+        observed_take(observed, job, reply, false);
+    json_decref(reply);
+    json_decref(anchor);
+    free(path);
+    return status < 0 ? -1 : status < 300;
+}
+
 /* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if
  * another muster is at work, what is missing may be there by now. */
 static bool needs_all(const struct plan *plan, const struct observed *observed)
@@ -144,6 +162,9 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
         return -1;
     for (i = OBJECT_ANCHOR + 1; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && observe(place, job, observed, i, err) < 0)
+            return -1;
+    for (i = OBJECT_PODS; i < observed->count; i++)
+        if (observed_is_foreign(&observed->object[i]) && observe(place, job, observed, i, err) < 0)
             return -1;
     return 0;
 }

@@ -141,7 +141,13 @@ void observed_forget_pods(struct observed *observed)
 
     observed->changes++;
     for (i = OBJECT_PODS; i < observed->count; i++)
-        observed->object[i] = (struct observed_object){ 0 };
+        if (!observed_is_foreign(&observed->object[i]))
+            observed->object[i] = (struct observed_object){ 0 };
+}
+
+bool observed_is_foreign(const struct observed_object *object)
+{
+    return object->exists && !object->is_ours;
 }
 
 int64_t observed_time(const char *text)

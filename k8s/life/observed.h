@@ -94,8 +94,12 @@ void observed_want(struct observed *observed, const char *uid, json_t *wanted);
 /* Does the custom resource ask for another job than the one in the anchor? */
 bool observed_is_outdated(const struct observed *observed);
 
-/* No Pod exists, until it is taken again. */
+/* No Pod exists, until it is taken again; but for those that are not ours: no list of the job's
+ * Pods has them, so somebody has to ask for each. */
 void observed_forget_pods(struct observed *observed);
+
+/* It is there, and of somebody else. */
+bool observed_is_foreign(const struct observed_object *object);
 
 /* "2026-11-22T15:00:00Z" in seconds since 1970; 0 if it is no such text. */
 int64_t observed_time(const char *text);

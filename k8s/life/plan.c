@@ -170,7 +170,7 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
 
     for (i = OBJECT_ANCHOR; i < observed->count; i++) {
         name = object_name(job, i);
-        if (observed->object[i].exists && !observed->object[i].is_ours)
+        if (observed_is_foreign(&observed->object[i]))
             return end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
                        "%s %s is there and is not of this job; delete it, or take another --name",
                        object_kinds[name.kind].name, name.text);
