@@ -204,6 +204,7 @@ static int create(const struct place *place, const struct job *job, struct obser
                                 .attempt = observed->attempts.number,
                                 .hosts = observed->object[OBJECT_HOSTS].hosts,
                                 .now_s = time(NULL),
+                                .is_resumed = observed->attempts.is_resumed,
                                 .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
     json_t            *object = object_make(job, number, &what), *reply = NULL;
@@ -318,6 +319,8 @@ static int write_attempts(const struct place *place, const struct job *job,
                                  (json_int_t)attempts->started_s, "last",
                                  utf8_or_empty(attempts->last));
 
+    if (attempts->is_resumed)
+        json_object_set_new(document, "resumed", json_true());
     return patch_anchor(place, job, observed, "attempts", document, err);
 }
 

@@ -18,6 +18,7 @@
 #include "file.h"
 #include "job/job_argv.h"
 #include "job/job_document.h"
+#include "job/privileges.h"
 #include "job/yaml.h"
 #include "log.h"
 #include "utf8.h"
@@ -55,11 +56,9 @@ int command_submit(char *const *argv)
     if (read_all(&submit, argv, &exit_code, &err) < 0)
         log_error("%s", err.text);
     else {
+        privileges_warn(&submit.job);
         for (i = 0; i < submit.job.warnings.count; i++)
             log_warn("%s", submit.job.warnings.item[i]);
-        if (submit.job.as_root)
-            log_warn("the Pods run as root: a rank that breaks out of its container is root on "
-                     "the node");
         exit_code = submit.is_dry_run ? dry_run(&submit) : submit_job(&submit);
     }
     place_close(&submit.place);
@@ -242,6 +241,9 @@ static int submit_job(struct submit *submit)
         printf("deepspeedjob.muster.dev/%s created\n", name);
         printf("The job %s has been submitted successfully\n", name);
         printf("You can run `muster k8s get %s` to check the job status\n", name);
+        if (submit->job.is_debug)
+            printf("and `muster k8s shell %s -- muster SCRIPT` to run something on its workers\n",
+                   name);
         fflush(stdout);
         if (submit->does_wait)
             status = follow_wait(&submit->place, &submit->job, &observed, -1);

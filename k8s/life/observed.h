@@ -43,7 +43,9 @@ struct observed_object {
     bool    is_ready;
     int     exit_code;    /* of the training container, if it has ended */
     int64_t started_s, ended_s; /* 0: not yet */
-    char reason[64]; /* why it waits or has ended: Unschedulable, OOMKilled ...; may be empty */
+    /* Why it waits or has ended, Unschedulable, OOMKilled ...; of one that does not exist, why the
+     * cluster has ended it. May be empty. */
+    char    reason[64];
     char    message[400];
     char    node[128];
 };
@@ -54,6 +56,7 @@ struct attempts {
     int64_t launched;  /* the last one whose launcher has been there */
     int64_t failures;
     int64_t started_s; /* first launched, or again after a pause; 0: not yet */
+    bool    is_resumed; /* a pause has ended an attempt that was running */
     char    last[400]; /* why the one before ended; may be empty */
 };
 
