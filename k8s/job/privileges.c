@@ -15,14 +15,14 @@ static bool can_lock(const struct job *job);
 void privileges_add_rdma(struct job *job)
 {
     json_t *container = template_container(job->template);
-    json_t *safe = json_pack("{s{s[s]}}", "capabilities", "add", "IPC_LOCK");
 
-    if (!job->as_root)
-        json_object_update_missing(
-            safe, json_pack("{sbsb}", "allowPrivilegeEscalation", 0, "readOnlyRootFilesystem", 1));
-    if (!job->as_root)
-        json_object_set_new(json_object_get(safe, "capabilities"), "drop", json_pack("[s]", "ALL"));
-    json_object_set_new(container, "securityContext", safe);
+    json_object_set_new(
+        container, "securityContext",
+        job->as_root
+            ? json_pack("{s{s[s]}}", "capabilities", "add", "IPC_LOCK")
+            : json_pack("{sbsbs{s[s]s[s]}}", "allowPrivilegeEscalation", 0,
+                        "readOnlyRootFilesystem", 1, "capabilities", "add", "IPC_LOCK", "drop",
+                        "ALL"));
 }
 
 void privileges_drop_host(json_t *template)
