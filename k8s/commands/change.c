@@ -5,12 +5,16 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "commands/execute.h"
 #include "commands/follow.h"
 #include "commands/query.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
+#include "file.h"
+#include "job/scaler.h"
+#include "job/yaml.h"
 #include "log.h"
 
 #define TRIES_MAX 20 /* somebody else may write into the anchor at the same moment */
@@ -19,9 +23,12 @@
 struct change {
     int     is_paused;
     int64_t workers;
+    const struct scaler *scaler; /* NULL: none; else workers are by that */
 };
 
-static int change_job(const struct query *query, const struct change *change, const char *done);
+static bool has_what_to_scale(const struct query *query, struct error *err);
+static int  read_scaler(struct query *query, struct scaler *scaler, struct error *err);
+static int change_job(const struct query *query, const struct change *asked, const char *done);
 static int write_change(const struct query *query, const struct change *change, struct job *job,
                         struct observed *observed, struct error *err);
 static bool apply(const struct change *change, struct job *job);
@@ -47,24 +54,71 @@ int command_resume(char *const *argv)
 int command_scale(char *const *argv)
 {
     struct change change = { .is_paused = -1 };
+    struct scaler scaler = { 0 };
     struct query  query;
-    int           status = query_begin(&query, argv, QUERY_WORKERS, 1, 1);
+    struct error  err;
+    int           status = query_begin(&query, argv, QUERY_WORKERS | QUERY_FILE, 0, 1);
 
     if (status != 0)
         return status;
-    if (query.workers == 0) {
-        log_error("--workers=N is missing: how many workers the job is to have");
-        query_end(&query);
-        return EXIT_USAGE;
-    }
+    if (!has_what_to_scale(&query, &err))
+        status = EXIT_USAGE;
+    else if (query.file != NULL && read_scaler(&query, &scaler, &err) < 0)
+        status = EXIT_DATA;
+    if (status != 0)
+        log_error("%s", err.text);
     change.workers = query.workers;
-    return change_job(&query, &change, "scaled");
+    change.scaler = query.file != NULL ? &scaler : NULL;
+    if (status == 0)
+        status = change_job(&query, &change, "scaled");
+    else
+        query_end(&query);
+    scaler_clear(&scaler);
+    return status;
+}
+
+static bool has_what_to_scale(const struct query *query, struct error *err)
+{
+    if (query->file != NULL && (query->workers > 0 || query->names.count > 0))
+        err_set(err, "-f %s: the document says which job and how many; write nothing else",
+                query->file);
+    else if (query->file == NULL && query->names.count == 0)
+        err_set(err, "the name of a job is missing; `muster k8s list` shows them");
+    else if (query->file == NULL && query->workers == 0)
+        err_set(err, "--workers=N is missing: how many workers the job is to have");
+    else
+        return true;
+    return false;
+}
+
+/* A document of ET's. The query is then for its job. */
+static int read_scaler(struct query *query, struct scaler *scaler, struct error *err)
+{
+    struct error why;
+    size_t       size, i;
+    char        *bytes = file_read(query->file, YAML_BYTES_MAX, &size, err);
+    json_t      *document = bytes != NULL ? yaml_parse(query->file, bytes, size, err) : NULL;
+    int          rc = document != NULL ? scaler_read(scaler, document, &why) : -1;
+
+    free(bytes);
+    if (document != NULL && rc < 0)
+        err_set(err, "%s: %s", query->file, why.text);
+    json_decref(document);
+    if (rc < 0)
+        return -1;
+    for (i = 0; i < scaler->warnings.count; i++)
+        log_warn("%s: %s", query->file, scaler->warnings.item[i]);
+    strlist_add(&query->names, scaler->name);
+    if (scaler->space != NULL && place_set_space(&query->place, scaler->space, err) < 0)
+        return -1;
+    return 0;
 }
 
 /* Ends the query. */
-static int change_job(const struct query *query, const struct change *change, const char *done)
+static int change_job(const struct query *query, const struct change *asked, const char *done)
 {
     const char     *name = query->names.item[0];
+    struct change   change = *asked;
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct error    err;
@@ -75,8 +129,12 @@ static int change_job(const struct query *query, const struct change *change, co
         rc = err_set(&err, "the job %s has ended (%s); delete it and submit it again", name,
                      outcome_names[observed.outcome]);
         status = EXIT_DATA;
+    } else if (rc == 0 && change.scaler != NULL &&
+               (change.workers = scaler_workers(change.scaler, &job, &err)) < 0) {
+        rc = -1;
+        status = EXIT_DATA;
     } else if (rc == 0)
-        rc = write_change(query, change, &job, &observed, &err);
+        rc = write_change(query, &change, &job, &observed, &err);
     if (rc == 0)
         rc = execute_observe(&query->place, &job, &observed, &err);
     if (rc < 0)

@@ -65,6 +65,24 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     return 0;
 }
 
+int execute_begin(const struct place *place, const struct job *job, struct observed *observed,
+                  struct error *err)
+{
+    struct object_for what = { .space = place->space };
+    char             *path = place_path(place, KIND_CONFIG_MAP, NULL);
+    json_t           *anchor = object_make(job, OBJECT_ANCHOR, &what), *reply = NULL;
+    int               status = api_request(place->api, "POST", path, anchor, &reply, err);
+
+    if (status == 404)
+        status = err_set(err, "namespace %s does not exist", place->space);
+    else if (status > 0 && status < 300)
+        observed_take(observed, job, reply, false);
+    json_decref(reply);
+    json_decref(anchor);
+    free(path);
+    return status < 0 ? -1 : status < 300;
+}
+
 /* No watch tells of Secrets, and one that tells of the anchor can be ahead of that of Pods: if
  * another muster is at work, what is missing may be there by now. */
 static bool needs_all(const struct plan *plan, const struct observed *observed)
@@ -145,6 +163,9 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
     for (i = OBJECT_ANCHOR + 1; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && observe(place, job, observed, i, err) < 0)
             return -1;
+    for (i = OBJECT_PODS; i < observed->count; i++)
+        if (observed_is_foreign(&observed->object[i]) && observe(place, job, observed, i, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -183,6 +204,7 @@ static int create(const struct place *place, const struct job *job, struct obser
                                 .attempt = observed->attempts.number,
                                 .hosts = observed->object[OBJECT_HOSTS].hosts,
                                 .now_s = time(NULL),
+                                .is_resumed = observed->attempts.is_resumed,
                                 .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
     json_t            *object = object_make(job, number, &what), *reply = NULL;
@@ -297,6 +319,8 @@ static int write_attempts(const struct place *place, const struct job *job,
                                  (json_int_t)attempts->started_s, "last",
                                  utf8_or_empty(attempts->last));
 
+    if (attempts->is_resumed)
+        json_object_set_new(document, "resumed", json_true());
     return patch_anchor(place, job, observed, "attempts", document, err);
 }
 

@@ -12,6 +12,10 @@
 int execute_plan(const struct place *place, struct job *job, struct observed *observed,
                  struct plan *plan, struct error *err);
 
+/* Create the anchor, and by that take the name: 1, or 0 if somebody else has it just now; -1. */
+int execute_begin(const struct place *place, const struct job *job, struct observed *observed,
+                  struct error *err);
+
 /* All actions, in order; observed is brought up to date with what the server answers. */
 int execute(const struct place *place, const struct job *job, struct observed *observed,
             const struct plan *plan, struct error *err);

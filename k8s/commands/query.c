@@ -69,6 +69,13 @@ static int set_since(void *to, const char *value, struct error *err)
     return 0;
 }
 
+static int set_file(void *to, const char *value, struct error *err)
+{
+    (void)err;
+    ((struct query *)to)->file = value;
+    return 0;
+}
+
 static int set_port(void *to, const char *value, struct error *err)
 {
     return parse_number(value, 1, UINT16_MAX, &((struct query *)to)->port, err);
@@ -98,6 +105,7 @@ static const struct {
     { QUERY_OUTPUT, { "output", 'o', false, set_output } },
     { QUERY_ALL, { "all-namespaces", 'A', true, set_all } },
     { QUERY_FOLLOW, { "follow", 'f', true, set_follow } },
+    { QUERY_FILE, { "file", 'f', false, set_file } },
     { QUERY_WATCH, { "watch", 'w', true, set_watch } },
     { QUERY_TAIL, { "tail", 't', false, set_tail } },
     { QUERY_INSTANCE, { "instance", 'i', false, set_instance } },

@@ -13,6 +13,7 @@ struct query {
     bool           is_json, is_yaml, is_wide, is_name, is_all, does_follow, does_watch;
     int64_t        tail;     /* -1: all */
     const char    *instance; /* NULL: the launcher */
+    const char    *file;     /* NULL: not given */
     int64_t        workers;  /* 0: not given */
     int64_t        since_s;  /* -1: not given */
     int64_t        port;
@@ -32,6 +33,7 @@ enum {
     QUERY_PORT = 128,
     QUERY_IDENTITY = 256,
     QUERY_WATCH = 512,
+    QUERY_FILE = 1024,
 };
 
 /* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "api/api.h"
+#include "clock.h"
 #include "commands/execute.h"
 #include "commands/follow.h"
 #include "commands/place.h"
@@ -15,10 +18,13 @@
 #include "file.h"
 #include "job/job_argv.h"
 #include "job/job_document.h"
+#include "job/privileges.h"
 #include "job/yaml.h"
 #include "log.h"
 #include "utf8.h"
 #include "xalloc.h"
+
+#define ANOTHER_S 30 /* a submit that lives has created the launcher in that time, or tries anew */
 
 struct submit {
     struct job_argv argv; /* the first: its rows get a pointer to it */
@@ -26,6 +32,7 @@ struct submit {
     struct place    place;
     const char     *file;
     bool            is_dry_run, does_wait, is_yaml;
+    int64_t         until_ns; /* another submit of the same job is waited for; 0: not yet */
 };
 
 static int  read_all(struct submit *submit, char *const *argv, int *exit_code, struct error *err);
@@ -35,6 +42,9 @@ static int  read_file(struct submit *submit, const struct strlist *words, int *e
 static int  dry_run(struct submit *submit);
 static int  submit_job(struct submit *submit);
 static int  find_same(struct submit *submit, struct observed *observed, struct error *err);
+static bool is_another_at_work(struct submit *submit, struct observed *observed);
+static int  begin(struct submit *submit, struct observed *observed, struct error *err);
+static void take_back(const struct submit *submit, const struct observed *observed);
 
 int command_submit(char *const *argv)
 {
@@ -46,11 +56,9 @@ int command_submit(char *const *argv)
     if (read_all(&submit, argv, &exit_code, &err) < 0)
         log_error("%s", err.text);
     else {
+        privileges_warn(&submit.job);
         for (i = 0; i < submit.job.warnings.count; i++)
             log_warn("%s", submit.job.warnings.item[i]);
-        if (submit.job.as_root)
-            log_warn("the Pods run as root: a rank that breaks out of its container is root on "
-                     "the node");
         exit_code = submit.is_dry_run ? dry_run(&submit) : submit_job(&submit);
     }
     place_close(&submit.place);
@@ -211,6 +219,7 @@ static int submit_job(struct submit *submit)
     struct error    err;
     const char     *name = submit->job.name;
     int             status = EXIT_UNREACHABLE;
+    bool            is_first;
 
     if (submit->job.space != NULL)
         submit->place.space = xstrdup(submit->job.space);
@@ -221,14 +230,20 @@ static int submit_job(struct submit *submit)
     if (submit->job.space == NULL)
         submit->job.space = xstrdup(submit->place.space);
     status = find_same(submit, &observed, &err);
+    is_first = status == 0 && observed.uid[0] == '\0';
+    if (is_first)
+        status = begin(submit, &observed, &err);
     if (status != 0)
         log_error("%s", err.text);
-    else
-        status = follow_settle(&submit->place, &submit->job, &observed);
+    else if ((status = follow_settle(&submit->place, &submit->job, &observed)) != 0 && is_first)
+        take_back(submit, &observed);
     if (status == 0) {
         printf("deepspeedjob.muster.dev/%s created\n", name);
         printf("The job %s has been submitted successfully\n", name);
         printf("You can run `muster k8s get %s` to check the job status\n", name);
+        if (submit->job.is_debug)
+            printf("and `muster k8s shell %s -- muster SCRIPT` to run something on its workers\n",
+                   name);
         fflush(stdout);
         if (submit->does_wait)
             status = follow_wait(&submit->place, &submit->job, &observed, -1);
@@ -263,12 +278,60 @@ static int find_same(struct submit *submit, struct observed *observed, struct er
                 submit->job.name, submit->job.name);
         return EXIT_CREATE;
     }
-    if (execute_observe(&submit->place, &submit->job, observed, err) < 0)
-        return EXIT_UNREACHABLE;
-    if (observed->outcome == OUTCOME_NONE &&
+    do
+        if (execute_observe(&submit->place, &submit->job, observed, err) < 0)
+            return EXIT_UNREACHABLE;
+    while (is_another_at_work(submit, observed));
+    if (observed->outcome == OUTCOME_NONE && observed->object[OBJECT_ANCHOR].exists &&
         !observed->object[object_launcher(&submit->job)].exists)
         return 0;
     err_set(err, "the job %s was submitted already; `muster k8s get %s` shows it",
             submit->job.name, submit->job.name);
     return EXIT_CREATE;
+}
+
+/* A job that is half created was interrupted, or somebody submits it just now: time tells. Waits
+ * for a moment if so. */
+static bool is_another_at_work(struct submit *submit, struct observed *observed)
+{
+    if (observed->outcome != OUTCOME_NONE || !observed->object[OBJECT_ANCHOR].exists ||
+        observed->object[object_launcher(&submit->job)].exists ||
+        time(NULL) - observed->created_s >= ANOTHER_S ||
+        (submit->until_ns != 0 && clock_now_ns() > submit->until_ns))
+        return false;
+    if (submit->until_ns == 0) {
+        log_warn("the job %s is there without its launcher: waiting, since somebody may be "
+                 "submitting it just now", submit->job.name);
+        submit->until_ns = clock_now_ns() + ANOTHER_S * NS_PER_S;
+    }
+    api_wait(submit->place.api, 1, -1);
+    return true;
+}
+
+/* Who creates the anchor has the name. */
+static int begin(struct submit *submit, struct observed *observed, struct error *err)
+{
+    int rc = execute_begin(&submit->place, &submit->job, observed, err);
+
+    if (rc == 0)
+        err_set(err, "somebody else has submitted a job %s at this moment; `muster k8s get %s` "
+                "shows it, or take another --name", submit->job.name, submit->job.name);
+    return rc > 0 ? 0 : EXIT_CREATE;
+}
+
+/* The rest would hold its Pods, and nothing would come of them. What has run by then is kept, for
+ * get. */
+static void take_back(const struct submit *submit, const struct observed *observed)
+{
+    const char  *name = submit->job.name;
+    struct error err;
+
+    if (observed->outcome == OUTCOME_FAILED || observed->outcome == OUTCOME_SUCCEEDED ||
+        !observed->object[OBJECT_ANCHOR].exists)
+        return;
+    if (execute_delete(&submit->place, &submit->job, observed, &err) == 0)
+        log_warn("the job %s was not submitted: what had been created is deleted again", name);
+    else
+        log_error("%s; a part of job %s is still there: `muster k8s delete %s`", err.text, name,
+                  name);
 }

@@ -3,6 +3,7 @@
  *     muster-init --sshd                                            a worker
  *     muster-init --wait=HOSTFILE [--release[=success]] -- COMMAND...   the launcher
  *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
+ *     muster-init --idle [--sshd]                                   the launcher in debug mode
  *     muster-init --end                                             ends the worker it is called in
  *     muster-init --leave                                           as soon as no launcher has it
  *
@@ -44,6 +45,7 @@
 
 struct init {
     bool         has_sshd, does_release;
+    bool         is_idle; /* it waits for people */
     bool         is_for_success; /* the release, only if the command exits with 0 */
     const char  *hostfile; /* NULL: no wait */
     double       wait_s;
@@ -106,6 +108,8 @@ static int read_args(struct init *init, char **argv, struct error *err)
     for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
         if (strcmp(*argv, "--sshd") == 0)
             init->has_sshd = true;
+        else if (strcmp(*argv, "--idle") == 0)
+            init->is_idle = true;
         else if (strcmp(*argv, "--release") == 0)
             init->does_release = true;
         else if (strcmp(*argv, "--release=success") == 0)
@@ -120,8 +124,9 @@ static int read_args(struct init *init, char **argv, struct error *err)
     }
     if (*argv != NULL && argv[1] != NULL)
         init->command = argv + 1;
-    if (init->command == NULL && !init->has_sshd)
-        return err_set(err, "usage: muster-init [--sshd] [--wait=HOSTFILE] [--] [COMMAND...]");
+    if (init->command == NULL && !init->has_sshd && !init->is_idle)
+        return err_set(err, "usage: muster-init [--sshd] [--idle] [--wait=HOSTFILE] [--] "
+                            "[COMMAND...]");
     return 0;
 }
 
@@ -182,7 +187,7 @@ static int live(struct init *init, const sigset_t *signals)
             return 0;
         if (init->command == NULL && init->is_ending &&
             (!tell_processes(0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
-            return 0;
+            return init->is_idle ? 128 + SIGTERM : 0; /* nothing was done */
         if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
             log_error("sshd has ended: no rank can be started here any more");
             return EXIT_INTERNAL;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/run_mode.h"
 #include "job/template.h"
 
 const char *const job_launchers[] = { "pod", "worker0", NULL };
@@ -29,6 +30,7 @@ void job_clear(struct job *job)
     free(job->board_image);
     strlist_clear(&job->command);
     strlist_clear(&job->warnings);
+    run_mode_clear(job);
     json_decref(job->template);
     *job = (struct job){ 0 };
 }
@@ -66,7 +68,7 @@ int job_check(const struct job *job, struct error *err)
     if (gpus > 0 && job->slots > gpus)
         return err_set(err, "slotsPerWorker: %" PRId64 " ranks would share %" PRId64 " GPUs; write "
                        "at most %" PRId64, job->slots, gpus, gpus);
-    if (job->command.count == 0)
+    if (job->command.count == 0 && !job->is_debug)
         return err_set(err, "there is nothing to run; write for example -- train.py --epochs=3");
     return 0;
 }

@@ -47,6 +47,13 @@ extern const char *const job_restarts[];
 extern const char *const job_recoveries[]; /* "elastic", "full" */
 extern const char *const job_gangs[]; /* "none", "volcano" ... */
 
+/* Of a job that is not as the run begins (run_mode.h); of the workers, as of the launcher. */
+struct run_pods {
+    bool           skips_init; /* no init containers */
+    struct strlist command;    /* empty: as in the run, or none but sshd */
+    struct strlist args;
+};
+
 struct job {
     char             *name;
     char             *space;   /* namespace; NULL: that of the context */
@@ -65,6 +72,9 @@ struct job {
     int64_t           backoff_limit; /* failed attempts that are followed by another one */
     int64_t           ttl_s;      /* from its end to its deletion; -1: for ever */
     bool              is_paused;
+    bool              is_debug; /* the launcher waits for people; command is not run */
+    struct run_pods   debug;    /* then; its command is beside sshd in all workers */
+    struct run_pods   resumed;  /* after a pause of a run */
     enum job_gang     gang;
     char             *queue;          /* NULL: none */
     int64_t           queue_priority; /* of T9k, 0 to 100 */

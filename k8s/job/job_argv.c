@@ -8,22 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/privileges.h"
 #include "job/quantity.h"
 #include "job/scheduling.h"
 #include "job/template.h"
+#include "job/toleration.h"
 #include "number.h"
 #include "xalloc.h"
 
 #define DEFAULT_SHM "2Gi"
-
 static void    end_board(struct job_argv *argv);
 static json_t *inner(json_t *object, const char *name, json_t *(*make)(void));
 static int     set_resource(struct job_argv *argv, const char *name, const char *value,
                             struct error *err);
+static int     set_text(struct job_argv *argv, char **text, const char *value);
+static int     set_flag(struct job_argv *argv, bool *flag);
+static int     set_true(struct job_argv *argv, const char *name);
+static int     set_seconds(struct job_argv *argv, const char *value, int64_t least,
+                           int64_t *seconds, struct error *err);
 static int     set_pair(json_t *object, const char *pair, struct error *err);
 static int     add_volume(struct job_argv *argv, json_t *volume, const char *path,
                           bool is_read_only);
-static void    set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value);
+static int     set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value);
 
 void job_argv_begin(struct job_argv *argv, struct job *job)
 {
@@ -35,7 +41,7 @@ void job_argv_begin(struct job_argv *argv, struct job *job)
     job->restart = RESTART_ON_FAILURE;
     job->ttl_s = -1;
     argv->job = job;
-    argv->has_board = argv->has_gang = false;
+    argv->has_board = argv->has_gang = argv->has_rdma = false;
     argv->has_fields = false;
 }
 
@@ -55,6 +61,8 @@ void job_argv_end(struct job_argv *argv, const struct strlist *words)
             json_pack("{s{ssss}}", "emptyDir", "medium", "Memory", "sizeLimit", DEFAULT_SHM),
             "/dev/shm", false);
     end_board(argv);
+    if (argv->has_rdma)
+        privileges_add_rdma(argv->job);
     scheduling_end(argv->job, argv->has_gang);
     if (job_gpus(argv->job) == 0) { /* else an image of NVIDIA's sees the GPUs of others */
         env = inner(argv->container, "env", json_array);
@@ -83,13 +91,8 @@ static void end_board(struct job_argv *argv)
 
 static int set_name(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)err;
-    free(argv->job->name);
-    argv->job->name = xstrdup(value);
-    argv->has_fields = true;
-    return 0;
+    return set_text(to, &((struct job_argv *)to)->job->name, value);
 }
 
 static int set_namespace(void *to, const char *value, struct error *err)
@@ -172,8 +175,7 @@ static int set_image(void *to, const char *value, struct error *err)
     struct job_argv *argv = to;
 
     (void)err;
-    set_choice(argv, argv->container, "image", value);
-    return 0;
+    return set_choice(argv, argv->container, "image", value);
 }
 
 static int set_pull_policy(void *to, const char *value, struct error *err)
@@ -183,8 +185,7 @@ static int set_pull_policy(void *to, const char *value, struct error *err)
     if (strcmp(value, "Always") != 0 && strcmp(value, "IfNotPresent") != 0 &&
         strcmp(value, "Never") != 0)
         return err_set(err, "must be Always, IfNotPresent or Never, not '%.60s'", value);
-    set_choice(argv, argv->container, "imagePullPolicy", value);
-    return 0;
+    return set_choice(argv, argv->container, "imagePullPolicy", value);
 }
 
 static int set_pull_secret(void *to, const char *value, struct error *err)
@@ -268,31 +269,15 @@ static int set_selector(void *to, const char *value, struct error *err)
     return set_pair(inner(argv->spec, "nodeSelector", json_object), value, err);
 }
 
-/* Arena's: all, or KEY=VALUE:EFFECT,OPERATOR with all parts but the key optional. */
 static int set_toleration(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    json_t          *list = inner(argv->spec, "tolerations", json_array), *one = json_object();
-    const char      *operator= strchr(value, ','), *effect = strchr(value, ':');
-    const char      *equal = strchr(value, '=');
-    size_t           head = strcspn(value, ":,"), key = strcspn(value, "=:,");
+    json_t          *one = toleration_parse(value, err);
 
     argv->has_fields = true;
-    json_array_append_new(list, one);
-    if (strcmp(value, "all") == 0)
-        return json_object_set_new(one, "operator", json_string("Exists"));
-    if (key == 0)
-        return err_set(err, "'%.80s' is not KEY[=VALUE][:EFFECT][,OPERATOR]; or write all", value);
-    json_object_set_new(one, "key", json_stringn(value, key));
-    if (equal != NULL && equal < value + head)
-        json_object_set_new(one, "value", json_stringn(equal + 1, head - key - 1));
-    if (effect != NULL)
-        json_object_set_new(one, "effect", json_stringn(effect + 1, strcspn(effect + 1, ",")));
-    json_object_set_new(one, "operator",
-                        json_string(operator!= NULL   ? operator+ 1
-                                    : equal != NULL ? "Equal"
-                                                    : "Exists"));
-    return 0;
+    if (one == NULL)
+        return -1;
+    return json_array_append_new(inner(argv->spec, "tolerations", json_array), one);
 }
 
 static int set_label(void *to, const char *value, struct error *err)
@@ -320,8 +305,7 @@ static int set_priority(void *to, const char *value, struct error *err)
     struct job_argv *argv = to;
 
     (void)err;
-    set_choice(argv, argv->spec, "priorityClassName", value);
-    return 0;
+    return set_choice(argv, argv->spec, "priorityClassName", value);
 }
 
 static int set_scheduler(void *to, const char *value, struct error *err)
@@ -329,8 +313,7 @@ static int set_scheduler(void *to, const char *value, struct error *err)
     struct job_argv *argv = to;
 
     (void)err;
-    set_choice(argv, argv->spec, "schedulerName", value);
-    return 0;
+    return set_choice(argv, argv->spec, "schedulerName", value);
 }
 
 static int set_working_dir(void *to, const char *value, struct error *err)
@@ -339,8 +322,7 @@ static int set_working_dir(void *to, const char *value, struct error *err)
 
     if (value[0] != '/')
         return err_set(err, "'%.80s' must begin with /", value);
-    set_choice(argv, argv->container, "workingDir", value);
-    return 0;
+    return set_choice(argv, argv->container, "workingDir", value);
 }
 
 static int set_launcher(void *to, const char *value, struct error *err)
@@ -357,25 +339,15 @@ static int set_launcher(void *to, const char *value, struct error *err)
 static int set_deadline(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    double           seconds;
 
-    argv->has_fields = true;
-    if (parse_seconds(value, 1, INT32_MAX, &seconds, err) < 0)
-        return -1;
-    argv->job->deadline_s = (int64_t)seconds;
-    return 0;
+    return set_seconds(argv, value, 1, &argv->job->deadline_s, err);
 }
 
 static int set_max_wait(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    double           seconds;
 
-    argv->has_fields = true;
-    if (parse_seconds(value, 1, INT32_MAX, &seconds, err) < 0)
-        return -1;
-    argv->job->max_wait_s = (int64_t)seconds;
-    return 0;
+    return set_seconds(argv, value, 1, &argv->job->max_wait_s, err);
 }
 
 static int set_backoff(void *to, const char *value, struct error *err)
@@ -386,114 +358,107 @@ static int set_backoff(void *to, const char *value, struct error *err)
     return parse_number(value, 0, JOB_BACKOFF_MAX, &argv->job->backoff_limit, err);
 }
 
+/* Its index. */
+static int choose(struct job_argv *argv, const char *const *names, const char *value)
+{
+    int i;
+
+    argv->has_fields = true;
+    for (i = 0; names[i] != NULL; i++)
+        if (strcasecmp(names[i], value) == 0)
+            return i;
+    return -1;
+}
+
 static int set_restart(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    int              i;
+    int              i = choose(argv, job_restarts, value);
 
-    argv->has_fields = true;
-    for (i = 0; job_restarts[i] != NULL; i++)
-        if (strcasecmp(job_restarts[i], value) == 0) {
-            argv->job->restart = (enum job_restart)i;
-            return 0;
-        }
-    return err_set(err, "must be Never, OnFailure or ExitCode, not '%.60s'", value);
+    if (i < 0)
+        return err_set(err, "must be Never, OnFailure or ExitCode, not '%.60s'", value);
+    argv->job->restart = (enum job_restart)i;
+    return 0;
 }
 
 static int set_ttl(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    double           seconds;
 
-    argv->has_fields = true;
-    if (parse_seconds(value, 0, INT32_MAX, &seconds, err) < 0)
-        return -1;
-    argv->job->ttl_s = (int64_t)seconds;
-    return 0;
+    return set_seconds(argv, value, 0, &argv->job->ttl_s, err);
 }
 
 static int set_cleanup(void *to, const char *value, struct error *err)
 {
     struct job_argv *argv = to;
-    int              i;
+    int              i = choose(argv, job_cleanups, value);
 
-    argv->has_fields = true;
-    for (i = 0; job_cleanups[i] != NULL; i++)
-        if (strcasecmp(job_cleanups[i], value) == 0) {
-            argv->job->cleanup = (enum job_cleanup)i;
-            return 0;
-        }
-    return err_set(err, "must be Unfinished, None or All, not '%.60s'", value);
+    if (i < 0)
+        return err_set(err, "must be Unfinished, None or All, not '%.60s'", value);
+    argv->job->cleanup = (enum job_cleanup)i;
+    return 0;
 }
 
 static int set_root(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)value, (void)err;
-    argv->has_fields = true;
-    argv->job->as_root = true;
-    return 0;
+    return set_flag(to, &((struct job_argv *)to)->job->as_root);
 }
 
 static int set_board(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)value, (void)err;
-    argv->has_fields = true;
-    argv->has_board = true;
-    return 0;
+    return set_flag(to, &((struct job_argv *)to)->has_board);
 }
 
 static int set_board_image(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)err;
-    free(argv->job->board_image);
-    argv->job->board_image = xstrdup(value);
-    argv->has_fields = true;
-    return 0;
+    return set_text(to, &((struct job_argv *)to)->job->board_image, value);
 }
 
 static int set_logdir(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)err;
-    free(argv->job->logdir);
-    argv->job->logdir = xstrdup(value);
-    argv->has_fields = true;
-    return 0;
+    return set_text(to, &((struct job_argv *)to)->job->logdir, value);
 }
 
 static int set_gang(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     (void)value, (void)err;
-    argv->has_fields = true;
-    argv->has_gang = true;
-    return 0;
+    return set_flag(to, &((struct job_argv *)to)->has_gang);
 }
 
 static int set_queue(void *to, const char *value, struct error *err)
 {
-    struct job_argv *argv = to;
-
     if (value[0] == '\0')
         return err_set(err, "must have the name of a queue");
-    free(argv->job->queue);
-    argv->job->queue = xstrdup(value);
-    argv->has_fields = true;
-    return 0;
+    return set_text(to, &((struct job_argv *)to)->job->queue, value);
 }
 
-static int set_not_yet(void *to, const char *value, struct error *err)
+static int set_debug(void *to, const char *value, struct error *err)
 {
-    (void)to, (void)value;
-    return err_set(err, "is not supported yet");
+    (void)value, (void)err;
+    return set_flag(to, &((struct job_argv *)to)->job->is_debug);
+}
+
+static int set_rdma(void *to, const char *value, struct error *err)
+{
+    (void)value;
+    ((struct job_argv *)to)->has_rdma = true;
+    return set_resource(to, "rdma/hca", "1", err);
+}
+
+static int set_host_network(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    return set_true(to, "hostNetwork");
+}
+
+static int set_host_ipc(void *to, const char *value, struct error *err)
+{
+    (void)value, (void)err;
+    return set_true(to, "hostIPC");
 }
 
 const struct arg_row job_argv_rows[] = {
@@ -534,8 +499,10 @@ const struct arg_row job_argv_rows[] = {
     { "logdir", 0, false, set_logdir },
     { "gang", 0, true, set_gang },
     { "queue", 0, false, set_queue },
-    { "rdma", 0, true, set_not_yet },
-    { "hostNetwork", 0, true, set_not_yet },
+    { "debug", 0, true, set_debug },
+    { "rdma", 0, true, set_rdma },
+    { "hostNetwork", 0, true, set_host_network },
+    { "hostIPC", 0, true, set_host_ipc },
     { NULL, 0, false, NULL },
 };
 const size_t job_argv_row_count = sizeof job_argv_rows / sizeof job_argv_rows[0] - 1;
@@ -560,6 +527,39 @@ static int set_resource(struct job_argv *argv, const char *name, const char *val
     argv->has_fields = true;
     json_object_set_new(inner(resources, "limits", json_object), name, json_string(value));
     json_object_set_new(inner(resources, "requests", json_object), name, json_string(value));
+    return 0;
+}
+
+static int set_text(struct job_argv *argv, char **text, const char *value)
+{
+    free(*text);
+    *text = xstrdup(value);
+    argv->has_fields = true;
+    return 0;
+}
+
+static int set_flag(struct job_argv *argv, bool *flag)
+{
+    argv->has_fields = *flag = true;
+    return 0;
+}
+
+/* A field of the Pods. */
+static int set_true(struct job_argv *argv, const char *name)
+{
+    argv->has_fields = true;
+    return json_object_set_new(argv->spec, name, json_true());
+}
+
+static int set_seconds(struct job_argv *argv, const char *value, int64_t least, int64_t *seconds,
+                       struct error *err)
+{
+    double number;
+
+    argv->has_fields = true;
+    if (parse_seconds(value, least, INT32_MAX, &number, err) < 0)
+        return -1;
+    *seconds = (int64_t)number;
     return 0;
 }
 
@@ -593,8 +593,8 @@ static int add_volume(struct job_argv *argv, json_t *volume, const char *path, b
     return 0;
 }
 
-static void set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value)
+static int set_choice(struct job_argv *argv, json_t *to, const char *name, const char *value)
 {
     argv->has_fields = true;
-    json_object_set_new(to, name, json_string(value));
+    return json_object_set_new(to, name, json_string(value));
 }

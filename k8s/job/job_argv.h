@@ -12,6 +12,7 @@ struct job_argv {
     struct job *job;       /* borrowed; { 0 } */
     bool        has_board;  /* --tensorboard */
     bool        has_gang;   /* --gang */
+    bool        has_rdma;   /* --rdma */
     bool        has_fields; /* an option has set something that a document has, too */
     json_t     *container, *spec; /* of the job's template, borrowed */
 };

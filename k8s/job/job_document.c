@@ -10,6 +10,7 @@
 
 #include "job/fields.h"
 #include "job/job_mpi.h"
+#include "job/run_mode.h"
 #include "job/scheduling.h"
 #include "job/template.h"
 #include "xalloc.h"
@@ -26,8 +27,6 @@ static void read_custom(struct job *job, struct fields *config);
 static void read_policy(struct job *job, struct fields *policy);
 static void read_board(struct job *job, struct fields *spec);
 static void read_elastic(struct job *job, struct fields *spec);
-static void read_not_yet(struct job *job, struct fields *spec);
-static void refuse_enabled(struct fields *outer, const char *name);
 static void add_words(struct strlist *list, const json_t *words);
 
 int job_from_document(struct job *job, const json_t *document, struct error *err)
@@ -59,8 +58,11 @@ json_t *job_document(const struct job *job)
 
     for (i = 0; i < job->command.count; i++)
         json_array_append_new(run, json_string(job->command.item[i]));
-    config = job->is_custom ? json_pack("{so}", "customCommand", run)
-                            : json_pack("{s{so}}", "run", "muster", run);
+    config = job->is_custom            ? json_pack("{so}", "customCommand", run)
+             : job->command.count > 0 ? json_pack("{s{so}}", "run", "muster", run)
+                                      : json_object();
+    if (job->command.count == 0)
+        json_decref(run);
     if (job->slots > 0)
         json_object_set_new(config, "slotsPerWorker", json_integer(job->slots));
     policy = json_pack("{ss}", "cleanUpPolicy", job_cleanups[job->cleanup]);
@@ -76,8 +78,7 @@ json_t *job_document(const struct job *job)
                      "restartPolicy", job_restarts[job->restart], "template", job->template,
                      "config", config, "runPolicy", policy, "launcher",
                      job_launchers[job->launcher], "runAsRoot", job->as_root ? json_true() : NULL,
-                     "runMode",
-                     job->is_paused ? json_pack("{s{sb}}", "pause", "enabled", 1) : NULL);
+                     "runMode", run_mode_document(job));
     if (job_is_elastic(job))
         json_object_set_new(spec, "elastic",
                             json_pack("{sbsIsIsIss}", "enabled", 1, "minReplicas",
@@ -141,13 +142,13 @@ static void read_spec(struct job *job, struct fields *spec)
     read_elastic(job, spec);
     read_board(job, spec);
     scheduling_read(job, spec);
-    read_not_yet(job, spec);
+    run_mode_read(job, spec);
     fields_end(spec);
     /* After that, so that a misspelled name is what is reported. */
     if (job->template == NULL)
         fields_wrong(spec, "worker.template",
                      "is missing; it is the template of the workers' Pods");
-    if (job->command.count == 0)
+    if (job->command.count == 0 && !job->is_debug)
         fields_wrong(spec, "config.run", "is missing; it has python, module or exec");
 }
 
@@ -330,31 +331,6 @@ static void read_elastic(struct job *job, struct fields *spec)
     job->least = least;
     job->most = most;
     job->workers = expected > 0 ? expected : job->workers;
-}
-
-/* Fields that change what happens, and that nothing here does yet: an error if they are used. */
-static void read_not_yet(struct job *job, struct fields *spec)
-{
-    struct fields inner, pause;
-
-    fields_object(spec, "runMode", &inner);
-    refuse_enabled(&inner, "debug");
-    fields_object(&inner, "pause", &pause);
-    job->is_paused = fields_bool(&pause, "enabled", false);
-    if (json_array_size(fields_any(&pause, "resumeSpecs")) > 0)
-        fields_wrong(&pause, "resumeSpecs", "is not supported yet: a job continues with the same "
-                                            "command; write []");
-    fields_end(&pause);
-    fields_end(&inner);
-}
-
-static void refuse_enabled(struct fields *outer, const char *name)
-{
-    struct fields inner;
-
-    fields_object(outer, name, &inner);
-    if (fields_bool(&inner, "enabled", false))
-        fields_wrong(&inner, "enabled", "is not supported yet; write false");
 }
 
 static void add_words(struct strlist *list, const json_t *words)

@@ -54,8 +54,6 @@ int template_check(const json_t *template, struct error *err)
         return err_set(err,
                        WHERE ".containers[].command, args: the worker runs sshd; what to train "
                              "belongs into config.run");
-    if (json_is_true(json_object_get(spec, "hostNetwork")))
-        return err_set(err, WHERE ".hostNetwork: is not supported yet");
     return check_amounts(container, err) < 0 ? -1 : check_mounts(template, spec, err);
 }
 

@@ -35,6 +35,7 @@ static int64_t label(const json_t *metadata, const char *name);
 static int64_t number_of(const json_t *texts, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
 static void take_conditions(struct observed_object *pod, const json_t *status);
+static void take_disruption(struct observed_object *pod, const json_t *status);
 static void take_container(struct observed_object *pod, const char *name, const json_t *list);
 static void take_reason(struct observed_object *pod, const json_t *state);
 static bool is_owned(const json_t *metadata, const char *uid);
@@ -84,6 +85,8 @@ void observed_take(struct observed *observed, const struct job *job, const json_
         is_gone = true;
     }
     *object = (struct observed_object){ .exists = !is_gone, .version = version };
+    if (is_gone && i >= OBJECT_PODS) /* why it went is what its last state says */
+        take_disruption(object, json_object_get(document, "status"));
     if (is_gone)
         return;
     object->is_ending = json_object_get(metadata, "deletionTimestamp") != NULL;
@@ -141,7 +144,15 @@ void observed_forget_pods(struct observed *observed)
 
     observed->changes++;
     for (i = OBJECT_PODS; i < observed->count; i++)
-        observed->object[i] = (struct observed_object){ 0 };
+        if (!observed->object[i].exists) /* why it went stays known */
+            observed->object[i].version = 0;
+        else if (observed->object[i].is_ours)
+            observed->object[i] = (struct observed_object){ 0 };
+}
+
+bool observed_is_foreign(const struct observed_object *object)
+{
+    return object->exists && !object->is_ours;
 }
 
 int64_t observed_time(const char *text)
@@ -262,6 +273,7 @@ static void take_attempts(struct attempts *attempts, const char *text)
         .launched = json_integer_value(json_object_get(document, "launched")),
         .failures = json_integer_value(json_object_get(document, "failures")),
         .started_s = json_integer_value(json_object_get(document, "started")),
+        .is_resumed = json_is_true(json_object_get(document, "resumed")),
     };
     if (attempts->number < 1)
         attempts->number = 1;
@@ -323,11 +335,27 @@ static void take_conditions(struct observed_object *pod, const json_t *status)
             continue;
         if (strcmp(type, "Ready") == 0)
             pod->is_ready = strcmp(value, "True") == 0;
-        if ((strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0) ||
-            (strcmp(type, "DisruptionTarget") == 0 && strcmp(value, "True") == 0)) {
-            keep(pod->reason, sizeof pod->reason, json_object_get(one, "reason"));
-            keep(pod->message, sizeof pod->message, json_object_get(one, "message"));
-        }
+        if (strcmp(type, "PodScheduled") == 0 && strcmp(value, "False") == 0)
+            take_reason(pod, one);
+    }
+    take_disruption(pod, status);
+}
+
+/* PreemptionByScheduler, EvictionByEvictionAPI, TerminationByKubelet ...: it is ended, or was, by
+ * the cluster. */
+static void take_disruption(struct observed_object *pod, const json_t *status)
+{
+    const json_t *list = json_object_get(status, "conditions"), *one;
+    const char   *type, *value;
+    size_t        i;
+
+    for (i = 0; i < json_array_size(list); i++) {
+        one = json_array_get(list, i);
+        type = json_string_value(json_object_get(one, "type"));
+        value = json_string_value(json_object_get(one, "status"));
+        if (type != NULL && value != NULL && strcmp(type, "DisruptionTarget") == 0 &&
+            strcmp(value, "True") == 0)
+            take_reason(pod, one);
     }
 }
 

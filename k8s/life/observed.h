@@ -43,7 +43,9 @@ struct observed_object {
     bool    is_ready;
     int     exit_code;    /* of the training container, if it has ended */
     int64_t started_s, ended_s; /* 0: not yet */
-    char reason[64]; /* why it waits or has ended: Unschedulable, OOMKilled ...; may be empty */
+    /* Why it waits or has ended, Unschedulable, OOMKilled ...; of one that does not exist, why the
+     * cluster has ended it. May be empty. */
+    char    reason[64];
     char    message[400];
     char    node[128];
 };
@@ -54,6 +56,7 @@ struct attempts {
     int64_t launched;  /* the last one whose launcher has been there */
     int64_t failures;
     int64_t started_s; /* first launched, or again after a pause; 0: not yet */
+    bool    is_resumed; /* a pause has ended an attempt that was running */
     char    last[400]; /* why the one before ended; may be empty */
 };
 
@@ -94,8 +97,12 @@ void observed_want(struct observed *observed, const char *uid, json_t *wanted);
 /* Does the custom resource ask for another job than the one in the anchor? */
 bool observed_is_outdated(const struct observed *observed);
 
-/* No Pod exists, until it is taken again. */
+/* No Pod exists, until it is taken again; but for those that are not ours: no list of the job's
+ * Pods has them, so somebody has to ask for each. */
 void observed_forget_pods(struct observed *observed);
+
+/* It is there, and of somebody else. */
+bool observed_is_foreign(const struct observed_object *object);
 
 /* "2026-11-22T15:00:00Z" in seconds since 1970; 0 if it is no such text. */
 int64_t observed_time(const char *text);

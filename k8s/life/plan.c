@@ -45,6 +45,7 @@ static bool end(struct plan *plan, enum outcome outcome, int exit_code, const ch
 static bool cannot_start(const struct observed_object *pod, int64_t now_s);
 static bool next_attempt(struct plan *plan, const struct job *job, const struct observed *observed,
                          int64_t now_s);
+static bool have_all_begun(const struct job *job, const struct observed *observed);
 static void replace(struct plan *plan, const struct job *job, const struct observed *observed,
                     int64_t now_s);
 static bool change_hosts(struct plan *plan, const struct job *job, const struct observed *observed);
@@ -170,7 +171,7 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
 
     for (i = OBJECT_ANCHOR; i < observed->count; i++) {
         name = object_name(job, i);
-        if (observed->object[i].exists && !observed->object[i].is_ours)
+        if (observed_is_foreign(&observed->object[i]))
             return end(plan, OUTCOME_FOREIGN, EXIT_CREATE,
                        "%s %s is there and is not of this job; delete it, or take another --name",
                        object_kinds[name.kind].name, name.text);
@@ -202,7 +203,9 @@ static bool find_failure(struct failure *failure, const struct job *job,
     bool is_late, is_message;
 
     if (!pod->exists && observed->attempts.launched == observed->attempts.number)
-        return fail(failure, EXIT_LOST, false, "Pod %s was deleted", name.text);
+        return fail(failure, EXIT_LOST, false, "Pod %s was deleted%s%s%s%s", name.text,
+                    pod->reason[0] != '\0' ? ": " : "", pod->reason,
+                    pod->message[0] != '\0' ? ": " : "", pod->message);
     if (pod->exists && pod->attempt == observed->attempts.number && pod->phase == POD_FAILED) {
         is_late = strcmp(pod->reason, "DeadlineExceeded") == 0;
         return fail(failure, is_late ? EXIT_TIMEOUT : pod->exit_code,
@@ -319,6 +322,7 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
     } else if (is_launched && job->is_paused) {
         next->number++;
         next->started_s = 0;
+        next->is_resumed |= have_all_begun(job, observed);
         snprintf(next->last, sizeof next->last, "it was paused");
     } else if (is_launched && launcher->workers != job_keys(job)) {
         next->number++;
@@ -330,6 +334,20 @@ static bool next_attempt(struct plan *plan, const struct job *job, const struct 
         next->started_s = next->started_s > 0 ? next->started_s : now_s;
     } else
         return false;
+    return true;
+}
+
+/* Only then are their init containers done. */
+static bool have_all_begun(const struct job *job, const struct observed *observed)
+{
+    const struct observed_object *pod;
+    size_t                        i;
+
+    for (i = 0; i < object_pods(job); i++) {
+        pod = &observed->object[object_pod(job, i)];
+        if (!pod->exists || pod->phase == POD_PENDING)
+            return false;
+    }
     return true;
 }
 
@@ -487,7 +505,8 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
         first = waiting++ == 0 ? object_pod(job, i) : first;
     }
     if (waiting == 0) {
-        snprintf(plan->why, sizeof plan->why, "running");
+        snprintf(plan->why, sizeof plan->why, "running%s",
+                 job->is_debug ? " in debug mode, without a run" : "");
         tell_attempt(plan, job, observed);
         return;
     }
@@ -496,9 +515,9 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
     has_message = !is_leaving && pod->message[0] != '\0';
     snprintf(plan->why, sizeof plan->why, "waiting for %zu of %zu Pods; %s: %s%s%s", waiting,
              object_pods(job), object_name(job, first).text,
-             !pod->exists             ? "not created yet"
-             : is_leaving             ? "it will be replaced"
+             is_leaving               ? "it will be replaced"
              : pod->reason[0] != '\0' ? pod->reason
+             : !pod->exists           ? "not created yet"
              : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],
              has_message ? ": " : "", has_message ? pod->message : "");

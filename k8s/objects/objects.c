@@ -12,6 +12,7 @@
 
 #include "buffer.h"
 #include "job/job_document.h"
+#include "job/node_class.h"
 #include "objects/board.h"
 #include "objects/group.h"
 #include "objects/pod.h"
@@ -268,13 +269,15 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
 static json_t *hosts(const struct job *job, const struct object_for *what)
 {
     struct buffer lines = { 0 }, config = { 0 };
+    const char   *class = node_class(job->template); /* for the account of what the run cost */
     json_t       *object;
     int64_t       i;
 
     add_line(&lines, "# generation %" PRId64 "\n", what->attempt);
     for (i = 0; i < hosts_of(job, what); i++)
-        add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "\n", job->name, i,
-                 job->name, what->space, job_slots(job));
+        add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "%s%s\n", job->name, i,
+                 job->name, what->space, job_slots(job), class != NULL ? " class=" : "",
+                 class != NULL ? class : "");
     add_line(&config,
              "Host *\n    Port %d\n    User %s\n    IdentityFile " POD_KEY "/id_ed25519\n"
              "    IdentitiesOnly yes\n    UserKnownHostsFile " POD_KEY "/known_hosts\n"

@@ -91,6 +91,7 @@ struct object_for {
     int64_t            hosts;   /* workers in the hostfile; 0: all */
     int64_t            listed;  /* the most that were in it; 0: these */
     int64_t            now_s;
+    bool               is_resumed; /* after a pause of the run */
     bool               is_last; /* no attempt follows if this one fails */
 };
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "job/privileges.h"
+#include "job/run_mode.h"
 #include "job/template.h"
 #include "objects/group.h"
 #include "objects/objects.h"
@@ -19,12 +21,16 @@
 #define LAUNCHER_MEMORY "1Gi"
 #define BACKSTOP_S      60 /* later than muster's own --timeout */
 
-static json_t *make_pod(const struct job *job, const char *role, const char *name);
+static json_t *make_pod(const struct job *job, const char *role, const char *name,
+                        const struct object_for *what);
 static void    add_launcher(const struct job *job, json_t *pod, json_t *container, bool has_sshd,
                             const struct object_for *what);
 static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
+static json_t *worker_command(const struct job *job);
+static json_t *debug_command(const struct job *job, bool has_sshd);
 static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what);
 static void    add_elastic(const struct job *job, json_t *command);
+static void    add_words(json_t *command, const struct strlist *words);
 static void    add_word(json_t *command, const char *word);
 static void    add_mount(json_t *pod, json_t *container, const char *name, const char *path,
                          json_t *source);
@@ -35,7 +41,8 @@ json_t *pod_worker(const struct job *job, size_t index, const struct object_for 
 {
     bool    is_launcher = job->launcher == LAUNCHER_WORKER0 && index == 0;
     char   *name = xasprintf("%s-worker-%zu", job->name, index);
-    json_t *pod = make_pod(job, "worker", name), *container = template_container(pod), *labels;
+    json_t *pod = make_pod(job, "worker", name, what), *container = template_container(pod);
+    json_t *labels;
     char    number[24];
 
     snprintf(number, sizeof number, "%zu", index);
@@ -45,7 +52,10 @@ json_t *pod_worker(const struct job *job, size_t index, const struct object_for 
     if (is_launcher)
         add_launcher(job, pod, container, true, what);
     else
-        json_object_set_new(container, "command", json_pack("[ss]", "muster-init", "--sshd"));
+        json_object_set_new(container, "command", worker_command(job));
+    if (privileges_has_host_network(pod)) /* else it could not find the others by name */
+        set_default(json_object_get(pod, "spec"), "dnsPolicy",
+                    json_string("ClusterFirstWithHostNet"));
     free(name);
     return pod;
 }
@@ -54,8 +64,9 @@ json_t *pod_worker(const struct job *job, size_t index, const struct object_for 
 json_t *pod_launcher(const struct job *job, const struct object_for *what)
 {
     char   *name = xasprintf("%s-launcher", job->name);
-    json_t *pod = make_pod(job, "launcher", name), *container = template_container(pod);
+    json_t *pod = make_pod(job, "launcher", name, what), *container = template_container(pod);
 
+    privileges_drop_host(pod);
     json_object_set_new(container, "resources",
                         json_pack("{s{ssss}s{ssss}}", "requests", "cpu", LAUNCHER_CPU, "memory",
                                   LAUNCHER_MEMORY, "limits", "cpu", "1", "memory",
@@ -89,12 +100,15 @@ json_t *pod_inner(json_t *object, const char *name, json_t *(*make)(void))
 }
 
 /* What both kinds share. */
-static json_t *make_pod(const struct job *job, const char *role, const char *name)
+static json_t *make_pod(const struct job *job, const char *role, const char *name,
+                        const struct object_for *what)
 {
     json_t *pod = json_deep_copy(job->template), *container = template_container(pod);
     json_t *metadata = pod_inner(pod, "metadata", json_object);
     json_t *spec = json_object_get(pod, "spec");
 
+    if (run_mode_skips_init(job, what->is_resumed))
+        json_object_del(spec, "initContainers");
     json_object_set_new(pod_inner(metadata, "labels", json_object), LABEL_ROLE, json_string(role));
     group_mark(job, metadata);
     set_default(pod_inner(metadata, "annotations", json_object), "sidecar.istio.io/inject",
@@ -135,7 +149,13 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     add_mount(pod, container, "muster-hosts", POD_HOSTS,
               json_pack("{s{ss}}", "configMap", "name", name));
     free(name);
-    json_object_set_new(container, "command", command_of(job, has_sshd, what));
+    if (job->is_debug) { /* so that muster in a shell there needs no options */
+        add_env(container, "MUSTER_HOSTFILE", POD_HOSTS "/hostfile");
+        add_env(container, "MUSTER_SSH_CONFIG", POD_HOSTS "/ssh_config");
+    }
+    json_object_set_new(container, "command",
+                        job->is_debug ? debug_command(job, has_sshd)
+                                      : command_of(job, has_sshd, what));
     if (job->deadline_s > 0)
         set_default(spec, "activeDeadlineSeconds",
                     json_integer(job->deadline_s + job_max_wait_s(job) + BACKSTOP_S));
@@ -158,11 +178,36 @@ static void add_sshd(const struct job *job, json_t *pod, json_t *container, size
     free(key);
 }
 
+static json_t *worker_command(const struct job *job)
+{
+    json_t *command = json_pack("[ss]", "muster-init", "--sshd");
+
+    if (job->is_debug && job->debug.command.count > 0) {
+        add_word(command, "--");
+        add_words(command, &job->debug.command);
+    }
+    return command;
+}
+
+/* In the launcher's place. It is there until somebody deletes or pauses the job. */
+static json_t *debug_command(const struct job *job, bool has_sshd)
+{
+    json_t *command;
+
+    if (has_sshd && job->debug.command.count > 0)
+        return worker_command(job);
+    command = json_pack("[ss]", "muster-init", "--idle");
+    if (has_sshd)
+        add_word(command, "--sshd");
+    return command;
+}
+
 static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what)
 {
-    json_t *command = json_pack("[ss]", "muster-init", "--wait=" POD_HOSTS "/hostfile");
-    char    text[64];
-    size_t  i;
+    json_t        *command = json_pack("[ss]", "muster-init", "--wait=" POD_HOSTS "/hostfile");
+    struct strlist words = { 0 };
+    bool           is_muster = run_mode_command(job, what->is_resumed, &words);
+    char           text[64];
 
     if (has_sshd)
         add_word(command, "--sshd");
@@ -171,7 +216,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
     if (job->cleanup != CLEANUP_NONE)
         add_word(command, what->is_last ? "--release" : "--release=success");
     add_word(command, "--");
-    if (!job->is_custom) {
+    if (is_muster) {
         add_word(command, "muster");
         add_word(command, "--hostfile=" POD_HOSTS "/hostfile");
         add_word(command, "--ssh-config=" POD_HOSTS "/ssh_config");
@@ -186,8 +231,8 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
             add_word(command, text);
         }
     }
-    for (i = 0; i < job->command.count; i++)
-        add_word(command, job->command.item[i]);
+    add_words(command, &words);
+    strlist_clear(&words);
     return command;
 }
 
@@ -204,6 +249,14 @@ static void add_elastic(const struct job *job, json_t *command)
         add_word(command, "--recovery=full");
     snprintf(text, sizeof text, "--max-wait=%" PRId64, job_max_wait_s(job));
     add_word(command, text);
+}
+
+static void add_words(json_t *command, const struct strlist *words)
+{
+    size_t i;
+
+    for (i = 0; i < words->count; i++)
+        add_word(command, words->item[i]);
 }
 
 /* Kubernetes would replace $(NAME), and $$ by $. */

@@ -26,14 +26,15 @@ KINDS = {  # plural: (path of the group, kind)
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
     "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
-REASONS = {404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid"}
+REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid"}
 HISTORY = 20000  # changes that a watch can begin before
 
 
 class Refusal(Exception):
-    def __init__(self, code, reason=None):
+    def __init__(self, code, reason=None, message=None):
         super().__init__(code)
         self.code, self.reason = code, reason or REASONS[code]
+        self.message = message or self.reason
 
 
 def merge(old, patch):
@@ -82,6 +83,7 @@ class Cluster:
         self.may_end = True  # elastic runs
         self.hosts = {}  # how many an elastic launcher had
         self.graces = []  # of the Pods that were deleted
+        self.quota = {}  # plural: how many there may be
         self.news = asyncio.Event()
         self.tasks = set()
 
@@ -108,6 +110,11 @@ class Cluster:
         key = (plural, space, metadata["name"])
         if key in self.objects:
             raise Refusal(409, "AlreadyExists")
+        most = self.quota.get(plural)
+        if most is not None and sum(other[:2] == key[:2] for other in self.objects) >= most:
+            raise Refusal(403, message=f'{plural} "{key[2]}" is forbidden: exceeded quota: few, '
+                                       f'requested: {plural}=1, used: {plural}={most}, '
+                                       f'limited: {plural}={most}')
         metadata.update(namespace=space, uid=f"uid-{self.version}", creationTimestamp=stamp(self.ages.get(plural, 0)))
         if plural == "secrets":
             texts = document.pop("stringData", {})
@@ -296,6 +303,9 @@ class Cluster:
             self.tasks.discard(asyncio.current_task())
             writer.close()
 
+    async def before(self, method, path):
+        """For tests that make a request wait."""
+
     async def serve_one(self, reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         method, target, _ = head[0].split(" ")
@@ -303,12 +313,13 @@ class Cluster:
         bytes_ = await reader.readexactly(int(fields.get("content-length", 0)))
         url = urllib.parse.urlsplit(target)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
+        await self.before(method, url.path)
         try:
             answer = self.answer(method, url.path, query, json.loads(bytes_) if bytes_ else None)
         except Refusal as refusal:
             answer = refusal.code, {"kind": "Status", "apiVersion": "v1", "metadata": {},
                                     "status": "Failure", "reason": refusal.reason,
-                                    "message": refusal.reason, "code": refusal.code}
+                                    "message": refusal.message, "code": refusal.code}
         if answer is None:
             await self.watch(url.path, query, writer)
             return False

@@ -169,8 +169,22 @@ async def changes():
         await world.until(lambda: world.pods() == ["j-launcher", "j-worker-0"])
         spec = world.cluster.objects[JOB]["spec"]
         print("its document says", spec["worker"]["replicas"], spec["runMode"]["pause"]["enabled"])
+        await scale_by_document(world, "ScaleOut", {"toAdd": {"count": 2}})
+        await scale_by_document(world, "ScaleIn", {"toDelete": {"podNames": ["j-worker-0"]}})
         command = await world.run("delete", "j")
         print("delete:", (await command.communicate())[0].decode().strip(), world.left())
+
+
+async def scale_by_document(world, kind, amount):
+    """ET's."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump({"apiVersion": "kai.alibabacloud.com/v1alpha1", "kind": kind,
+                   "metadata": {"name": "x"}, "spec": {"selector": {"name": "j"}, **amount}}, file)
+        file.flush()
+        command = await world.run("scale", "-f", file.name)
+        said = (await command.communicate())[0].decode().strip()
+    print(f"{kind}: {command.returncode} {said}, then",
+          world.cluster.objects[JOB]["spec"]["worker"]["replicas"])
 
 
 async def refusals():

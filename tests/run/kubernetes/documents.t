@@ -35,6 +35,8 @@ said "takes its document along when its time to live is over" "time to live over
 said "a pause in the document is one" "paused: phase Pending"
 said "resume changes the document" "resume: 0 deepspeedjob.muster.dev/j resumed"
 said "so does scale" "scale: 0 deepspeedjob.muster.dev/j scaled"
+said "and a ScaleOut of ET's" "ScaleOut: 0 deepspeedjob.muster.dev/j scaled, then 3"
+said "a ScaleIn of another worker than the last is none" "ScaleIn: 65 , then 3"
 is "which has both" "$(grep '^its document' out)" "its document says 1 False"
 said "delete deletes it" "delete: deepspeedjob.muster.dev/j deleted []"
 said "what is wrong is in the status" "wrong: Invalid spec.config.autotune: is not supported: muster \

@@ -342,11 +342,11 @@ static const struct {
            "}, config: {run: {exec: [a]}}, runPolicy: {cleanUpPolicy: Some}}",
       "must be one of Unfinished, None, All, not 'Some'" },
     { HEAD "spec: {worker: {" IMAGE
-           "}, config: {run: {exec: [a]}}, runMode: {debug: {enabled: true}}}",
-      "spec.runMode.debug.enabled: is not supported yet" },
+           "}, config: {run: {exec: [a]}}, runMode: {debug: {replicaSpecs: [3]}}}",
+      "spec.runMode.debug.replicaSpecs: must be a list with one object" },
     { HEAD "spec: {worker: {" IMAGE
-           "}, config: {run: {exec: [a]}}, runMode: {pause: {resumeSpecs: [{type: worker}]}}}",
-      "spec.runMode.pause.resumeSpecs: is not supported yet" },
+           "}, config: {run: {exec: [a]}}, runMode: {pause: {resumeSpecs: [{type: master}]}}}",
+      "spec.runMode.pause.resumeSpecs[0].type: must be one of worker, not 'master'" },
     { HEAD "spec: {worker: {" IMAGE
            "}, config: {run: {exec: [a]}}, runPolicy: {backoffLimit: -1}}",
       "spec.runPolicy.backoffLimit: must be a number from 0" },
@@ -368,7 +368,6 @@ static const struct {
     { POD("containers: [{name: worker}]"), "image: is missing" },
     { POD("containers: [{image: i}], volumes: 3"), "volumes: must be a list" },
     { POD("containers: [{image: i}], volumes: [{name: muster-x}]"), "not begin with muster-" },
-    { POD("containers: [{image: i}], hostNetwork: true"), "hostNetwork: is not supported yet" },
     { BOX("env: {}"), "containers[0].env: must be a list" },
     { WORKER("template: {metadata: x, spec: {containers: [{image: i}]}}"),
       "worker.template.metadata: must be an object" },

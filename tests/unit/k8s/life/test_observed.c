@@ -85,6 +85,44 @@ static void test_observed(void **state)
     job_clear(&job);
 }
 
+/* The cluster tells why it takes a Pod away, and that is known when it is gone. */
+static void test_disruption(void **state)
+{
+    static const char pod[] =
+        "{\"metadata\": {\"name\": \"j-launcher\", \"uid\": \"v\"}, \"status\": {\"phase\": "
+        "\"Failed\", \"conditions\": [{\"type\": \"Ready\", \"status\": \"False\"}, {\"type\": "
+        "\"DisruptionTarget\", \"status\": \"True\", \"reason\": \"PreemptionByScheduler\", "
+        "\"message\": \"a higher priority\"}], \"containerStatuses\": [{\"name\": \"worker\", "
+        "\"state\": {\"terminated\": {\"exitCode\": 143, \"reason\": \"Error\"}}}]}}";
+    struct job                    job = { 0 };
+    struct observed               world;
+    const struct observed_object *seen;
+    struct plan                   plan;
+    json_t                       *document = json_loads(pod, 0, NULL);
+
+    (void)state;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    seen = &world.object[OBJECT_LAUNCHER];
+    observed_take(&world, &job, document, false);
+    assert_string_equal(seen->reason, "PreemptionByScheduler");
+    observed_take(&world, &job, document, true);
+    assert_false(seen->exists);
+    assert_string_equal(seen->reason, "PreemptionByScheduler");
+    assert_string_equal(seen->message, "a higher priority");
+    observed_forget_pods(&world);
+    world.object[OBJECT_ANCHOR] = (struct observed_object){ .exists = true, .is_ours = true };
+    world.attempts.launched = world.attempts.number;
+    plan_make(&plan, &job, &world, 1000000);
+    assert_int_equal(plan.outcome, OUTCOME_FAILED);
+    assert_string_equal(plan.why,
+                        "Pod j-launcher was deleted: PreemptionByScheduler: a higher priority");
+    plan_clear(&plan);
+    json_decref(document);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 /* The job was deleted, and another one of its name submitted. */
 static void test_another_job(void **state)
 {
@@ -157,7 +195,8 @@ static void test_late_answer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed),
-                                        cmocka_unit_test(test_another_job),
+                                        cmocka_unit_test(test_disruption),
+        cmocka_unit_test(test_another_job),
                                         cmocka_unit_test(test_late_answer) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,7 +251,9 @@ static void test_retries(void **state)
         world_create(&world, &job, i);
     launcher = &world.object[OBJECT_LAUNCHER];
     for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        world.attempts = (struct attempts){ 1, 1, rows[i].failures, NOW, "" };
+        world.attempts = (struct attempts){
+            .number = 1, .launched = 1, .failures = rows[i].failures, .started_s = NOW
+        };
         job.restart = rows[i].restart;
         launcher->exists = rows[i].exit_code >= 0;
         world_fail_pod(launcher, rows[i].exit_code, rows[i].reason);
@@ -356,6 +358,38 @@ static void test_replacements(void **state)
     plan_until_quiet(&world, &job, log);
     assert_string_equal(log, "+w0 +w1 +w2 +l A0 ");
     assert_int_equal(world.attempts.failures, 1);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
+/* A run that was paused has a past; one that had not begun has not even its init containers'. */
+static void test_resumed(void **state)
+{
+    struct job      job = { 0 };
+    struct observed world;
+    char            log[400];
+    size_t          i;
+
+    (void)state;
+    world_now_s = NOW;
+    world_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    plan_until_quiet(&world, &job, log);
+    for (i = OBJECT_PODS; i < world.count - 1; i++)
+        world.object[i].phase = POD_RUNNING;
+    job.is_paused = true;
+    plan_until_quiet(&world, &job, log);
+    assert_int_equal(world.attempts.number, 2);
+    assert_false(world.attempts.is_resumed);
+    all_gone(&world);
+    job.is_paused = false;
+    plan_until_quiet(&world, &job, log);
+    for (i = OBJECT_PODS; i < world.count; i++)
+        world.object[i].phase = POD_RUNNING;
+    job.is_paused = true;
+    plan_until_quiet(&world, &job, log);
+    assert_int_equal(world.attempts.number, 3);
+    assert_true(world.attempts.is_resumed);
     observed_clear(&world);
     job_clear(&job);
 }
@@ -508,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
+        cmocka_unit_test(test_resumed),
         cmocka_unit_test(test_elastic),
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_expiry),

@@ -1,0 +1,34 @@
+#!/bin/sh
+# muster k8s submit leaves nothing if it is refused halfway, and of two submits of one name at the same
+# moment one is refused. The API server is one in memory, which kubernetes.t compares with a real one.
+# SPDX-License-Identifier: Apache-2.0
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+
+program=$top_builddir/tests/run/kubernetes/muster-k8s
+need_program() {
+    [ -x "$program" ] || { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
+}
+need program
+
+run_limit=300 run python3 "${script%/*}/submits.py" "$program"
+is "the stories were told" "$rc" 0
+# said WHAT STORY START: of its line.
+said() {
+    ok "$1" grep -qF "$2: $3" out || grep "^$2: " out | sed 's/^/# /'
+}
+said "a quota ends it, and nothing is left" refused "73 '' left []: "
+said "... which is said, with the Pod" refused "73 '' left []: muster k8s: error: the cluster refuses \
+(403): pods \"j-worker-2\" \
+is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2 | muster k8s: warning: \
+the job j was not submitted: what had been created is deleted again"
+ok "what cannot be taken back is named, and how to" grep -q \
+    '^stuck: 73 .*quota.*; a part of job j is still there: `muster k8s delete j`$' out
+said "a name that is taken ends it" taken "73 left ['pods'] ['j-worker-0']: "
+ok "... and is said" grep -q '^taken: .*Pod j-worker-0 is there and is not of this job' out
+is "of two at the same moment one is refused, be they the same or not" "$(grep '^at once' out | sort -u)" \
+    "at once: 1 created, its job: True, the other: muster k8s: error: somebody else has submitted a job j at \
+this moment; \`muster k8s get j\` shows it, or take another --name"
+said "what was interrupted is continued" interrupted \
+    "-9 ['configmaps', 'secrets'], then 0 '' ['configmaps', 'networkpolicies', 'pods', 'secrets', 'services']"
+ok "but not while another is at work" grep -q '^young: 73 .*waiting.*the job j was submitted already' out
+finish
