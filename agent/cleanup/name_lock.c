@@ -24,7 +24,7 @@
 
 struct name_lock {
     struct event *event;
-    const char   *run_id, *launcher;
+    char         *run_id, *launcher; /* launcher may be NULL */
     name_lock_f  *replaced;
     void         *arg;
 };
@@ -53,8 +53,8 @@ struct name_lock *name_lock_take(struct event_base *base, const char *run_id,
         return NULL;
     }
     lock = xcalloc(1, sizeof *lock);
-    *lock = (struct name_lock){ xevent_new(base, fd, connection_cb, lock), run_id, launcher,
-                                replaced, arg };
+    *lock = (struct name_lock){ xevent_new(base, fd, connection_cb, lock), xstrdup(run_id),
+                                launcher != NULL ? xstrdup(launcher) : NULL, replaced, arg };
     xevent_watch(lock->event, EV_READ);
     return lock;
 }
@@ -68,6 +68,8 @@ void name_lock_release(struct name_lock *lock)
     fd = event_get_fd(lock->event);
     event_free(lock->event);
     close(fd);
+    free(lock->run_id);
+    free(lock->launcher);
     free(lock);
 }
 

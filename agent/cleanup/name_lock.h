@@ -29,7 +29,7 @@ struct name_lock;
 /* The run, of our own user, takes the place of this one. */
 typedef void name_lock_f(const char *run_id, void *arg);
 
-/* Take the lock, if the run has a name. launcher: who launched it, in words, borrowed; NULL:
+/* Take the lock, if the run has a name. launcher: who launched it, in words; NULL:
  * unknown. NULL: the run has no name, or it failed; name_lock_release(NULL) is fine. */
 struct name_lock *name_lock_take(struct event_base *base, const char *run_id,
                                  const char *launcher, name_lock_f *replaced, void *arg);

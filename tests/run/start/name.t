@@ -61,6 +61,19 @@ run muster --detach --name llama-7b.x $two sh -c 'rm -f go; exec ./rank'
 run muster stop llama-7b.x
 is "... but of three the one that is running" "$rc" 0
 
+# The next generation gets another plan.
+: >begun
+script_file again <<'END'
+#!/bin/sh
+[ "$MUSTER_GENERATION" = 1 ] || exit 1
+exec ./rank
+END
+run muster --detach --name again --max-restarts 2 --restart-delay 0 $two ./again
+ok "a run that has started again" wait_for 20 lines begun 2
+run muster --name again $two true
+ok "... still says who launched it" grep -Eq "prepare +a run with the same name is running there: [^ ]*, launched by pid [0-9]+ of $(uname -n), 20" err
+run muster stop again
+
 # Two at once: each sees the other, or one does
 rm -f go begun
 muster --name twin $two ./rank 2>err.1 &
