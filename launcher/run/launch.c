@@ -52,8 +52,6 @@
 
 #include "run/launch.h"
 
-#include "run/launch.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +74,7 @@
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
+#include "run/last_world.h"
 #include "rendezvous/kvs.h"
 #include "node/node_job.h"
 #include "run/notice.h"
@@ -450,7 +449,7 @@ static int written(struct run *run, int status, const char *name, bool is_read, 
 static void close_dir(struct run *run, int status)
 {
     json_t      *result = outcome_json(&run->outcome, false);
-    json_t      *world = world_json(run);
+    json_t      *world = last_world_json(run);
     struct error err;
 
     run_status_free(run->status);

@@ -10,12 +10,12 @@
 
 #include "clock.h"
 #include "file.h"
-#include "frame.h"
 #include "log.h"
 #include "run/deadline.h"
 #include "node/flow.h"
 #include "run/generation.h"
 #include "run/hang.h"
+#include "run/last_world.h"
 #include "rendezvous/kvs.h"
 #include "run/pool.h"
 #include "output/rank_labels.h"
@@ -23,8 +23,6 @@
 #include "run/run.h"
 #include "run/run_status.h"
 #include "xalloc.h"
-
-#define NATURAL_MAX (1 << 20) /* nodes or ranks */
 
 static void find_rules(const struct options *options, struct member_rules *rules);
 static bool read_batch(const struct options *options, bool tells, struct batch_rules *batch);
@@ -34,17 +32,6 @@ static int  make_plan(struct run *run, const struct member_rules *rules, const s
                       size_t places, struct error *err);
 static void move_nodes(struct run *run, const size_t *world, size_t places);
 static void make_room(struct run *run);
-static bool   last_choose(const json_t *last, const struct member_rules *rules,
-                          struct selection *hosts, size_t *count);
-static void   last_batch(const json_t *last, struct batch_rules *batch);
-static bool   is_here(const struct run *run, size_t place);
-static bool   last_members(struct members *members, const json_t *nodes,
-                        const struct member_rules *rules, const struct selection *hosts);
-static size_t find_host(const struct selection *hosts, const char *name);
-static size_t last_places(struct members *members, const struct member_rules *rules, size_t *world);
-static void   put_first(struct selection *hosts, const size_t *world, size_t places,
-                        const int *most);
-static size_t natural(const json_t *object, const char *key);
 
 void world_open(struct run *run, struct member_rules *rules)
 {
@@ -75,7 +62,7 @@ static void find_rules(const struct options *options, struct member_rules *rules
         .is_elastic = options_are_elastic(options),
         .min_nodes = members->min_nodes > 0 ? (size_t)members->min_nodes : 0,
         .max_nodes = members->max_nodes > 0 ? (size_t)members->max_nodes : 0,
-        .target = options->last_world != NULL ? natural(options->last_world, "target")
+        .target = options->last_world != NULL ? last_world_target(options->last_world)
                   : options->num_nodes > 0    ? (size_t)options->num_nodes
                                               : 0,
         .min_ranks = members->min_ranks,
@@ -111,7 +98,7 @@ static bool read_batch(const struct options *options, bool tells, struct batch_r
     if (rc != 0)
         batch_rules_clear(batch);
     else if (options->last_world != NULL)
-        last_batch(options->last_world, batch);
+        last_world_batch(options->last_world, batch);
     free(text);
     free(path);
     return rc == 0;
@@ -176,7 +163,7 @@ static bool go_on(const struct options *options, struct selection *hosts, size_t
     if (rules.is_elastic && read_batch(options, true, &batch) &&
         !options->members.allow_batch_change)
         rules.batch = &batch;
-    is_found = last_choose(options->last_world, &rules, hosts, count);
+    is_found = last_world_choose(options->last_world, &rules, hosts, count);
     batch_rules_clear(&batch);
     return is_found;
 }
@@ -287,164 +274,4 @@ static void make_room(struct run *run)
     run->kvs = kvs_new(run->plan->nodes);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
-}
-
-/* --- the last world, of muster resume ---------------------------------------- */
-
-json_t *world_json(const struct run *run)
-{
-    const struct member_rules *rules = generation_members(run);
-    const struct batch        *batch = &run->batch.first;
-    json_t                    *nodes;
-    size_t                     i;
-
-    if (!rules->goes_on)
-        return NULL;
-    nodes = json_array();
-    for (i = 0; i < run->plan->nodes; i++) {
-        const char *host = run->plan->node[i].host;
-
-        json_array_append_new(
-            nodes, json_pack("{s:o, s:i, s:b}", "host", json_text(host, strlen(host)), "ranks",
-                             run->plan->node[i].ranks, "is_here", (int)is_here(run, i)));
-    }
-    return json_pack("{s:o, s:I, s:[I, I, I]}", "nodes", nodes, "target",
-                     (json_int_t)rules->target, "batch", (json_int_t)batch->total,
-                     (json_int_t)batch->micro, (json_int_t)batch->steps);
-}
-
-static bool is_here(const struct run *run, size_t place)
-{
-    const struct members *members = pool_members(run);
-
-    return run->node[place]->failure == NULL &&
-           !members->item[members->place[place]].is_leaving;
-}
-
-static bool last_choose(const json_t *last, const struct member_rules *rules,
-                        struct selection *hosts, size_t *count)
-{
-    const json_t  *nodes = json_object_get(last, "nodes");
-    struct members members = { 0 };
-    size_t         places = 0, *world;
-
-    if (last_members(&members, nodes, rules, hosts)) {
-        world = xcalloc(members.count + members.places + 1, sizeof *world);
-        places = last_places(&members, rules, world);
-        if (places > 0)
-            put_first(hosts, world, places, rules->is_elastic ? NULL : members.ranks);
-        free(world);
-    }
-    members_clear(&members);
-    if (places == 0)
-        return false;
-    *count = places;
-    return true;
-}
-
-/* As the members were then. An elastic run has no need of others; in another one they may take a
- * place that is empty. False: there were none, or the file is broken. */
-static bool last_members(struct members *members, const json_t *nodes,
-                      const struct member_rules *rules, const struct selection *hosts)
-{
-    size_t        places = json_array_size(nodes), i, j;
-    size_t       *world = xcalloc(places + 1, sizeof *world);
-    const json_t *node;
-    bool          is_whole = places > 0;
-
-    for (i = 0; i < hosts->count; i++)
-        members_add(members, hosts->node[i].slots);
-    json_array_foreach(nodes, i, node) {
-        const char *host = json_string_value(json_object_get(node, "host"));
-
-        world[i] = find_host(hosts, host != NULL ? host : "");
-        if (world[i] == MEMBERS_NONE) { /* it is no longer on the list */
-            world[i] = members_add(members, (int)natural(node, "ranks"));
-            members->item[world[i]].is_offered = false;
-        }
-        for (j = 0; j < i; j++)
-            is_whole = is_whole && world[j] != world[i];
-    }
-    for (i = 0; i < members->count && !rules->is_elastic; i++)
-        members->item[i].state = MEMBER_SPARE;
-    members_take(members, rules, world, places);
-    json_array_foreach(nodes, i, node) {
-        members->ranks[i] = (int)natural(node, "ranks");
-        if (!json_is_true(json_object_get(node, "is_here")))
-            members->item[world[i]].state = MEMBER_AWAY;
-    }
-    free(world);
-    return is_whole;
-}
-
-static size_t find_host(const struct selection *hosts, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < hosts->count; i++)
-        if (strcmp(hosts->node[i].host->name, name) == 0)
-            return i;
-    return MEMBERS_NONE;
-}
-
-/* If those that were there are too few, the others are tried, too. */
-static size_t last_places(struct members *members, const struct member_rules *rules, size_t *world)
-{
-    size_t places = members_choose(members, rules, world), i;
-
-    if (places > 0)
-        return places;
-    for (i = 0; i < members->count; i++)
-        if (members->item[i].state == MEMBER_AWAY)
-            members->item[i].state = MEMBER_SPARE;
-    return members_choose(members, rules, world);
-}
-
-/* most: of the ranks of each place; NULL: all slots. */
-static void put_first(struct selection *hosts, const size_t *world, size_t places,
-                      const int *most)
-{
-    struct selected *made = xcalloc(hosts->count, sizeof *made);
-    bool            *is_put = xcalloc(hosts->count, sizeof *is_put);
-    size_t           i, used = places;
-
-    for (i = 0; i < places; i++) {
-        made[i] = hosts->node[world[i]];
-        is_put[world[i]] = true;
-        if (most != NULL && most[i] < made[i].slots)
-            made[i].slots = most[i];
-    }
-    for (i = 0; i < hosts->count; i++)
-        if (!is_put[i])
-            made[used++] = hosts->node[i];
-    memcpy(hosts->node, made, hosts->count * sizeof *made);
-    free(is_put);
-    free(made);
-}
-
-static void last_batch(const json_t *last, struct batch_rules *batch)
-{
-    const json_t      *numbers = json_object_get(last, "batch"), *node;
-    const struct batch first = { json_integer_value(json_array_get(numbers, 0)),
-                                 json_integer_value(json_array_get(numbers, 1)),
-                                 json_integer_value(json_array_get(numbers, 2)) };
-    struct batch       same;
-    int64_t            ranks = 0;
-    size_t             i;
-
-    json_array_foreach(json_object_get(last, "nodes"), i, node)
-        ranks += (int64_t)natural(node, "ranks");
-    if (first.total < 1 || first.micro < 1 || first.steps < 1)
-        return;
-    batch->first = first;
-    if ((batch->given.total > 0 && batch->given.total != first.total) ||
-        batch_of(batch, ranks, &same) < 0)
-        batch->first = (struct batch){ 0 };
-}
-
-static size_t natural(const json_t *object, const char *key)
-{
-    json_int_t number = json_integer_value(json_object_get(object, key));
-
-    return number > 0 && number <= NATURAL_MAX ? (size_t)number : 0;
 }
