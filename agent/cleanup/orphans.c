@@ -273,7 +273,8 @@ static bool is_known(const struct orphans *orphans, const struct process *proces
 /* --- whether its run is running --------------------------------------------- */
 
 /* The agent above a process shows whether its run is running. A guard looks like an agent,
- * but has one above it: if that one is sick, the guard is no sign of life. */
+ * but has one above it: if that one is sick, the guard is no sign of life. One that has lost its
+ * parent may go on in another network namespace, as another node of the run. */
 static void judge(struct orphans *orphans, const struct processes *all)
 {
     struct orphan *begin = orphans->item, *end = begin + orphans->count, *one, *agent;
@@ -296,7 +297,8 @@ static void judge(struct orphans *orphans, const struct processes *all)
             if (is_stopped(agent) && agent->process.parent <= 1)
                 continue; /* it will do nothing more */
             one->has_agent = true;
-            one->is_draining = one->is_draining || is_lost || agent->process.parent <= 1;
+            one->is_draining = one->is_draining || is_lost ||
+                               (agent->process.parent <= 1 && may_be_here(agent->process.pid));
         }
         one->is_running = one->has_agent && !has_sick;
     }

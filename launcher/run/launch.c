@@ -74,7 +74,6 @@
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
-#include "run/last_world.h"
 #include "rendezvous/kvs.h"
 #include "node/node_job.h"
 #include "run/notice.h"
@@ -449,7 +448,7 @@ static int written(struct run *run, int status, const char *name, bool is_read, 
 static void close_dir(struct run *run, int status)
 {
     json_t      *result = outcome_json(&run->outcome, false);
-    json_t      *world = last_world_json(run);
+    json_t      *world = world_json(run);
     struct error err;
 
     run_status_free(run->status);

@@ -12,8 +12,8 @@
 
 #include "clock.h"
 #include "run/costs.h"
-#include "run/last_world.h"
 #include "run/run.h"
+#include "run/world.h"
 #include "thread.h"
 #include "xalloc.h"
 
@@ -174,7 +174,7 @@ static char *make_text(const struct run *run, bool with_said)
     body = json_pack("{s:s, s:i, s:i, s:o}", "state", phase_name(run), "generation",
                      run->plan->generation, "max_restarts", run->plan->max_restarts, "ranks",
                      ranks);
-    world = last_world_json(run);
+    world = world_json(run);
     if (world != NULL)
         json_object_set_new(body, "world", world);
     if (with_said)

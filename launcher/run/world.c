@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "clock.h"
+#include "discovery/last_world.h"
 #include "file.h"
+#include "frame.h"
 #include "log.h"
 #include "run/deadline.h"
 #include "node/flow.h"
 #include "run/generation.h"
 #include "run/hang.h"
-#include "run/last_world.h"
 #include "rendezvous/kvs.h"
 #include "run/pool.h"
 #include "output/rank_labels.h"
@@ -32,6 +33,7 @@ static int  make_plan(struct run *run, const struct member_rules *rules, const s
                       size_t places, struct error *err);
 static void move_nodes(struct run *run, const size_t *world, size_t places);
 static void make_room(struct run *run);
+static bool is_here(const struct run *run, size_t place);
 
 void world_open(struct run *run, struct member_rules *rules)
 {
@@ -274,4 +276,34 @@ static void make_room(struct run *run)
     run->kvs = kvs_new(run->plan->nodes);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
+}
+
+json_t *world_json(const struct run *run)
+{
+    const struct member_rules *rules = generation_members(run);
+    const struct batch        *batch = &run->batch.first;
+    json_t                    *nodes;
+    size_t                     i;
+
+    if (!rules->goes_on)
+        return NULL;
+    nodes = json_array();
+    for (i = 0; i < run->plan->nodes; i++) {
+        const char *host = run->plan->node[i].host;
+
+        json_array_append_new(
+            nodes, json_pack("{s:o, s:i, s:b}", "host", json_text(host, strlen(host)), "ranks",
+                             run->plan->node[i].ranks, "is_here", (int)is_here(run, i)));
+    }
+    return json_pack("{s:o, s:I, s:[I, I, I]}", "nodes", nodes, "target",
+                     (json_int_t)rules->target, "batch", (json_int_t)batch->total,
+                     (json_int_t)batch->micro, (json_int_t)batch->steps);
+}
+
+static bool is_here(const struct run *run, size_t place)
+{
+    const struct members *members = pool_members(run);
+
+    return run->node[place]->failure == NULL &&
+           !members->item[members->place[place]].is_leaving;
 }

@@ -7,12 +7,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jansson.h>
+
 #include "elastic/members.h"
 #include "err.h"
 #include "options/options.h"
 #include "plan/select.h"
 
 struct run;
+
+/* The world, for a muster resume that comes later; status.json and result.json keep it:
+ *
+ *     {"nodes": [{"host": "te1", "ranks": 8, "is_here": true}, ...], "target": 3,
+ *      "batch": [256, 4, 2]}
+ *
+ * nodes are by node rank; is_here is false of one that was lost, or is to leave. target is what
+ * muster scale, or --num_nodes, has asked for (0: nothing). batch is that of the first world of the
+ * run: total, micro batch, steps. NULL: this run does not go on. Caller frees. */
+json_t *world_json(const struct run *run);
 
 /* The first world is that of the plan. What the options say of members, and of a ds_config among
  * the arguments of the script, into rules. They borrow run->batch. */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -36,6 +37,7 @@ struct world {
     pid_t          group; /* of all that was started; 0: nothing */
     pid_t          rank, agent;
     pid_t          next_pid; /* of what is started next; 0: any */
+    bool           own_network; /* so has what is started next */
     char           run[ORPHAN_RUN_ID_MAX];
 };
 
@@ -94,6 +96,8 @@ static void start_outside(struct world *world, const char *mode, const char *run
     assert_true(starter >= 0);
     if (starter == 0) {
         setsid();
+        if (world->own_network && unshare(CLONE_NEWNET) < 0)
+            _exit(1);
         if (fork_as(world->next_pid) == 0) {
             dup2(ready[1], STDOUT_FILENO);
             fd_close_from(3);
@@ -297,6 +301,22 @@ static void test_agent_that_lost_its_launcher(void **state)
     assert_false(rank->is_running);
 }
 
+/* Nodes of one run on one machine: that one's connection was made again, and it goes on. */
+static void test_agent_in_another_network(void **state)
+{
+    struct world *world = *state;
+
+    if (getuid() != 0)
+        skip();
+    world->own_network = true;
+    start(world, "--nonce");
+    orphans_look(&world->orphans);
+    if (!is_adopted_by_init(world, world->agent))
+        skip();
+    assert_true(find(world, world->rank)->has_agent);
+    assert_false(find(world, world->rank)->is_draining);
+}
+
 static void test_stopped_agent(void **state)
 {
     struct world  *world = *state;
@@ -427,6 +447,7 @@ int main(int argc, char **argv)
         TEST(test_only_those_that_are_old_enough),
         TEST(test_agent_with_a_launcher),
         TEST(test_agent_that_lost_its_launcher),
+        TEST(test_agent_in_another_network),
         TEST(test_stopped_agent),
         TEST(test_given_up_agent_that_runs_ends_its_ranks),
         TEST(test_signal_ends_it),

@@ -1,4 +1,4 @@
-/* last_world.h - the world that a run has had last: kept for muster resume, and taken up by it
+/* last_world.h - the world that a run has had last, for muster resume: run/world.h has its form
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_LAST_WORLD_H
@@ -12,18 +12,6 @@
 #include "elastic/batch.h"
 #include "elastic/members.h"
 #include "plan/select.h"
-
-struct run;
-
-/* The world, for a muster resume that comes later; status.json and result.json keep it:
- *
- *     {"nodes": [{"host": "te1", "ranks": 8, "is_here": true}, ...], "target": 3,
- *      "batch": [256, 4, 2]}
- *
- * nodes are by node rank; is_here is false of one that was lost, or is to leave. target is what
- * muster scale, or --num_nodes, has asked for (0: nothing). batch is that of the first world of the
- * run: total, micro batch, steps. NULL: this run does not go on. Caller frees. */
-json_t *last_world_json(const struct run *run);
 
 /* Put the hosts that it had first, by node rank; others come in only if there can be no world
  * without them. *count: how many of the hosts are the world. False: none can be made of it. */

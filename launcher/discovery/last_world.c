@@ -3,20 +3,15 @@
  */
 #include "config.h"
 
-#include "run/last_world.h"
+#include "discovery/last_world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame.h"
-#include "run/generation.h"
-#include "run/pool.h"
-#include "run/run.h"
 #include "xalloc.h"
 
 #define NATURAL_MAX (1 << 20) /* nodes or ranks */
 
-static bool   is_here(const struct run *run, size_t place);
 static bool   last_members(struct members *members, const json_t *nodes,
                            const struct member_rules *rules, const struct selection *hosts);
 static size_t find_host(const struct selection *hosts, const char *name);
@@ -24,36 +19,6 @@ static size_t last_places(struct members *members, const struct member_rules *ru
 static void   put_first(struct selection *hosts, const size_t *world, size_t places,
                         const int *most);
 static size_t natural(const json_t *object, const char *key);
-
-json_t *last_world_json(const struct run *run)
-{
-    const struct member_rules *rules = generation_members(run);
-    const struct batch        *batch = &run->batch.first;
-    json_t                    *nodes;
-    size_t                     i;
-
-    if (!rules->goes_on)
-        return NULL;
-    nodes = json_array();
-    for (i = 0; i < run->plan->nodes; i++) {
-        const char *host = run->plan->node[i].host;
-
-        json_array_append_new(
-            nodes, json_pack("{s:o, s:i, s:b}", "host", json_text(host, strlen(host)), "ranks",
-                             run->plan->node[i].ranks, "is_here", (int)is_here(run, i)));
-    }
-    return json_pack("{s:o, s:I, s:[I, I, I]}", "nodes", nodes, "target",
-                     (json_int_t)rules->target, "batch", (json_int_t)batch->total,
-                     (json_int_t)batch->micro, (json_int_t)batch->steps);
-}
-
-static bool is_here(const struct run *run, size_t place)
-{
-    const struct members *members = pool_members(run);
-
-    return run->node[place]->failure == NULL &&
-           !members->item[members->place[place]].is_leaving;
-}
 
 bool last_world_choose(const json_t *last, const struct member_rules *rules,
                        struct selection *hosts, size_t *count)
