@@ -34,8 +34,8 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define RETRIES     7 /* of a connection that sshd drops before its banner: see retry.h */
-#define RETRY_MAX_S 4.0
+#define RETRIES     5 /* of a connection that sshd drops before its banner: see retry.h */
+#define RETRY_MAX_S 2.0
 
 #define PROXY_SAID_SIZE 512 /* of an error text */
 

@@ -160,6 +160,6 @@ node_files crowded
 echo 'MaxStartups 2:100:2' >"$nodes_dir/crowded/sshd_extra"
 node_listen crowded 127.0.0.4
 sed 's/^Host crowded/Host crowd*/' "$nodes_dir/ssh_config" >crowd
-run muster exec -S --ssh-config crowd -H 'crowd[01-12]' -- true
+run muster exec -S --ssh-config crowd -H 'crowd[01-08]' -- true
 is "MaxStartups: connections dropped before the banner are tried again" "$rc" 0
 finish

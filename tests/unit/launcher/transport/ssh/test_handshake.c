@@ -160,8 +160,8 @@ static void test_no_banner(void **state)
         int        accepted;
         struct end end;
     } rows[] = {
-        { true, 20, 8,
-          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (8 attempts)",
+        { true, 20, 6,
+          { "key exchange", EXIT_UNREACHABLE, "before sending its banner (6 attempts)",
             "MaxStartups" } },
         { false, 0.3, 1,
           { "key exchange", EXIT_UNREACHABLE, "no SSH banner within 0.3 s", NULL } },
