@@ -142,8 +142,9 @@ async def watching():
 async def failure():
     async with World(failures=2) as world, world.controlled():
         world.apply(runPolicy={"backoffLimit": 1, "ttlSecondsAfterFinished": 1})
-        await world.until(lambda: world.status().get("phase") == "Failed")
-        status = world.status()
+        # A second later it is gone.
+        await world.until(lambda: world.statuses()[-1:] and world.statuses()[-1]["phase"] == "Failed")
+        status = world.statuses()[-1]
         print("failure: true", *truths(status), "backoffCount", status["backoffCount"],
               "exitCode", status["exitCode"])
         await world.until(lambda: JOB not in world.cluster.objects)

@@ -164,7 +164,7 @@ def agent_dies_at_first(launch, *options):
     launch.command[2] = launch.command[2].replace('-lt 0', '-lt 1')
     launch.options += ['--restart-delay', '0', *options]
     launch.starts = None
-    launch.act = lambda: kill_now(launch.random.choice(sorted(launch.agents())[:2])[0])
+    launch.act = lambda: kill_now(launch.random.choice(sorted(launch.agents_with_ranks()))[0])
     launch.settle_s = 3
 
 

@@ -94,6 +94,11 @@ class Launch:
                if os.path.basename(command.split(' ')[0]) == 'muster-agent'}
         return [(parent, pid) for pid, parent in own.items() if parent in own]
 
+    def agents_with_ranks(self):
+        """Not those of spares, whatever their pids are."""
+        parents = {parent for parent, _ in self.tagged().values()}
+        return [(agent, guard) for agent, guard in self.agents() if guard in parents]
+
     def output(self, name='out'):
         try:
             with open(os.path.join(self.where, name), 'rb') as file:
