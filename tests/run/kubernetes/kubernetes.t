@@ -1,94 +1,11 @@
 #!/bin/sh
 # muster k8s on a real cluster: jobs run there, end as they should, and leave nothing.
-#
-# MUSTER_TEST_KUBE names a script that starts a cluster and takes images: its commands are up, env,
-# image NAME DIR CMD and node CMD. Without it, KUBECONFIG names a cluster and MUSTER_TEST_KUBE_IMAGE an image
-# of contrib/kubernetes/Dockerfile that it has.
 # Most of the time is waiting, so the jobs run at the same moment.
 # SPDX-License-Identifier: Apache-2.0
-kube=${MUSTER_TEST_KUBE:-} kubeconfig=${KUBECONFIG:-} image=${MUSTER_TEST_KUBE_IMAGE:-}
-kube_dir=${KUBE_DIR:-} # lib.sh clears the environment
-. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/kubernetes/cluster.sh"
 
-need_cluster() {
-    command -v kubectl >/dev/null || { echo "kubectl is missing"; return 1; }
-    [ -x "$top_builddir/k8s/muster-k8s" ] ||
-        { echo "muster-k8s was not built (libcurl or libyaml is missing)"; return 1; }
-    [ -n "$kube" ] || { [ -n "$kubeconfig" ] && [ -n "$image" ]; } ||
-        { echo "no cluster: set MUSTER_TEST_KUBE, or KUBECONFIG and MUSTER_TEST_KUBE_IMAGE"; return 1; }
-}
-need cluster
-
-space=muster-test-$$
-[ -z "$kubeconfig" ] || export KUBECONFIG="$kubeconfig"
-[ -z "$kube_dir" ] || export KUBE_DIR="$kube_dir"
-if [ -n "$kube" ]; then
-    image=localhost/muster:test
-    started=yes
-    "$kube" up >up.log 2>&1 || { started=no && sed 's/^/# /' up.log; } # it may be up already
-    eval "$("$kube" env)"
-    "${script%/*}/image" "$top_builddir" "$tmp/root"
-    "$kube" image "$image" "$tmp/root" '["/bin/sh"]' >image.log 2>&1 || sed 's/^/# /' image.log
-fi
-
-# The strictest standard: what a user without any rights may start. The second namespace has a
-# controller.
-for name in "$space" "$space-c"; do
-    kubectl create namespace "$name" >/dev/null
-    kubectl label namespace "$name" pod-security.kubernetes.io/enforce=restricted >/dev/null
-done
-leave() {
-    left_with=$?
-    kubectl delete namespace "$space" "$space-c" --wait=false >/dev/null 2>&1
-    kubectl delete persistentvolume "$space" --wait=false >/dev/null 2>&1
-    [ "${started-}" != yes ] || "$kube" down >/dev/null 2>&1
-    (exit "$left_with")
-    test_cleanup
-}
-trap leave EXIT
-
-k() {
-    kubectl --namespace "$space" "$@"
-}
-
-# submit NAME OPTIONS...
-submit() {
-    name=$1
-    shift
-    set -- muster k8s submit --name "$name" --namespace "$space" --image "$image" \
-        --image-pull-policy IfNotPresent --shm 64Mi "$@"
-    run_limit=150 run "$@"
-}
-
-# begin NAME OPTIONS...: submit it and wait for it in the background.
-begin() {
-    begun=$1
-    shift
-    MUSTER_TEST_TAG=$tag muster k8s submit --name "$begun" --namespace "$space" --image "$image" \
-        --image-pull-policy IfNotPresent --shm 64Mi --wait "$@" >"$begun.out" 2>"$begun.err" </dev/null &
-    echo $! >"$begun.pid"
-    test_pids="$test_pids $!"
-}
-
-# end NAME: its exit status is in rc, its output in out and err.
-end() {
-    pid=$(cat "$1.pid")
-    finish_run 200
-    cp "$1.out" out
-    cp "$1.err" err
-}
-
-in_space() {
-    command=$1
-    shift
-    muster k8s "$command" --namespace "$space" "$@"
-}
-
-# left NAME: what is there with the job's label.
-left() {
-    kubectl get deployments,pods,secrets,configmaps,services,networkpolicies --namespace "${2-$space}" \
-        --selector "muster.dev/job=$1" --output name 2>&1 | grep -v '^No resources'
-}
+make_space "$space"
+make_space "$space-c" # has a controller
 
 # A claim that Pods share, with what the training needs.
 data=
@@ -281,9 +198,6 @@ end document
 is "a T9k document runs, with worker 0 as launcher, and its status is ours" "$rc" 7
 ok "the log was here before the Pods went" grep -q 'rank [01]$' out
 ok "the end is named" grep -q 'document-worker-0: exit status 7' err
-no_pod() {
-    [ -z "$(k get pods --selector "muster.dev/job=$1" --output name 2>/dev/null)" ]
-}
 ok "cleanUpPolicy All: no Pod is left" wait_for 60 no_pod document
 in_space get document >shown
 ok "get still tells" grep -q '^Status:    FAILED' shown
