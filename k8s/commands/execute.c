@@ -25,6 +25,8 @@
 
 static bool needs_all(const struct plan *plan, const struct observed *observed);
 static void die_if_asked(void);
+static int observe_keys_again(const struct place *place, const struct job *job,
+                              struct observed *observed, struct error *err);
 static int create(const struct place *place, const struct job *job, struct observed *observed,
                   size_t number, struct keys *keys, struct error *err);
 static int change_hosts(const struct place *place, const struct job *job,
@@ -165,6 +167,25 @@ int execute_observe(const struct place *place, const struct job *job, struct obs
             return -1;
     for (i = OBJECT_PODS; i < observed->count; i++)
         if (observed_is_foreign(&observed->object[i]) && observe(place, job, observed, i, err) < 0)
+            return -1;
+    return observe_keys_again(place, job, observed, err);
+}
+
+/* A watch tells of Pods, and none of Secrets: some Pods may be there only since these were asked
+ * for, and then their Secrets are, too. */
+static int observe_keys_again(const struct place *place, const struct job *job,
+                              struct observed *observed, struct error *err)
+{
+    bool   has_both = observed->object[OBJECT_LAUNCHER_KEY].exists &&
+                      observed->object[OBJECT_WORKER_KEYS].exists;
+    size_t i = OBJECT_PODS;
+
+    while (i < observed->count && !observed->object[i].exists)
+        i++;
+    if (has_both || i == observed->count)
+        return 0;
+    for (i = OBJECT_LAUNCHER_KEY; i <= OBJECT_WORKER_KEYS; i++)
+        if (observe(place, job, observed, i, err) < 0)
             return -1;
     return 0;
 }

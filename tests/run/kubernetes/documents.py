@@ -20,6 +20,8 @@ import api_server  # noqa: E402
 program = sys.argv[1]
 LOOK_S = 0.01
 LIVES_MAX = 60
+# So that nobody waits for the other of two Secrets (PLAN_PAIR_S) that a killed controller has not made.
+OLD_SECRETS = {"secrets": 60}
 JOB = ("deepspeedjobs", "default", "j")
 TEMPLATE = {"spec": {"containers": [{"name": "worker", "image": "i"}]}}
 
@@ -31,8 +33,8 @@ def document(**spec):
 
 
 class World:
-    def __init__(self, failures=0, has_kubelet=True):
-        self.cluster = api_server.Cluster(failures, ages={"secrets": 60})
+    def __init__(self, failures=0, has_kubelet=True, ages=None):
+        self.cluster = api_server.Cluster(failures, ages=ages)
         self.has_kubelet = has_kubelet
 
     async def __aenter__(self):
@@ -247,11 +249,36 @@ async def elastic_life(world, step):
     return f"{same} {told['muster.dev/hosts']} {lines(world)} attempts {world.status()['attempt']}"
 
 
+async def two_at_work():
+    """One makes Secrets and a Pod while the other, who has seen no Secrets, asks for more."""
+    is_held, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold(method, path):
+        has_begun = ("configmaps", "default", "j") in world.cluster.objects
+        if has_begun and method == "GET" and "/services/" in path and not is_held.is_set():
+            is_held.set()
+            await may_go_on.wait()
+
+    async with World(has_kubelet=False) as world:
+        world.cluster.before = hold
+        async with world.controlled():
+            world.apply()
+            await is_held.wait()
+            # Two Secrets, hostfile, Service, NetworkPolicy, and a Pod, of which a watch tells.
+            other = await world.run("attach", "j", MUSTER_TEST_DIE_AFTER="6")
+            await other.wait()
+            print("two at work meanwhile:", *world.pods())
+            may_go_on.set()
+            await world.until(lambda: len(world.pods()) == 3 or "phase" in world.status())
+            await world.until(lambda: "phase" in world.status())
+            print("two at work then:", *world.pods(), world.status()["phase"])
+
+
 async def elastic():
     async with World() as world, world.controlled():
         print("elastic: the same launcher", await elastic_life(world, world.until))
     # The same in one life in which the controller is killed after every three actions.
-    async with World() as world:
+    async with World(ages=OLD_SECRETS) as world:
         controllers = []
 
         async def step(holds):
@@ -270,7 +297,7 @@ async def elastic():
 
 async def killed():
     """One life in which the controller is killed after every three actions."""
-    async with World(failures=1) as world:
+    async with World(failures=1, ages=OLD_SECRETS) as world:
         world.apply(runPolicy={"backoffLimit": 1})
         for lives in range(1, LIVES_MAX):
             controller = await world.run("controller", "--identity=test", MUSTER_TEST_DIE_AFTER="3")
@@ -289,8 +316,8 @@ async def killed():
 
 
 async def main():
-    for story in (success, watching, failure, changes, refusals, submitted_before, elastic,
-                  killed):
+    for story in (success, watching, failure, changes, refusals, submitted_before, two_at_work,
+                  elastic, killed):
         await asyncio.wait_for(story(), 240)
         sys.stdout.flush()
 

@@ -47,6 +47,8 @@ said "what has it is not touched" "which is as it was: {'a': 'b'}"
 said "a job that was submitted before keeps the name" \
     "submitted before: NameTaken j-launcher j-worker-0"
 said "until it goes" "after that: j-launcher j-worker-0 j-worker-1"
+said "somebody makes Secrets and a Pod behind the controller's back" "two at work meanwhile: j-worker-0"
+said "which goes on with them" "two at work then: j-launcher j-worker-0 j-worker-1 Pending"
 said "an elastic job goes on with other workers" "elastic: the same launcher True 3 \
 ['j-worker-0', 'j-worker-1', 'j-worker-2'] attempts 1"
 said "and so it does when the controller is killed again and again" "killed: the same launcher True 3 \
