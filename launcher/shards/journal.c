@@ -25,15 +25,17 @@ struct journal {
     size_t          size;
     pthread_t       thread;
     pthread_mutex_t lock;
-    pthread_cond_t  news;
+    pthread_cond_t  news, written;
     /* Under the lock. */
     struct buffer more;
     bool          is_new;     /* more is a new file */
+    bool          is_writing; /* the thread has taken some */
     bool          is_closing;
     bool          has_failed; /* until there is a new one */
     int           failure;    /* not told yet */
 };
 
+static struct timespec seconds_from_now(int seconds);
 static void *write_cb(void *arg);
 static bool  next_piece(struct journal *journal, struct buffer *piece, bool *is_new);
 static int   put(struct journal *journal, const struct buffer *piece, bool is_new);
@@ -49,6 +51,7 @@ struct journal *journal_new(int dir_fd, const char *name)
     journal->new_name = xasprintf("%s.new", name);
     pthread_mutex_init(&journal->lock, NULL);
     pthread_cond_init(&journal->news, NULL);
+    pthread_cond_init(&journal->written, NULL);
     if (journal->dir_fd >= 0 && thread_start(&journal->thread, write_cb, journal) == 0)
         return journal;
     if (journal->dir_fd >= 0)
@@ -81,6 +84,20 @@ void journal_replace(struct journal *journal, const char *text, size_t size)
     journal->size = size;
 }
 
+int journal_wait(struct journal *journal, int seconds)
+{
+    const struct timespec until = seconds_from_now(seconds);
+    int                   rc = 0;
+
+    pthread_mutex_lock(&journal->lock);
+    while ((journal->more.size > 0 || journal->is_writing) && rc == 0)
+        rc = pthread_cond_timedwait(&journal->written, &journal->lock, &until);
+    if (journal->has_failed)
+        rc = -1;
+    pthread_mutex_unlock(&journal->lock);
+    return rc == 0 ? 0 : -1;
+}
+
 size_t journal_size(const struct journal *journal)
 {
     return journal->size;
@@ -100,15 +117,13 @@ int journal_failure(struct journal *journal)
 /* A thread that hangs in the file system keeps what it works on. */
 int journal_close(struct journal *journal, int seconds)
 {
-    struct timespec until = { 0 };
-    int             rc;
+    const struct timespec until = seconds_from_now(seconds);
+    int                   rc;
 
     pthread_mutex_lock(&journal->lock);
     journal->is_closing = true;
     pthread_cond_signal(&journal->news);
     pthread_mutex_unlock(&journal->lock);
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
     if (pthread_timedjoin_np(journal->thread, NULL, &until) != 0)
         return -1;
     rc = journal->has_failed ? -1 : 0;
@@ -118,10 +133,20 @@ int journal_close(struct journal *journal, int seconds)
     buffer_clear(&journal->more);
     pthread_mutex_destroy(&journal->lock);
     pthread_cond_destroy(&journal->news);
+    pthread_cond_destroy(&journal->written);
     free(journal->name);
     free(journal->new_name);
     free(journal);
     return rc;
+}
+
+static struct timespec seconds_from_now(int seconds)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += seconds;
+    return until;
 }
 
 static void *write_cb(void *arg)
@@ -143,12 +168,15 @@ static void *write_cb(void *arg)
 static bool next_piece(struct journal *journal, struct buffer *piece, bool *is_new)
 {
     pthread_mutex_lock(&journal->lock);
+    journal->is_writing = false;
+    pthread_cond_signal(&journal->written);
     while (journal->more.size == 0 && !journal->is_closing)
         pthread_cond_wait(&journal->news, &journal->lock);
     *piece = journal->more;
     *is_new = journal->is_new;
     journal->more = (struct buffer){ 0 };
     journal->is_new = false;
+    journal->is_writing = piece->size > 0;
     pthread_mutex_unlock(&journal->lock);
     return piece->size > 0;
 }

@@ -19,6 +19,10 @@ struct journal *journal_new(int dir_fd, const char *name);
 void journal_add(struct journal *journal, const char *text, size_t size);
 void journal_replace(struct journal *journal, const char *text, size_t size);
 
+/* Wait until all that was added or put there is in the file, for that many seconds at most. -1: it
+ * is not. */
+int journal_wait(struct journal *journal, int seconds);
+
 /* Bytes of the file, once all is written. */
 size_t journal_size(const struct journal *journal);
 

@@ -39,7 +39,8 @@ void           shards_free(struct shards *shards); /* writes what is left; NULL 
  * such file there, or it is damaged; whatever is asked after that is refused with that reason. */
 int shards_resume(struct shards *shards, int dir_fd, struct error *err);
 
-/* Keep the state in that directory from now on. -1: it cannot be kept. */
+/* Keep the state in that directory from now on. What another run has left is there when this
+ * returns. -1: it cannot be kept. */
 int shards_keep(struct shards *shards, int dir_fd);
 
 /* A line of that rank, without its end; the answer is a line with its end. Returns its size. */

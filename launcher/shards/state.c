@@ -57,8 +57,12 @@ int state_open(struct shards *shards, int dir_fd)
     shards->journal = journal_new(dir_fd, SHARDS_FILE);
     if (shards->journal == NULL)
         return -1;
-    if (shards->sets > 0)
-        write_all(shards);
+    if (shards->sets == 0)
+        return 0;
+    write_all(shards);
+    if (journal_wait(shards->journal, END_S) < 0)
+        log_warn("shards: what is left of another run is not in the run directory yet; if muster "
+                 "is killed now, muster resume reads all of it again");
     return 0;
 }
 

@@ -342,6 +342,32 @@ static void test_damaged_files(void **state)
     }
 }
 
+/* muster may be killed as soon as a rank has started: what an earlier run left is there by then. */
+static void test_what_is_left_is_kept_at_once(void **state)
+{
+    struct fixture *f = *state;
+    char            other[] = "/tmp/test_shards.XXXXXX";
+    struct shards  *shards = shards_new(1), *third = shards_new(1);
+    struct error    err;
+    int             dir_fd;
+
+    ask(f, 0, OPEN);
+    ask(f, 0, "cmd=shard_get name=a");
+    ask(f, 0, "cmd=shard_done name=a id=0");
+    resume(f);
+    assert_non_null(mkdtemp(other));
+    dir_fd = open(other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(shards_resume(shards, f->dir_fd, &err), 0);
+    assert_int_equal(shards_keep(shards, dir_fd), 0);
+    assert_int_equal(shards_resume(third, dir_fd, &err), 0);
+    assert_int_equal(shards_counts(third, 0).done, 1);
+    shards_free(third);
+    shards_free(shards);
+    unlinkat(dir_fd, SHARDS_FILE, 0);
+    close(dir_fd);
+    rmdir(other);
+}
+
 /* The run goes on without it. */
 static void test_a_directory_that_is_gone(void **state)
 {
@@ -395,6 +421,7 @@ int main(void)
         TEST(test_each_shard_is_done_in_one_run),
         TEST(test_the_file_stays_small),
         TEST(test_damaged_files),
+        TEST(test_what_is_left_is_kept_at_once),
         TEST(test_a_directory_that_is_gone),
         TEST(test_nothing_to_resume),
     };
