@@ -267,7 +267,7 @@ const struct option_row option_table[] = {
       .commands = FOR_RUN, RARE, .help = "whom a node asks whether it is taken away" },
     { .name = "notice-signal", .arg = "SIGNAL|none", .initial = "USR1", .set = set_signal,
       FIELD(notice_signal), .commands = FOR_RUN, RARE,
-      .help = "for ranks that catch it, when a node is to go" },
+      .help = "for ranks that catch it, when a node will leave" },
     { .name = "ckpt-marker", .arg = "GLOB", TEXT(ckpt_marker), .commands = FOR_RUN,
       RARE, .help = "a new file of that name: a checkpoint is whole" },
     { .name = "shards-resume", .arg = "RUN", TEXT(shards_resume), .commands = FOR_RUN,

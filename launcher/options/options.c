@@ -384,7 +384,7 @@ static int options_check(struct options *options, struct error *err)
     if (options->command == COMMAND_CLEAN && options->args.count > 0)
         return err_set(err, "muster clean takes options only, not '%.100s'", options->args.item[0]);
     if (options->command == COMMAND_DRAIN && options->args.count == 0)
-        return err_set(err, "which nodes are to go? muster drain [OPTIONS] RUN HOST...");
+        return err_set(err, "which nodes? muster drain [OPTIONS] RUN HOST...");
     if (options->command == COMMAND_SCALE && (options->run == NULL || options->nodes == 0))
         return err_set(err, "how many nodes of which run? muster scale [OPTIONS] RUN --nodes N");
     if (options->cost && options->run == NULL)

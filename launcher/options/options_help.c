@@ -29,8 +29,7 @@ static const char overview_head[] =
 
 static const char overview_tail[] =
     "\n"
-    "Options end at SCRIPT. Write --NAME=VALUE or --NAME VALUE; a unique prefix will\n"
-    "do. muster.conf(5) and variables such as MUSTER_FANOUT=128 set options, too.\n";
+    "Options end at SCRIPT. muster.conf(5) and MUSTER_FANOUT=128 set options, too.\n";
 
 static const struct {
     const char *synopsis, *summary;

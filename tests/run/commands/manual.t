@@ -20,7 +20,7 @@ is "muster.1 has every option" "$missing" ""
 section() {
     sed -n "/^\\.SS muster $1\$/,/^\\.S[SH] /p" "$top_srcdir/doc/muster.1" | sed 's/\\-/-/g'
 }
-subcommands="run exec check clean bcast collect bootstrap doctor attach status stop drain"
+subcommands="run exec check clean bcast collect bootstrap doctor attach status stop drain scale resume"
 is "muster.1 has a section for each subcommand" \
     "$(for word in $subcommands help; do section "$word" | grep -q . || echo "$word"; done)" ""
 is "... and a line of the synopsis" "$(for word in $subcommands help; do
@@ -37,7 +37,7 @@ for word in "" $subcommands; do
     muster $word --help
 done | grep -oE -e '--[a-z][a-z0-9_-]*' | sed 's/^--//' | tr '_' '-' | sort -u >helped
 is "--help invents none" "$(comm -13 known helped | grep -vx local-rank | tr '\n' ' ')" ""
-ok "--help is short enough to read" test "$(muster --help | wc -l)" -le 54
+ok "--help is short enough to read" test "$(muster --help | wc -l)" -le 50
 for word in $subcommands; do
     ok "muster $word --help is, too" test "$(muster $word --help | wc -l)" -le 40
     ok "... and has its own synopsis" sh -c "muster $word --help | head -n 1 | grep -q 'usage: muster.*\<$word\>'"

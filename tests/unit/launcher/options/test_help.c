@@ -73,7 +73,7 @@ static void help_is_readable(void **state)
     int   command;
 
     (void)state;
-    assert_is_readable(text, 54);
+    assert_is_readable(text, 50);
     assert_memory_equal(text, "usage: muster ", 14);
     for (command = 0; command < COMMANDS; command++) {
         snprintf(word, sizeof word, "\n  %s ", command_names[command]);
