@@ -33,7 +33,17 @@ is "--kill: 0" "$rc" 0
 ok "... the part is gone" not test -e "$part"
 ok "... what is being sent, or used, is not" test -e "$sending" -a -e "$cache/muster-agent"
 
-# A notice stays where its agent is killed.
+# A notice stays where its agent is killed. Notices are in /tmp, and a `muster clean --kill` of any
+# other script would remove that one: so this is a /tmp of our own, with what we need of the real one.
+mkdir /run/tmp
+mount -t tmpfs tmpfs /run/tmp
+for place in "$top_srcdir" "$top_builddir" "$tmp"; do
+    case $place in
+    /tmp/*) mkdir -p "/run$place" && mount --bind "$place" "/run$place" ;;
+    esac
+done
+mount --move /run/tmp /tmp
+cd "$tmp/work" || exit 1
 script_file rank <<'EOF'
 #!/bin/sh
 echo "$MUSTER_NOTICE_FILE" >"notice.$RANK"
@@ -58,6 +68,8 @@ knows_it() {
 ok "muster clean knows it: 1" wait_for 10 knows_it
 clean --kill
 ok "... and removes it" not test -e "$notice"
+umount -l /tmp
+cd "$tmp/work" || exit 1
 
 umount /sys/fs/cgroup
 groups=
