@@ -23,6 +23,8 @@ struct kvs {
     size_t  bytes;  /* of keys and values, in all barriers */
 };
 
+static void open_for(struct kvs *kvs, size_t nodes);
+static void forget(struct kvs *kvs);
 static int  check_pair(const char *key, const json_t *value, struct error *err);
 static bool is_word(const char *text, size_t size, size_t max);
 static int  add_pair(struct kvs *kvs, const char *key, json_t *value, struct error *err);
@@ -31,19 +33,36 @@ struct kvs *kvs_new(size_t nodes)
 {
     struct kvs *kvs = xcalloc(1, sizeof *kvs);
 
-    kvs->nodes = kvs->missing = nodes;
-    kvs->is_in = xcalloc(nodes, sizeof *kvs->is_in);
-    kvs->put = json_object();
+    open_for(kvs, nodes);
     return kvs;
+}
+
+void kvs_again(struct kvs *kvs, size_t nodes)
+{
+    forget(kvs);
+    open_for(kvs, nodes);
+}
+
+static void open_for(struct kvs *kvs, size_t nodes)
+{
+    *kvs = (struct kvs){ .nodes = nodes,
+                         .missing = nodes,
+                         .is_in = xcalloc(nodes, sizeof *kvs->is_in),
+                         .put = json_object() };
+}
+
+static void forget(struct kvs *kvs)
+{
+    json_decref(kvs->put);
+    json_decref(kvs->answer);
+    free(kvs->is_in);
 }
 
 void kvs_free(struct kvs *kvs)
 {
     if (kvs == NULL)
         return;
-    json_decref(kvs->put);
-    json_decref(kvs->answer);
-    free(kvs->is_in);
+    forget(kvs);
     free(kvs);
 }
 

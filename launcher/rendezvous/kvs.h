@@ -24,6 +24,8 @@ struct kvs;
 
 struct kvs *kvs_new(size_t nodes);
 void        kvs_free(struct kvs *kvs);
+/* As new, for so many nodes. */
+void        kvs_again(struct kvs *kvs, size_t nodes);
 
 /* A node's KVS frame. 1: that was the last one of the last node, and the next barrier begins;
  * send every node all that kvs_take() gives. 0: other nodes are missing, or more of this one. -1

@@ -20,7 +20,7 @@
 #include "rendezvous/kvs.h"
 #include "run/notice.h"
 #include "run/pool.h"
-#include "output/rank_labels.h"
+#include "run/rank_output.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
 #include "run/run_status.h"
@@ -582,13 +582,10 @@ static void forget(struct run *run)
     run->generation->is_change = false;
     deadline_reset(run->deadline);
     notice_end(run);
-    run->is_reader_told = false;
-    hang_free(run->hang);
-    run->hang = hang_new(run);
+    rank_output_again(run);
+    hang_again(run);
     data_shards_again(run);
-    kvs_free(run->kvs);
-    run->kvs = kvs_new(run->plan->nodes);
-    rank_labels_again(run->output, run->plan, run->options);
+    kvs_again(run->kvs, run->plan->nodes);
     run_status_again(run);
 }
 

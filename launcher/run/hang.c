@@ -75,6 +75,12 @@ void hang_free(struct hang *hang)
     free(hang);
 }
 
+void hang_again(struct run *run)
+{
+    hang_free(run->hang);
+    run->hang = hang_new(run);
+}
+
 void hang_look(struct run *run)
 {
     struct hang *hang = run->hang;

@@ -51,6 +51,12 @@ static void own_line(const char *line, size_t size, void *arg)
     output_own(arg, line, size);
 }
 
+void rank_output_again(struct run *run)
+{
+    run->is_reader_told = false;
+    rank_labels_again(run->output, run->plan, run->options);
+}
+
 void rank_output_finish(struct run *run)
 {
     if (!reader_await(&run->reader, run->output))

@@ -19,6 +19,9 @@ struct output *rank_output_open(struct run *run);
 void rank_output_finish(struct run *run);
 void rank_output_close(struct run *run);
 
+/* Another generation: its lines have their ranks' labels, and its reader is told anew. */
+void rank_output_again(struct run *run);
+
 /* An OUTPUT frame has come, of a rank of that node. */
 void rank_output_take(struct run *run, struct node *node, const struct frame *frame);
 

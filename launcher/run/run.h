@@ -34,17 +34,19 @@ struct run {
     struct agent_file  agent;
     struct run_dir     dir;  /* path NULL: none */
     struct node      **node; /* of the world: one for each of the plan's */
-    struct output     *output;
-    struct reader      reader;         /* of that, at the end */
-    int64_t            reader_held_ns; /* when it last held up the end of a node */
-    bool               is_reader_told; /* the user was told so */
-    bool               is_stdout_lost; /* it cannot be written */
-    bool               is_start_told;  /* watcher was told */
+    bool               is_start_told; /* watcher was told; agent_frames.c */
     struct kvs        *kvs;
     bool              *shown; /* by rank of the first world: --show-ranks */
     size_t             shown_count;
 
     struct outcome outcome;
+
+    /* rank_output.c */
+    struct output *output;
+    struct reader  reader;         /* of that, at the end */
+    int64_t        reader_held_ns; /* when it last held up the end of a node */
+    bool           is_reader_told; /* the user was told so */
+    bool           is_stdout_lost; /* it cannot be written */
 
     /* Parts, by file. */
     struct phase       phase;

@@ -270,10 +270,8 @@ static void make_room(struct run *run)
     outcome_again(&run->outcome);
     flow_make_room(run->flow, run->plan->nodes);
     deadline_make_room(run->deadline, run->plan->nodes);
-    hang_free(run->hang);
-    run->hang = hang_new(run);
-    kvs_free(run->kvs);
-    run->kvs = kvs_new(run->plan->nodes);
+    hang_again(run);
+    kvs_again(run->kvs, run->plan->nodes);
     rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
     run_status_make_room(run);
 }

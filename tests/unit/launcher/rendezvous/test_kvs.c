@@ -64,6 +64,25 @@ static void test_union_after_the_last(void **state)
     kvs_free(kvs);
 }
 
+/* What a generation has put is not there for the next one, nor are its nodes. */
+static void test_again(void **state)
+{
+    struct kvs  *kvs = kvs_new(2);
+    struct error err;
+
+    (void)state;
+    assert_int_equal(node_in(kvs, 0, "{\"put\":{\"a\":\"1\"}}", &err), 0);
+    kvs_again(kvs, 3);
+    assert_int_equal(node_in(kvs, 0, "{\"put\":{\"a\":\"2\"}}", &err), 0);
+    assert_int_equal(node_in(kvs, 2, "{\"put\":{}}", &err), 0);
+    assert_int_equal(node_in(kvs, 1, "{\"put\":{}}", &err), 1);
+    expect_answer(kvs, "{\"put\":{\"a\":\"2\"}}");
+    assert_int_equal(node_in(kvs, 0, "{\"put\":{\"a\":\"3\"}}", &err), 0);
+    kvs_again(kvs, 1);
+    assert_null(kvs_take(kvs));
+    kvs_free(kvs);
+}
+
 /* A node's puts in several frames: it is in with the last. */
 static void test_parts_of_a_node(void **state)
 {
@@ -200,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_union_after_the_last),
+        cmocka_unit_test(test_again),
         cmocka_unit_test(test_parts_of_a_node),
         cmocka_unit_test(test_wrong_frames),
         cmocka_unit_test(test_same_node_twice),
