@@ -38,8 +38,12 @@ is "a path that leads nowhere is found" "$(echo "see agent/none/such.c and such.
 is "and a source" "$(echo "see agent/none/such.c, such.c" | no_sources)" "such.c"
 
 # HACKING's walks: a line a file, with the functions to look at.
-sed -n '/^Four walks/,/^How the code reads/p' HACKING | grep -E "^ +($rooms)/" >"$tmp/walks"
+sed -n '/^Four walks/,/^How the code reads/p' HACKING >"$tmp/chapter"
+grep -E "^ +($rooms)/" "$tmp/chapter" >"$tmp/walks"
 ok "there are walks" test "$(wc -l <"$tmp/walks")" -gt 15
+is "none is longer than ten files" "$(awk '
+    /:$/ && !/^(then|and) / { walk = $0; files = 0 }
+    /^ .*\// && ++files == 11 { print walk }' "$tmp/chapter")" ""
 is "the functions that they name are there" "$(while read -r file text; do
     for name in $(echo "$text" | grep -oE '[a-z_]+\(\)' | tr -d '()'); do
         grep -q "\b$name(" "$file" || echo "$file: $name"
