@@ -34,6 +34,8 @@ stands? (above|behind|below|here|in|on|there)   | is, precedes, follows
 behind ('--'|'='|"="|slots=N|the (name|'='|"=")) | after
 which is said|are told of|without a word        | and says so, are reported
 as often as one likes                           | any number of times
+(is|are) to go                                  | leaves, will leave
+(for|in|of|only|wait|dropped:) so (many|long)   | this long, the number of
 (is|are) no (run|rank|hang|option|file)'s       | is not a run's
 END
 }

@@ -47,7 +47,7 @@ static void must(bool holds, const char *what)
 {
     if (holds)
         return;
-    fprintf(stderr, "fuzz_redial: %s\n", what);
+    fprintf(stderr, "fuzz_reconnect: %s\n", what);
     abort();
 }
 
