@@ -198,7 +198,8 @@ finish_run() {
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; fails at the deadline, which is later on a machine
-# that is busy (time.sh). What takes long is looked at less often: each look costs several forks.
+# that is busy (time.sh), and says so: no claim may follow that would. What takes long is looked at
+# less often: each look costs several forks.
 wait_for() {
     now_ms_in wait_began
     wait_ms=$(($1 * 1000))
@@ -206,7 +207,10 @@ wait_for() {
     until "$@"; do
         now_ms_in wait_now
         wait_now=$((wait_now - wait_began))
-        is_in_time "$wait_ms" "$wait_now" || return 1
+        is_in_time "$wait_ms" "$wait_now" || {
+            echo "# waited $wait_now ms in vain: $(echo "$*" | head -n 1)"
+            return 1
+        }
         if [ "$wait_now" -lt 500 ]; then
             sleep 0.02
         elif [ "$wait_now" -lt 3000 ]; then

@@ -35,8 +35,9 @@ all_in() {
 start muster $patient -H node1:2,node2:2 --no_python ./barrier
 for turn in 0 1 2; do
     wait_for 20 all_in $turn
+    lost=$(grep -c 'node2: connection lost' err)
     break_connection node2
-    [ "$turn" = 1 ] || wait_for 20 says $((turn / 2 + 1)) 'node2: connection lost'
+    [ "$turn" = 1 ] || wait_for 20 says $((lost + 1)) 'node2: connection lost'
     : >go-$turn
 done
 finish_run 60
