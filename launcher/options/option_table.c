@@ -70,7 +70,7 @@ const struct option_row option_table[] = {
 
     { .name = "within", .arg = "TIME", .initial = "5m", SECONDS(within_s, 0, 86400),
       .commands = FOR_DRAIN | FOR_SCALE, .flags = OPTION_ARGV_ONLY,
-      .help = "time for a checkpoint; 0: leave at once" },
+      .help = "time for a checkpoint; 0: at once" },
     { .name = "nodes", .arg = "N", INTEGER(nodes, 1, OPTION_NUMBER_MAX), .commands = FOR_SCALE,
       .flags = OPTION_ARGV_ONLY, .help = "the number of nodes" },
 
