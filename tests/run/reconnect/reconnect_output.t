@@ -8,7 +8,7 @@
 use_sshd 2
 
 wanted=$(seq 1 9000000 | sha256sum)
-# Not all at once: it is to be on its way when the connection breaks.
+# Not all at once: some is on its way whenever the connection breaks.
 script_file pours <<'END'
 #!/bin/sh
 for part in $(seq 0 89); do
@@ -18,8 +18,23 @@ done
 END
 # shellcheck disable=SC2086
 start muster exec --label none $patient -H node1 -- "$PWD/pours"
+# Its sshd is stopped first: what the agent has written since then has to be sent again. It may have
+# written as much as it can before that is looked at.
+agent_wrote() {
+    sed -n 's/^wchar: //p' "/proc/$agent/io"
+}
+has_more_or_is_full() {
+    now=$(agent_wrote)
+    [ "$now" != "$last" ] || same=$((same + 1))
+    last=$now
+    [ "$now" -gt $((wrote + 20000)) ] || [ "$same" -ge 10 ]
+}
 for mark in 3000000 12000000 40000000; do
     wait_for 20 has_grown $mark
+    agent=$(agents)
+    kill -STOP "$(session_of node1)"
+    wrote=$(agent_wrote) last='' same=0
+    wait_for 20 has_more_or_is_full
     break_connection node1
 done
 finish_run 60
