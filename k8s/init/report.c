@@ -120,7 +120,8 @@ static char *report_text(const json_t *result, const char *run_id)
     return text;
 }
 
-/* Leaves out what there is no room for: half of the nodes at a time, then the rest of long texts. */
+/* Leaves out what there is no room for: half of the nodes at a time, then the rest of long
+ * texts. */
 static char *short_text(json_t *report)
 {
     json_t *nodes = json_object_get(report, "node_failures");

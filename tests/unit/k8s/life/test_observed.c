@@ -131,10 +131,10 @@ static void test_ending(void **state)
     } rows[] = {
         { "muster: one\nline\n", "muster: one line" }, /* of the log */
         { "{\"exit_status\": 0, \"first_failure\": null}", "" },
-        { "{\"first_failure\": {\"rank\": 1, \"node\": \"j-worker-1.j.space.svc\", \"text\": "
-          "\"killed by SIGKILL\"}}", "rank 1 on j-worker-1: killed by SIGKILL" },
-        { "{\"first_failure\": {\"node\": \"j-worker-1.j\", \"stage\": \"run\", \"text\": \"lost\"}}",
-          "j-worker-1: run: lost" },
+        { "{\"first_failure\": {\"rank\": 1, \"node\": \"j-worker-1.j.space.svc\", "
+          "\"text\": \"killed by SIGKILL\"}}", "rank 1 on j-worker-1: killed by SIGKILL" },
+        { "{\"first_failure\": {\"node\": \"j-worker-1.j\", \"stage\": \"run\", "
+          "\"text\": \"lost\"}}", "j-worker-1: run: lost" },
         { "{\"first_failure\": {\"exit_code\": 124, \"text\": \"it took too long\"}}",
           "it took too long" },
         { "{\"first_failure\": {}}", "{\"first_failure\": {}}" }, /* not ours */
@@ -155,7 +155,8 @@ static void test_ending(void **state)
         pod = json_pack("{s{ss} s{sss[{sss{s{sissssss}}}]}}", "metadata", "name", "j-launcher",
                         "status", "phase", "Failed", "containerStatuses", "name", "worker",
                         "state", "terminated", "exitCode", 1, "reason", "Error", "message",
-                        rows[i].message != NULL ? rows[i].message : log, "finishedAt", "1970-01-01T00:01:00Z");
+                        rows[i].message != NULL ? rows[i].message : log, "finishedAt",
+                        "1970-01-01T00:01:00Z");
         observed_take(&world, &job, pod, false);
         assert_string_equal(world.object[OBJECT_LAUNCHER].message, rows[i].words);
         json_decref(pod);
