@@ -119,19 +119,24 @@ bool cgroup_is_in_use(const char *path)
 
 bool cgroup_own(const char *controller, char *path, int size)
 {
-    char text[4096], *inside;
+    bool        is_unified = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
+    const char *top = controller[0] != '\0' ? controller : is_unified ? "" : "unified";
+    const char *slash = top[0] != '\0' ? "/" : "";
+    char        text[4096], *inside, *below;
 
     if (fd_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
         return false;
     inside = cgroup_path_in(text, controller);
     if (inside == NULL)
         return false;
-    if (controller[0] != '\0')
-        snprintf(path, (size_t)size, "/sys/fs/cgroup/%s%s", controller, inside);
-    else if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
-        snprintf(path, (size_t)size, "/sys/fs/cgroup%s", inside);
-    else
-        snprintf(path, (size_t)size, "/sys/fs/cgroup/unified%s", inside);
+    /* A container may see its own group at the top, and read the path that it has outside. */
+    for (below = inside; below != NULL; below = *below != '\0' ? strchrnul(below + 1, '/') : NULL) {
+        snprintf(path, (size_t)size, "/sys/fs/cgroup%s%s%s", slash, top,
+                 below[0] != '\0' ? below : "/");
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    snprintf(path, (size_t)size, "/sys/fs/cgroup%s%s%s", slash, top, inside);
     return true;
 }
 

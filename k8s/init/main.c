@@ -1,7 +1,8 @@
 /* main.c - muster-init: the first process of a job's container
  *
  *     muster-init --sshd                                            a worker
- *     muster-init --wait=HOSTFILE [--release[=success]] -- COMMAND...   the launcher
+ *     muster-init --wait=HOSTFILE [--release[=success]] [--report=FILE] -- COMMAND...
+ *                                                                   the launcher
  *     muster-init --sshd --wait=HOSTFILE ... -- COMMAND...          worker 0 that is both
  *     muster-init --idle [--sshd]                                   the launcher in debug mode
  *     muster-init --end                                             ends the worker it is called in
@@ -29,6 +30,7 @@
 #include "exit_code.h"
 #include "fd.h"
 #include "init/leave.h"
+#include "init/report.h"
 #include "init/sshd.h"
 #include "init/wait.h"
 #include "log.h"
@@ -48,6 +50,7 @@ struct init {
     bool         is_idle; /* it waits for people */
     bool         is_for_success; /* the release, only if the command exits with 0 */
     const char  *hostfile; /* NULL: no wait */
+    const char  *report;   /* where to tell how muster's run ended; NULL: nowhere */
     double       wait_s;
     char *const *command; /* NULL: none */
     pid_t        sshd, main; /* 0: not running */
@@ -72,6 +75,7 @@ int main(int argc, char **argv)
     struct init  init = { .wait_s = WAIT_S };
     struct error err;
     sigset_t     signals;
+    double       begun = report_time();
     int          exit_code;
 
     (void)argc;
@@ -98,6 +102,8 @@ int main(int argc, char **argv)
     }
     exit_code = live(&init, &signals);
     leave_clear(&init.leave);
+    if (init.report != NULL)
+        report_write(init.report, begun);
     if (init.does_release && !init.is_ending && (exit_code == 0 || !init.is_for_success))
         release();
     return exit_code;
@@ -114,6 +120,8 @@ static int read_args(struct init *init, char **argv, struct error *err)
             init->does_release = true;
         else if (strcmp(*argv, "--release=success") == 0)
             init->does_release = init->is_for_success = true;
+        else if (strncmp(*argv, "--report=", 9) == 0)
+            init->report = *argv + 9;
         else if (strncmp(*argv, "--wait=", 7) == 0)
             init->hostfile = init->leave.path = *argv + 7;
         else if (strncmp(*argv, "--wait-time=", 12) == 0) {

@@ -12,6 +12,7 @@
 
 #include "err.h"
 #include "job/template.h"
+#include "life/ending.h"
 #include "objects/objects.h"
 #include "xalloc.h"
 
@@ -38,8 +39,10 @@ static void take_conditions(struct observed_object *pod, const json_t *status);
 static void take_disruption(struct observed_object *pod, const json_t *status);
 static void take_container(struct observed_object *pod, const char *name, const json_t *list);
 static void take_reason(struct observed_object *pod, const json_t *state);
+static const char *last_lines(const char *text, size_t room);
 static bool is_owned(const json_t *metadata, const char *uid);
 static void keep(char *to, size_t room, const json_t *text);
+static void keep_text(char *to, size_t room, const char *text);
 static int  index_of(const char *const *names, const char *name, int otherwise);
 
 void observed_init(struct observed *observed, const struct job *job)
@@ -385,8 +388,22 @@ static void take_container(struct observed_object *pod, const char *name, const 
 
 static void take_reason(struct observed_object *pod, const json_t *state)
 {
+    const char *message = json_string_value(json_object_get(state, "message"));
+    char       *words = message != NULL ? ending_words(message) : NULL;
+
     keep(pod->reason, sizeof pod->reason, json_object_get(state, "reason"));
-    keep(pod->message, sizeof pod->message, json_object_get(state, "message"));
+    keep_text(pod->message, sizeof pod->message,
+              words != NULL ? words : last_lines(message, sizeof pod->message - 1));
+    free(words);
+}
+
+/* Of the end of a log: whole lines, if there is room for one. NULL is fine. */
+static const char *last_lines(const char *text, size_t room)
+{
+    size_t      length = text != NULL ? strlen(text) : 0;
+    const char *line = length > room ? strchr(text + length - room - 1, '\n') : NULL;
+
+    return line != NULL && line[1] != '\0' ? line + 1 : text;
 }
 
 static bool is_owned(const json_t *metadata, const char *uid)
@@ -403,13 +420,17 @@ static bool is_owned(const json_t *metadata, const char *uid)
     return false;
 }
 
-/* Harmless for a terminal, and one line. */
 static void keep(char *to, size_t room, const json_t *text)
 {
-    const char *from = json_string_value(text);
-    size_t      length;
+    keep_text(to, room, json_string_value(text));
+}
 
-    snprintf(to, room, "%s", from != NULL ? from : "");
+/* Harmless for a terminal, and one line. */
+static void keep_text(char *to, size_t room, const char *text)
+{
+    size_t length;
+
+    snprintf(to, room, "%s", text != NULL ? text : "");
     length = strlen(to);
     while (length > 0 && to[length - 1] == '\n')
         to[--length] = '\0';

@@ -34,6 +34,11 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
                      int64_t now_s);
 static bool find_failure(struct failure *failure, const struct job *job,
                          const struct observed *observed, int64_t now_s);
+static void find_launcher_failure(struct failure *failure, const struct job *job,
+                                  const struct observed_object *pod);
+static size_t find_lost(const struct job *job, const struct observed *observed, bool is_lost);
+static void tell_lost(struct failure *failure, const struct job *job,
+                      const struct observed *observed, size_t number);
 static bool fail(struct failure *failure, int exit_code, bool is_own, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 static bool may_retry(const struct failure *failure, const struct job *job,
@@ -200,19 +205,21 @@ static bool find_failure(struct failure *failure, const struct job *job,
     size_t                        number = object_launcher(job), i;
     const struct observed_object *pod = &observed->object[number];
     struct object_name            name = object_name(job, number);
-    bool is_late, is_message;
+    bool                          is_message, is_lost;
 
     if (!pod->exists && observed->attempts.launched == observed->attempts.number)
         return fail(failure, EXIT_LOST, false, "Pod %s was deleted%s%s%s%s", name.text,
                     pod->reason[0] != '\0' ? ": " : "", pod->reason,
                     pod->message[0] != '\0' ? ": " : "", pod->message);
     if (pod->exists && pod->attempt == observed->attempts.number && pod->phase == POD_FAILED) {
-        is_late = strcmp(pod->reason, "DeadlineExceeded") == 0;
-        return fail(failure, is_late ? EXIT_TIMEOUT : pod->exit_code,
-                    pod->ended_s > 0 && pod->exit_code < 128,
-                    "Pod %s: exit status %d%s%s%s%s", name.text, pod->exit_code,
-                    pod->reason[0] != '\0' ? ", " : "", pod->reason,
-                    pod->message[0] != '\0' ? ": " : "", pod->message);
+        is_lost = pod->exit_code == EXIT_LOST;
+        number = find_lost(job, observed, is_lost);
+        if (is_lost && number == 0 && now_s - pod->ended_s <= PLAN_TELL_S)
+            return false;
+        find_launcher_failure(failure, job, pod);
+        if (number != 0)
+            tell_lost(failure, job, observed, number);
+        return true;
     }
     for (i = 0; i < object_pods(job) && !elastic_goes_on(job, observed); i++) {
         number = object_pod(job, i);
@@ -227,6 +234,53 @@ static bool find_failure(struct failure *failure, const struct job *job,
                     pod->message);
     }
     return false;
+}
+
+static void find_launcher_failure(struct failure *failure, const struct job *job,
+                                  const struct observed_object *pod)
+{
+    bool is_late = strcmp(pod->reason, "DeadlineExceeded") == 0;
+
+    fail(failure, is_late ? EXIT_TIMEOUT : pod->exit_code,
+         pod->ended_s > 0 && pod->exit_code < 128, "Pod %s: exit status %d%s%s%s%s",
+         object_name(job, object_launcher(job)).text, pod->exit_code,
+         pod->reason[0] != '\0' ? ", " : "", pod->reason, pod->message[0] != '\0' ? ": " : "",
+         pod->message);
+}
+
+/* The first worker besides the launcher that has failed; if one is lost, or else that is gone.
+ * 0: none. */
+static size_t find_lost(const struct job *job, const struct observed *observed, bool is_lost)
+{
+    const struct observed_object *pod;
+    size_t                        i, number, gone = 0;
+
+    for (i = 0; i < (size_t)job->workers; i++) {
+        number = OBJECT_WORKERS + i;
+        pod = &observed->object[number];
+        if (number == object_launcher(job))
+            continue;
+        if (pod->exists && pod->phase == POD_FAILED)
+            return number;
+        if (is_lost && gone == 0 && (!pod->exists || pod->is_ending))
+            gone = number;
+    }
+    return gone;
+}
+
+/* Behind what the launcher says: it may know no more than that a node is lost. */
+static void tell_lost(struct failure *failure, const struct job *job,
+                      const struct observed *observed, size_t number)
+{
+    const struct observed_object *pod = &observed->object[number];
+    size_t                        length = strlen(failure->why);
+    char                          how[40] = "was deleted";
+
+    if (pod->exists && pod->phase == POD_FAILED)
+        snprintf(how, sizeof how, "has ended, exit status %d", pod->exit_code);
+    snprintf(failure->why + length, sizeof failure->why - length, "; Pod %s %s%s%s%s%s",
+             object_name(job, number).text, how, pod->reason[0] != '\0' ? ", " : "", pod->reason,
+             pod->message[0] != '\0' ? ": " : "", pod->message);
 }
 
 static bool fail(struct failure *failure, int exit_code, bool is_own, const char *format, ...)
@@ -524,13 +578,16 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
     tell_attempt(plan, job, observed);
 }
 
-/* " (attempt 2, 1 of 3 retries used)" */
+/* " (attempt 2, 1 of 3 retries used)"; a pause begins another attempt, too. */
 static void tell_attempt(struct plan *plan, const struct job *job, const struct observed *observed)
 {
     const struct attempts *attempts = &observed->attempts;
     size_t                 length = strlen(plan->why);
 
-    if (attempts->number > 1)
+    if (attempts->number > 1 && job->backoff_limit == 0)
+        snprintf(plan->why + length, sizeof plan->why - length, " (attempt %" PRId64 ")",
+                 attempts->number);
+    else if (attempts->number > 1)
         snprintf(plan->why + length, sizeof plan->why - length,
                  " (attempt %" PRId64 ", %" PRId64 " of %" PRId64 " retries used)",
                  attempts->number, attempts->failures, job->backoff_limit);

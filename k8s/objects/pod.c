@@ -28,7 +28,9 @@ static void    add_launcher(const struct job *job, json_t *pod, json_t *containe
 static void    add_sshd(const struct job *job, json_t *pod, json_t *container, size_t index);
 static json_t *worker_command(const struct job *job);
 static json_t *debug_command(const struct job *job, bool has_sshd);
-static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what);
+static json_t *command_of(const struct job *job, bool has_sshd, json_t *container,
+                          const struct object_for *what);
+static void    add_report(json_t *container, json_t *command);
 static void    add_elastic(const struct job *job, json_t *command);
 static void    add_words(json_t *command, const struct strlist *words);
 static void    add_word(json_t *command, const char *word);
@@ -155,7 +157,7 @@ static void add_launcher(const struct job *job, json_t *pod, json_t *container, 
     }
     json_object_set_new(container, "command",
                         job->is_debug ? debug_command(job, has_sshd)
-                                      : command_of(job, has_sshd, what));
+                                      : command_of(job, has_sshd, container, what));
     if (job->deadline_s > 0)
         set_default(spec, "activeDeadlineSeconds",
                     json_integer(job->deadline_s + job_max_wait_s(job) + BACKSTOP_S));
@@ -202,7 +204,8 @@ static json_t *debug_command(const struct job *job, bool has_sshd)
     return command;
 }
 
-static json_t *command_of(const struct job *job, bool has_sshd, const struct object_for *what)
+static json_t *command_of(const struct job *job, bool has_sshd, json_t *container,
+                          const struct object_for *what)
 {
     json_t        *command = json_pack("[ss]", "muster-init", "--wait=" POD_HOSTS "/hostfile");
     struct strlist words = { 0 };
@@ -215,6 +218,7 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
     add_word(command, text);
     if (job->cleanup != CLEANUP_NONE)
         add_word(command, what->is_last ? "--release" : "--release=success");
+    add_report(container, command);
     add_word(command, "--");
     if (is_muster) {
         add_word(command, "muster");
@@ -234,6 +238,16 @@ static json_t *command_of(const struct job *job, bool has_sshd, const struct obj
     add_words(command, &words);
     strlist_clear(&words);
     return command;
+}
+
+/* Where Kubernetes looks for what a container says at its end. */
+static void add_report(json_t *container, json_t *command)
+{
+    const char *path = json_string_value(json_object_get(container, "terminationMessagePath"));
+    char       *word = xasprintf("--report=%s", path != NULL ? path : "/dev/termination-log");
+
+    add_word(command, word);
+    free(word);
 }
 
 /* The run goes on without this controller, by the hostfile alone. */

@@ -23,4 +23,15 @@ ok "only that rank was hit" json_says end.json \
     'all(r["after_stop"] for r in d["results"] if r["rank"] != 1)'
 ok "the others were stopped within 1.5 s" json_says end.json \
     'all(r["end"] - d["results"][1]["end"] < 1.5 * slow for r in d["results"])'
+
+# A container may see its own group at the top of the hierarchy, and read its path from outside.
+case $dir in
+*/memory/*) top=/sys/fs/cgroup/memory ;;
+*) top=/sys/fs/cgroup ;;
+esac
+mount --bind "$dir" "$top"
+faulty -H node1:2,node2:2 ./rank
+umount "$top"
+ended 137
+says 'rank 1 on node1 failed first: killed by SIGKILL.*(OOM|out of memory)' 'limit 64 MiB'
 finish

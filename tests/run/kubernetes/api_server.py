@@ -26,15 +26,17 @@ KINDS = {  # plural: (path of the group, kind)
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
     "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
-REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid"}
+REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid",
+           429: "TooManyRequests", 503: "ServiceUnavailable"}
 HISTORY = 20000  # changes that a watch can begin before
 
 
 class Refusal(Exception):
-    def __init__(self, code, reason=None, message=None):
+    def __init__(self, code, reason=None, message=None, retry_after_s=None):
         super().__init__(code)
         self.code, self.reason = code, reason or REASONS[code]
         self.message = message or self.reason
+        self.field = f"Retry-After: {retry_after_s}\r\n" if retry_after_s else ""
 
 
 def merge(old, patch):
@@ -314,9 +316,11 @@ class Cluster:
         url = urllib.parse.urlsplit(target)
         query = dict(urllib.parse.parse_qsl(url.query, keep_blank_values=True))
         await self.before(method, url.path)
+        field = ""
         try:
             answer = self.answer(method, url.path, query, json.loads(bytes_) if bytes_ else None)
         except Refusal as refusal:
+            field = refusal.field
             answer = refusal.code, {"kind": "Status", "apiVersion": "v1", "metadata": {},
                                     "status": "Failure", "reason": refusal.reason,
                                     "message": refusal.message, "code": refusal.code}
@@ -324,7 +328,7 @@ class Cluster:
             await self.watch(url.path, query, writer)
             return False
         text = answer[1] if isinstance(answer[1], str) else json.dumps(answer[1])
-        writer.write(f"HTTP/1.1 {answer[0]} .\r\nContent-Type: application/json\r\n"
+        writer.write(f"HTTP/1.1 {answer[0]} .\r\nContent-Type: application/json\r\n{field}"
                      f"Content-Length: {len(text.encode())}\r\n\r\n{text}".encode())
         await writer.drain()
         return True

@@ -6,13 +6,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import contextlib
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # not beside the sources
 import api_server  # noqa: E402
@@ -123,6 +123,47 @@ async def success():
         world.cluster.delete(JOB, {})
         await asyncio.sleep(0.3)
         print("left with the resource gone:", world.left())
+
+
+class Rude(api_server.Cluster):
+    """Refuses each request once; of each list, the first watch is too late, the second ends within
+    a line."""
+
+    def answer(self, method, path, query, body):
+        what = method, path
+        if "watch" not in query and what not in self.refused and "/leases" not in path:
+            self.refused[what] = time.monotonic()
+            if method == "POST":
+                raise api_server.Refusal(429, retry_after_s=2)
+            raise api_server.Refusal(503)
+        if method == "POST" and what in self.refused:
+            self.pauses.append(time.monotonic() - self.refused[what])
+        return super().answer(method, path, query, body)
+
+    async def watch(self, path, query, writer):
+        self.watches[path] = self.watches.get(path, 0) + 1
+        if self.watches[path] > 2:
+            await super().watch(path, query, writer)
+            return
+        error = {"type": "ERROR", "object": {"kind": "Status", "code": 410}}
+        line = json.dumps(error).encode() + b"\n" if self.watches[path] == 1 else b'{"type": "MODI'
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     b"%x\r\n%s\r\n" % (len(line), line))
+        await writer.drain()
+
+
+async def rude():
+    """The same end beside an API server that is busy, and forgets."""
+    async with World() as world:
+        world.cluster.__class__ = Rude
+        world.cluster.refused, world.cluster.pauses, world.cluster.watches = {}, [], {}
+        async with world.controlled():
+            world.apply()
+            await world.until(lambda: world.status().get("phase") == "Succeeded")
+            await world.until(lambda: sorted(world.cluster.watches.values()) == [3, 3, 3])
+        print("rude: phase", world.status()["phase"], "refused often:",
+              len(world.cluster.refused) > 10, "Retry-After kept:",
+              min(world.cluster.pauses) >= 2)
 
 
 async def watching():
@@ -316,7 +357,7 @@ async def killed():
 
 
 async def main():
-    for story in (success, watching, failure, changes, refusals, submitted_before, two_at_work,
+    for story in (success, rude, watching, failure, changes, refusals, submitted_before, two_at_work,
                   elastic, killed):
         await asyncio.wait_for(story(), 240)
         sys.stdout.flush()

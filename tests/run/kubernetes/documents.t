@@ -26,6 +26,8 @@ said "and their number by state" \
 said "a condition that stays keeps its time" "times of ReplicaFailure: 1"
 said "nothing is written without a change" "written when nothing changes: 0"
 said "all goes with the document" "left with the resource gone: []"
+said "a server that is busy, and forgets, is asked again" "rude: phase Succeeded refused often: True \
+Retry-After kept: True"
 said "get has YAML" "yaml: True"
 said "and more of each Pod" "wide: True"
 said "get --watch tells what happens" "watched: DELETED  the job was deleted"

@@ -7,6 +7,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -134,9 +135,48 @@ async def young():
     print(f"young: {status} {one_line(err)}")
 
 
+async def read_until(stream, word):
+    """What it has said up to the line with that word, and whether there is one."""
+    said = ""
+    while word not in said:
+        line = (await stream.readline()).decode()
+        if not line:
+            return said, False
+        said += line
+    return said, True
+
+
+async def wait_with(signals):
+    """submit --wait, which gets SIGINT so often: its exit status, its last words, what is left."""
+    cluster = api_server.Cluster()
+    async with served(cluster) as socket:
+        process = await asyncio.create_subprocess_exec(
+            program, "submit", "--name=j", "--image=i", "--wait", "a.py",
+            env={**os.environ, "MUSTER_TEST_SOCKET": socket}, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+        await read_until(process.stderr, "waiting for")
+        for _ in range(signals):
+            process.send_signal(signal.SIGINT)
+            said, _ = await read_until(process.stderr, "Ctrl-C again")
+        said += (await process.stderr.read()).decode()
+        return await process.wait(), one_line(said), left(cluster)
+
+
+async def let_go():
+    """The first Ctrl-C leaves the job running, the second one deletes it."""
+    status, said, objects = await wait_with(1)
+    print(f"let go: {status} {said} left {len(objects)}")
+    for _ in range(5):  # the second one has 3 s, which may be over on a busy machine
+        with contextlib.suppress(ProcessLookupError):
+            status, said, objects = await wait_with(2)
+            if not objects:
+                break
+    print(f"let go twice: {status} {said} left {objects}")
+
+
 async def main():
     for story in (refused(), stuck(), taken(), at_once("a.py", "b.py"), at_once("a.py", "a.py"),
-                  interrupted(), young()):
+                  interrupted(), young(), let_go()):
         await asyncio.wait_for(story, 120)
         sys.stdout.flush()
 

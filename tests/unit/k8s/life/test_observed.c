@@ -123,6 +123,48 @@ static void test_disruption(void **state)
     job_clear(&job);
 }
 
+/* What a launcher says of its run (muster-init --report), in words. */
+static void test_ending(void **state)
+{
+    static const struct {
+        const char *message, *words;
+    } rows[] = {
+        { "muster: one\nline\n", "muster: one line" }, /* of the log */
+        { "{\"exit_status\": 0, \"first_failure\": null}", "" },
+        { "{\"first_failure\": {\"rank\": 1, \"node\": \"j-worker-1.j.space.svc\", "
+          "\"text\": \"killed by SIGKILL\"}}", "rank 1 on j-worker-1: killed by SIGKILL" },
+        { "{\"first_failure\": {\"node\": \"j-worker-1.j\", \"stage\": \"run\", "
+          "\"text\": \"lost\"}}", "j-worker-1: run: lost" },
+        { "{\"first_failure\": {\"exit_code\": 124, \"text\": \"it took too long\"}}",
+          "it took too long" },
+        { "{\"first_failure\": {}}", "{\"first_failure\": {}}" }, /* not ours */
+        { "{ not JSON", "{ not JSON" },
+        { NULL, "the end" }, /* what there is room for */
+    };
+    struct job      job = { 0 };
+    struct observed world;
+    json_t         *pod;
+    char            log[600];
+    size_t          i;
+
+    (void)state;
+    make_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    snprintf(log, sizeof log, "%0500d\nthe end\n", 0);
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pod = json_pack("{s{ss} s{sss[{sss{s{sissssss}}}]}}", "metadata", "name", "j-launcher",
+                        "status", "phase", "Failed", "containerStatuses", "name", "worker",
+                        "state", "terminated", "exitCode", 1, "reason", "Error", "message",
+                        rows[i].message != NULL ? rows[i].message : log, "finishedAt",
+                        "1970-01-01T00:01:00Z");
+        observed_take(&world, &job, pod, false);
+        assert_string_equal(world.object[OBJECT_LAUNCHER].message, rows[i].words);
+        json_decref(pod);
+    }
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 /* The job was deleted, and another one of its name submitted. */
 static void test_another_job(void **state)
 {
@@ -196,7 +238,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_observed),
                                         cmocka_unit_test(test_disruption),
-        cmocka_unit_test(test_another_job),
+                                        cmocka_unit_test(test_ending),
+                                        cmocka_unit_test(test_another_job),
                                         cmocka_unit_test(test_late_answer) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

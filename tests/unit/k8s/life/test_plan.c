@@ -214,6 +214,50 @@ static void test_ends(void **state)
     job_clear(&job);
 }
 
+/* A launcher that has lost a worker knows no more than that: what the cluster says of the worker is
+ * said, too, and waited for. */
+static void test_lost_worker(void **state)
+{
+    struct job      job = { 0 };
+    struct observed world;
+    struct plan     plan;
+    size_t          i;
+
+    (void)state;
+    world_now_s = NOW;
+    world_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    for (i = 0; i < world.count; i++)
+        world_create(&world, &job, i);
+    world.attempts.launched = 1;
+    for (i = OBJECT_PODS; i < world.count; i++)
+        world.object[i].phase = POD_RUNNING;
+    world_fail_pod(&world.object[OBJECT_LAUNCHER], EXIT_LOST, "Error");
+    plan_make(&plan, &job, &world, NOW + PLAN_TELL_S);
+    assert_int_equal(plan.outcome, OUTCOME_NONE);
+    plan_clear(&plan);
+    plan_make(&plan, &job, &world, NOW + PLAN_TELL_S + 1);
+    assert_string_equal(plan.why, "Pod j-launcher: exit status 69, Error");
+    plan_clear(&plan);
+    world_fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
+    plan_make(&plan, &job, &world, NOW);
+    assert_int_equal(plan.exit_code, EXIT_LOST);
+    assert_string_equal(plan.why, "Pod j-launcher: exit status 69, Error; Pod j-worker-1 has "
+                                  "ended, exit status 137, OOMKilled");
+    plan_clear(&plan);
+    world.object[OBJECT_WORKERS + 1] = (struct observed_object){ 0 };
+    plan_make(&plan, &job, &world, NOW);
+    assert_string_equal(plan.why, "Pod j-launcher: exit status 69, Error; Pod j-worker-1 was "
+                                  "deleted");
+    plan_clear(&plan);
+    world.object[OBJECT_LAUNCHER].exit_code = 7; /* a rank's: that Pod was not there yet, perhaps */
+    plan_make(&plan, &job, &world, NOW);
+    assert_string_equal(plan.why, "Pod j-launcher: exit status 7, Error");
+    plan_clear(&plan);
+    observed_clear(&world);
+    job_clear(&job);
+}
+
 /* Which failures are followed by another attempt. */
 static void test_retries(void **state)
 {
@@ -540,6 +584,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_lost_worker),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
         cmocka_unit_test(test_resumed),
