@@ -54,12 +54,10 @@ static void ask_to_end(struct run *run);
 static void tell_policy(struct run *run, enum policy_event_kind kind);
 static void note_lost(struct run *run);
 static struct policy_event describe(const struct run *run);
-static bool is_left(const struct outcome *outcome);
 static double dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run);
 static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
-static bool any_ended_well(const struct outcome *outcome);
 static void begin_again(struct run *run, const struct policy_action *action);
 static void tell_park(struct run *run, const char *why);
 static bool is_same_world(const struct run *run);
@@ -353,7 +351,7 @@ static struct policy_event describe(const struct run *run)
         .end = end_of(run),
         .is_world_whole = generation_missing(run) == NULL,
         .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
-        .is_left = is_left(&run->outcome),
+        .is_left = outcome_is_left(&run->outcome),
         .dead_in_s = dead_in_s(run),
         .ended_s = seconds(end_ns, now_ns),
     };
@@ -363,16 +361,6 @@ static struct policy_event describe(const struct run *run)
     if (event.end == POLICY_END_RANK)
         describe_rank(run, &event);
     return event;
-}
-
-static bool is_left(const struct outcome *outcome)
-{
-    size_t i;
-
-    for (i = 0; i < outcome->nodes; i++)
-        if (outcome->cleaned[i].text != NULL && outcome->cleaned[i].left > 0)
-            return true;
-    return outcome->is_left;
 }
 
 /* An agent that nobody could look at ends its ranks when its lease is over, at the latest. */
@@ -437,20 +425,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
     if (end->started)
         event->rank_lived_s = seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
     event->port_taken = rendezvous_port_holder(run->rendezvous) != NULL;
-    event->any_ended_well = any_ended_well(outcome);
-}
-
-static bool any_ended_well(const struct outcome *outcome)
-{
-    int rank;
-
-    for (rank = 0; rank < outcome->plan->world_size; rank++) {
-        const struct rank_end *end = &outcome->rank[rank];
-
-        if (end->ended && !end->after_stop && rank_end_code(end) == 0)
-            return true;
-    }
-    return false;
+    event->any_ended_well = outcome_any_ended_well(outcome);
 }
 
 /* --- the end ---------------------------------------------------------------- */
