@@ -82,7 +82,8 @@ int    members_ranks(const struct members *members, const struct member_rules *r
 
 /* It was lost, or failed the check: it cools down. ended: a generation ended because of it. */
 void members_failed(struct members *members, size_t which, double now_s, bool ended);
-/* A generation lived for long: its nodes have proved themselves. */
+/* A generation lived for long: its nodes have proved themselves. Before members_failed() for those
+ * that ended it. */
 void members_proved(struct members *members);
 /* The next one to connect, now JOINING; MEMBERS_NONE: nobody. */
 size_t members_dial(struct members *members, const struct member_rules *rules, double now_s);

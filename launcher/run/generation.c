@@ -52,7 +52,7 @@ static void look_later(struct run *run);
 static void carry_out(struct run *run, const struct policy_action *action);
 static void ask_to_end(struct run *run);
 static void tell_policy(struct run *run, enum policy_event_kind kind);
-static void note_lost(struct run *run);
+static void note_lost(struct run *run, const struct policy_event *event);
 static struct policy_event describe(const struct run *run);
 static double dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run);
@@ -145,7 +145,7 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
     if (!phase_is_over(run))
         return;
     event = describe(run);
-    note_lost(run);
+    note_lost(run, &event);
     action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
     if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
         begin_again(run, &action);
@@ -315,8 +315,9 @@ void generation_end_for_change(struct run *run, const char *text)
     phase_stop(run);
 }
 
-/* Those that are not there for the next generation. */
-static void note_lost(struct run *run)
+/* Those that are not there for the next generation. If this one lived for long, what they did
+ * before it does not count. */
+static void note_lost(struct run *run, const struct policy_event *event)
 {
     struct members *members = pool_members(run);
     struct strlist  names = { 0 };
@@ -334,6 +335,8 @@ static void note_lost(struct run *run)
         strlist_add(&names, plan_label(&run->plan->node[i]));
     }
     if (names.count > 0)
+    if (event->lived_s > POLICY_LONG_S)
+        members_proved(members);
         run->generation->lost = hostrange_fold(&names);
     strlist_clear(&names);
 }
