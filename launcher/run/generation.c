@@ -375,8 +375,9 @@ static double dead_in_s(const struct run *run)
     for (i = 0; i < run->plan->nodes && run->outcome.has_begun; i++) {
         const struct node_cleaned *cleaned = &run->outcome.cleaned[i];
 
-        if (run->outcome.node[i] == NULL || (cleaned->text != NULL && cleaned->left == 0))
-            continue;
+        if (run->outcome.node[i] == NULL || run->node[i]->state == NODE_ENDED ||
+            (cleaned->text != NULL && cleaned->left == 0))
+            continue; /* ENDED: its agent has seen that nothing is left, and said so */
         left_s = run->options->dead_after_s -
                  seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
         if (left_s > most_s)
