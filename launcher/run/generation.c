@@ -56,6 +56,7 @@ static void note_lost(struct run *run, const struct policy_event *event);
 static struct policy_event describe(const struct run *run);
 static double dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run);
+static enum policy_end end_by_rank(const struct run *run);
 static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
 static void begin_again(struct run *run, const struct policy_action *action);
@@ -126,6 +127,12 @@ bool generation_goes_on(const struct run *run)
            run->generation->policy.phase != POLICY_OVER;
 }
 
+bool generation_is_last(const struct run *run)
+{
+    return run->reader.is_begun ||
+           (run->phase.now == PHASE_STOPPING && (is_wanted(run) || !generation_goes_on(run)));
+}
+
 void generation_look(struct run *run)
 {
     const struct timeval now = { 0 };
@@ -145,6 +152,7 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
     if (!phase_is_over(run))
         return;
     event = describe(run);
+    notice_over(run);
     note_lost(run, &event);
     action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
     if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
@@ -327,6 +335,8 @@ static void note_lost(struct run *run, const struct policy_event *event)
     run->generation->lost = NULL;
     if (!generation_goes_on(run))
         return;
+    if (event->lived_s > POLICY_LONG_S)
+        members_proved(members);
     for (i = 0; i < run->plan->nodes; i++) {
         if (run->node[i]->state == NODE_STAYING)
             continue;
@@ -335,8 +345,6 @@ static void note_lost(struct run *run, const struct policy_event *event)
         strlist_add(&names, plan_label(&run->plan->node[i]));
     }
     if (names.count > 0)
-    if (event->lived_s > POLICY_LONG_S)
-        members_proved(members);
         run->generation->lost = hostrange_fold(&names);
     strlist_clear(&names);
 }
@@ -394,11 +402,11 @@ static enum policy_end end_of(const struct run *run)
         return POLICY_END_WANTED;
     switch (outcome_first(&run->outcome, &node)) {
     case FIRST_RANK:
-        return POLICY_END_RANK;
+        return end_by_rank(run);
     case FIRST_NODE:
         return POLICY_END_NODE;
     case FIRST_CAUSE:
-        return run->outcome.aborted_by >= 0 ? POLICY_END_RANK
+        return run->outcome.aborted_by >= 0 ? end_by_rank(run)
                : run->generation->is_change && run->generation->rules.members.goes_on
                    ? POLICY_END_CHANGE
                : hang_is_over(run)          ? POLICY_END_HANG
@@ -407,6 +415,13 @@ static enum policy_end end_of(const struct run *run)
         break;
     }
     return POLICY_END_WELL;
+}
+
+/* Once told that a node is to go, ranks may end: the generation was to end because of that. */
+static enum policy_end end_by_rank(const struct run *run)
+{
+    return run->generation->rules.members.goes_on && notice_was_told(run->notice)
+               ? POLICY_END_CHANGE : POLICY_END_RANK;
 }
 
 /* Whatever failed first: the run is not to go on. */
