@@ -53,6 +53,7 @@ static const struct cloud clouds[] = {
     { .name = "tencent", .title = "Tencent Cloud", .vendor = "Tencent Cloud",
       .address = "169.254.0.23", .port = 80, .host = "metadata.tencentyun.com",
       .path = "/latest/meta-data/spot/termination-time", .headers = "",
+      .class_path = "/latest/meta-data/payment/charge-type", .class_word = "SPOTPAID",
       .form = CLOUD_TIME_EAST, .body_max = TEXT_MAX },
     { .name = "volcengine", .title = "Volcengine", .vendor = "Volcengine",
       .address = "100.96.0.96", .port = 80, .host = "100.96.0.96",

@@ -49,6 +49,7 @@ struct node_plan {
     char          *venv_script, *pid_file; /* NULL: none */
     char          *spot;        /* --spot; NULL: off */
     char          *notice_file; /* in the ranks' environment: appears when a node is to go */
+    bool           term_is_notice; /* SIGTERM to the agent: the ranks may save first */
     char          *ckpt_marker; /* a glob: what is newer is a checkpoint; NULL: not this node */
     bool           omp_default;
     char          *socket, *token; /* for coming back (reconnect_socket.h); NULL: not possible */

@@ -30,6 +30,9 @@ static void          close_all(struct agent *agent);
 static void          room_cb(void *arg);
 static void          lost_cb(const struct error *err, void *arg);
 static void          session_end_cb(evutil_socket_t signal_number, short what, void *arg);
+static void          session_late_cb(evutil_socket_t fd, short what, void *arg);
+static bool          may_save(const struct agent *agent);
+static void          session_has_ended(struct agent *agent);
 
 int agent_run(const char *nonce)
 {
@@ -92,6 +95,7 @@ static void open_all(struct agent *agent, const char *nonce)
     startup_open(agent);
     agent->on_term = catch_signal(agent, SIGTERM);
     agent->on_hup = catch_signal(agent, SIGHUP);
+    agent->session_late = xevent_new(agent->base, -1, session_late_cb, agent);
     requests_open(agent);
     link_open(&agent->link, agent->base, STDIN_FILENO, STDOUT_FILENO, &ops, agent);
     evbuffer_add_printf(agent->link.wire, "%s\n", nonce); /* no frame */
@@ -150,6 +154,7 @@ static void close_all(struct agent *agent)
     heartbeat_close(agent);
     event_free(agent->on_term);
     event_free(agent->on_hup);
+    event_free(agent->session_late);
     event_base_free(agent->base);
 }
 
@@ -177,21 +182,57 @@ static void lost_cb(const struct error *err, void *arg)
 
 /* All processes of the session get the signal at once. The ranks too: that they end is no
  * failure of theirs, and is told after this, since signals go first. And sshd: the
- * launcher hears of it over a new connection. */
+ * launcher hears of it over a new connection. Those that live on may save: systemd waits for a
+ * minute and a half. It also sends more than one signal. */
 static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
 {
     struct agent  *agent = arg;
-    struct failure failure;
+    struct timeval limit = clock_interval(agent->plan.grace_s);
 
     (void)what;
-    if (agent->state >= AGENT_ENDING)
+    if (agent->state >= AGENT_ENDING || agent->session_signal != 0)
         return;
+    agent->session_signal = (int)signal_number;
+    ranks_stopped(&agent->ranks, clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S));
+    reconnect_extend(agent, HEAR_WHY_S);
+    if (!may_save(agent)) {
+        session_has_ended(agent);
+        return;
+    }
+    notice_session_ends(agent, agent->plan.grace_s);
+    xevent_add(agent->session_late, &limit);
+}
+
+/* And somebody sees whether they have. */
+static bool may_save(const struct agent *agent)
+{
+    return agent->plan.term_is_notice && agent->state == AGENT_RUNNING &&
+           agent->ranks.ended == 0;
+}
+
+static void session_late_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct agent *agent = arg;
+
+    (void)fd, (void)what;
+    if (agent->state < AGENT_ENDING)
+        session_has_ended(agent);
+}
+
+void agent_rank_failed(struct agent *agent)
+{
+    if (agent->session_signal != 0 && agent->state < AGENT_ENDING)
+        session_has_ended(agent);
+}
+
+static void session_has_ended(struct agent *agent)
+{
+    struct failure failure;
+
     failure_set(&failure, EXIT_LOST,
                 "its machine or Pod is going down; if not, logind has ended the session:"
                 " loginctl enable-linger, or KillUserProcesses=no in logind.conf",
                 "the login session ended (%s to muster's agent)",
-                signal_name((int)signal_number).text);
-    ranks_stopped(&agent->ranks, clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S));
-    reconnect_extend(agent, HEAR_WHY_S);
+                signal_name(agent->session_signal).text);
     agent_fail(agent, "run", &failure);
 }

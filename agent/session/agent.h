@@ -143,11 +143,15 @@ struct notice {
     int          file_fd;  /* holds a lock on it, so that muster clean leaves it */
     struct task *watch;    /* for a checkpoint; NULL: nobody does */
     bool         is_watched; /* it has ended */
+    bool         is_last;    /* it looks once, since the ranks have ended */
+    int64_t      told_ns;    /* when that began, by the clock of files */
+    int64_t      before_ns;  /* the newest file of before; 0: none; -1: not known */
 };
 
-/* What the cloud has said of this machine. */
+/* What is known of this machine: it goes. */
 struct going {
     bool    is_known;
+    bool    is_session; /* not the cloud has said so, but who ends the agent's session */
     int64_t at_ns; /* by clock_boot_ns() */
     char    reason[100];
 };
@@ -187,6 +191,8 @@ struct agent {
     bool                  has_stuck_thread; /* next_generation.c: that of a log file */
     struct event_base    *base;            /* agent.c */
     struct event         *on_term, *on_hup; /* agent.c */
+    struct event         *session_late;    /* agent.c: the end of the time to save */
+    int                   session_signal;  /* agent.c: who ends the session has sent it; 0: nobody */
     uint32_t              generation;      /* launcher_frames.c, next_generation.c */
     struct blobs          blobs;           /* plan/blob.c */
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
@@ -223,6 +229,8 @@ void agent_send(struct agent *agent, enum frame_type type, uint32_t rank, json_t
 void agent_enter(struct agent *agent, enum agent_state state);
 void agent_fail(struct agent *agent, const char *stage, const struct failure *failure);
 void agent_leave(struct agent *agent);
+/* A rank has failed: of the end of the session, if that has been announced. */
+void agent_rank_failed(struct agent *agent);
 
 /* launcher_frames.c: a frame of the link; arg is the agent. */
 int launcher_frames_take(const struct frame *frame, void *arg, struct error *err);
@@ -247,8 +255,11 @@ void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
- * clear: the generation is over. close: so is the run. */
+ * session_ends: this machine goes down, or so it seems. has_looked: for a checkpoint, after the ranks
+ * had ended; if not, ending_maybe_done() comes later. clear: the generation is over. close: so is the run. */
 int     notice_begin(struct agent *agent, struct failure *failure);
+void    notice_session_ends(struct agent *agent, double left_s);
+bool    notice_has_looked(struct agent *agent);
 void    notice_clear(struct agent *agent);
 void    notice_close(struct agent *agent);
 frame_f notice_take;

@@ -126,6 +126,8 @@ static void take(struct agent *agent, const struct guard_message *message)
             startup_rank_fell(agent, rank);
         else if (rank->index == 0 && message->value != 0)
             master_port_look(agent);
+        if (message->value != 0)
+            agent_rank_failed(agent);
         ending_rank_ended(agent);
         break;
     case GUARD_ALIVE:

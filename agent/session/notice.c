@@ -33,9 +33,11 @@
 #include "node/process.h"
 #include "node/signal_caught.h"
 #include "xalloc.h"
+#include "xevent.h"
 
 #define LEFT_MAX_S  NODE_PLAN_SECONDS_MAX
 #define LOOK_MS     100
+#define LAST_S      2.0 /* for a look after the last rank: a file system may hang */
 #define COARSE_NS   20000000 /* the times of files are those of the last tick */
 #define SAYS_MAX    64
 
@@ -53,6 +55,7 @@ static int     write_at(const char *path, const char *text, int *fd, struct erro
 static void    unlock_file(struct agent *agent);
 static int     signal_ranks(const struct agent *agent, int signal);
 static void    begin_watch(struct agent *agent, double left_s);
+static void    look(struct agent *agent, double limit_s);
 static void    line_cb(json_t *body, void *arg);
 static void    end_cb(json_t *body, void *arg);
 static int     watch(const json_t *request, struct task_output *out);
@@ -84,6 +87,17 @@ static void goes_cb(double left_s, const char *reason, void *arg)
     tell_going(agent);
 }
 
+void notice_session_ends(struct agent *agent, double left_s)
+{
+    agent->going = (struct going){
+        .is_known = true, .is_session = true,
+        .at_ns = clock_boot_ns() + (int64_t)(left_s * NS_PER_S) };
+    snprintf(agent->going.reason, sizeof agent->going.reason,
+             "its machine, Pod or login session ends: %s to muster's agent",
+             signal_name(agent->session_signal).text);
+    tell_going(agent);
+}
+
 static void class_cb(const char *class, void *arg)
 {
     struct agent *agent = arg;
@@ -97,8 +111,9 @@ static void tell_going(struct agent *agent)
     int64_t left_ns = agent->going.at_ns - clock_boot_ns();
 
     agent_send(agent, FRAME_NOTICE, 0,
-               json_pack("{s:f, s:s}", "left_s", left_ns > 0 ? (double)left_ns / NS_PER_S : 0.0,
-                         "reason", agent->going.reason));
+               json_pack("{s:f, s:s, s:b}", "left_s",
+                         left_ns > 0 ? (double)left_ns / NS_PER_S : 0.0, "reason",
+                         agent->going.reason, "session", (int)agent->going.is_session));
     link_flush(&agent->link);
 }
 
@@ -218,29 +233,41 @@ static int signal_ranks(const struct agent *agent, int signal)
 /* Without a child nobody sees the checkpoint: then the launcher waits for its whole time. */
 static void begin_watch(struct agent *agent, double left_s)
 {
-    static const struct task_row row = { "checkpoint", watch };
-    static const struct task_ops ops = { line_cb, end_cb };
-    struct task_request          request = { &row, 0, left_s + 1 };
-    json_t                      *body;
-    struct error                 err;
-
     if (agent->plan.ckpt_marker == NULL ||
         (agent->notice.watch != NULL && !agent->notice.is_watched))
         return;
     task_free(agent->notice.watch);
     agent->notice.is_watched = false;
-    body = json_pack("{s:o, s:I}", "marker", json_string_nocheck(agent->plan.ckpt_marker),
-                     "told_ns", (json_int_t)real_ns());
-    agent->notice.watch = task_begin(agent->base, &request, body, &ops, agent, &err);
+    agent->notice.told_ns = real_ns() - COARSE_NS;
+    agent->notice.before_ns = -1;
+    look(agent, left_s + 1);
+}
+
+static void look(struct agent *agent, double limit_s)
+{
+    static const struct task_row row = { "checkpoint", watch };
+    static const struct task_ops ops = { line_cb, end_cb };
+    struct task_request          request = { &row, 0, limit_s };
+    struct notice               *notice = &agent->notice;
+    struct error                 err;
+    json_t *body = json_pack("{s:o, s:I, s:I, s:b}", "marker",
+                             json_string_nocheck(agent->plan.ckpt_marker), "told_ns",
+                             (json_int_t)notice->told_ns, "before_ns",
+                             (json_int_t)notice->before_ns, "is_last", (int)notice->is_last);
+
+    notice->watch = task_begin(agent->base, &request, body, &ops, agent, &err);
     json_decref(body);
 }
 
 static void line_cb(json_t *body, void *arg)
 {
     struct agent *agent = arg;
+    json_t       *line = json_object_get(body, "line");
 
-    if (agent->state < AGENT_DONE) {
-        agent_send(agent, FRAME_CHECKPOINT, 0, json_incref(json_object_get(body, "line")));
+    if (json_object_get(line, "path") == NULL) {
+        agent->notice.before_ns = json_integer_value(json_object_get(line, "before_ns"));
+    } else if (agent->state < AGENT_DONE) {
+        agent_send(agent, FRAME_CHECKPOINT, 0, json_incref(line));
         link_ask_room(&agent->link);
     }
     json_decref(body);
@@ -252,6 +279,22 @@ static void end_cb(json_t *body, void *arg)
 
     agent->notice.is_watched = true;
     json_decref(body);
+    ending_maybe_done(agent);
+}
+
+/* A rank may save and end at once, before the next look. */
+bool notice_has_looked(struct agent *agent)
+{
+    struct notice *notice = &agent->notice;
+
+    if (notice->watch == NULL || notice->is_watched || agent->link.is_lost)
+        return true;
+    if (!notice->is_last) {
+        task_free(notice->watch);
+        notice->is_last = true;
+        look(agent, LAST_S);
+    }
+    return notice->watch == NULL;
 }
 
 /* In the child, which is killed if it takes too long. */
@@ -259,13 +302,20 @@ static int watch(const json_t *request, struct task_output *out)
 {
     const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
     const char           *marker = json_string_value(json_object_get(request, "marker"));
-    int64_t told_ns = json_integer_value(json_object_get(request, "told_ns")) - COARSE_NS;
-    int64_t before_ns, found_ns;
-    char    path[PATH_MAX];
+    const bool is_last = json_is_true(json_object_get(request, "is_last"));
+    int64_t    told_ns = json_integer_value(json_object_get(request, "told_ns"));
+    int64_t    before_ns = json_integer_value(json_object_get(request, "before_ns"));
+    int64_t    found_ns;
+    char       path[PATH_MAX];
 
-    found_ns = before_ns = newest(marker, path);
-    if (before_ns >= told_ns && before_ns <= real_ns())
-        before_ns = 0; /* just written */
+    found_ns = newest(marker, path);
+    if (!is_last)
+        before_ns = found_ns >= told_ns && found_ns <= real_ns() ? 0 : found_ns; /* just written */
+    else if (before_ns < 0)
+        before_ns = told_ns - 1;
+    if (is_last && found_ns <= before_ns)
+        return 0;
+    task_output_line(out, json_pack("{s:I}", "before_ns", (json_int_t)before_ns));
     while (found_ns <= before_ns) {
         nanosleep(&pause, NULL);
         found_ns = newest(marker, path);

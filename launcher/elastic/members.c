@@ -31,6 +31,7 @@ static int    ranks_of(const struct members *members, const size_t *which, size_
 static void   list_allowed(const struct members *members, const struct member_rules *rules,
                            const size_t *which, size_t hosts, char *text, size_t size);
 static bool   may_be_dialled(const struct member *member);
+static double dialled_s(const struct member *member);
 
 size_t members_add(struct members *members, int slots)
 {
@@ -227,9 +228,11 @@ size_t members_dial(struct members *members, const struct member_rules *rules, d
     size_t i;
 
     for (i = 0; i < members->count && count_present(members) < count_needed(members, rules); i++) {
-        if (!may_be_dialled(&members->item[i]) || members->item[i].free_s > now_s)
+        if (!may_be_dialled(&members->item[i]) || dialled_s(&members->item[i]) > now_s)
             continue;
         members->item[i].state = MEMBER_JOINING;
+        members->item[i].is_leaving = false;
+        members->item[i].back_s = 0;
         return i;
     }
     return MEMBERS_NONE;
@@ -243,7 +246,8 @@ double members_due_s(const struct members *members, const struct member_rules *r
     for (i = 0; i < members->count && count_present(members) < count_needed(members, rules); i++) {
         if (!may_be_dialled(&members->item[i]))
             continue;
-        left_s = members->item[i].free_s > now_s ? members->item[i].free_s - now_s : 0;
+        left_s = dialled_s(&members->item[i]) - now_s;
+        left_s = left_s > 0 ? left_s : 0;
         if (due_s < 0 || left_s < due_s)
             due_s = left_s;
     }
@@ -273,7 +277,14 @@ static size_t count_present(const struct members *members)
 
 static bool may_be_dialled(const struct member *member)
 {
-    return member->state == MEMBER_AWAY && member->is_offered && !member->is_leaving;
+    return member->state == MEMBER_AWAY && member->is_offered &&
+           (!member->is_leaving || member->back_s > 0);
+}
+
+static double dialled_s(const struct member *member)
+{
+    return member->is_leaving && member->back_s > member->free_s ? member->back_s
+                                                                 : member->free_s;
 }
 
 /* The last in the order of the hosts. A world of a fixed size needs all that it has. */

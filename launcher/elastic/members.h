@@ -5,7 +5,8 @@
  * spare takes the place of a lost node. In an elastic world the places close up instead, in order.
  *
  *     state     becomes
- *     AWAY      JOINING when its cool-down is over and it is needed (members_dial)
+ *     AWAY      JOINING when its cool-down is over and it is needed (members_dial): it leaves
+ *               no more
  *     JOINING   SPARE when it was checked, AWAY when it failed
  *     SPARE     IN with a place (members_take), GOING when it has to leave, AWAY when it was lost
  *     GOING     AWAY when nothing of its agent is there any more
@@ -35,7 +36,8 @@ struct member {
     int               slots;
     enum member_state state;
     bool              is_offered; /* it is on the list of hosts */
-    bool              is_leaving; /* it gets no place, until it is offered anew */
+    bool              is_leaving; /* it gets no place, until it is offered anew, or ... */
+    double            back_s;     /* AWAY: another machine may have its name by then; 0: no */
     bool              is_told;    /* the user knows that it failed the check */
     bool              is_silent;  /* SPARE: nothing was heard of it lately: no place now */
     int               failures;   /* since it last stayed for long */
@@ -82,7 +84,8 @@ int    members_ranks(const struct members *members, const struct member_rules *r
 
 /* It was lost, or failed the check: it cools down. ended: a generation ended because of it. */
 void members_failed(struct members *members, size_t which, double now_s, bool ended);
-/* A generation lived for long: its nodes have proved themselves. */
+/* A generation lived for long: its nodes have proved themselves. Before members_failed() for those
+ * that ended it. */
 void members_proved(struct members *members);
 /* The next one to connect, now JOINING; MEMBERS_NONE: nobody. */
 size_t members_dial(struct members *members, const struct member_rules *rules, double now_s);

@@ -53,13 +53,12 @@ static struct policy_action over(struct policy *policy, const struct policy_rule
     struct policy_action action = { POLICY_DO_WAIT, POLICY_WHY_PORT, 0 };
 
     if (event->lived_s > POLICY_LONG_S)
-        policy->restarts = 0;
-    if (event->lived_s > POLICY_LONG_S && rules->members.goes_on)
-        members_proved(members);
+        policy->restarts = policy->ports = 0;
     if (is_port(policy, rules, event))
         policy->ports++;
     else
         action.why = why_not(policy, rules, event);
+    policy->young_code = 0;
     if (action.why == POLICY_WHY_RESTART) {
         policy->restarts++;
         policy->young_code = young_code(event);

@@ -284,6 +284,29 @@ bool rank_end_is_failure(const struct rank_end *end)
     return end->ended && !end->after_stop && rank_end_code(end) != 0;
 }
 
+bool outcome_any_ended_well(const struct outcome *outcome)
+{
+    int rank;
+
+    for (rank = 0; rank < outcome->ranks; rank++) {
+        const struct rank_end *end = &outcome->rank[rank];
+
+        if (end->ended && !end->after_stop && rank_end_code(end) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool outcome_is_left(const struct outcome *outcome)
+{
+    size_t i;
+
+    for (i = 0; i < outcome->nodes; i++)
+        if (outcome->cleaned[i].text != NULL && outcome->cleaned[i].left > 0)
+            return true;
+    return outcome->is_left;
+}
+
 /* --- what they come to ------------------------------------------------------ */
 
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node)

@@ -136,6 +136,11 @@ void outcome_unreached(struct outcome *outcome, json_t *pairs); /* takes pairs o
 bool outcome_any_started(const struct outcome *outcome);
 bool outcome_all_started(const struct outcome *outcome);
 
+/* Has a rank come to its end, with 0, before anybody told it to stop? */
+bool outcome_any_ended_well(const struct outcome *outcome);
+/* Is something left that could not be ended, as far as is known? */
+bool outcome_is_left(const struct outcome *outcome);
+
 /* The first of all that happened. Before any rank was started a cause comes before failed nodes,
  * since those alone do not end the start. *node: which one, for FIRST_NODE. */
 enum outcome_first outcome_first(const struct outcome *outcome, size_t *node);

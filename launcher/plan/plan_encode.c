@@ -142,6 +142,8 @@ static void set_notice(struct encoder *encoder, json_t *body, const struct plan 
     json_object_set_new(body, "notice_file", add_text(encoder, file));
     if (plan->ckpt_marker != NULL && plan->node[node].node_rank == 0)
         json_object_set_new(body, "ckpt_marker", add_text(encoder, plan->ckpt_marker));
+    if (plan->ckpt_marker != NULL)
+        json_object_set_new(body, "term_is_notice", json_true());
     if (options->spot != NULL && strcmp(options->spot, "off") != 0)
         json_object_set_new(body, "spot", json_string(options->spot));
     free(file);

@@ -52,14 +52,13 @@ static void look_later(struct run *run);
 static void carry_out(struct run *run, const struct policy_action *action);
 static void ask_to_end(struct run *run);
 static void tell_policy(struct run *run, enum policy_event_kind kind);
-static void note_lost(struct run *run);
+static void note_lost(struct run *run, const struct policy_event *event);
 static struct policy_event describe(const struct run *run);
-static bool is_left(const struct outcome *outcome);
 static double dead_in_s(const struct run *run);
 static enum policy_end end_of(const struct run *run);
+static enum policy_end end_by_rank(const struct run *run);
 static bool is_wanted(const struct run *run);
 static void describe_rank(const struct run *run, struct policy_event *event);
-static bool any_ended_well(const struct outcome *outcome);
 static void begin_again(struct run *run, const struct policy_action *action);
 static void tell_park(struct run *run, const char *why);
 static bool is_same_world(const struct run *run);
@@ -128,6 +127,12 @@ bool generation_goes_on(const struct run *run)
            run->generation->policy.phase != POLICY_OVER;
 }
 
+bool generation_is_last(const struct run *run)
+{
+    return run->reader.is_begun ||
+           (run->phase.now == PHASE_STOPPING && (is_wanted(run) || !generation_goes_on(run)));
+}
+
 void generation_look(struct run *run)
 {
     const struct timeval now = { 0 };
@@ -147,7 +152,8 @@ static void over_cb(evutil_socket_t fd, short what, void *arg)
     if (!phase_is_over(run))
         return;
     event = describe(run);
-    note_lost(run);
+    notice_over(run);
+    note_lost(run, &event);
     action = policy_next(&generation->policy, &generation->rules, pool_members(run), &event);
     if (action.what == POLICY_DO_WAIT || action.what == POLICY_DO_PARK) {
         begin_again(run, &action);
@@ -317,8 +323,9 @@ void generation_end_for_change(struct run *run, const char *text)
     phase_stop(run);
 }
 
-/* Those that are not there for the next generation. */
-static void note_lost(struct run *run)
+/* Those that are not there for the next generation. If this one lived for long, what they did
+ * before it does not count. */
+static void note_lost(struct run *run, const struct policy_event *event)
 {
     struct members *members = pool_members(run);
     struct strlist  names = { 0 };
@@ -328,6 +335,8 @@ static void note_lost(struct run *run)
     run->generation->lost = NULL;
     if (!generation_goes_on(run))
         return;
+    if (event->lived_s > POLICY_LONG_S)
+        members_proved(members);
     for (i = 0; i < run->plan->nodes; i++) {
         if (run->node[i]->state == NODE_STAYING)
             continue;
@@ -353,7 +362,7 @@ static struct policy_event describe(const struct run *run)
         .end = end_of(run),
         .is_world_whole = generation_missing(run) == NULL,
         .is_first_start = plan_is_first(run->plan) && !run->outcome.has_begun,
-        .is_left = is_left(&run->outcome),
+        .is_left = outcome_is_left(&run->outcome),
         .dead_in_s = dead_in_s(run),
         .ended_s = seconds(end_ns, now_ns),
     };
@@ -365,16 +374,6 @@ static struct policy_event describe(const struct run *run)
     return event;
 }
 
-static bool is_left(const struct outcome *outcome)
-{
-    size_t i;
-
-    for (i = 0; i < outcome->nodes; i++)
-        if (outcome->cleaned[i].text != NULL && outcome->cleaned[i].left > 0)
-            return true;
-    return outcome->is_left;
-}
-
 /* An agent that nobody could look at ends its ranks when its lease is over, at the latest. */
 static double dead_in_s(const struct run *run)
 {
@@ -384,8 +383,9 @@ static double dead_in_s(const struct run *run)
     for (i = 0; i < run->plan->nodes && run->outcome.has_begun; i++) {
         const struct node_cleaned *cleaned = &run->outcome.cleaned[i];
 
-        if (run->outcome.node[i] == NULL || (cleaned->text != NULL && cleaned->left == 0))
-            continue;
+        if (run->outcome.node[i] == NULL || run->node[i]->state == NODE_ENDED ||
+            (cleaned->text != NULL && cleaned->left == 0))
+            continue; /* ENDED: its agent has seen that nothing is left, and said so */
         left_s = run->options->dead_after_s -
                  seconds(run->node[i]->liveness.heard_ns, clock_now_ns());
         if (left_s > most_s)
@@ -402,11 +402,11 @@ static enum policy_end end_of(const struct run *run)
         return POLICY_END_WANTED;
     switch (outcome_first(&run->outcome, &node)) {
     case FIRST_RANK:
-        return POLICY_END_RANK;
+        return end_by_rank(run);
     case FIRST_NODE:
         return POLICY_END_NODE;
     case FIRST_CAUSE:
-        return run->outcome.aborted_by >= 0 ? POLICY_END_RANK
+        return run->outcome.aborted_by >= 0 ? end_by_rank(run)
                : run->generation->is_change && run->generation->rules.members.goes_on
                    ? POLICY_END_CHANGE
                : hang_is_over(run)          ? POLICY_END_HANG
@@ -415,6 +415,13 @@ static enum policy_end end_of(const struct run *run)
         break;
     }
     return POLICY_END_WELL;
+}
+
+/* Once told that a node is to go, ranks may end: the generation was to end because of that. */
+static enum policy_end end_by_rank(const struct run *run)
+{
+    return run->generation->rules.members.goes_on && notice_was_told(run->notice)
+               ? POLICY_END_CHANGE : POLICY_END_RANK;
 }
 
 /* Whatever failed first: the run is not to go on. */
@@ -437,20 +444,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
     if (end->started)
         event->rank_lived_s = seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
     event->port_taken = rendezvous_port_holder(run->rendezvous) != NULL;
-    event->any_ended_well = any_ended_well(outcome);
-}
-
-static bool any_ended_well(const struct outcome *outcome)
-{
-    int rank;
-
-    for (rank = 0; rank < outcome->plan->world_size; rank++) {
-        const struct rank_end *end = &outcome->rank[rank];
-
-        if (end->ended && !end->after_stop && rank_end_code(end) == 0)
-            return true;
-    }
-    return false;
+    event->any_ended_well = outcome_any_ended_well(outcome);
 }
 
 /* --- the end ---------------------------------------------------------------- */

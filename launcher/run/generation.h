@@ -31,6 +31,9 @@ const struct member_rules *generation_members(const struct run *run);
 /* Could another generation follow this one? Then agents stay when it is over. */
 bool generation_may_follow(const struct run *run);
 
+/* The run is ending. One whose generation stops may go on. */
+bool generation_is_last(const struct run *run);
+
 /* May one follow though nodes are missing? Not once the end of the run is decided. */
 bool generation_goes_on(const struct run *run);
 
@@ -67,6 +70,9 @@ void             leavings_free(struct leavings *all); /* NULL is fine */
  * does not go on ends. It may come again with another deadline: with one that has passed when the
  * node need not wait any more. */
 void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason);
+
+/* It is connected anew: what was said of it before was of another machine. */
+void generation_forget_leaving(struct run *run, const char *host);
 
 /* The verb "scale" of history/control.h; arg: the run. */
 int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,

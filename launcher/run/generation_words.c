@@ -11,7 +11,9 @@
 
 #include "hostrange.h"
 #include "log.h"
+#include "run/generation.h"
 #include "run/hang.h"
+#include "run/notice.h"
 #include "run/pool.h"
 #include "run/rendezvous.h"
 #include "run/run.h"
@@ -44,6 +46,9 @@ void generation_why_words(const struct run *run, const char *lost,
         if (used > 0 && used < GENERATION_WORDS_SIZE)
             rank_end_words(&outcome->rank[rank], text + used,
                            (size_t)(GENERATION_WORDS_SIZE - used));
+        if (notice_was_told(run->notice) && generation_goes_on(run))
+            snprintf(text + strlen(text), GENERATION_WORDS_SIZE - strlen(text),
+                     ", after the notice");
     } else if (outcome_first(outcome, &node) == FIRST_NODE) {
         node_words(run, lost, node, text);
     } else {

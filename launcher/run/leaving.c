@@ -37,7 +37,6 @@ struct leavings {
 };
 
 static void         leave_cb(evutil_socket_t fd, short what, void *arg);
-static void         forget(struct run *run, const char *host);
 static struct node *place_of(const struct run *run, size_t which);
 
 struct leavings *leavings_new(void)
@@ -132,7 +131,7 @@ void generation_offer(struct run *run, const struct selection *hosts)
         if (pool_members(run)->item[i].is_offered)
             continue;
         node = place_of(run, i);
-        forget(run, pool_name(run, i));
+        generation_forget_leaving(run, pool_name(run, i));
         if (node != NULL)
             generation_leave(run, pool_name(run, i), clock_now_ns(), reason);
         else
@@ -153,7 +152,7 @@ int generation_take_scale(const struct strlist *words, char *answer, size_t size
     if (parse_number(words->item[0], 1, NODES_MAX, &nodes, err) < 0 ||
         parse_seconds(words->item[1], 0, WITHIN_MAX_S, &within_s, err) < 0)
         return -1;
-    if (run->phase.now == PHASE_STOPPING || run->reader.is_begun)
+    if (generation_is_last(run))
         return err_set(err, "it is ending");
     if (generation_scale(run, (size_t)nodes, within_s, err) < 0)
         return -1;
@@ -166,12 +165,11 @@ int generation_take_scale(const struct strlist *words, char *answer, size_t size
     return 0;
 }
 
-/* If it is offered again it is a new one. */
-static void forget(struct run *run, const char *host)
+void generation_forget_leaving(struct run *run, const char *host)
 {
     size_t i;
 
-    for (i = 0; i < run->leavings->count; i++)
+    for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
         if (strcmp(run->leavings->item[i]->host, host) == 0)
             event_del(run->leavings->item[i]->due);
     notice_forget(run->notice, host);

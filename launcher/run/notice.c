@@ -57,6 +57,7 @@ static void            tell_node(struct node *node, const struct leaving *leavin
 static void            change_cb(evutil_socket_t fd, short what, void *arg);
 static void            end_cb(evutil_socket_t fd, short what, void *arg);
 static void            tell_missing(const struct notice *notice);
+static void            may_be_back(struct run *run, const char *host, double at_s);
 static void            drain(struct run *run, const char *host, double left_s);
 static struct node    *node_of(const struct run *run, const char *host);
 static double          seconds(int64_t from_ns, int64_t to_ns);
@@ -273,7 +274,9 @@ void notice_take(struct run *run, struct node *node, const json_t *body)
                   "number of seconds up to %g", LEFT_MAX_S);
         return;
     }
-    costs_class(run, node, "spot");
+    if (!json_is_true(json_object_get(body, "session")))
+        costs_class(run, node, "spot");
+    may_be_back(run, node->plan->host, generation_now_s() + left_s + MEMBERS_COOL_S);
     if (pool_takes_notice(run, node, left_s, reason))
         return;
     notice_give(run, node, left_s, margin_s, reason);
@@ -335,6 +338,23 @@ static void tell_missing(const struct notice *notice)
                   passed_s, notice->run->plan->ckpt_marker);
 }
 
+bool notice_was_told(const struct notice *notice)
+{
+    return notice->told_ns != 0;
+}
+
+void notice_over(struct run *run)
+{
+    const struct notice *notice = run->notice;
+    size_t               which, i;
+
+    for (i = 0; i < notice->count && notice->told_ns != 0; i++) {
+        which = pool_find(run, notice->leaving[i].host);
+        if (which != MEMBERS_NONE && node_of(run, notice->leaving[i].host) != NULL)
+            pool_members(run)->item[which].is_leaving = true;
+    }
+}
+
 void notice_end(struct run *run)
 {
     struct notice *notice = run->notice;
@@ -353,7 +373,7 @@ int notice_drain(const struct strlist *words, char *answer, size_t size, void *a
 
     if (parse_seconds(words->item[0], 0, LEFT_MAX_S, &seconds_left, err) < 0)
         return -1;
-    if (run->phase.now == PHASE_STOPPING || run->reader.is_begun)
+    if (generation_is_last(run))
         return err_set(err, "this run is ending");
     for (i = 1; i < words->count; i++)
         if (node_of(run, words->item[i]) == NULL &&
@@ -371,12 +391,23 @@ static void drain(struct run *run, const char *host, double left_s)
     static const char reason[] = "muster drain";
     struct node      *node = node_of(run, host);
 
+    may_be_back(run, node != NULL ? node->plan->host : host, 0);
     if (node != NULL) {
         notice_give(run, node, left_s, 0, reason);
         return;
     }
     log_warn("%s goes now: it has no ranks (%s)", host, reason);
     generation_leave(run, host, clock_now_ns(), reason);
+}
+
+/* By that time another machine may have its name, or the cloud has kept it after all. 0: the user
+ * wants it gone. */
+static void may_be_back(struct run *run, const char *host, double at_s)
+{
+    size_t which = pool_find(run, host);
+
+    if (which != MEMBERS_NONE)
+        pool_members(run)->item[which].back_s = at_s;
 }
 
 /* By its whole name or by what messages call it. */

@@ -50,7 +50,12 @@ void notice_take_back(struct run *run);
 
 /* The ranks run: tell them what is known. */
 void notice_begin(struct run *run);
-/* They have ended, and another generation may follow: say whether they had saved. */
+/* Were the ranks of this generation told that a node is to go, or that the world changes? */
+bool notice_was_told(const struct notice *notice);
+/* They have ended: a node of which they were told goes with their generation, whatever ended it.
+ * The next one would be told at once, too. */
+void notice_over(struct run *run);
+/* Another generation may follow: say whether they had saved. */
 void notice_end(struct run *run);
 
 /* Frames NOTICE (the agent's), NOTICED and CHECKPOINT of a node. */

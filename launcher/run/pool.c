@@ -164,6 +164,7 @@ void pool_connect(struct run *run, size_t which)
         members_failed(&run->pool->members, which, generation_now_s(), false);
         return;
     }
+    generation_forget_leaving(run, pool_name(run, which));
     item->node = xcalloc(1, sizeof *item->node);
     node_init(item->node, which, &item->plan.node[0], run->base, &ops, run);
     node_connect(item->node, phase_conn(run, item->node, run->options->connect_timeout_s,

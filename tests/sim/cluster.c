@@ -288,6 +288,8 @@ static void missed(struct cluster *cluster, size_t which)
 
     if (cluster->members.item[which].state == MEMBER_AWAY)
         return;
+    if (runs && cluster->now_s - cluster->begun_s > POLICY_LONG_S)
+        members_proved(&cluster->members);
     fail(cluster, which, is_in && runs);
     if (is_in && runs)
         stop(cluster, POLICY_END_NODE);
@@ -408,6 +410,8 @@ static void over(struct cluster *cluster)
     for (i = 0; i < cluster->members.places; i++)
         event.is_world_whole &=
             cluster->members.item[cluster->members.place[i]].state == MEMBER_IN;
+    if (event.lived_s > POLICY_LONG_S)
+        members_proved(&cluster->members);
     cluster->state = WAITING;
     cluster->until_s = NEVER;
     if (event.end != POLICY_END_WELL) {

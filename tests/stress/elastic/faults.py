@@ -15,6 +15,7 @@ import cloud
 from cluster import kill
 
 STEPS = []
+COOL_S = 30  # muster tries a node again that its cloud has taken so long ago
 # Nothing of this is a list of hosts.
 RUBBISH = ['', 'node1 slots=nothing\n', 'node1 slots=1\nnode1 slots=1 slots=2\n',
            '<html><title>404</title></html>\n', '\0\1\2\3' * 100, '-oProxyCommand=x slots=1\n',
@@ -138,6 +139,7 @@ def a_node_is_drained(schedule):
                           capture_output=True, check=False, text=True, timeout=60)
     if done.returncode == 0:
         schedule.leaving.add(node)
+        schedule.back.pop(node, None)
     elif 'is no node of this run' not in done.stderr and 'is ending' not in done.stderr and \
             'is not running' not in done.stderr:
         schedule.problems.append(f'drain: {done.stderr}')
@@ -147,8 +149,10 @@ def a_node_is_drained(schedule):
 def a_node_is_taken_away(schedule):
     """Its cloud says so; then it does it, or not."""
     node = pick(schedule)
-    cloud.Service.goes[node.address] = cloud.words(schedule.random.randrange(3, 8))
+    left_s = schedule.random.randrange(3, 8)
+    cloud.Service.goes[node.address] = cloud.words(left_s)
     schedule.leaving.add(node)
+    schedule.back[node] = time.monotonic() + left_s + COOL_S - 1
     if schedule.random.random() < 0.5:
         schedule.settle()
         schedule.failed.add(node)

@@ -46,6 +46,7 @@ class Schedule:
         self.process, self.status = None, None
         self.problems, self.story, self.words = [], [], []
         self.withdrawn, self.leaving, self.failed = set(), set(), set()
+        self.back = {}  # from when muster may try one again that its cloud has taken
         self.signals = set()  # by which ranks were killed
         self.withdrawn_first = set()
         self.offered_at = -JOINS_S * 100
@@ -219,6 +220,11 @@ class Schedule:
             line = re.sub(r'node\[([\d,-]+)\]', expand, line)
             self.failed.update(by_name[name] for name in LOST.findall(line) if name in by_name)
 
+    def gone(self):
+        """Those that were to go, and cannot be back."""
+        return {node for node in self.leaving
+                if time.monotonic() < self.back.get(node, float('inf'))}
+
     def usable(self):
         """Nodes that muster can have by now."""
         if time.monotonic() < self.offered_at + JOINS_S * self.world.slowness():
@@ -242,7 +248,7 @@ class Schedule:
         if not living or living != set(range(worlds.get(min(living), -1))) & worlds.keys():
             return None
         nodes = {node for node, _ in ranks}
-        if not all(node.is_there() for node in nodes) or nodes & (self.withdrawn | self.leaving):
+        if not all(node.is_there() for node in nodes) or nodes & (self.withdrawn | self.gone()):
             return None
         if self.kind == 'elastic' and self.usable() - nodes:
             return None  # it is to grow

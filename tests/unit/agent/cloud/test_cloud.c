@@ -241,12 +241,33 @@ static void twice(void **state)
     }
 }
 
+static void classes(void **state)
+{
+    static const struct {
+        const char *cloud, *body;
+        bool        is_spot;
+    } rows[] = {
+        { "aws", "spot", true },           { "aws", "on-demand", false },
+        { "gcp", "TRUE\n", true },         { "gcp", "FALSE", false },
+        { "azure", "Spot", true },         { "azure", "Regular", false },
+        { "tencent", "SPOTPAID", true },   { "tencent", "POSTPAID_BY_HOUR", false },
+        { "tencent", "SPOTPAID2", false }, { "azure", "", false },
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(cloud_is_spot(cloud_by_name(rows[i].cloud), rows[i].body),
+                         rows[i].is_spot);
+    assert_null(cloud_by_name("alibaba")->class_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers),  cmocka_unit_test(long_answers), cmocka_unit_test(firmware),
         cmocka_unit_test(urls),     cmocka_unit_test(tokens),       cmocka_unit_test(twice),
-        cmocka_unit_test(no_name),
+        cmocka_unit_test(no_name),  cmocka_unit_test(classes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,28 @@ static void test_cool_down(void **state)
     members_clear(&members);
 }
 
+/* Of a cloud's notice there is an end. */
+static void test_one_that_leaves_may_be_back(void **state)
+{
+    struct member_rules rules = { .goes_on = true };
+    struct members      members;
+
+    (void)state;
+    set_up(&members, "il", NULL, &rules);
+    members.item[1].back_s = 500;
+    assert_int_equal(members_dial(&members, &rules, 1000), MEMBERS_NONE); /* it is still there */
+    members_failed(&members, 1, 100, false);
+    assert_true(members_due_s(&members, &rules, 100) == 400);
+    assert_int_equal(members_dial(&members, &rules, 499), MEMBERS_NONE);
+    assert_int_equal(members_dial(&members, &rules, 500), 1);
+    assert_false(members.item[1].is_leaving);
+    members_failed(&members, 1, 500, false);
+    assert_true(members_due_s(&members, &rules, 500) == 2 * MEMBERS_COOL_S);
+    members.item[1].is_leaving = true;
+    assert_true(members_due_s(&members, &rules, 500) < 0);
+    members_clear(&members);
+}
+
 static void test_who_is_dialled(void **state)
 {
     static const struct {
@@ -550,7 +572,7 @@ int main(void)
         cmocka_unit_test(test_ends),         cmocka_unit_test(test_lost_means_dead),
         cmocka_unit_test(test_growth_waits), cmocka_unit_test(test_other_sizes),
         cmocka_unit_test(test_target),       cmocka_unit_test(test_scaling),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept),         cmocka_unit_test(test_one_that_leaves_may_be_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,6 +163,23 @@ static void test_twice_the_same_when_young(void **state)
     }
 }
 
+/* What ended between them says nothing of the program. */
+static void test_not_in_two_generations_running(void **state)
+{
+    struct policy       policy = { 0 };
+    struct policy_rules rules = rules_of(5, NULL);
+    struct policy_event event = failed(1);
+
+    (void)state;
+    event.rank_lived_s = 1;
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
+    event.port_taken = true;
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_PORT);
+    event.port_taken = false;
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_YOUNG);
+}
+
 static void test_ports_have_a_count_of_their_own(void **state)
 {
     struct policy       policy = { 0 };
@@ -289,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_count_and_delay),
         cmocka_unit_test(test_a_long_generation_counts_afresh),
         cmocka_unit_test(test_twice_the_same_when_young),
+        cmocka_unit_test(test_not_in_two_generations_running),
         cmocka_unit_test(test_ports_have_a_count_of_their_own),
         cmocka_unit_test(test_while_waiting),
         cmocka_unit_test(test_may_restart),
