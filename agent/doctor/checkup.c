@@ -47,6 +47,7 @@ static const struct {
     { "gpu holders", holders_check, 0, false, "" },
     { "gpu driver", driver_check, 0, false, "" },
     { "gpu", nvml_check, 0, false, "CUDA programs hang at their start" },
+    { "cuda", cuda_check, 0, false, "CUDA programs hang at their start" },
     { "gpu errors", xid_check, 0, false, "" },
     { "spot", spot_check, 0, false, "" },
     { "python", python_check, 0, false, "ranks hang at their start" },
