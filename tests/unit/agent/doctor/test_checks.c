@@ -375,9 +375,11 @@ static void bad_requests(void **state)
         "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
         "{\"hosts\":[1, null], \"data\":[1], \"peers\":[1], \"token\":1, \"script\":{}}",
         "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1]}]}",
+        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peer\":{\"address\":\"x\", \"port\":-1}}",
     };
     static checkup_check *const all[] = { disks_check, files_check,  interfaces_check,
-                                          peers_check, python_check, cold_check };
+                                          peers_check, python_check, cold_check,
+                                          speed_check };
     size_t                      i, k;
 
     (void)state;
