@@ -294,6 +294,7 @@ static void add_growth(struct look *look)
                     (double)room / MIB, (double)bytes / MIB);
     changes_add_command(&look->finding->changes, look->device, &argv, NULL,
                         "grow the file system", why);
+    finding_fix(look->finding, "see what dmesg says; grow = no in [data] leaves its size as it is");
     free(why);
     strlist_clear(&argv);
 }

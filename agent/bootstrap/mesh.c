@@ -23,6 +23,8 @@
 static int   add_key(struct bootstrap *b, struct finding *finding, struct error *err);
 static int   add_pair(struct bootstrap *b, struct finding *finding, const struct state *home,
                       struct error *err);
+static int   add_public(struct finding *finding, const char *key, const struct state *home,
+                        struct error *err);
 static int   make_pair(const struct bootstrap *b, struct error *err);
 static int   add_file(struct finding *finding, const char *path, const char *from,
                       const struct state *home, mode_t mode, struct error *err);
@@ -67,7 +69,9 @@ static int add_key(struct bootstrap *b, struct finding *finding, struct error *e
         rc = err_set(err, "%s, the home of %s, does not exist", b->home, b->user);
     if (rc == 0)
         rc = state_read(b->root, STATE_FILE, path, &now, err);
-    if (rc == 0 && !now.exists) {
+    if (rc == 0 && now.exists) {
+        rc = add_public(finding, path, &home, err);
+    } else if (rc == 0) {
         dir = (struct state){ .exists = true, .mode = 0700, .uid = home.uid, .gid = home.gid };
         if (state_read(b->root, STATE_DIR, ssh, &now, err) == 0 && !now.exists)
             rc = changes_add(&finding->changes, STATE_DIR, ssh, &dir, "make it",
@@ -94,6 +98,33 @@ static int add_pair(struct bootstrap *b, struct finding *finding, const struct s
         rc = add_file(finding, public, TEMP_KEY ".pub", home, 0644, err);
     free(public);
     free(key);
+    return rc;
+}
+
+/* Of a key that is there: without it, because an earlier apply was cut short or somebody has removed
+ * it, no other node could get it. One that needs a passphrase stays without. */
+static int add_public(struct finding *finding, const char *key, const struct state *home,
+                      struct error *err)
+{
+    char        *public = xasprintf("%s.pub", key), *whole;
+    const char  *argv[] = { "ssh-keygen", "-y", "-P", "", "-f", NULL, NULL };
+    struct state now, want = { .exists = true, .mode = 0644, .uid = home->uid, .gid = home->gid };
+    struct command_result result;
+    int                   rc = state_read(finding->changes.root, STATE_FILE, public, &now, err);
+
+    if (rc == 0 && !now.exists) {
+        argv[5] = whole = xasprintf("%s%s", finding->changes.root, key);
+        if (command_run(argv, NULL, KEYGEN_S, &result)) {
+            want.bytes = result.out; /* borrowed */
+            want.size = result.out_size;
+            rc = changes_add(&finding->changes, STATE_FILE, public, &want, "make it",
+                             "nodes log in to each other", err);
+        }
+        command_clear(&result);
+        free(whole);
+    }
+    state_clear(&now);
+    free(public);
     return rc;
 }
 

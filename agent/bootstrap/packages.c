@@ -17,6 +17,19 @@
 #define QUERY_S 60.0
 #define BLANKS  " \t,"
 
+/* Of its arguments those that are installed, even by halves: the installation may have failed, and
+ * of a name that it does not know apt-get removes nothing, nor of the others. */
+#define APT_REMOVE                                                                                \
+    "for name; do shift\n"                                                                        \
+    "    case $(dpkg-query -W -f='${Status}' -- \"$name\" 2>/dev/null) in\n"                      \
+    "    '' | *not-installed | *config-files) ;;\n"                                               \
+    "    *) set -- \"$@\" \"$name\" ;;\n"                                                         \
+    "    esac\n"                                                                                  \
+    "done\n"                                                                                      \
+    "[ $# = 0 ] || exec env DEBIAN_FRONTEND=noninteractive apt-get " APT_WAIT " --yes remove "    \
+    "\"$@\"\n"
+#define APT_WAIT "--option DPkg::Lock::Timeout=120"
+
 enum manager { APT, DNF, NO_MANAGER };
 
 static enum manager find_manager(void);
@@ -140,9 +153,16 @@ static void add_install(enum manager manager, struct finding *finding,
 
     for (i = 0; i < (manager == APT ? sizeof apt : sizeof dnf) / sizeof *apt; i++)
         strlist_add(&argv, manager == APT ? apt[i] : dnf[i]);
-    strlist_append(&back, &argv);
+    if (manager == APT) {
+        strlist_add(&back, "sh");
+        strlist_add(&back, "-c");
+        strlist_add(&back, APT_REMOVE);
+        strlist_add(&back, "sh");
+    } else {
+        strlist_append(&back, &argv);
+        strlist_add(&back, "remove");
+    }
     strlist_add(&argv, "install");
-    strlist_add(&back, "remove");
     strlist_append(&argv, missing);
     strlist_append(&back, missing);
     for (all = xstrdup(""), i = 0; i < missing->count; i++) {

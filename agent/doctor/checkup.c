@@ -26,8 +26,10 @@
 
 #define LOOK_MAX_MS 10 /* between two looks whether a check has ended */
 #define NS_PER_MS   1000000
+#define ROUND_LAST  2
 
-/* Round 0 is about this node, round 1 about the ways to the others. */
+/* Round 0 is about this node, round 1 about the ways to the others, each later one about the speed
+ * of one of them. */
 static const struct {
     const char    *name;
     checkup_check *check;
@@ -47,11 +49,13 @@ static const struct {
     { "gpu holders", holders_check, 0, false, "" },
     { "gpu driver", driver_check, 0, false, "" },
     { "gpu", nvml_check, 0, false, "CUDA programs hang at their start" },
+    { "cuda", cuda_check, 0, false, "CUDA programs hang at their start" },
     { "gpu errors", xid_check, 0, false, "" },
     { "spot", spot_check, 0, false, "" },
     { "python", python_check, 0, false, "ranks hang at their start" },
     { "cold disk", cold_check, 0, true, "programs hang when they read their data" },
     { "peers", peers_check, 1, false, "" },
+    { "speed", speed_check, 2, true, "" },
 };
 #define CHECKS (sizeof checks / sizeof *checks)
 
@@ -65,11 +69,12 @@ int checkup_run(const json_t *request, struct task_output *out)
                                .out = out,
                                .root = root != NULL ? root : "",
                                .is_full = json_is_true(json_object_get(request, "full")) };
-    int            round = (int)json_integer_value(json_object_get(request, "id"));
+    json_int_t     id = json_integer_value(json_object_get(request, "id"));
     size_t         i;
 
     for (i = 0; i < CHECKS; i++)
-        if (checks[i].round == round && (checkup.is_full || !checks[i].only_full))
+        if (checks[i].round == (id < ROUND_LAST ? id : ROUND_LAST) &&
+            (checkup.is_full || !checks[i].only_full))
             run_apart(&checkup, i);
     return 0;
 }

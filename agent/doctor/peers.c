@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "doctor/listen.h"
 #include "frame.h"
 #include "xalloc.h"
 
@@ -85,7 +86,6 @@ struct round {
 
 static bool read_request(const struct checkup *checkup, struct round *round);
 static void add_peer(struct round *round, const json_t *item);
-static int  listen_at(int port);
 static bool is_over(const struct round *round);
 static bool advance(struct round *round);
 static void call_begin(struct round *round, struct call *call);
@@ -167,30 +167,6 @@ static void add_peer(struct round *round, const json_t *item)
             snprintf(peer->address, sizeof peer->address, "%s", text);
         round->calls++;
     }
-}
-
-/* On all addresses, of both kinds if there is IPv6. -1: that port is taken. */
-static int listen_at(int port)
-{
-    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
-    struct sockaddr_in  v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    int                 fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int                 on = 1, off = 0, rc;
-
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        rc = bind(fd, (const struct sockaddr *)&v6, sizeof v6);
-    } else {
-        fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        rc = bind(fd, (const struct sockaddr *)&v4, sizeof v4);
-    }
-    if (fd >= 0 && (rc < 0 || listen(fd, SOMAXCONN) < 0)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
 }
 
 /* All calls are over, and whoever calls us has got its answer, or would have called by now. */
@@ -337,11 +313,11 @@ static void call_end(struct call *call)
     call->state = CALL_OVER;
 }
 
-/* The interface that the connection used, and its MTU. */
+/* The address and the interface that the connection used, and its MTU. */
 static void note_way(const struct round *round, struct peer *peer, int fd)
 {
-    struct sockaddr_storage own = { 0 };
-    socklen_t               size = sizeof own;
+    struct sockaddr_storage own = { 0 }, theirs = { 0 };
+    socklen_t               size = sizeof own, their_size = sizeof theirs;
     const struct ifaddrs   *one;
     struct ifreq            request = { 0 };
     size_t                  skip, bytes;
@@ -349,6 +325,9 @@ static void note_way(const struct round *round, struct peer *peer, int fd)
     getsockname(fd, (struct sockaddr *)&own, &size);
     skip = own.ss_family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
                                     : offsetof(struct sockaddr_in6, sin6_addr);
+    if (getpeername(fd, (struct sockaddr *)&theirs, &their_size) == 0)
+        inet_ntop(theirs.ss_family, (const char *)&theirs + skip, peer->address,
+                  sizeof peer->address);
     bytes = own.ss_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
     for (one = round->interfaces; one != NULL; one = one->ifa_next)
         if (one->ifa_addr != NULL && one->ifa_addr->sa_family == own.ss_family &&
@@ -420,10 +399,9 @@ static void tell(const struct checkup *checkup, const struct round *round)
     for (i = 0; i < round->peers; i++) {
         const struct peer *peer = &round->peer[i];
 
-        item = json_pack("{s:i, s:s, s:i, s:i}", "node", peer->node, "if", peer->interface, "mtu",
-                         peer->mtu, "port", peer->port);
+        item = json_pack("{s:i, s:s, s:i, s:i, s:s}", "node", peer->node, "if", peer->interface,
+                         "mtu", peer->mtu, "port", peer->port, "address", peer->address);
         if (!peer->is_reached) {
-            json_object_set_new(item, "address", json_string(peer->address));
             json_object_set_new(item, "why", json_string(peer->why));
             json_object_set_new(item, "connected", json_boolean(peer->is_connected));
         }

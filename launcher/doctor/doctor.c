@@ -29,7 +29,7 @@
 #define TOKEN_CHARS          16
 #define ABOUT_NODE           0 /* rounds */
 #define TO_PEERS             1
-#define ROUNDS               2
+#define ROUNDS               NODE_TASK_ROUNDS_MAX /* later ones are about speed */
 #define FINDINGS_OF_NODE_MAX 200
 
 struct doctor {
@@ -48,6 +48,7 @@ static bool    doctor_frame(struct run *run, struct node *node, const struct fra
                             const json_t *body);
 static void    doctor_over(struct run *run, struct node *node);
 static json_t *request(struct run *run, const struct node *node, int round, double *deadline_s);
+static void    find_ports(const struct run *run, struct doctor *doctor);
 static int     doctor_report(const struct run *run, int status, FILE *out, FILE *err);
 static json_t *doctor_json(const struct run *run, int status);
 static void    examine(const struct run *run, struct doctor *doctor);
@@ -148,14 +149,25 @@ static void doctor_over(struct run *run, struct node *node)
 static json_t *request(struct run *run, const struct node *node, int round, double *deadline_s)
 {
     struct doctor *doctor = run->job_data;
-    const json_t  *lines, *line, *value;
-    size_t         n, i;
 
-    *deadline_s = round == TO_PEERS ? PEERS_S : run->options->check_full ? FULL_S : QUICK_S;
+    *deadline_s = round != ABOUT_NODE ? PEERS_S : run->options->check_full ? FULL_S : QUICK_S;
     if (round == ABOUT_NODE)
         return request_node(run, node, &doctor->program);
-    if (round != TO_PEERS)
-        return NULL;
+    if (round == TO_PEERS) {
+        find_ports(run, doctor);
+        return request_peers(run, node, doctor->port, doctor->token);
+    }
+    return run->options->check_full ? request_speed(run, node, doctor->port, doctor->token,
+                                                    doctor->task, round)
+                                    : NULL;
+}
+
+/* Where nodes listen in all rounds but the first, which has told it. */
+static void find_ports(const struct run *run, struct doctor *doctor)
+{
+    const json_t *lines, *line, *value;
+    size_t        n, i;
+
     for (n = 0; n < run->plan->nodes; n++) {
         lines = node_task_lines(doctor->task, n, ABOUT_NODE);
         json_array_foreach(lines, i, line) {
@@ -165,7 +177,6 @@ static json_t *request(struct run *run, const struct node *node, int round, doub
                 doctor->port[n] = (int)json_integer_value(value);
         }
     }
-    return request_peers(run, node, doctor->port, doctor->token);
 }
 
 /* --- what came of it -------------------------------------------------------- */

@@ -27,6 +27,8 @@ void judge(const struct subjects *subjects, struct findings *findings)
     judge_clocks(subjects, findings);
     judge_logins(subjects, findings);
     judge_peers(subjects, findings);
+    judge_speed(subjects, findings);
+    judge_public(subjects, findings);
 }
 
 /* Against the middle one: this machine may be the one that is wrong. */

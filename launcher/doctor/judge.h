@@ -34,13 +34,16 @@ struct subjects {
 void judge(const struct subjects *subjects, struct findings *findings);
 
 /* judge_same.c: facts that are to be the same everywhere. judge_unique.c: or nowhere twice.
- * judge_peers.c: the ways between nodes. */
+ * judge_peers.c: the ways between nodes. judge_speed.c: how fast they are. judge_public.c: who else
+ * can reach the first node. */
 void judge_same(const struct subjects *subjects, struct findings *findings);
 void judge_names(const struct subjects *subjects, struct findings *findings);
 void judge_unique(const struct subjects *subjects, struct findings *findings);
 void judge_clocks(const struct subjects *subjects, struct findings *findings);
 void judge_logins(const struct subjects *subjects, struct findings *findings);
 void judge_peers(const struct subjects *subjects, struct findings *findings);
+void judge_speed(const struct subjects *subjects, struct findings *findings);
+void judge_public(const struct subjects *subjects, struct findings *findings);
 
 /* A text of an object, or "". The nodes for which wants[] is set, folded; caller frees. */
 const char *judge_text(const json_t *object, const char *key);

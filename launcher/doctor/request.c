@@ -15,6 +15,9 @@
 #define PEERS_MAX     64 /* that one node calls */
 #define ADDRESSES_MAX 4  /* of a peer */
 #define PATHS_MAX     32
+#define PEERS_ROUND   1  /* each calls all; */
+#define SPEED_ROUND   2  /* then each sends to one, */
+#define SPEED_ROUNDS  6  /* so often */
 #define DATA          "/data" /* where muster bootstrap mounts the data disk */
 
 static json_t *hosts_of(const struct run *run);
@@ -23,6 +26,7 @@ static void    add_program(json_t *request, const struct run *run, const struct 
                            const struct program *program);
 static json_t *paths_of(const struct program *program);
 static json_t *addresses_of(const struct node *node);
+static const char *address_reached(const json_t *lines, size_t node);
 
 json_t *request_node(const struct run *run, const struct node *node, const struct program *program)
 {
@@ -142,4 +146,46 @@ static json_t *addresses_of(const struct node *node)
             (!json_is_true(json_object_get(item, "loopback")) || json_array_size(list) == 0))
             json_array_append(list, json_object_get(item, "addr"));
     return list;
+}
+
+/* The distance in the hostfile is the same for all in a round, so each is sent to by one. */
+json_t *request_speed(const struct run *run, const struct node *node, const int *ports,
+                      const char *token, const struct node_task *task, int round)
+{
+    size_t      count = run->plan->nodes, most = count - 1 < PEERS_MAX ? count - 1 : PEERS_MAX;
+    size_t      k = (size_t)(round - SPEED_ROUND), step, to, from;
+    json_t     *request;
+    const char *address;
+    bool        is_called;
+
+    if (count < 2 || k >= SPEED_ROUNDS)
+        return NULL;
+    step = 1 + (most <= SPEED_ROUNDS ? k % most : k * most / SPEED_ROUNDS);
+    to = (node->index + step) % count;
+    from = (node->index + count - step) % count;
+    is_called = !node_is_over(run->node[from]) &&
+                address_reached(node_task_lines(task, from, PEERS_ROUND), node->index) != NULL;
+    request = json_pack("{s:b, s:s, s:i, s:i, s:b}", "full", true, "token", token, "node",
+                        (int)node->index, "port", ports[node->index], "is_called", is_called);
+    address = address_reached(node_task_lines(task, node->index, PEERS_ROUND), to);
+    if (address != NULL && ports[to] > 0 && !node_is_over(run->node[to]))
+        json_object_set_new(request, "peer",
+                            json_pack("{s:i, s:s, s:i}", "node", (int)to, "address", address,
+                                      "port", ports[to]));
+    return request;
+}
+
+/* By the peers that it has told of; NULL: it has not reached that one. */
+static const char *address_reached(const json_t *lines, size_t node)
+{
+    const json_t *line, *item, *reached;
+    size_t        i, k;
+
+    json_array_foreach(lines, i, line) {
+        reached = json_object_get(json_object_get(line, "value"), "reached");
+        json_array_foreach(reached, k, item)
+            if (json_integer_value(json_object_get(item, "node")) == (json_int_t)node)
+                return json_string_value(json_object_get(item, "address"));
+    }
+    return NULL;
 }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "plan/program.h"
+#include "task/node_task.h"
 
 struct run;
 struct node;
@@ -19,5 +20,11 @@ json_t *request_node(const struct run *run, const struct node *node,
  * get. NULL: there is nobody to call. */
 json_t *request_peers(const struct run *run, const struct node *node, const int *ports,
                       const char *token);
+
+/* Each later round, with --full: the node sends to one peer, over the way that it has told of in
+ * round 1 of task. With few nodes each sends to each, and more than once. NULL: that was the last
+ * round. */
+json_t *request_speed(const struct run *run, const struct node *node, const int *ports,
+                      const char *token, const struct node_task *task, int round);
 
 #endif

@@ -427,6 +427,12 @@ run muster exec --hostfile=hostfile --label=host sh -c "for login in root@node1 
         echo reached \$login; done"
 is "each node can log in to each" "$(grep -c 'reached .*node' out)" 16
 
+if [ -n "$packages" ]; then
+    printf '[packages]\ninstall = muster-no-such-package\n' >misspelt
+    run muster bootstrap --hostfile=hostfile --include node1 --only packages --apply misspelt
+    is "a package that does not exist is a failure, which can be undone" "$rc" 1
+fi
+
 # As after a boot: the disk has another name.
 on node1 sh -c 'umount /var/lib/data && mv /dev/loop* /dev/moved && mount /dev/moved /var/lib/data'
 run muster bootstrap --hostfile=hostfile --undo
@@ -449,6 +455,21 @@ run muster bootstrap --hostfile="$nodes_dir/hostfile" --trust-first --password-f
 is "a host key that has changed is refused even then" "$rc" 77
 ok "with the command that replaces it" grep -q "node1.*host key has changed" err
 ok "which is ssh-keygen -R" grep -q "ssh-keygen -R '10.99.0.2' -f" err
+
+if [ $grow = no ]; then # then it is at least said that the kernel refuses it
+    truncate -s 64M "$nodes_dir/node2/image"
+    losetup -c "$(cat "$nodes_dir/node2/device")"
+    run muster bootstrap --hostfile="$nodes_dir/hostfile" --include node2 --only data --apply \
+        --password-fd 7 conf 7<right
+    sed 's/^/# /' err
+    is "a file system that cannot be grown is a failure" "$rc" 1
+    ok "with the cause" grep -q 'data: failed: resize2fs: exit status 1: resize2fs: .' err
+    ok "and what to do" grep -q 'grow = no in .data. leaves its size' err
+    sed 's/^grow.*//; s/^\[data\]/[data]\ngrow = no/' conf >as_it_is
+    run muster bootstrap --hostfile="$nodes_dir/hostfile" --include node2 --only data --apply \
+        --password-fd 7 as_it_is 7<right
+    is "which works" "$rc" 0
+fi
 
 run setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ MUSTER_TRANSPORT=exec \
     muster bootstrap -H localhost --apply

@@ -143,21 +143,24 @@ run muster bootstrap --only warm --warm=swarm --apply conf
 is "a second time succeeds" "$rc" 0
 ok "and reads nothing" not grep -q MiB out
 
-# A node is killed while it serves the others: they finish, from the other and from their own disks.
-nodes_stop
-for node in 1 2 3; do
-    umount "$nodes_dir/node$node/disk"
-    losetup -d "$(cat "$nodes_dir/node$node/device")"
-    rm -rf "$nodes_dir/node$node/varlib/"* # where it says that all is read
-done
-restore
-for node in 1 2 3; do
-    node_start_in_namespace "node$node" "$(node_address "$node")"
-done
+# A node is killed while it serves the others, or its line is cut, so that nobody hears that it is
+# gone: they finish, from each other and from their own disks.
+again() {
+    nodes_stop
+    for node in 1 2 3; do
+        umount "$nodes_dir/node$node/disk"
+        losetup -d "$(cat "$nodes_dir/node$node/device")"
+        rm -rf "$nodes_dir/node$node/varlib/"* # where it says that all is read
+    done
+    restore
+    for node in 1 2 3; do
+        node_start_in_namespace "node$node" "$(node_address "$node")"
+    done
+}
 # Such that they need half a minute.
 slow_lines() {
     for node in 1 2 3; do
-        ip netns exec "node$node" tc qdisc add dev eth0 root tbf rate 8mbit burst 64kb \
+        ip netns exec "node$node" tc qdisc replace dev eth0 root tbf rate 8mbit burst 64kb \
             latency 400ms 2>/dev/null || return
     done
 }
@@ -170,30 +173,48 @@ sent_by_node2() {
 has_served() {
     [ $(($(sent_by_node2) - before)) -gt 3000000 ]
 }
-slow_lines || skip_all "no tbf in this kernel"
-before=$(sent_by_node2)
-start muster bootstrap --only warm --warm=swarm --apply conf
-ok "node2 serves the others" wait_for 60 has_served
-# shellcheck disable=SC2046
-kill -KILL $(ip netns pids node2) 2>/dev/null
-fast_lines 1 3
-finish_run 60
-is "it is killed: the run fails" "$rc" 69
-ok "and names it" grep -q '^ *node2 ' err
-for node in 1 3; do
-    ok "node$node, too" grep -q \
-        "^node\($node\|\[1,3\]\) .* node2: .*: its part was read from this disk" out
-    ok "node$node has got a part from the other node" \
-        grep -q "^node$node .* [1-9][0-9]* from 2 other nodes" out
-    for file in model changed held small; do
-        ok "node$node has $file in memory" in_memory "node$node" $file
+# lose_node2 HOW SECONDS COMMAND...: in the middle of it.
+lose_node2() {
+    how=$1 seconds=$2
+    shift 2
+    slow_lines || skip_all "no tbf in this kernel"
+    before=$(sent_by_node2)
+    start muster bootstrap --only warm --warm=swarm --apply conf
+    ok "node2 serves the others" wait_for 60 has_served
+    "$@"
+    fast_lines 1 3
+    finish_run "$seconds"
+    is "$how: the run fails" "$rc" 69
+    ok "and names it" grep -q '^ *node2 ' err
+    for node in 1 3; do
+        ok "node$node, too" grep -q \
+            "^node\($node\|\[1,3\]\) .* node2: .*: its part was read from this disk" out
+        ok "node$node has got a part from the other node" \
+            grep -q "^node$node .* [1-9][0-9]* from 2 other nodes" out
+        for file in model changed held small; do
+            ok "node$node has $file in memory" in_memory "node$node" $file
+        done
     done
-done
-nodes_stop
-for node in 1 3; do
-    umount "$nodes_dir/node$node/disk" && mount "$(cat "$nodes_dir/node$node/device")" \
-        "$nodes_dir/node$node/disk"
-    ok "node$node has what it had, on its disk" \
-        sh -c "cd '$nodes_dir/node$node/disk' && sha256sum -c --quiet '$tmp/before'"
-done
+}
+kill_node2() {
+    # shellcheck disable=SC2046
+    kill -KILL $(ip netns pids node2) 2>/dev/null
+}
+are_whole() {
+    nodes_stop
+    for node in 1 3; do
+        umount "$nodes_dir/node$node/disk" && mount "$(cat "$nodes_dir/node$node/device")" \
+            "$nodes_dir/node$node/disk"
+        ok "node$node has what it had, on its disk" \
+            sh -c "cd '$nodes_dir/node$node/disk' && sha256sum -c --quiet '$tmp/before'"
+    done
+}
+
+again
+lose_node2 "it is killed" 60 kill_node2
+are_whole
+again
+lose_node2 "its line is cut" 120 ip link set port2 down
+ip link set port2 up
+are_whole
 finish

@@ -84,14 +84,17 @@ on node3 mount -t tmpfs -o size=100M tmpfs /dev/shm
 on node3 sh -c 'head -c 1000000 /dev/zero >/dev/shm/nccl-Test01'
 on node3 mount -t tmpfs -o size=8M,nr_inodes=20 tmpfs "$PWD/run"
 on node3 mkdir "$PWD/run/logs"
-prlimit --pid "$(cat "$nodes_dir/node3/pid")" --nofile=512:512
+prlimit --pid "$(cat "$nodes_dir/node3/pid")" --nofile=512:512 --memlock=65536:65536
+mkdir -p "$nodes_dir/node3/home/.cache"
+on node3 mount -t tmpfs -o noexec tmpfs "$nodes_dir/node3/home/.cache"
+echo 5.4.0-1 | over node3 /proc/sys/kernel/osrelease
 echo 'cpu 1000 0 1000 10000 0 0 0 2000 0 0' | over node3 /proc/stat
 printf 'MemTotal: 100000000 kB\nMemAvailable: 100 kB\nSwapTotal: 9000000 kB\nSwapFree: 0 kB\n' |
     over node3 /proc/meminfo
 echo '99.10 0.10 0.10 1/100 1000' | over node3 /proc/loadavg
 echo 'always madvise [other]' | over node3 /sys/kernel/mm/transparent_hugepage/enabled
 on node3 sh -c 'mount -t tmpfs tmpfs /run && mkdir -p /run/sshd && : >/run/reboot-required'
-printf 'MaxStartups 3\nMaxSessions 1\nHostKey %s\n' "$nodes_dir/node3/host_key" |
+printf 'MaxStartups 3\nMaxSessions 1\nClientAliveInterval 2\nHostKey %s\n' "$nodes_dir/node3/host_key" |
     over node3 /etc/ssh/sshd_config
 over node3 /etc/ssh/ssh_host_ed25519_key.pub <"$nodes_dir/node2/host_key.pub"
 over node3 /etc/machine-id <node2.id
@@ -108,6 +111,7 @@ on node3 mount -t tmpfs tmpfs "$PWD/save/global_step1"
 for rank in 0 2; do echo x | on node3 tee "$PWD/save/global_step1/shard-0000$rank" >/dev/null; done
 ip -n node3 link set eth0 mtu 1400
 in_cloud node3 "Amazon EC2" notice
+mkdir -p class.node3/infiniband/mlx5_0
 doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 \
     train.py --model="$PWD/model/weights" --save="$PWD/save"
 is "what fails: 2" "$rc" 2
@@ -120,6 +124,9 @@ says "shared memory is small" WARN node3 "/dev/shm has only 99 MiB left"
 says "stale files are there" WARN node3 "1 stale file in /dev/shm \\(1 MiB\\)"
 says "the log disk is full" FAIL node3 "run/logs has only 8 MiB left"
 says "... and has few inodes" WARN node3 "run/logs has only [0-9]* inodes left"
+says "no program can be executed in the cache" WARN node3 "home/.cache is mounted noexec"
+says "little memory can be locked for InfiniBand" FAIL node3 "64 KiB of locked memory"
+says "the kernel differs" WARN node3 "kernel: 5\\.4\\.0-1, but [^ ]* on node\\[1-2,4\\]"
 says "few descriptors" WARN node3 "512 file descriptors a process"
 says "CPU time is stolen" WARN node3 "the hypervisor took 14 % of the CPU time"
 says "memory is used up" WARN node3 "less than 10 % of the memory is available"
@@ -128,6 +135,7 @@ says "the load is high" WARN node3 "the load is 99 on [0-9]* cores"
 says "huge pages are set otherwise" WARN node3 "transparent huge pages: other, but"
 says "a reboot is due" WARN node3 "an update waits for a reboot"
 says "sshd takes few logins" WARN node3 "sshd refuses logins from 3 at a time on"
+says "... and ends silent connections soon" WARN node3 "a connection that is silent for 6 s"
 says "... and few sessions" WARN node3 "sshd allows 1 sessions a connection"
 says "a host key is twice there" WARN "node\\[2-3\\]" "they have one ssh host key: \\.\\.\\.[^ ]{8} "
 says "a machine id is, too" WARN "node\\[2-3\\]" "they have one /etc/machine-id: \\.\\.\\.[0-9a-f]{8} "
@@ -160,6 +168,7 @@ Host node5
     HostKeyAlias node4
 END
 in_cloud node1 Google ''
+ip -n node1 addr add 203.0.113.7/32 dev eth0
 in_cloud node2 "Amazon EC2" hostile
 doctor -H node1,node2,node4,node5,node6 --json=result.json
 is "a node that is not reached: 68" "$rc" 68
@@ -170,6 +179,7 @@ says "a machine is named twice" FAIL "node\\[4-5\\]" "they are one machine \\(bo
 says "a metadata service does not answer" WARN node1 "no answer from Google Cloud's metadata service: Network is unreachable"
 says "... or nonsense" WARN node2 "no answer from EC2's metadata service: its token is not understood"
 says "a firewall hides high ports" FAIL node2 "no other node reaches its high TCP ports"
+says "the first node can be reached from outside" WARN node1 "its address 203\\.0\\.113\\.7 is public"
 is "JSON has the same" "$(python3 -c 'import json
 d = json.load(open("result.json"))
 print(d["exit_status"], [f["nodes"] for f in d["findings"] if f["check"] == "hosts"], len(d["nodes"]), d["nodes"][4]["error"] is not None)')" \
@@ -179,6 +189,7 @@ print(d["exit_status"], [f["nodes"] for f in d["findings"] if f["check"] == "hos
 ip -n node2 rule del ipproto tcp sport 1024-65534 blackhole
 on node2 hostname node2
 on node4 umount "$PWD/venv/bin"
+ip -n node1 addr del 203.0.113.7/32 dev eth0
 large=no
 if ip -n node4 link set eth0 gso_max_segs 1 2>/dev/null; then
     large=yes
@@ -188,16 +199,92 @@ if ip -n node4 link set eth0 gso_max_segs 1 2>/dev/null; then
 fi
 echo '{"train_batch_size": 4}' >ds.json
 echo 'echo welcome' >"$nodes_dir/node2/home/.bashrc"
-doctor -H node1,node2,node4 train.py --deepspeed_config ds.json
+echo 'sleep 6' >"$nodes_dir/node4/home/.bashrc"
+mkdir -p place/here
+on node4 mount -t tmpfs tmpfs "$PWD/place"
+on node4 mount -o remount,ro "$PWD/run"
+on node4 mount -t tmpfs tmpfs /sys/fs/cgroup
+on node4 sh -c 'echo 100 >/sys/fs/cgroup/pids.max; echo 1000000 >/sys/fs/cgroup/memory.max'
+for node in node1 node2; do ip -n $node link add extra0 type veth peer name extra1; done
+ip netns exec node1 python3 -c 'import socket, time
+listener = socket.socket()
+listener.bind(("", 0))
+listener.listen()
+print(listener.getsockname()[1], flush=True)
+time.sleep(1000)' >port &
+test_pids="$test_pids $!"
+wait_for 10 test -s port
+cp ds.json place/here
+doctor -H node1,node2,node4 --cwd "$PWD/place/here" --log-dir "$PWD/run/logs" \
+    --master_port "$(cat port)" --env NCCL_SOCKET_IFNAME=extra0 \
+    "$PWD/train.py" --deepspeed_config ds.json
+says "the directory is not there" FAIL node4 "the working directory .*place/here is not there"
+says "the log disk is read-only" FAIL node4 "run/logs is read-only"
+says "an interface is not there" FAIL node4 "NCCL_SOCKET_IFNAME=extra0: there is no such interface"
+says "a login may have few processes" WARN node4 "the login session may have 100 processes"
+says "... and little memory" WARN node4 "the login session may use 0 MiB of the"
+says "the port is taken, on the first node" FAIL node1 "port $(cat port): pid [0-9]+ \\(python3\\)"
 says "batch sizes do not fit the ranks" FAIL node1 "ds\\.json: train_batch_size 4 is not a multiple of 3 ranks"
 case $(getent passwd "$(id -un)" | cut -d: -f7) in
-*/bash) says "a login shell talks" WARN node2 "the login shell prints 8 bytes" ;;
-*) skip "a login shell talks" "the login shell here is not bash" ;;
+*/bash)
+    says "a login shell talks" WARN node2 "the login shell prints 8 bytes"
+    says "a login is slow" WARN node4 "the login took [0-9]* s"
+    ;;
+*) skip "a login shell talks, or is slow" "the login shell here is not bash" ;;
 esac
 if [ $large = yes ]; then
     says "large packets are lost" FAIL node4 "large packets from node\\[1-2\\] do not arrive, small ones do"
 else
     skip "large packets are lost" "ip knows no gso_max_segs"
+fi
+
+# A cold disk: node4 may read ten times in a second.
+group=/sys/fs/cgroup/blkio/muster-test-$tag
+disk=
+cold_disk() {
+    truncate -s 100M image && mkfs.ext4 -q image && disk=$(losetup -f --show image) &&
+        on node4 mount "$disk" /data && on node4 sh -c 'head -c 70000000 /dev/zero >/data/large' &&
+        sync && mkdir "$group" &&
+        echo "$(stat -c %Hr:%Lr "$disk") 10" >"$group/blkio.throttle.read_iops_device" &&
+        cat "$nodes_dir/node4/pid" >"$group/cgroup.procs"
+}
+warm_disk() {
+    cat "$nodes_dir/node4/pid" >/sys/fs/cgroup/blkio/cgroup.procs
+    rmdir "$group"
+    on node4 umount /data
+    losetup -d "$disk"
+    disk=
+}
+trap 'status=$?; [ -z "$disk" ] || warm_disk; (exit $status); test_cleanup' EXIT
+if cold_disk 2>/dev/null; then
+    doctor --full -H node1,node2,node4 --dead-after 60
+    says "a disk is cold" WARN node4 "/data/large is read slowly: p50 [0-9]* ms, p99 [0-9]{2,} ms"
+    is "and no other" "$(grep -c 'is read slowly' out)" 1
+else
+    skip "a disk is cold" "no mkfs.ext4, loop device or control group of blkio"
+fi
+[ -z "$disk" ] || warm_disk 2>/dev/null
+
+# A slow line: that of node4 has a fifth of what the others have, so that no CPU counts.
+: >"$nodes_dir/node2/home/.bashrc"
+: >"$nodes_dir/node4/home/.bashrc"
+if [ $large = yes ]; then
+    ip link set port4 mtu 1500
+    for node in node1 node2 node4; do ip -n $node link set eth0 gso_max_segs 65535; done
+fi
+shaped=yes
+for node in node1 node2 node4; do
+    rate=50mbit
+    [ $node != node4 ] || rate=10mbit
+    ip netns exec $node tc qdisc add dev eth0 root tbf rate $rate burst 64kb latency 100ms \
+        2>/dev/null || shaped=no
+done
+if [ $shaped = yes ]; then
+    doctor --full -H node1,node2,node4 --json=full.json
+    says "a line is slow" WARN node4 "it sends 1\\.[0-9]* MB/s at most, [0-9.]* are usual"
+    is "and no other" "$(grep -cE ' it (sends|gets) ' out)" 1
+else
+    skip "a line is slow" "no tbf in this kernel"
 fi
 ok "nothing is left" no_leftovers
 nodes_stop

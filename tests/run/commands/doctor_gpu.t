@@ -34,6 +34,15 @@ ok "NVML is the stub" grep -q '4 x NVML stub' said.json
 says "memory errors" FAIL "node\\[1-2\\]" "3 uncorrected memory errors"
 says "a GPU is slow" WARN "node\\[1-2\\]" "GPUs slowed down by heat or power: 1"
 says "a GPU is lost" FAIL "node\\[1-2\\]" "the driver has lost 1 of 4 GPUs"
+ok "CUDA works" not grep -q ' cuda ' out
+CUDA_STUB=802 run muster doctor -H node1:4
+says "cuInit fails" FAIL node1 "CUDA: error 802 of cuInit .the NVSwitches are not ready"
+CUDA_STUB=hang run muster doctor -H node1:4
+says "cuInit hangs" FAIL node1 "cuInit and its like were not finished after 7 s"
+CUDA_STUB=corrupt run muster doctor --full -H node1:4
+says "a GPU changes bytes" FAIL node1 "CUDA: error 1 of a comparison with what comes back on GPU 0"
+run muster doctor --full -H node1:4
+ok "1 MiB goes there and back" not grep -q ' cuda ' out
 
 # Without the library: nvidia-smi is asked, and a failure of it is told.
 unset LD_LIBRARY_PATH
@@ -45,6 +54,7 @@ exit 18
 END
 PATH=$PWD/bin:$PATH run muster doctor -H node1:4
 says "the driver does not work" FAIL node1 "NVML: Failed to initialize NVML: Driver/library version mismatch"
+says "nor CUDA" FAIL node1 "CUDA: .*libcuda.so.1: cannot open shared object file"
 
 unset MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB
 run muster doctor -H node1:1 --env NCCL_SOCKET_IFNAME=nosuch0 --cwd /nonexistent sh

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "doctor/checkup.h"
+#include "doctor/sshd.h"
 #include "doctor/driver.h"
 #include "doctor/names.h"
 #include "node/test_switch.h"
@@ -183,6 +184,56 @@ static void cgroup_limits(void **state)
     SAYS(login_limits_check, "{}", "may have 99 processes");
 }
 
+/* What sshd -T says of such files; NULL: only it can tell. */
+static void sshd(void **state)
+{
+    static const struct {
+        const char *text, *settings;
+    } rows[] = {
+        { "", "-1 -1 -1 -1" },
+        { "# MaxStartups 3\n\n \t\nUsePAM yes\n", "-1 -1 -1 -1" },
+        { "MaxStartups 5:30:10\nmaxstartups 100\n", "5 -1 -1 -1" },
+        { "MAXSESSIONS=4\nClientAliveInterval = 20\r\nClientAliveCountMax 0 # x\n", "-1 4 20 0" },
+        { "ClientAliveInterval 1m\n", NULL },
+        { "MaxStartups \"10\"\n", NULL },
+        { "MaxStartups\n", NULL },
+        { "MaxSessions 2\nMatch User x\nMaxStartups 1\n", "-1 2 -1 -1" },
+        { "Match all\nMaxSessions 1\n", NULL },
+        { "Include /etc/ssh/sshd_config.d/*.conf\nMaxSessions 9\nMaxStartups 9\n", "8 9 7 -1" },
+        { "Include sshd_config.d/b.conf sshd_config.d/a.conf\n", "6 -1 7 -1" },
+        { "Include none/*.conf\n", "-1 -1 -1 -1" },
+        { "Include \"sshd_config.d/b.conf\"\n", NULL },
+        { "Include sshd_config\n", NULL },
+    };
+    struct sshd_settings have;
+    size_t               i;
+    char                 text[64];
+
+    (void)state;
+    put("/etc/ssh/sshd_config.d/a.conf", "MaxStartups 8\nMatch user x\nMaxSessions 1\n");
+    put("/etc/ssh/sshd_config.d/b.conf", "MaxStartups 6\nInclude sshd_config.d/c\n");
+    put("/etc/ssh/sshd_config.d/c", "ClientAliveInterval 7\n");
+    for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+        put("/etc/ssh/sshd_config", rows[i].text);
+        have = SSHD_SETTINGS_NONE;
+        if (!sshd_read(root, "/etc/ssh/sshd_config", 0, &have)) {
+            assert_null(rows[i].settings);
+            continue;
+        }
+        snprintf(text, sizeof text, "%lld %lld %lld %lld", have.startups, have.sessions,
+                 have.alive_s, have.alive_count);
+        assert_non_null(rows[i].settings);
+        assert_string_equal(text, rows[i].settings);
+    }
+    have = SSHD_SETTINGS_NONE;
+    assert_false(sshd_read(root, "/etc/ssh/nothing", 0, &have));
+    put("/etc/ssh/sshd_config", "ClientAliveInterval 4\nMaxStartups 3\n");
+    if (geteuid() == 0) {
+        SAYS(sshd_check, "{}", "silent for 12 s");
+        SAYS(sshd_check, "{}", "logins from 3 at a time on");
+    }
+}
+
 static void interfaces(void **state)
 {
     static const struct {
@@ -324,9 +375,11 @@ static void bad_requests(void **state)
         "{\"hosts\":1, \"data\":{}, \"paths\":\"x\", \"interfaces\":[], \"python\":7}",
         "{\"hosts\":[1, null], \"data\":[1], \"peers\":[1], \"token\":1, \"script\":{}}",
         "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peers\":[{}, {\"addresses\":[1]}]}",
+        "{\"token\":\"0123456789abcdef\", \"port\":-1, \"peer\":{\"address\":\"x\", \"port\":-1}}",
     };
     static checkup_check *const all[] = { disks_check, files_check,  interfaces_check,
-                                          peers_check, python_check, cold_check };
+                                          peers_check, python_check, cold_check,
+                                          speed_check };
     size_t                      i, k;
 
     (void)state;
@@ -371,7 +424,7 @@ int main(void)
         cmocka_unit_test(driver),        cmocka_unit_test(xids),       cmocka_unit_test(updates),
         cmocka_unit_test(cgroup_limits), cmocka_unit_test(interfaces), cmocka_unit_test(files),
         cmocka_unit_test(cold),          cmocka_unit_test(python),     cmocka_unit_test(names),
-        cmocka_unit_test(bad_requests),  cmocka_unit_test(hung),
+        cmocka_unit_test(bad_requests),  cmocka_unit_test(hung),       cmocka_unit_test(sshd),
     };
 
     return cmocka_run_group_tests(tests, make_root, remove_root);

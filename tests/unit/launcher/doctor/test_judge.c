@@ -229,6 +229,71 @@ static void interfaces(void **state)
            "warn [\"te2\"] MTU 1500, but 9000 on te[1,3-4]\n");
 }
 
+static void speed(size_t from, int round, int to, double mb_s, double trip_ms)
+{
+    char name[16], json[128];
+
+    snprintf(name, sizeof name, "speed %d", round);
+    snprintf(json, sizeof json, "{\"node\":%d, \"mb_s\":%f, \"trip_ms\":%f}", to, mb_s,
+             trip_ms);
+    fact(from, name, json);
+}
+
+static void speeds(void **state)
+{
+    size_t from;
+    int    step;
+
+    (void)state;
+    for (from = 0; from < NODES; from++)
+        for (step = 1; step < NODES; step++)
+            speed(from, 1 + step, ((int)from + step) % NODES, 100, 0.1);
+    expect("");
+    speed(0, 2, 1, 45, 0.1);
+    expect("warn [\"te1\"] it sends 45 MB/s to te2, 100 are usual\n");
+    speed(0, 5, 1, 95, 9); /* the best of two counts */
+    expect("");
+    speed(3, 3, 1, 100, 2.5);
+    expect("warn [\"te4\"] a message to te2 and back takes 2.5 ms, 0.1 are usual\n");
+    speed(3, 3, 1, 100, 0.7); /* little is no matter, however many times more it is */
+    for (step = 1; step < NODES; step++)
+        speed(2, 1 + step, (2 + step) % NODES, 30 + step, 0.1);
+    expect("warn [\"te3\"] it sends 33 MB/s at most, 100 are usual\n");
+    for (step = 1; step < NODES; step++) {
+        speed(2, 1 + step, (2 + step) % NODES, 100, 0.1);
+        speed((size_t)(2 + NODES - step) % NODES, 1 + step, 2, 20, 0.1);
+    }
+    expect("warn [\"te3\"] it gets 20 MB/s at most, 100 are usual\n");
+}
+
+static void addresses(const char *first, const char *second)
+{
+    json_object_set_new(hello[0], "addresses",
+                        json_pack("[{s:s, s:b}, {s:s, s:b}]", "addr", first, "loopback", 0, "addr",
+                                  second, "loopback", second[0] == '1'));
+}
+
+static void public_addresses(void **state)
+{
+    static const char *const own[] = { "10.1.2.3", "172.31.0.1", "192.168.0.1", "100.64.0.1",
+                                       "169.254.1.1", "fd00::1", "fe80::1", "224.0.0.1", "x", "" };
+    size_t                   i;
+
+    (void)state;
+    for (i = 0; i < sizeof own / sizeof *own; i++) {
+        addresses(own[i], "127.0.0.1");
+        expect("");
+    }
+    addresses("10.1.2.3", "198.51.100.7"); /* one of lo's, in this test */
+    expect("");
+    addresses("10.1.2.3", "2001:db8::7");
+    expect("warn [\"te1\"] its address 2001:db8::7 is public, and MASTER_PORT listens on it, "
+           "too\n");
+    addresses("172.32.0.1", "2001:db8::7");
+    expect("warn [\"te1\"] its address 172.32.0.1 is public, and MASTER_PORT listens on it, "
+           "too\n");
+}
+
 /* A hostile node says anything; nothing of it may break the table. */
 static void nonsense(void **state)
 {
@@ -236,10 +301,12 @@ static void nonsense(void **state)
         "null", "1", "[]", "{}", "\"\"", "[1,{}]", "{\"reached\":1,\"failed\":{}}",
         "{\"reached\":[1,{},{\"node\":-1},{\"node\":99},{\"node\":1,\"if\":7,\"mtu\":-5}]}",
         "{\"failed\":[{\"node\":1e9},{\"node\":2,\"why\":[]}]}",
-        "{\"te1\":1,\"te2\":[1,null],\"\":[]}", "\"a\\u001b[31mb\\nc\"",
+        "{\"te1\":1,\"te2\":[1,null],\"\":[]}", "{\"node\":9, \"mb_s\":1, \"trip_ms\":1}",
+        "{\"node\":1, \"mb_s\":1e308, \"trip_ms\":1e-300}", "{\"node\":-1, \"mb_s\":[]}",
+        "\"a\\u001b[31mb\\nc\"",
     };
     static const char *const names[] = { "peers", "addresses of names", "hostname", "host key",
-                                         "version of torch", "gpus", "data x", "" };
+                                         "version of torch", "gpus", "data x", "speed 2", "" };
     char  *all;
     size_t i, k;
 
@@ -340,6 +407,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(clocks, begin, end),
         cmocka_unit_test_setup_teardown(ways, begin, end),
         cmocka_unit_test_setup_teardown(interfaces, begin, end),
+        cmocka_unit_test_setup_teardown(speeds, begin, end),
+        cmocka_unit_test_setup_teardown(public_addresses, begin, end),
         cmocka_unit_test_setup_teardown(nonsense, begin, end),
         cmocka_unit_test(configs),
         cmocka_unit_test(findings_are_bounded),
