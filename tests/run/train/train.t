@@ -76,7 +76,7 @@ for stage in 1 2 3; do
     curve >curve.1.$stage
     ok "one rank, stage $stage, offloaded: the same curve" alike curve.1.0 curve.1.$stage 50
     [ $stage != 1 ] || is "to the CPU, it is said once" \
-        "$(grep -c 'offload to cpu: that is where all of it is' err)" 1
+        "$(grep -c 'ds1.json:4: .*offload_optimizer.device: .* where all of it is$' err)" 1
 done
 # What a rank holds is what the formula says, but for what makes pieces and records whole.
 ok "it is told what is where" grep -Eq "^a rank holds.* parameters in a file in $PWD/nvme, .* optimizer state in a file in $PWD/nvme," out
