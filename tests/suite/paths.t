@@ -38,7 +38,7 @@ is "a path that leads nowhere is found" "$(echo "see agent/none/such.c and such.
 is "and a source" "$(echo "see agent/none/such.c, such.c" | no_sources)" "such.c"
 
 # HACKING's walks: a line a file, with the functions to look at.
-sed -n '/^Four walks/,/^How the code reads/p' HACKING | grep -E "^ +($rooms)/" >"$tmp/walks"
+sed -n '/^Five walks/,/^How the code reads/p' HACKING | grep -E "^ +($rooms)/" >"$tmp/walks"
 ok "there are walks" test "$(wc -l <"$tmp/walks")" -gt 15
 is "the functions that they name are there" "$(while read -r file text; do
     for name in $(echo "$text" | grep -oE '[a-z_]+\(\)' | tr -d '()'); do
