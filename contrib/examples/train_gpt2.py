@@ -86,7 +86,7 @@ class GPT2(nn.Module):
         self.load_state_dict({name: x.T if name in linear else x for name, x in tensors.items()})
 
     def forward(self, tokens):
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.h:
             x = block(x)
         return F.linear(self.ln_f(x), self.wte.weight)

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""step_torch.py DTYPE [SEQUENCES [LENGTH]] - how long PyTorch takes for a training step of GPT-2
+"""step_torch.py DTYPE [SEQUENCES [LENGTH [DEVICE]]] - how long PyTorch takes for a training step of GPT-2
 
 The peer of bench/step: the same shape (124 M parameters), the same work, forward and backward
 pass without the optimizer, all parameters and activations in DTYPE, the best of some. Prints
 the seconds. The model is that of contrib/examples/train_gpt2.py, with the attention that
 PyTorch has of its own if it has one. OMP_NUM_THREADS is taken.
+
+On cuda the step is a whole one, as people take it there: parameters in float, DTYPE by autocast,
+the gradient's norm, and AdamW, fused.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -27,17 +30,37 @@ CONFIG = {"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12
 def main():
     dtype = {"float": torch.float32, "bfloat16": torch.bfloat16}[sys.argv[1]]
     sequences, length = (int(sys.argv[i]) if len(sys.argv) > i else n for i, n in ((2, 4), (3, 64)))
-    model = Model().to(dtype)
+    device = sys.argv[4] if len(sys.argv) > 4 else "cpu"
+    model = Model().to(dtype if device == "cpu" else torch.float32).to(device)
     tokens = torch.arange(sequences * length).reshape(sequences, length) * 7919 % 50257
-    targets = (tokens + 7919) % 50257
+    targets = ((tokens + 7919) % 50257).to(device)
+    take = pass_on_cpu if device == "cpu" else StepOnGpu(model, dtype)
     best = 1e9
-    for _ in range(REPEATS):
+    for _ in range(REPEATS if device == "cpu" else 5 * REPEATS):
         model.zero_grad(set_to_none=True)
         begin = time.monotonic()
-        logits = model(tokens)
-        F.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+        take(model, tokens.to(device), targets)
         best = min(best, time.monotonic() - begin)
     print(f"{best:.4f}")
+
+
+def pass_on_cpu(model, tokens, targets):
+    F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten()).backward()
+
+
+class StepOnGpu:
+    def __init__(self, model, dtype):
+        self.dtype = dtype
+        self.adam = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def __call__(self, model, tokens, targets):
+        with torch.autocast("cuda", self.dtype, enabled=self.dtype != torch.float32):
+            logits = model(tokens)
+            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        self.adam.step()
+        torch.cuda.synchronize()
 
 
 class Model(train_gpt2.GPT2):

@@ -1,8 +1,10 @@
 /* nccl.cc - collectives between processes of this machine: see README
  *
  * In a piece of shared memory each rank has a slot. An operation goes chunk by chunk: a rank fills
- * its slot when all have read the chunk before, and reads all slots when all are filled. Nobody
- * waits here: the stream asks again. Sends and receives are missing: no training has them.
+ * its slot when all have read the chunk before, and reads all slots when all are filled. From each
+ * rank to each there is a channel for sends, which end when all has been received: so two ranks that
+ * both send first, outside of a group, wait for ever, as they may on a GPU. Nobody waits here: the
+ * stream asks again.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda_on_cpu.h"
@@ -17,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
+#include <vector>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -24,12 +27,20 @@
 
 #define RANKS_MAX 8
 #define SLOT      ((size_t)64 << 10)
+#define CHANNEL   ((size_t)16 << 10)
+
+struct channel {
+    std::atomic<uint64_t> sent, received; /* chunks */
+    size_t                bytes;          /* of the chunk that is there */
+    char                  data[CHANNEL];
+};
 
 struct shared {
     std::atomic<int>      joined;
     std::atomic<bool>     has_left[RANKS_MAX];
     std::atomic<uint64_t> filled[RANKS_MAX], read[RANKS_MAX]; /* chunks */
     char                  slot[RANKS_MAX][SLOT];
+    struct channel        channel[RANKS_MAX][RANKS_MAX]; /* from, to */
 };
 
 struct cuda_on_cpu_comm {
@@ -41,7 +52,7 @@ struct cuda_on_cpu_comm {
     uint64_t       chunks; /* done */
 };
 
-enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST };
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, SEND, RECV };
 
 struct operation {
     enum kind      kind;
@@ -50,10 +61,15 @@ struct operation {
     size_t         count, done; /* elements */
     ncclDataType_t type;
     ncclRedOp_t    op;
-    int            root;
+    int            root; /* or peer */
     ncclComm_t     comm;
     bool           has_filled; /* the chunk */
 };
+
+/* Of the group that is open: done together when it ends. */
+static bool                                           in_group;
+static std::vector<std::shared_ptr<struct operation>> group;
+static cudaStream_t                                   group_stream;
 
 static bool go_on(struct operation *o);
 
@@ -163,12 +179,48 @@ static bool all_at(const struct cuda_on_cpu_comm *comm, const std::atomic<uint64
     return true;
 }
 
+/* It is over when the peer has taken all. */
+static bool go_on_sending(struct operation *o)
+{
+    struct channel &c = o->comm->shared->channel[o->comm->rank][o->root];
+    const size_t    size = size_of(o->type), most = CHANNEL / size;
+    size_t          chunk;
+
+    while (c.sent == c.received && o->done < o->count) {
+        chunk = o->count - o->done < most ? o->count - o->done : most;
+        memcpy(c.data, o->in + o->done * size, chunk * size);
+        c.bytes = chunk * size;
+        o->done += chunk;
+        c.sent++;
+    }
+    return c.sent == c.received;
+}
+
+static bool go_on_receiving(struct operation *o)
+{
+    struct channel &c = o->comm->shared->channel[o->root][o->comm->rank];
+    const size_t    size = size_of(o->type);
+
+    while (c.sent != c.received && o->done < o->count) {
+        if (c.bytes > (o->count - o->done) * size)
+            cuda_on_cpu_die("nccl: rank %d sends more than is received", o->root);
+        memcpy(o->out + o->done * size, c.data, c.bytes);
+        o->done += c.bytes / size;
+        c.received++;
+    }
+    return o->done == o->count;
+}
+
 static bool go_on(struct operation *o)
 {
     struct cuda_on_cpu_comm *comm = o->comm;
     struct shared           *shared = comm->shared;
     size_t                   chunk;
 
+    if (o->kind == SEND)
+        return go_on_sending(o);
+    if (o->kind == RECV)
+        return go_on_receiving(o);
     while (o->done < o->count) {
         chunk = chunk_of(o);
         if (!o->has_filled) {
@@ -193,11 +245,20 @@ static ncclResult_t issue(const struct operation &what, cudaStream_t stream)
     const auto   o = std::make_shared<struct operation>(what);
     const size_t bytes = o->count * size_of(o->type), ranks = (size_t)o->comm->ranks;
 
-    cuda_on_cpu_want("nccl: in", CUDA_ON_CPU_DEVICE, o->in,
-                     o->kind == REDUCE_SCATTER ? ranks * bytes : bytes);
-    cuda_on_cpu_want("nccl: out", CUDA_ON_CPU_DEVICE, o->out,
-                     o->kind == ALL_GATHER ? ranks * bytes : bytes);
-    cuda_on_cpu_issue(stream, [o] { return go_on(o.get()); });
+    if (o->kind != RECV)
+        cuda_on_cpu_want("nccl: in", CUDA_ON_CPU_DEVICE, o->in,
+                         o->kind == REDUCE_SCATTER ? ranks * bytes : bytes);
+    if (o->kind != SEND)
+        cuda_on_cpu_want("nccl: out", CUDA_ON_CPU_DEVICE, o->out,
+                         o->kind == ALL_GATHER ? ranks * bytes : bytes);
+    if (in_group && o->kind != SEND && o->kind != RECV)
+        cuda_on_cpu_die("nccl: a group of others than sends and receives is not supported");
+    if (!in_group) {
+        cuda_on_cpu_issue(stream, [o] { return go_on(o.get()); });
+        return ncclSuccess;
+    }
+    group.push_back(o);
+    group_stream = stream;
     return ncclSuccess;
 }
 
@@ -229,23 +290,40 @@ ncclResult_t ncclBroadcast(const void *in, void *out, size_t count, ncclDataType
                    false }, stream);
 }
 
-ncclResult_t ncclSend(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)
+ncclResult_t ncclSend(const void *in, size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream)
 {
-    return ncclInvalidUsage;
+    return issue({ SEND, (const char *)in, NULL, count, 0, type, ncclSum, peer, comm, false },
+                 stream);
 }
 
-ncclResult_t ncclRecv(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t)
+ncclResult_t ncclRecv(void *out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream)
 {
-    return ncclInvalidUsage;
+    return issue({ RECV, NULL, (char *)out, count, 0, type, ncclSum, peer, comm, false }, stream);
 }
 
 ncclResult_t ncclGroupStart(void)
 {
+    in_group = true;
     return ncclSuccess;
 }
 
+/* None waits for another, but all are over before what follows begins. */
 ncclResult_t ncclGroupEnd(void)
 {
+    const auto all = std::move(group);
+
+    group.clear();
+    in_group = false;
+    if (!all.empty())
+        cuda_on_cpu_issue(group_stream, [all] {
+            bool is_over = true;
+
+            for (const std::shared_ptr<struct operation> &o : all)
+                is_over &= go_on(o.get());
+            return is_over;
+        });
     return ncclSuccess;
 }
 

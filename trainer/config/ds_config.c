@@ -17,7 +17,7 @@
 
 static int  check_all(struct ds_config *config, struct error *err);
 static int  check_precision(const struct ds_config *config, struct error *err);
-static int  check_zero(struct ds_config *config, struct error *err);
+static int  check_zero(const struct ds_config *config, struct error *err);
 static int  check_offload(const struct ds_config *config, const char *section,
                           const struct ds_offload *offload, int64_t stage, struct error *err);
 static int  check_most(const struct ds_config *config, const char *path, int64_t value,
@@ -65,6 +65,11 @@ void ds_config_free(struct ds_config *config)
     free(config);
 }
 
+void ds_config_note(struct ds_config *config, const char *path, const char *text)
+{
+    ds_read_note(config, path, text);
+}
+
 static int check_all(struct ds_config *config, struct error *err)
 {
     if (check_precision(config, err) < 0 || check_zero(config, err) < 0 ||
@@ -91,16 +96,14 @@ static int check_precision(const struct ds_config *config, struct error *err)
     return 0;
 }
 
-static int check_zero(struct ds_config *config, struct error *err)
+static int check_zero(const struct ds_config *config, struct error *err)
 {
-    struct ds_zero *zero = &config->zero;
+    const struct ds_zero *zero = &config->zero;
 
     if (zero->stage > 3)
         return complain(config, "zero_optimization.stage", err, "there are stages 0 to 3");
     if (zero->allgather_bucket_size % 2 != 0)
         return complain(config, "zero_optimization.allgather_bucket_size", err, "it is odd");
-    if (!ds_read_has(config, "zero_optimization.overlap_comm"))
-        zero->overlap_comm = zero->stage == 3;
     if (config->gradient_allreduce_op == DS_SUM && zero->stage == 3)
         return complain(config, "gradient_allreduce_op", err, "stage 3 has no sum");
     if (zero->stage == 2 && zero->reduce_scatter &&

@@ -50,7 +50,7 @@ struct ds_fp16 {
 };
 
 struct ds_bf16 {
-    bool enabled, check_grad_overflow;
+    bool enabled;
 };
 
 struct ds_offload {
@@ -67,12 +67,10 @@ struct ds_aio {
 
 struct ds_zero {
     int64_t           stage;
-    int64_t           reduce_bucket_size, allgather_bucket_size; /* elements */
-    bool              reduce_scatter, overlap_comm;
-    int64_t           sub_group_size, prefetch_bucket_size, param_persistence_threshold,
-        max_live_parameters;
-    bool              gather_16bit_weights_on_model_save;
+    int64_t           reduce_bucket_size; /* elements */
     struct ds_offload optimizer, param;
+    int64_t           allgather_bucket_size; /* these two have no effect */
+    bool              reduce_scatter;
 };
 
 struct ds_monitor {
@@ -97,10 +95,9 @@ struct ds_config {
     bool    wall_clock_breakdown, memory_breakdown;
     int     communication_data_type; /* enum ds_dtype; DS_UNSET: the model's */
     int     gradient_allreduce_op;   /* enum ds_allreduce_op */
-    bool    prescale_gradients;
-    double  gradient_predivide_factor;
     int     grad_accum_dtype, param_dtype; /* likewise */
-    bool    dataloader_drop_last;
+    bool    prescale_gradients; /* these two have no effect */
+    double  gradient_predivide_factor;
 
     struct ds_optimizer  optimizer;
     struct schedule      schedule; /* SCHEDULE_CONSTANT without a scheduler */
@@ -122,6 +119,9 @@ struct ds_config *ds_config_read(const char *path, struct error *err);
 struct ds_config *ds_config_parse(const char *name, const char *text, size_t size,
                                   struct error *err);
 void              ds_config_free(struct ds_config *config); /* NULL is fine */
+
+/* Add a note, with the line of that key: for callers that know more than the file. */
+void ds_config_note(struct ds_config *config, const char *path, const char *text);
 
 /* These accumulation steps, instead of those that were given or follow; before ds_config_resolve.
  * Elasticity has its own. 0: none. */

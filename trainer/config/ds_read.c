@@ -25,7 +25,6 @@ static int         unknown(struct ds_read *read, const char *path, const char *s
 static bool        is_enabled(const json_t *section);
 static int         refuse(struct ds_read *read, const struct ds_row *row, const char *shown,
                           struct error *err);
-static void        note(struct ds_config *config, const char *shown, const char *text);
 static void        store_all(struct ds_config *config);
 
 struct ds_read *ds_read_new(const char *name)
@@ -93,7 +92,7 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
     if (read->given[number].value != NULL)
         return ds_read_error(read, shown, err, "it is given twice, also under another name");
     if (word != NULL && strcmp(word, "auto") == 0) {
-        note(config, shown, "\"auto\" means the default here");
+        ds_read_note(config, shown, "\"auto\" means the default here");
         return 0;
     }
     if (row->kind == DS_FOREIGN)
@@ -106,7 +105,7 @@ static int take(struct ds_config *config, const struct ds_row *row, const char *
         if (row->support == DS_REFUSED)
             return refuse(read, row, shown, err);
         snprintf(text, sizeof text, "it has no effect: %s", row->note);
-        note(config, shown, text);
+        ds_read_note(config, shown, text);
     }
     read->given[number].value = value;
     read->given[number].line = json_text_line(&read->json, shown);
@@ -149,11 +148,11 @@ static int refuse(struct ds_read *read, const struct ds_row *row, const char *sh
     return ds_read_error(read, shown, err, "not supported other than as %s", row->value);
 }
 
-static void note(struct ds_config *config, const char *shown, const char *text)
+void ds_read_note(struct ds_config *config, const char *path, const char *text)
 {
     struct error line;
 
-    ds_read_error(config->read, shown, &line, "%s", text);
+    ds_read_error(config->read, path, &line, "%s", text);
     strlist_add(&config->notes, line.text);
 }
 
@@ -165,7 +164,7 @@ static void store_all(struct ds_config *config)
     for (i = 0; i < ds_rows; i++) {
         const struct ds_row *row = &ds_table[i];
 
-        if (row->support != DS_WORKS || row->kind == DS_SECTION)
+        if (row->kind == DS_SECTION || (row->support != DS_WORKS && row->field == 0))
             continue;
         read->standard[i] = json_loads(row->value, JSON_DECODE_ANY, NULL);
         ds_value_store(row, read->given[i].value != NULL ? read->given[i].value
@@ -199,9 +198,13 @@ int ds_read_check_scheduler(const struct ds_config *config, struct error *err)
 int ds_read_error(const struct ds_read *read, const char *path, struct error *err,
                   const char *format, ...)
 {
-    const int line = json_text_line(&read->json, path);
-    char      text[512];
-    va_list   ap;
+    const struct ds_row *row = ds_row_find(path);
+    int                  line = json_text_line(&read->json, path);
+    char                 text[512];
+    va_list              ap;
+
+    if (line == 0 && row != NULL) /* the file may have another name for it */
+        line = read->given[row - ds_table].line;
 
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);

@@ -40,6 +40,9 @@ bool ds_read_has(const struct ds_config *config, const char *path);
 /* Has each of scheduler.params been given for a scheduler that knows it? */
 int ds_read_check_scheduler(const struct ds_config *config, struct error *err);
 
+/* What ds_config_note does. */
+void ds_read_note(struct ds_config *config, const char *path, const char *text);
+
 /* "FILE:LINE: PATH: text", where the key was given, or without a line. */
 int ds_read_error(const struct ds_read *read, const char *path, struct error *err,
                   const char *format, ...) __attribute__((format(printf, 4, 5)));

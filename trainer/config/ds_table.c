@@ -14,9 +14,6 @@
 
 #define WORKS(PATH, KIND, VALUE, FIELD) \
     { .path = PATH, .kind = KIND, .value = VALUE, .field = offsetof(struct ds_config, FIELD) }
-#define ALSO(ALIAS, PATH, KIND, VALUE, FIELD)                 \
-    { .path = PATH, .alias = ALIAS, .kind = KIND, .value = VALUE, \
-      .field = offsetof(struct ds_config, FIELD) }
 #define CHOICE(PATH, CHOICES, VALUE, FIELD)                             \
     { .path = PATH, .kind = DS_CHOICE, .value = VALUE, .choices = CHOICES, \
       .field = offsetof(struct ds_config, FIELD) }
@@ -25,6 +22,13 @@
       .field = offsetof(struct ds_config, schedule.FIELD), .schedulers = SCHEDULERS }
 #define NO_EFFECT(PATH, KIND, VALUE, NOTE) \
     { .path = PATH, .kind = KIND, .support = DS_NO_EFFECT, .value = VALUE, .note = NOTE }
+/* Stored even so: DeepSpeed refuses some of its values, and so does ds_config.c. */
+#define IDLE(PATH, KIND, VALUE, FIELD, NOTE)                                                \
+    { .path = PATH, .kind = KIND, .support = DS_NO_EFFECT, .value = VALUE, .note = NOTE, \
+      .field = offsetof(struct ds_config, FIELD) }
+#define STAGE3(KEY, KIND, VALUE, NOTE)                                                    \
+    { .path = "zero_optimization.stage3_" KEY, .alias = KEY, .kind = KIND,             \
+      .support = DS_NO_EFFECT, .value = VALUE, .note = NOTE }
 #define REFUSED(PATH, KIND, VALUE, NOTE) \
     { .path = PATH, .kind = KIND, .support = DS_REFUSED, .value = VALUE, .note = NOTE }
 #define SECTION(PATH) { .path = PATH, .kind = DS_SECTION, .value = "null" }
@@ -40,6 +44,7 @@
 #define PYTORCH "this is about PyTorch"
 #define ALWAYS  "it is always so here"
 #define LAYERS  "layers are gathered and released whole"
+#define DIVIDED "gradients are divided before they are added up"
 
 const struct ds_row ds_table[] = {
     WORKS("train_batch_size", DS_COUNT, "null", train_batch_size),
@@ -53,14 +58,15 @@ const struct ds_row ds_table[] = {
     NO_EFFECT("dump_state", DS_BOOL, "false", "--print-config prints the configuration"),
     CHOICE("communication_data_type", "fp32|fp16|bf16", "null", communication_data_type),
     CHOICE("gradient_allreduce_op", "mean|sum", "\"mean\"", gradient_allreduce_op),
-    WORKS("prescale_gradients", DS_BOOL, "false", prescale_gradients),
-    WORKS("gradient_predivide_factor", DS_REAL, "1.0", gradient_predivide_factor),
+    IDLE("prescale_gradients", DS_BOOL, "false", prescale_gradients, DIVIDED),
+    IDLE("gradient_predivide_factor", DS_REAL, "1.0", gradient_predivide_factor, DIVIDED),
     REFUSED("sparse_gradients", DS_BOOL, "false", NULL),
     REFUSED("disable_allgather", DS_BOOL, "false", NULL),
     NO_EFFECT("graph_harvesting", DS_BOOL, "false", PYTORCH),
     NO_EFFECT("zero_allow_untested_optimizer", DS_BOOL, "false", "the optimizers are our own"),
     NO_EFFECT("zero_force_ds_cpu_optimizer", DS_BOOL, "true", "the optimizers are our own"),
-    WORKS("dataloader_drop_last", DS_BOOL, "false", dataloader_drop_last),
+    NO_EFFECT("dataloader_drop_last", DS_BOOL, "false",
+              "every batch is whole: the last of an epoch continues in the next"),
     NO_EFFECT("vocabulary_size", DS_COUNT, "null", "the model's config.json has it"),
     NO_EFFECT("seq_parallel_communication_data_type", DS_TEXT, "\"fp32\"",
               "sequences are not divided between ranks"),
@@ -137,7 +143,8 @@ const struct ds_row ds_table[] = {
     WORKS("bf16.enabled", DS_BOOL, "false", bf16.enabled),
     NO_EFFECT("bf16.immediate_grad_update", DS_BOOL, "false",
               "gradients are reduced as they come"),
-    WORKS("bf16.check_grad_overflow", DS_BOOL, "true", bf16.check_grad_overflow),
+    NO_EFFECT("bf16.check_grad_overflow", DS_BOOL, "true",
+              "a step whose gradient is not finite is always skipped"),
     REFUSED("bf16.bf16_master_weights_and_grads", DS_BOOL, "false", NULL),
     REFUSED("bf16.bf16_optimizer_states", DS_BOOL, "false", NULL),
     FOREIGN("amp"),
@@ -146,13 +153,16 @@ const struct ds_row ds_table[] = {
     SECTION("zero_optimization"),
     WORKS("zero_optimization.stage", DS_NATURAL, "0", zero.stage),
     NO_EFFECT("zero_optimization.contiguous_gradients", DS_BOOL, "true", ALWAYS),
-    WORKS("zero_optimization.reduce_scatter", DS_BOOL, "true", zero.reduce_scatter),
+    IDLE("zero_optimization.reduce_scatter", DS_BOOL, "true", zero.reduce_scatter,
+         "gradients go through a reduce-scatter"),
     WORKS("zero_optimization.reduce_bucket_size", DS_COUNT, "5e8", zero.reduce_bucket_size),
     NO_EFFECT("zero_optimization.use_multi_rank_bucket_allreduce", DS_BOOL, "true",
               "gradients go through a reduce-scatter"),
     NO_EFFECT("zero_optimization.allgather_partitions", DS_BOOL, "true", ALWAYS),
-    WORKS("zero_optimization.allgather_bucket_size", DS_COUNT, "5e8", zero.allgather_bucket_size),
-    WORKS("zero_optimization.overlap_comm", DS_BOOL, "null", zero.overlap_comm),
+    IDLE("zero_optimization.allgather_bucket_size", DS_COUNT, "5e8", zero.allgather_bucket_size,
+         "parameters are gathered in the buckets of reduce_bucket_size"),
+    NO_EFFECT("zero_optimization.overlap_comm", DS_BOOL, "true",
+              "communication always overlaps with the backward pass"),
     NO_EFFECT("zero_optimization.load_from_fp32_weights", DS_BOOL, "true", ALWAYS),
     NO_EFFECT("zero_optimization.elastic_checkpoint", DS_BOOL, "false",
               "every checkpoint loads at any world size"),
@@ -185,29 +195,18 @@ const struct ds_row ds_table[] = {
     REFUSED("zero_optimization.offload_optimizer.super_offload", DS_BOOL, "false", NULL),
     NO_EFFECT("zero_optimization.offload_optimizer.cpuadam_cores_perc", DS_FRACTION, "0.8",
               "OMP_NUM_THREADS tells how many cores Adam takes"),
-    WORKS("zero_optimization.sub_group_size", DS_COUNT, "1e9", zero.sub_group_size),
-    ALSO("prefetch_bucket_size", "zero_optimization.stage3_prefetch_bucket_size", DS_NATURAL,
-         "5e7", zero.prefetch_bucket_size),
-    ALSO("param_persistence_threshold", "zero_optimization.stage3_param_persistence_threshold",
-         DS_NATURAL, "1e5", zero.param_persistence_threshold),
-    { .path = "zero_optimization.stage3_model_persistence_threshold",
-      .alias = "model_persistence_threshold", .kind = DS_NATURAL, .support = DS_NO_EFFECT,
-      .value = "9223372036854775807", .note = "stage3_param_persistence_threshold decides" },
-    ALSO("max_live_parameters", "zero_optimization.stage3_max_live_parameters", DS_NATURAL, "1e9",
-         zero.max_live_parameters),
-    { .path = "zero_optimization.stage3_max_reuse_distance", .alias = "max_reuse_distance",
-      .kind = DS_NATURAL, .support = DS_NO_EFFECT, .value = "1e9", .note = LAYERS },
-    ALSO("gather_16bit_weights_on_model_save",
-         "zero_optimization.stage3_gather_16bit_weights_on_model_save", DS_BOOL, "false",
-         zero.gather_16bit_weights_on_model_save),
-    { .path = "zero_optimization.stage3_module_granularity_threshold",
-      .alias = "module_granularity_threshold", .kind = DS_NATURAL, .support = DS_NO_EFFECT,
-      .value = "0", .note = LAYERS },
-    { .path = "zero_optimization.stage3_use_all_reduce_for_fetch_params",
-      .alias = "use_all_reduce_for_fetch_params", .kind = DS_BOOL, .support = DS_NO_EFFECT,
-      .value = "false", .note = "parameters come by all-gather" },
-    { .path = "zero_optimization.stage3_allgather_sequential", .alias = "allgather_sequential",
-      .kind = DS_BOOL, .support = DS_NO_EFFECT, .value = "false", .note = LAYERS },
+    NO_EFFECT("zero_optimization.sub_group_size", DS_COUNT, "1e9",
+              "the optimizer takes one bucket after the other"),
+    STAGE3("prefetch_bucket_size", DS_NATURAL, "5e7", "one layer is gathered ahead"),
+    STAGE3("param_persistence_threshold", DS_NATURAL, "1e5", LAYERS),
+    STAGE3("model_persistence_threshold", DS_NATURAL, "9223372036854775807", LAYERS),
+    STAGE3("max_live_parameters", DS_NATURAL, "1e9", "two layers of each size have room"),
+    STAGE3("max_reuse_distance", DS_NATURAL, "1e9", LAYERS),
+    STAGE3("gather_16bit_weights_on_model_save", DS_BOOL, "false",
+           "--export writes the whole weights"),
+    STAGE3("module_granularity_threshold", DS_NATURAL, "0", LAYERS),
+    STAGE3("use_all_reduce_for_fetch_params", DS_BOOL, "false", "parameters come by all-gather"),
+    STAGE3("allgather_sequential", DS_BOOL, "false", LAYERS),
     NO_EFFECT("zero_optimization.ignore_unused_parameters", DS_BOOL, "true", "all are used"),
     NO_EFFECT("zero_optimization.legacy_stage1", DS_BOOL, "false", "there is one stage 1"),
     NO_EFFECT("zero_optimization.round_robin_gradients", DS_BOOL, "false",

@@ -38,7 +38,7 @@ struct ds_row {
     enum ds_support support;
     const char     *value;   /* the default, as JSON; "null": none */
     const char     *choices; /* of DS_CHOICE: "none|cpu|nvme" */
-    size_t          field;   /* in struct ds_config, when it works */
+    size_t          field;   /* in struct ds_config, when it works; otherwise 0, or stored, too */
     const char     *note;    /* why it has no effect, or what to do instead */
     unsigned        schedulers; /* bits of those that have this parameter; 0: no such thing */
 };

@@ -5,30 +5,33 @@
 
 #include "train/limits.h"
 
-static void note(FILE *notes, bool is_asked, const char *text);
+#define NO_EFFECT "it has no effect: "
+#define ON_CPU    NO_EFFECT "without a GPU that is where all of it is"
+
+static void note_if(struct ds_config *config, bool is_asked, const char *path, const char *text);
 static bool is_other(int asked, enum ds_dtype type);
 
-void limits_tell(const struct ds_config *config, bool on_gpu, FILE *notes)
+void limits_note(struct ds_config *config, bool on_gpu)
 {
     const struct ds_zero *zero = &config->zero;
     const enum ds_dtype   type = ds_config_dtype(config);
 
-    note(notes, !on_gpu && (zero->optimizer.device == DS_DEVICE_CPU ||
-                            zero->param.device == DS_DEVICE_CPU),
-         "offload to cpu: that is where all of it is");
-    note(notes, is_other(config->communication_data_type, type),
-         "communication_data_type: gradients travel in the model's type");
-    note(notes, is_other(config->grad_accum_dtype, type),
-         "grad_accum_dtype: gradients are added up in the model's type");
-    note(notes, config->bf16.enabled && !config->bf16.check_grad_overflow,
-         "check_grad_overflow: a step whose gradient is not finite is skipped anyway");
-    note(notes, on_gpu && config->memory_breakdown, "memory_breakdown: of the host's memory");
+    note_if(config, !on_gpu && zero->optimizer.device == DS_DEVICE_CPU,
+            "zero_optimization.offload_optimizer.device", ON_CPU);
+    note_if(config, !on_gpu && zero->param.device == DS_DEVICE_CPU,
+            "zero_optimization.offload_param.device", ON_CPU);
+    note_if(config, is_other(config->communication_data_type, type), "communication_data_type",
+            NO_EFFECT "gradients travel in the model's type");
+    note_if(config, is_other(config->grad_accum_dtype, type), "data_types.grad_accum_dtype",
+            NO_EFFECT "gradients are added up in the model's type");
+    note_if(config, on_gpu && config->memory_breakdown, "memory_breakdown",
+            "it tells of the host's memory, not of the GPU's");
 }
 
-static void note(FILE *notes, bool is_asked, const char *text)
+static void note_if(struct ds_config *config, bool is_asked, const char *path, const char *text)
 {
     if (is_asked)
-        fprintf(notes, "muster-train: %s\n", text);
+        ds_config_note(config, path, text);
 }
 
 static bool is_other(int asked, enum ds_dtype type)

@@ -4,11 +4,9 @@
 #ifndef MUSTER_LIMITS_H
 #define MUSTER_LIMITS_H
 
-#include <stdio.h>
-
 #include "config/ds_config.h"
 
-/* A line for each. They change nothing about the weights, or little. */
-void limits_tell(const struct ds_config *config, bool on_gpu, FILE *notes);
+/* Note each. They change nothing about the weights, or little. */
+void limits_note(struct ds_config *config, bool on_gpu);
 
 #endif

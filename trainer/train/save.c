@@ -20,6 +20,8 @@ static int      begin(struct save *save, const char *tag, const struct state *st
                       struct error *err);
 static int      commit(struct save *save, struct error *err);
 static void     tell(struct save *save);
+static int      agree_on(const char *dir, const char *tag, struct world *world,
+                         struct error *err);
 static int      read_checkpoint(const char *dir, const char *tag, struct world *world,
                                 const struct model *model, struct zero *zero,
                                 struct state *state, struct error *err);
@@ -150,13 +152,38 @@ int load_checkpoint(const char *dir, const char *tag, struct world *world,
     if (tag == NULL) {
         latest = checkpoint_latest(dir, &is_none, err);
         *found = latest != NULL;
-        if (latest == NULL)
-            return is_none ? 0 : -1;
+        if (latest == NULL && !is_none)
+            return -1;
         tag = latest;
     }
-    rc = read_checkpoint(dir, tag, world, model, zero, state, err);
+    rc = agree_on(dir, tag, world, err);
+    if (rc == 0 && tag != NULL)
+        rc = read_checkpoint(dir, tag, world, model, zero, state, err);
     free(latest);
     return rc;
+}
+
+/* Each rank reads for itself. Where DIR is a directory of each node, some would begin and others
+ * continue, and the model would be a mixture of both. */
+static int agree_on(const char *dir, const char *tag, struct world *world, struct error *err)
+{
+    struct comm *comm = world->comm;
+    double       print = 0, least[2];
+
+    if (tag != NULL) /* 52 bits, which a double has */
+        print = (double)(fnv_add(FNV_START, tag, strlen(tag)) >> 12);
+    least[0] = print;
+    least[1] = -print;
+    if (comm_reduce_numbers(comm, least, 2, REDOP_MIN, err) < 0 ||
+        comm->ops->wait(comm, comm->ops->mark(comm), err) < 0)
+        return -1;
+    if (least[0] == print && least[1] == -print)
+        return 0;
+    if (tag == NULL)
+        return err_set(err, "%s: no checkpoint is here, but other ranks have one; do all nodes "
+                            "have the same %s?", dir, dir);
+    return err_set(err, "%s: checkpoint %s is here, but not for all ranks; do all nodes have the "
+                        "same %s?", dir, tag, dir);
 }
 
 static int read_checkpoint(const char *dir, const char *tag, struct world *world,

@@ -1,8 +1,15 @@
 /* step.h - one step of a training
  *
- * The passes over this rank's part of the batch, then the optimizer. To follow a step
- * through: step.c, model/model.c (the layers), zero/zero.c and zero/zero_step.c (what of
- * them is where), zero/adam_body.h (the formula), comm/comm.h (what crosses the network).
+ * The passes over this rank's part of the batch, then the optimizer. To follow a step through:
+ *
+ *     train/step.c          step_run(): passes, then zero_step(); its hooks are what layers ask
+ *     model/model.c         model_forward(), model_backward(): layer by layer, with the hooks
+ *     zero/zero_params.c    zero_whole_params(): a layer's parameters, which are gathered for it
+ *     zero/zero.c           zero_done(): its gradients, which are reduced behind it
+ *     zero/zero_step.c      zero_step(): norm, skip or clip, Adam on this rank's share, spread
+ *     zero/adam_body.h      adam_vector(): the formula
+ *
+ * Below that are comm/comm.h, what crosses the network, and model/ops.h, what is computed.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_STEP_H

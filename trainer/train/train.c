@@ -160,10 +160,9 @@ static int read_config(struct train *train, struct error *err)
     train->config = config_read(train->options.config, err);
     if (train->config == NULL || ds_config_resolve(train->config, train->world.size, err) < 0)
         return -1;
+    limits_note(train->config, train->world.on_gpu);
     for (i = 0; i < train->config->notes.count && train->world.rank == 0; i++)
         fprintf(stderr, "muster-train: %s\n", train->config->notes.item[i]);
-    if (train->world.rank == 0)
-        limits_tell(train->config, train->world.on_gpu, stderr);
     return 0;
 }
 

@@ -208,6 +208,7 @@ void zero_begin(struct zero *zero, bool is_first, bool is_last)
 
     zero->is_first = is_first;
     zero->is_last = is_last;
+    zero->direction = 0;
     for (bucket = 0; bucket < zero->partition.buckets; bucket++) {
         zero->bucket[bucket].layers_done = 0;
         zero->bucket[bucket].has_grads = false;

@@ -1,11 +1,14 @@
 /* zero.h - training with the state of the model divided among the ranks
  *
- *     stage   every rank holds whole      a rank holds its share of
- *       0     parameters, gradients,
+ *     stage   a rank holds whole      and its share of        what ranks send each other in a step
+ *       0     parameters, gradients,                          gradients: all-reduce
  *             Adam's averages
- *       1     parameters, gradients       averages
- *       2     parameters                  gradients, averages
- *       3                                 parameters, gradients, averages
+ *       1     parameters, gradients   averages                gradients: reduce-scatter;
+ *                                                             new parameters: all-gather
+ *       2     parameters              gradients, averages     the same, gradients in each pass
+ *       3                             parameters, gradients,  in each pass parameters of a layer
+ *                                     averages                before it, forwards and backwards,
+ *                                                             and gradients behind it
  *
  * All stages are one path through the code: gradients of a bucket are reduced to whom
  * they belong to as soon as the backward pass has left it, each rank does Adam on its
@@ -16,6 +19,9 @@
  *     zero_open -> masters filled (zero_pieces) -> zero_publish ->
  *     [ zero_begin -> zero_enter, zero_leave, zero_done for each layer -> zero_step ]...
  *     -> zero_close
+ *
+ * zero.c has the passes and what happens to gradients, zero_params.c how parameters come,
+ * zero_step.c the step, zero_memory.c what is allocated, offload.c what is elsewhere.
  *
  * A step may have several passes, each with zero_begin (accumulation). All ranks make
  * the same calls in the same order. All lies in the memory of the communicator: the

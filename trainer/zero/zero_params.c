@@ -20,6 +20,7 @@ static struct bucket_room *room_for(struct zero *zero, int bucket, struct error 
 static int  gather(struct zero *zero, int bucket, struct bucket_room *room, struct error *err);
 static int  bring(struct zero *zero, int bucket, char *own, struct error *err);
 static const void *source_of(struct zero *zero, int bucket, struct error *err);
+static bool is_onward(struct zero *zero, int bucket, int step);
 static int  gather_ahead(struct zero *zero, int bucket, int step, struct error *err);
 static int  arrive(struct zero *zero, struct bucket_room *room, struct error *err);
 static int  arrive_all(struct zero *zero, struct error *err);
@@ -44,7 +45,7 @@ void *zero_whole_params(struct zero *zero, int bucket, bool is_backward, struct 
             return NULL;
     }
     room->users++;
-    if (gather_ahead(zero, bucket + step, step, err) < 0)
+    if (is_onward(zero, bucket, step) && gather_ahead(zero, bucket + step, step, err) < 0)
         return NULL;
     room = bucket_find(&zero->gathered, bucket);
     return arrive(zero, room, err) == 0 ? room->memory : NULL;
@@ -108,6 +109,19 @@ static const void *source_of(struct zero *zero, int bucket, struct error *err)
     if (arrive_all(zero, err) < 0)
         return NULL;
     return swap_ring_take(&zero->params_ring, bucket, err);
+}
+
+/* A layer that another one is tied to is entered out of turn: what follows it does not follow now,
+ * and would only take the room of what does. */
+static bool is_onward(struct zero *zero, int bucket, int step)
+{
+    const bool is_onward = zero->direction != step || zero->entered + step == bucket ||
+                           zero->entered == bucket;
+
+    if (is_onward)
+        zero->entered = bucket;
+    zero->direction = step;
+    return is_onward;
 }
 
 /* What comes next is gathered while this is computed, if there is room for it. */

@@ -49,6 +49,7 @@ struct zero {
 
     bool               is_first, is_last; /* pass of the step */
     bool               has_no_memory;
+    int                entered, direction; /* the bucket entered last, in turn: 1 or -1; 0: none */
     unsigned           fetches;
     int64_t            steps;
     struct zero_memory memory;

@@ -76,7 +76,7 @@ for stage in 1 2 3; do
     curve >curve.1.$stage
     ok "one rank, stage $stage, offloaded: the same curve" alike curve.1.0 curve.1.$stage 50
     [ $stage != 1 ] || is "to the CPU, it is said once" \
-        "$(grep -c 'offload to cpu: that is where all of it is' err)" 1
+        "$(grep -c 'ds1.json:4: .*offload_optimizer.device: .* where all of it is$' err)" 1
 done
 # What a rank holds is what the formula says, but for what makes pieces and records whole.
 ok "it is told what is where" grep -Eq "^a rank holds.* parameters in a file in $PWD/nvme, .* optimizer state in a file in $PWD/nvme," out
@@ -148,6 +148,18 @@ is "... which is the one that was asked for, until there is another" "$(cat part
 train 1 2 --steps 13 --checkpoint_dir "$PWD/parts" --blocks 2
 is "another model's checkpoint: 1" "$rc" 1
 ok "... is said" grep -q 'global_step5: a checkpoint of another model' err
+
+# A directory of each node's own: nobody begins where others continue.
+mkdir own
+cp -r whole own/0
+# shellcheck disable=SC2086,SC2016
+run muster --label none --grace 2 -H node1,node2 sh -c 'exec muster-train "$@" --checkpoint_dir own/$RANK' \
+    sh --deepspeed_config "$PWD/ds2.json" --model gpt2 $shape --data "$PWD/text" --seed 1 \
+    --timeout 60 --device cpu --steps 14
+is "a checkpoint that only one rank finds: 1" "$rc" 1
+ok "... is named, and what to do" grep -Eq \
+    'own/0: checkpoint global_step12 is here, but not .*do all nodes have the same own/0' err
+ok "... before any step" not grep -q '^step' out
 
 # Weights for others: out of four ranks, and in again.
 for stage in 2 3; do

@@ -41,6 +41,13 @@ offload=', "offload_optimizer": { "device": "cpu" }'
 offload_param=', "offload_param": { "device": "cpu" }'
 nvme="\"device\": \"nvme\", \"nvme_path\": \"$PWD\", \"buffer_count\": 2"
 
+# What can be slow here is no matter: 7.
+run muster --label none --grace 2 -H node1,node2,node3 "$PWD/muster-train" check --backend nccl --quick
+ok "muster-train check by NCCL: all is right" test "$rc" = 0 -o "$rc" = 7
+ok "... on three nodes" grep -Eq '^check .*: 3 ranks on 3 nodes, nccl, 0 wrong elements' out
+is "... layer by layer" "$(sed -n 's/^\([a-z]*\) *\(ok\|slow\) .*/\1/p' out | xargs)" \
+    "preflight reach connect values pairs collectives arrival"
+
 train cpu 1 0 '' ''
 curve >cpu
 train cpu 1 0 '' '"bf16": { "enabled": true },'

@@ -49,8 +49,6 @@ static void test_defaults(void **state)
     assert_int_equal(config->schedule.type, SCHEDULE_CONSTANT);
     assert_int_equal(config->fp16.initial_scale_power, 16);
     assert_int_equal(config->zero.reduce_bucket_size, 500000000);
-    assert_int_equal(config->zero.max_live_parameters, 1000000000);
-    assert_false(config->zero.overlap_comm);
     assert_true(config->zero.optimizer.pin_memory);
     assert_string_equal(config->csv_monitor.job_name, "DeepSpeedJobName");
     assert_int_equal(ds_config_dtype(config), DS_FP32);
@@ -83,7 +81,10 @@ static void test_hello(void **state)
     assert_int_equal(ds_config_dtype(config), DS_BF16);
     assert_int_equal(config->zero.stage, 1);
     assert_int_equal(config->zero.reduce_bucket_size, 200000000);
-    assert_int_equal(config->zero.prefetch_bucket_size, 7);
+    assert_int_equal(config->notes.count, 1);
+    assert_string_equal(config->notes.item[0],
+                        "ds.json:10: zero_optimization.prefetch_bucket_size: it has no effect: "
+                        "one layer is gathered ahead");
     assert_int_equal(config->zero.optimizer.device, DS_DEVICE_CPU);
     assert_int_equal(config->zero.param.device, DS_DEVICE_NONE);
     ds_config_free(config);
@@ -95,7 +96,7 @@ static void test_scheduler_and_monitors(void **state)
         parsed("{\"scheduler\": {\"type\": \"WarmupDecayLR\", \"params\":"
                " {\"total_num_steps\": 1e4, \"warmup_type\": \"linear\"}},"
                " \"tensorboard\": {\"enabled\": true, \"output_path\": \"runs\"},"
-               " \"zero_optimization\": {\"stage\": 3}, \"optimizer\": {\"type\": \"AdamW\"}}");
+               " \"optimizer\": {\"type\": \"AdamW\"}}");
 
     (void)state;
     assert_int_equal(config->schedule.type, SCHEDULE_WARMUP_DECAY);
@@ -105,7 +106,6 @@ static void test_scheduler_and_monitors(void **state)
     assert_true(isnan(config->schedule.warmup_max_lr));
     assert_true(config->tensorboard.enabled);
     assert_string_equal(config->tensorboard.output_path, "runs");
-    assert_true(config->zero.overlap_comm); /* stage 3's default */
     ds_config_free(config);
 }
 
@@ -168,6 +168,8 @@ static const char *const refused[][2] = {
     { "{\"fp16\": {\"enabled\": true}, \"bf16\": {\"enabled\": true}}",
       "fp16 is enabled as well" },
     { "{\"bf16\": {}, \"bfloat16\": {}}", "given twice" },
+    { "{\"fp16\": {\"enabled\": true},\n\"bfloat16\": {\n\"enabled\": true}}",
+      "ds.json:3: bf16.enabled: fp16 is enabled as well" },
     { "{\"fp16\": {\"min_loss_scale\": 0, \"enabled\": true}}", "more than 0" },
     { "{\"fp16\": {\"initial_scale_power\": 127}}", "126 is the most" },
     { "{\"data_types\": {\"param_dtype\": \"bf16\"}}", "say otherwise" },

@@ -437,6 +437,11 @@ static void test_traffic(void **state)
     assert_int_equal(thread_comm_counts.all_reduce, STEPS);
     assert_int_equal(thread_comm_counts.bytes, (2 * STEPS + 1) * padded * sizeof(float) +
                                                    STEPS * 2 * sizeof(double));
+    /* Of two sizes, each with two rooms: seven layers and the tied one again; then 3 to 0. */
+    t.stage = 3;
+    check(t, 4);
+    assert_int_equal(thread_comm_counts.reduce_scatter, STEPS * LAYERS);
+    assert_int_equal(thread_comm_counts.all_gather, STEPS * (LAYERS + 1 + 4));
 }
 
 /* In the background, gradients travel while the layer before is computed, and in stage 3
