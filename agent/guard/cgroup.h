@@ -17,6 +17,7 @@
 struct cgroup {
     char path[512]; /* "": there is none */
     int  lock_fd;   /* held while its maker lives: the group is in use; 0: none */
+    bool takes_forks; /* cgroup_fork() puts the child there */
 };
 
 /* Create it for that run. False, with path "", if this node does not allow it. */
@@ -24,6 +25,9 @@ bool cgroup_make(struct cgroup *cgroup, const char *run_id);
 
 /* The calling process joins it. False with errno; true if there is no group. */
 bool cgroup_enter(const struct cgroup *cgroup);
+
+/* Like fork(). The child is in the group, or has to join it: takes_forks says which. */
+pid_t cgroup_fork(const struct cgroup *cgroup);
 
 /* Kill everything in it and in the groups below it. */
 void cgroup_kill(const struct cgroup *cgroup);

@@ -77,7 +77,7 @@ static void  child_start(struct guard_process *g, int id, const int *fds);
 static void  child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
     __attribute__((noreturn));
 static void  tell_unforked(struct guard_process *g, int id, int error);
-static pid_t fork_blocked(void);
+static pid_t fork_blocked(const struct cgroup *cgroup);
 static bool  nothing_left(struct guard_process *g);
 static void  detach_tracee(const siginfo_t *stopped);
 static void  child_ended(struct guard_process *g, pid_t pid);
@@ -278,7 +278,7 @@ static void child_start(struct guard_process *g, int id, const int *fds)
         tell_unforked(g, id, errno);
         return;
     }
-    child.pid = fork_blocked();
+    child.pid = fork_blocked(&g->contain->cgroup);
     if (child.pid == 0)
         child_run(g, id, fds, pair[1], self);
     if (child.pid < 0) {
@@ -335,14 +335,14 @@ static void open_gate(struct guard_process *g)
 /* fork() with all signals blocked in the child, until spawn_exec() unblocks them. The guard
  * ignores TERM: a child that still did when a stop came would lose the TERM and get KILL
  * after the grace. A blocked TERM stays pending. */
-static pid_t fork_blocked(void)
+static pid_t fork_blocked(const struct cgroup *cgroup)
 {
     sigset_t all, before;
     pid_t    pid;
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
-    pid = fork();
+    pid = cgroup_fork(cgroup);
     if (pid != 0)
         sigprocmask(SIG_SETMASK, &before, NULL);
     return pid;
@@ -479,6 +479,9 @@ static void begin_again(struct guard_process *g)
         leave(g); /* the agent sees that */
     g->children = g->running = g->outlived = 0;
     g->is_over = false;
+    /* Linux 6.14 to 6.18 at least kill what begins in a group that was killed once. */
+    if (g->stop.killing_since_ns != 0)
+        g->contain->cgroup.takes_forks = false;
     stop_init(&g->stop, g->contain, getpid());
 }
 

@@ -88,7 +88,7 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_gua
     struct spawn_failure failure = { SPAWN_JOIN, 0 };
 
     setpgid(0, 0);
-    if (!cgroup_enter(guard->cgroup))
+    if (!guard->cgroup->takes_forks && !cgroup_enter(guard->cgroup))
         goto failed;
     failure.step = SPAWN_PREPARE;
     raise_oom_score();

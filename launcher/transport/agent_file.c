@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "xalloc.h"
 
 #define AGENT_BYTES_MAX (256 << 20) /* no agent is that large: the file is another one */
+#define PIECE_BYTES     ((size_t)1 << 20)
 
 static char *find_agent(const char *path, struct error *err);
 static int   map_file(struct agent_file *agent, struct error *err);
@@ -106,12 +108,24 @@ out:
     return rc;
 }
 
+/* Piece by piece: what has been read need not stay in our memory, since few runs push it. */
 static int hash_bytes(struct agent_file *agent, struct error *err)
 {
-    unsigned char hash[EVP_MAX_MD_SIZE];
+    unsigned char hash[EVP_MAX_MD_SIZE], *at = agent->bytes;
+    size_t        left = agent->size, piece;
     unsigned int  size, i;
+    EVP_MD_CTX   *context = EVP_MD_CTX_new();
+    bool          is_fine = context != NULL &&
+                            EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1;
 
-    if (EVP_Digest(agent->bytes, agent->size, hash, &size, EVP_sha256(), NULL) != 1)
+    for (; is_fine && left > 0; left -= piece, at += piece) {
+        piece = left < PIECE_BYTES ? left : PIECE_BYTES;
+        is_fine = EVP_DigestUpdate(context, at, piece) == 1;
+        madvise(at, piece, MADV_DONTNEED);
+    }
+    is_fine = is_fine && EVP_DigestFinal_ex(context, hash, &size) == 1;
+    EVP_MD_CTX_free(context);
+    if (!is_fine)
         return err_set(err, "%s: SHA-256 could not be computed", agent->path);
     for (i = 0; i < size; i++)
         snprintf(agent->sha256 + 2 * i, 3, "%02x", hash[i]);

@@ -188,6 +188,9 @@ static void settle_needs(const struct ssh_settings *s, struct ssh_config *config
         { KEY_PKCS11, "PKCS11Provider", ",none," },
         { KEY_BIND_ADDRESS, "BindAddress", ",none," },
         { KEY_BIND_INTERFACE, "BindInterface", ",none," },
+        { KEY_CHECK_IP, "CheckHostIP", ",no,false," },
+        { KEY_FDPASS, "ProxyUseFdpass", ",no," },
+        { KEY_REKEY, "RekeyLimit", ",0 0," },
     };
     const char *preferred = ssh_settings_get(s, KEY_PREFERRED, NULL, "publickey");
     size_t      i;

@@ -49,13 +49,13 @@ static const struct {
     { "identitiesonly", KEY_IDENTITIES_ONLY, CHECK_CHOICE, YES_NO },
     { "hostkeyalias", KEY_HOST_KEY_ALIAS, CHECK_WORD, NULL },
     { "stricthostkeychecking", KEY_STRICT, CHECK_CHOICE, YES_NO ",ask,off,accept-new" },
+    { "checkhostip", KEY_CHECK_IP, CHECK_CHOICE, YES_NO },
     { "userknownhostsfile", KEY_USER_KNOWN_HOSTS, CHECK_PATHS, NULL },
     { "globalknownhostsfile", KEY_GLOBAL_KNOWN_HOSTS, CHECK_PATHS, NULL },
     { "proxyjump", KEY_PROXY_JUMP, CHECK_JUMP, NULL },
 
     { "addkeystoagent", KEY_IGNORED, CHECK_CHOICE, YES_NO ",ask,confirm" },
     { "batchmode", KEY_IGNORED, CHECK_CHOICE, YES_NO },
-    { "checkhostip", KEY_IGNORED, CHECK_CHOICE, YES_NO },
     { "compression", KEY_IGNORED, CHECK_CHOICE, "yes,no" },
     { "connectionattempts", KEY_IGNORED, CHECK_NUMBER, NULL },
     { "connecttimeout", KEY_IGNORED, CHECK_NUMBER, NULL },
@@ -94,6 +94,8 @@ static const struct {
     { "pkcs11provider", KEY_PKCS11, CHECK_NEVER, NULL },
     { "bindaddress", KEY_BIND_ADDRESS, CHECK_NEVER, NULL },
     { "bindinterface", KEY_BIND_INTERFACE, CHECK_NEVER, NULL },
+    { "proxyusefdpass", KEY_FDPASS, CHECK_NEVER, NULL },
+    { "rekeylimit", KEY_REKEY, CHECK_NEVER, NULL },
 };
 #define KEYWORDS (sizeof keywords / sizeof keywords[0])
 

@@ -40,6 +40,20 @@ fi
 is "ranks are on their nodes" "$(run muster --label none sh -c 'echo $RANK $(hostname)'
     sort out | tr '\n' ' ')" "0 node1 1 node1 2 node2 3 node2 "
 
+# With CheckHostIP ssh refuses a host whose address is known with another key. node1 knows itself.
+sed 's/^Host node1$/&\n CheckHostIP yes/; s/HostName 10.99.0.2$/HostName node1/' \
+    "$nodes_dir/ssh_config" >by-name
+printf '%s %s\n' node1 "$(cut -d' ' -f1-2 "$nodes_dir/node1/host_key.pub")" \
+    10.99.0.2 "$(cut -d' ' -f1-2 "$nodes_dir/node2/host_key.pub")" >two_keys
+sed -i "s|UserKnownHostsFile .*|UserKnownHostsFile $PWD/two_keys|" by-name
+chmod 600 by-name
+run muster exec --ssh-config by-name --hosts node1 -- true
+is "CheckHostIP: another key is known for the address: 77" "$rc" 77
+ok "... and ssh's reason is told" grep -q 'you have requested strict checking' err
+sed -i '/CheckHostIP/d' by-name
+run muster exec --ssh-config by-name --hosts node1 -- true
+is "... without it the name's key counts" "$rc" 0
+
 ip netns exec node1 python3 -c 'import socket, time
 s = socket.socket()
 s.bind(("", 29500))

@@ -289,7 +289,8 @@ static void test_needs_openssh(void **state)
     static const char *const lines[] = {
         "pubkeyauthentication no", "pubkeyauthentication false", "knownhostscommand /bin/x",
         "revokedhostkeys /r", "verifyhostkeydns true", "verifyhostkeydns ask", "pkcs11provider /p",
-        "bindaddress 10.0.0.1", "bindinterface eth0", "preferredauthentications password",
+        "bindaddress 10.0.0.1", "bindinterface eth0", "checkhostip yes", "proxyusefdpass yes",
+        "rekeylimit 1073741824 0", "preferredauthentications password",
         "preferredauthentications gssapi-with-mic,hostbased", "identityfile ~other/.ssh/id",
         "identityfile ${HOME}/id", "identityfile /%C", "userknownhostsfile /%j",
         "proxycommand nc %d", "identityagent /run/%C",
