@@ -34,6 +34,10 @@ static const struct other_option others[] = {
     { "redirects", .instead = "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR",
       .has_arg = true },
     { "tee", .instead = "torchrun's; write --log-dir=DIR", .has_arg = true },
+    { "r", FOR_WORLD, .instead = "torchrun's; write --log-dir=DIR or --enable_each_rank_log=DIR",
+      .has_arg = true },
+    { "t", FOR_WORLD, .instead = "torchrun's, write --log-dir=DIR; or pdsh's, write "
+      "--connect-timeout=SECONDS", .has_arg = true },
     { "local-ranks-filter", .instead = "torchrun's; write --show-ranks=0,3-5", .has_arg = true },
 
     { "num-processes", .same = "np" },
@@ -43,6 +47,11 @@ static const struct other_option others[] = {
     { "machine-rank", .instead = "accelerate's; leave it out: muster starts all nodes",
       .has_arg = true },
     { "multi-gpu", .instead = "accelerate's; leave it out" },
+    { "config-file", .instead = "accelerate's; leave it out, and write hosts and slots into a "
+      "hostfile", .has_arg = true },
+    { "use-deepspeed", .instead = "accelerate's; set ACCELERATE_USE_DEEPSPEED=true by --env" },
+    { "num-cpu-threads-per-process", .instead = "accelerate's; write --env OMP_NUM_THREADS=N",
+      .has_arg = true },
     { "mixed-precision", .instead = "accelerate's; set ACCELERATE_MIXED_PRECISION by --env",
       .has_arg = true },
 
@@ -70,6 +79,7 @@ static const struct other_option others[] = {
       "it; for others leave it out. To choose NCCL's interface: --env NCCL_SOCKET_IFNAME=NAME" },
     { "oversubscribe", .instead = "mpirun's; write the number of slots: -H te1:8" },
     { "allow-run-as-root", .instead = "mpirun's; leave it out" },
+    { "report-bindings", .instead = "mpirun's; leave it out: --dry-run shows the ranks" },
     { "tag-output", .instead = "mpirun's; leave it out: lines are labelled" },
 
     { "ntasks", .same = "np" },
@@ -77,6 +87,10 @@ static const struct other_option others[] = {
     { "nodelist", .same = "hosts", .set = set_more_hosts },
     { "nodes", .same = "num_nodes", .set = set_node_count },
     { "gpus-per-node", .same = "num_gpus" },
+    { "gres", .instead = "srun's; write --num_gpus=N", .has_arg = true },
+    { "c", FOR_WORLD, .instead = "srun's; write --bind_cores_to_rank", .has_arg = true },
+    { "cpus-per-task", .instead = "srun's; write --bind_cores_to_rank", .has_arg = true },
+    { "export", .instead = "srun's; write --env NAME", .has_arg = true },
     { "gpus", .instead = "srun's; write --num_gpus=N per host, or -np N in all", .has_arg = true },
 
     { "num-proc", .same = "np" },
@@ -108,6 +122,7 @@ static const struct other_option others[] = {
     { "u", .instead = "pdsh's; write --timeout=SECONDS", .has_arg = true },
     { "o", .instead = "ssh's; write it into ~/.ssh/config, or a file for --ssh-config",
       .has_arg = true },
+    { "V", .instead = "pdsh's; write --version" },
     { "c", .instead = "clush's; write muster bcast PATH..." },
 };
 

@@ -36,7 +36,9 @@ $on_hosts -m json.tool | 0 | -u -m json.tool
 $on_hosts --role trainer train.py | 2 | --role: it is torchrun's; leave it out
 muster --standalone train.py | 2 | without a hostfile only this machine
 $on_hosts --rdzv_backend c10d --rdzv_endpoint te1:1 --tee 3 train.py | 2 | --rdzv_backend: .*numbers the ranks | --rdzv_endpoint: .*--master_addr=ADDR | --tee: .*--log-dir
+$on_hosts -r 3 -t 3 train.py | 2 | -r: it is torchrun's; write --log-dir | -t: it is torchrun's, write --log-dir=DIR; or pdsh's
 # accelerate
+$on_hosts --config_file default.yaml --multi_gpu train.py | 2 | --config_file: it is accelerate's | --multi_gpu: it is accelerate's
 $on_hosts --num_processes 3 --num_machines 2 train.py | 0 | 3 ranks on 2 nodes
 # mpirun, mpiexec, srun, horovodrun
 muster --dry-run -n 3 --host te1:2,te2:2 -x A=1 ./a.out | 0 | 3 ranks on 2 nodes | ^  .*\<A\>
@@ -48,6 +50,7 @@ muster --dry-run -w te1,te2 --ntasks 2 ./a.out | 0 | 2 ranks on 2 nodes
 $on_hosts -N 2 ./a.out | 2 | mpirun's, write --num_gpus=N; or srun's, write --num_nodes=N
 $on_hosts -map-by node ./a.out | 2 | -map-by: it is mpirun's; leave it out
 $on_hosts --bind-to core ./a.out | 2 | write --bind_cores_to_rank
+$on_hosts --report-bindings --gres=gpu:2 -c 8 --export=ALL a.out | 2 | --report-bindings: it is mpirun's | --gres: it is srun's; write --num_gpus | -c: it is srun's; write --bind_cores | --export: it is srun's; write --env
 $on_hosts -x A ./a.out | 2 | --env A: not set in this environment
 muster --dry-run -np 4 -H te1:2,te2:2 -p 2222 --gloo train.py | 2 | --gloo: it is horovodrun's
 muster --dry-run --num-proc 4 -H te1:2,te2:2 -p 2222 train.py | 0 | 4 ranks on 2 nodes | port 2222|this machine
