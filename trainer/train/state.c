@@ -13,6 +13,8 @@
 
 #include "xalloc.h"
 
+static void take_scale(struct loss_scale *scale, double value, int patience, int64_t steps,
+                       int64_t last_overflow);
 static int take_whole(const char *text, const char *name, int64_t *value, struct error *err);
 static const char *find(const char *text, const char *name);
 
@@ -47,12 +49,23 @@ int state_parse(struct state *state, const char *text, struct error *err)
         state->samples < 0 || state->shards < 0 || patience < 0 || patience > INT32_MAX)
         return err_set(err, "the state of the training makes no sense");
     state->seed = (uint64_t)seed;
-    if (scale->rules.fixed == 0)
-        scale->scale = value;
+    take_scale(scale, value, (int)patience, steps, last_overflow);
+    return 0;
+}
+
+/* Training without fp16 has a scale of 1 and no patience: who goes on with fp16 begins with the
+ * first scale. A scale of 1 would let gradients vanish for thousands of steps. */
+static void take_scale(struct loss_scale *scale, double value, int patience, int64_t steps,
+                       int64_t last_overflow)
+{
+    if (scale->rules.fixed == 0 && patience == 0)
+        return;
     scale->steps = steps;
     scale->last_overflow = last_overflow;
-    scale->patience = (int)patience;
-    return 0;
+    if (scale->rules.fixed != 0)
+        return;
+    scale->scale = value;
+    scale->patience = patience;
 }
 
 static int take_whole(const char *text, const char *name, int64_t *value, struct error *err)

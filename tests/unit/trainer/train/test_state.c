@@ -94,6 +94,33 @@ static void test_bad_data(void **state)
     samples_close(&samples);
 }
 
+/* From bfloat16 to half, and back and forth: the scale begins as that of half does. */
+static void test_scale_of_others(void **state)
+{
+    static const struct loss_scale_rules half = { .initial_power = 16, .window = 10,
+                                                  .hysteresis = 2, .min = 1 };
+    const struct loss_scale_rules       *rules[] = { &loss_scale_none, &half, &loss_scale_none,
+                                                     &half };
+    struct state                         is = { .step = 1 };
+    struct error                         err;
+    char                                *text;
+    size_t                               i;
+
+    (void)state;
+    loss_scale_init(&is.scale, rules[0]);
+    for (i = 1; i < sizeof rules / sizeof rules[0]; i++) {
+        assert_int_equal(loss_scale_update(&is.scale, false, &err), 0);
+        text = state_text(&is);
+        loss_scale_init(&is.scale, rules[i]);
+        assert_int_equal(state_parse(&is, text, &err), 0);
+        assert_true(is.scale.scale == (rules[i] == &half ? 65536 : 1));
+        assert_int_equal(is.scale.patience, rules[i] == &half ? 2 : 0);
+        free(text);
+    }
+    assert_int_equal(is.scale.last_overflow, -1);
+    assert_int_equal(is.scale.steps, 0);
+}
+
 static void test_state(void **state)
 {
     struct state was = { .step = 12, .updates = 10, .samples = 1200, .shards = 600,
@@ -179,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_masks),       cmocka_unit_test(test_bad_data),
         cmocka_unit_test(test_state),       cmocka_unit_test(test_fixed_scale),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_options),     cmocka_unit_test(test_scale_of_others),
     };
 
     return cmocka_run_group_tests(tests, make_file, remove_file);
