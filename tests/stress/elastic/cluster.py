@@ -28,7 +28,8 @@ class Process:
                      if entry.startswith(mark)), None)
 
     def is_agent(self):
-        return self.command.startswith('muster-agent ')
+        """Or its guard. The login shell that is to become one has that name later in its command."""
+        return os.path.basename(self.command.split(' ')[0]) == 'muster-agent'
 
 
 class Node:
@@ -62,10 +63,18 @@ class Node:
         return [process for process in self.processes() if process.is_agent()]
 
     def left(self):
+        return [f'{self.name}: {process.pid} {process.command[-80:]}' for process in self.strangers()]
+
+    def left_of_run(self):
+        """The same, but for an agent alone: no guard and no rank of it."""
+        strangers = self.strangers()
+        is_alone = self.was_cut and len(strangers) == 1 and strangers[0].is_agent()
+        return [] if is_alone else self.left()
+
+    def strangers(self):
         """What is there that is not there when nobody uses the node. If it was cut off, its sshd
         still believes in a connection."""
-        return [f'{self.name}: {process.pid} {process.command[:80]}'
-                for process in self.processes() if process.pid != self.sshd() and
+        return [process for process in self.processes() if process.pid != self.sshd() and
                 not (self.was_cut and process.command.startswith('sshd'))]
 
     def sshd(self):

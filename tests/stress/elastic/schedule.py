@@ -17,6 +17,7 @@ import subprocess
 import time
 
 import cloud
+from cluster import Node
 from faults import STEPS
 
 GRACE_S = 0.5
@@ -24,6 +25,7 @@ PATIENT_S, HASTY_S = 200, 3  # --max-wait
 STAMP = struct.Struct('4q4i')  # as in stamp.c
 RESTS_S = 60   # then it must have come to rest
 JOINS_S = 5    # at the latest after it was offered a node is there
+FIRST_LEASE_S = 310  # of an agent before it has its PLAN
 STILL_S = 0.4  # so long it is in that state
 GENERATION = re.compile(r'^muster: (?:[\d:.]+ )?generation (\d+): (.*)$', re.M)
 RESUMED = re.compile(r'^muster: .* is started again: generation (\d+)$', re.M)
@@ -303,9 +305,12 @@ class Schedule:
             self.withdraw(set(self.leaving))
         self.offer()
         deadline = time.monotonic() + self.max_wait_s()
-        while (state := self.state()) == 'parked' and time.monotonic() < deadline:
-            time.sleep(0.2)
-        return state if state in ('over', 'parked') else self.settle()
+        while time.monotonic() < deadline:
+            if self.state() == 'parked':
+                time.sleep(0.2)
+            elif (state := self.settle()) != 'parked':  # one may be lost again
+                return state
+        return 'parked'
 
     def check(self):
         self.check_status()
@@ -370,12 +375,15 @@ class Schedule:
                 self.problems.append(f'"{word}" on stderr')
 
     def check_left(self):
-        """A reachable node is empty when muster returns, any other when its lease is over."""
-        for seconds, nodes in ((2, [node for node in self.nodes if node.is_there()]),
-                               (self.lease_s + GRACE_S + 10, self.nodes)):
+        """A reachable node is empty when muster returns, any other when its lease is over. Then an
+        agent that never had a PLAN, as for a look at what is left, may still be there if its link
+        was cut: nothing of the run is."""
+        for seconds, nodes, left in ((2, [node for node in self.nodes if node.is_there()], Node.left),
+                                     (self.lease_s + GRACE_S + 10, self.nodes, Node.left_of_run),
+                                     (FIRST_LEASE_S, self.nodes, Node.left)):
             nodes = [node for node in nodes if node.has_power]
-            if not self.world.wait_for(lambda: not any(node.left() for node in nodes), seconds):
-                self.problems += [f'left: {left}' for node in nodes for left in node.left()]
+            if not self.world.wait_for(lambda: not any(left(node) for node in nodes), seconds):
+                self.problems += [f'left: {what}' for node in nodes for what in left(node)]
                 break
         for node in self.nodes:
             for pid in node.pids():
