@@ -1,11 +1,12 @@
 /* agent.h - the state of an agent: parts that one file each owns, states and verbs
  *
- * A part is written by the file that is named beside it, by nobody else; all files
- * may read it. What several files do to a part, they do by the verbs below.
+ * A part is written by the file that is named beside it; all files may read it.
+ * next_generation.c makes those of a generation as new. What several files do to a
+ * part, they do by the verbs below.
  *
  *     state      means                                 who enters it, and when
- *     WAITING    for PLAN (or TREE, CLEAN, RECONNECT,  the start
- *                TASK)
+ *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start
+ *                RECONNECT, TASK)
  *     STAYING    for the PLAN of another generation,   next_generation.c: DONE was sent,
  *                or STOP: leave                        and PLAN had "stay"
  *     PREPARING  guard, venv script, files, checks,    startup.c, on PLAN
@@ -198,7 +199,7 @@ struct agent {
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
     struct startup        startup;         /* startup.c */
     struct namesake_watch namesake;        /* namesake.c */
-    struct link           link;            /* link/link.c */
+    struct link           link;            /* link/link.c; resend.keeps: reconnect.c */
     struct heartbeat      heartbeat;       /* heartbeat.c */
     struct reconnect      reconnect;       /* reconnect.c */
     struct guard          guard;           /* guard/guard.c; fd -1: none yet */
@@ -214,7 +215,7 @@ struct agent {
     struct notice         notice;          /* notice.c */
     struct going          going;           /* notice.c */
     struct spot          *spot;            /* notice.c; NULL: nobody is asked */
-    struct bcast         *bcast;           /* bcast_frames.c; NULL: no `muster bcast` */
+    struct bcast         *bcast;           /* bcast_frames.c, bcast_links.c; NULL: none */
     struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };

@@ -12,7 +12,7 @@
  *   CONNECTING   node_connect()
  *   GREETING     node.c: the stream is open, HELLO is awaited
  *   ANSWERED     node_frames.c: HELLO has come
- *   PROBING      the run: a question was sent (PROBE, CLEAN, TREE)
+ *   PROBING      the run: a question was sent (PROBE, CLEAN, TREE, GIVE, TASK)
  *   PROBED       the run: the last answer has come
  *   PREPARING    the run: PLAN was sent, READY is awaited
  *   READY        the run: READY has come, and what else was asked

@@ -4,7 +4,8 @@
  *     escape daemon TAG FILE    a daemon: two forks, a session of its own, cwd /
  *     escape hidden TAG FILE    the same with an empty environment and another name
  *     escape storm TAG FILE     chains of processes: each forks the next one and ends, so that
- *                               none is there when it has been found
+ *                               none is there when it has been found. They pause while the machine
+ *                               is full of processes, which others need, too
  *
  * What stays behind ignores every signal that can be ignored, makes FILE once
  * it is what it wants to be, and sleeps. TAG is in its arguments, so that the
@@ -22,10 +23,12 @@
 #include <unistd.h>
 
 #define CHAINS     6
+#define CROWD      8000          /* of the 32768 that a small machine has numbers for */
 #define OTHER_NAME "kworker/0:9" /* hides it from whoever kills by name */
 
 static int  leave_behind(const char *kind, const char *tag, const char *file);
 static int  storm(const char *file);
+static int  is_crowded(void);
 static int  stay(const char *file);
 static int  await(const char *file);
 
@@ -77,10 +80,24 @@ static int storm(const char *file)
             continue;
         setsid();
         for (;;) /* one that cannot fork tries again */
-            if (fork() > 0)
+            if (!is_crowded() && fork() > 0)
                 _exit(0);
     }
     return stay(file);
+}
+
+/* The dead count until their parent, on a busy machine, has come to them. */
+static int is_crowded(void)
+{
+    FILE *file = fopen("/proc/loadavg", "re");
+    int   all = 0;
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*s %*s %*s %*d/%d", &all) != 1)
+        all = 0;
+    fclose(file);
+    return all > CROWD;
 }
 
 static int stay(const char *file)
