@@ -186,8 +186,9 @@ static void session_end_cb(evutil_socket_t signal_number, short what, void *arg)
     (void)what;
     if (agent->state >= AGENT_ENDING)
         return;
-    failure_set(&failure, EXIT_LOST, "its machine or Pod is going down; if not, logind has"
-                " ended the session: loginctl enable-linger, or KillUserProcesses=no in logind.conf",
+    failure_set(&failure, EXIT_LOST, "its machine or Pod is going down; if not, logind"
+                " has ended the session: loginctl enable-linger, or KillUserProcesses=no in"
+                " logind.conf",
                 "the login session ended (%s to muster's agent)",
                 signal_name((int)signal_number).text);
     ranks_stopped(&agent->ranks, clock_now_ns() - (int64_t)(TOLD_BEFORE_S * NS_PER_S));

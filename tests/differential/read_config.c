@@ -39,14 +39,14 @@ static json_t *read_one(const char *file, const char *host)
         free(doubt);
         return answer;
     }
-    answer = json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:o, s:o, s:s*, s:s*, s:s*}", "hostname",
-                       config.hostname, "user", config.user, "port", config.port, "family",
+    answer = json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:o, s:o, s:s*, s:s*, s:s*}",
+                       "hostname", config.hostname, "user", config.user, "port", config.port, "family",
                        config.family, "identities_named", config.identities_named,
                        "identities_only", config.identities_only, "accept_unknown",
                        config.accept_unknown, "identity_files", strings(&config.identity_files),
                        "known_hosts", strings(&config.known_hosts), "host_key_alias",
-                       config.host_key_alias, "proxy_command", config.proxy_command, "needs",
-                       config.needs_openssh);
+                       config.host_key_alias, "proxy_command", config.proxy_command,
+                       "needs", config.needs_openssh);
     ssh_config_clear(&config);
     return answer;
 }
