@@ -40,8 +40,8 @@ static json_t *read_one(const char *file, const char *host)
         return answer;
     }
     answer = json_pack("{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:o, s:o, s:s*, s:s*, s:s*}",
-                       "hostname", config.hostname, "user", config.user, "port", config.port, "family",
-                       config.family, "identities_named", config.identities_named,
+                       "hostname", config.hostname, "user", config.user, "port", config.port,
+                       "family", config.family, "identities_named", config.identities_named,
                        "identities_only", config.identities_only, "accept_unknown",
                        config.accept_unknown, "identity_files", strings(&config.identity_files),
                        "known_hosts", strings(&config.known_hosts), "host_key_alias",
