@@ -99,6 +99,9 @@ muster chekc | 127 | did you mean muster check
 # what a script says
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
 muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
+muster -H node1:1 --no_python sh -c 'exit 3' | 2 | give muster --no_local_rank
+muster -H node1:1 --no_python bash -c 'exit 3' | 2 | give muster --no_local_rank
+muster -H node1:1 --no_python sleep 0 | 1 | give muster --no_local_rank
 muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
 # values that begin with '-', as argparse takes them
 $on_hosts --launcher_args '-f 9 -p 22' train.py | 0 | 6 ranks
