@@ -59,6 +59,8 @@ muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
 muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
 muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
 muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
+muster exec --dry-run -w te[1-3],-te2 date | 65 | cannot begin with '-'; to leave a host out write --exclude=HOST
+muster exec --dry-run -w $PWD/machines date | 65 | '/' cannot be in a host name; for a file of hosts write --hostfile=FILE
 $exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
 $exec_on -n 2 date | 2 | one command per host
 WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
