@@ -377,12 +377,17 @@ json_t *run_dir_read(int dir_fd, const char *name)
     int         fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat about;
     json_t     *body = NULL;
+    FILE       *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-    if (fd < 0)
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
         return NULL;
+    }
+    /* By stdio: json_loadfd() makes a system call for each byte. */
     if (fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_SIZE_MAX)
-        body = json_loadfd(fd, 0, NULL);
-    close(fd);
+        body = json_loadf(file, 0, NULL);
+    fclose(file);
     return body;
 }
 

@@ -52,6 +52,7 @@ static const char *host_of(const struct outcome *outcome, int rank);
 static char       *hint_for(const struct outcome *outcome, int rank,
                             const struct strlist *lines);
 static bool        refuses_local_rank(const char *line);
+static bool        gets_local_rank(const struct outcome *outcome, int rank);
 static bool        lacks_module(const char *line);
 static const char *python_of(const struct outcome *outcome, int rank);
 static void        report_too(const struct outcome *outcome, const struct output *output,
@@ -293,7 +294,7 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
     size_t                 i;
 
     for (i = 0; i < lines->count; i++) {
-        if (refuses_local_rank(lines->item[i]))
+        if (refuses_local_rank(lines->item[i]) && gets_local_rank(outcome, rank))
             return xstrdup("the script does not take --local_rank: give muster --no_local_rank, or "
                            "for good write\n        no_local_rank = yes below [muster] in "
                            "~/.config/muster/muster.conf");
@@ -308,13 +309,36 @@ static char *hint_for(const struct outcome *outcome, int rank, const struct strl
     return NULL;
 }
 
-/* In the words of argparse, click and absl. */
+/* In the words of argparse, click, absl and getopt; of dash; and of bash, whose first line is long
+ * gone. */
 static bool refuses_local_rank(const char *line)
 {
-    return (strstr(line, "local_rank") != NULL || strstr(line, "local-rank") != NULL) &&
-           (strcasestr(line, "unrecognized arg") != NULL ||
-            strcasestr(line, "no such opt") != NULL ||
-            strcasestr(line, "unknown command line flag") != NULL);
+    static const char *const words[] = { "unrecognized arg", "unrecognized option",
+                                         "invalid option",   "no such opt",
+                                         "unknown command line flag" };
+    size_t                   i;
+
+    if (strstr(line, ": Illegal option --") != NULL || strcmp(line, "Shell options:") == 0)
+        return true;
+    if (strstr(line, "local_rank") == NULL && strstr(line, "local-rank") == NULL)
+        return false;
+    for (i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(line, words[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* As deepspeed does: as the first argument. */
+static bool gets_local_rank(const struct outcome *outcome, int rank)
+{
+    const struct plan_node *node = &outcome->plan->node[outcome->node_of[rank]];
+    const struct strlist   *argv = &node->rank[rank - node->rank[0].rank].argv;
+    size_t                  i;
+
+    for (i = 0; i < argv->count; i++)
+        if (strncmp(argv->item[i], "--local_rank=", strlen("--local_rank=")) == 0)
+            return true;
+    return false;
 }
 
 static bool lacks_module(const char *line)

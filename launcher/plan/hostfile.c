@@ -308,7 +308,10 @@ static int parse_argument(struct parser *p, char *word, int default_slots, struc
     int64_t         slots;
 
     if (hostword_cut(word, &parts, &wrong, &why) < 0)
-        return refuse(p, wrong, err, "%s", why.text);
+        return refuse(p, wrong, err, "%s%s", why.text,
+                      word[0] == '-'   ? "; to leave a host out write --exclude=HOST"
+                      : wrong[0] == '/' ? "; for a file of hosts write --hostfile=FILE"
+                                        : "");
     if (parts.is_bare)
         return refuse(p, word, err, "an IPv6 address needs brackets here: [%s]:4",
                       parts.name);

@@ -45,8 +45,8 @@ static json_t *read_one(const char *file, const char *host)
                        "identities_only", config.identities_only, "accept_unknown",
                        config.accept_unknown, "identity_files", strings(&config.identity_files),
                        "known_hosts", strings(&config.known_hosts), "host_key_alias",
-                       config.host_key_alias, "proxy_command", config.proxy_command, "needs",
-                       config.needs_openssh);
+                       config.host_key_alias, "proxy_command", config.proxy_command,
+                       "needs", config.needs_openssh);
     ssh_config_clear(&config);
     return answer;
 }

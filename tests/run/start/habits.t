@@ -59,6 +59,8 @@ muster exec --dry-run -w te[1-3] -x te2 date | 0 | 2 commands on 2 nodes
 muster exec --dry-run -w te1,te2 -x te1 -l bob -f 7 -t 3 -u 60 -N date | 0 | 1 command on 1 node | user bob
 muster exec --dry-run -w te1 -w te2 date | 0 | 2 commands
 muster exec --dry-run -w te1 -x te7 date | 2 | no host 'te7'
+muster exec --dry-run -w te[1-3],-te2 date | 65 | cannot begin with '-'; to leave a host out write --exclude=HOST
+muster exec --dry-run -w $PWD/machines date | 65 | '/' cannot be in a host name; for a file of hosts write --hostfile=FILE
 $exec_on -R ssh date | 2 | leave it out: muster has its own SSH client
 $exec_on -n 2 date | 2 | one command per host
 WCOLL=bare muster exec --dry-run date | 0 | 2 commands on 2 nodes
@@ -99,6 +101,9 @@ muster chekc | 127 | did you mean muster check
 # what a script says
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
 muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
+muster -H node1:1 --no_python sh -c 'exit 3' | 2 | give muster --no_local_rank
+muster -H node1:1 --no_python bash -c 'exit 3' | 2 | give muster --no_local_rank
+muster -H node1:1 --no_python sleep 0 | 1 | give muster --no_local_rank
 muster -H node1:2 --label=none sh -c 'echo "$HOROVOD_RANK/$HOROVOD_SIZE $OMPI_COMM_WORLD_LOCAL_RANK"' | 0 | ^0/2 0$ | ^1/2 1$
 # values that begin with '-', as argparse takes them
 $on_hosts --launcher_args '-f 9 -p 22' train.py | 0 | 6 ranks

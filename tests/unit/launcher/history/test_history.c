@@ -408,6 +408,42 @@ static void test_write(void **state)
     free(path);
 }
 
+/* System calls of this process that have read something; -1: the kernel does not count them. */
+static long reads(void)
+{
+    FILE *file = fopen("/proc/self/io", "r");
+    char  line[64];
+    long  count = -1;
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "syscr: ", 7) == 0)
+            count = strtol(line + 7, NULL, 10);
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
+/* Each run reads the plan of the oldest one before it connects: not byte by byte. */
+static void test_reads_in_blocks(void **state)
+{
+    char   *path = path_of(OLD, ""), *plan = xasprintf("{\"hosts\": \"%0100000d\"}", 0);
+    json_t *body;
+    long    before;
+    int     fd;
+
+    (void)state;
+    add_run(OLD, plan, NULL);
+    fd = open(path, O_RDONLY | O_DIRECTORY);
+    before = reads();
+    body = run_dir_read(fd, "plan.json");
+    assert_non_null(body);
+    assert_true(reads() - before < 1000);
+    json_decref(body);
+    close(fd);
+    free(plan);
+    free(path);
+}
+
 /* The oldest go, but none that is running, is of another machine, or is our own. */
 static void test_remove_old(void **state)
 {
@@ -453,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_signal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_write, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reads_in_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_remove_old, setup, teardown),
     };
 

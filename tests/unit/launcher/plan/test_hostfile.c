@@ -388,7 +388,8 @@ static void arguments(void **state)
         { "te1:2222", "-H:5: slots: '2222' is not a number from 1 to 1024; for a port write "
           "--ssh_port, or port= in a hostfile" },
         { "te1,^/nonexistent/hosts", "/nonexistent/hosts: No such file or directory" },
-        { "te1,-oX", "-H:5: a host name cannot begin with '-'" },
+        { "te1,-oX",
+          "-H:5: a host name cannot begin with '-'; to leave a host out write --exclude=HOST" },
         { "te[1,2", "-H:1: 'te[1,2': '[' without ']'" },
     };
     struct hostlist hosts;
