@@ -2,9 +2,9 @@
  *
  * In a piece of shared memory each rank has a slot. An operation goes chunk by chunk: a rank fills
  * its slot when all have read the chunk before, and reads all slots when all are filled. From each
- * rank to each there is a channel for sends, which end when all was received: so two ranks that
- * both send first, outside of a group, wait for ever, as they may on a GPU. Nobody waits here: the
- * stream asks again.
+ * rank to each there is a channel for sends, which end when all has been received: so two ranks
+ * that both send first, outside of a group, wait for ever, as they may on a GPU. Nobody waits here:
+ * the stream asks again.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cuda_on_cpu.h"

@@ -134,6 +134,9 @@ int ds_config_resolve(struct ds_config *config, int64_t world, struct error *err
 /* The element type that the model computes in. */
 enum ds_dtype ds_config_dtype(const struct ds_config *config);
 
+/* Of the values that take effect, wherever they come from. */
+uint64_t ds_config_hash(const struct ds_config *config);
+
 /* What takes effect, as a ds_config.json with each value's origin behind it. */
 void ds_config_print(const struct ds_config *config, FILE *out);
 

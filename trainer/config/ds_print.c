@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "config/ds_read.h"
+#include "fnv.h"
+#include "xalloc.h"
 
 #define INDENT 4
 
@@ -36,6 +38,24 @@ void ds_config_print(const struct ds_config *config, FILE *out)
     fputc('\n', out);
     print_section(config, "", 1, out);
     fputs("}\n", out);
+}
+
+/* Comments tell of the file. */
+uint64_t ds_config_hash(const struct ds_config *config)
+{
+    uint64_t hash = FNV_START;
+    char    *text = NULL, *line, *rest;
+    size_t   size = 0;
+    FILE    *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        xalloc_die();
+    ds_config_print(config, out);
+    fclose(out);
+    for (rest = text; (line = strsep(&rest, "\n")) != NULL;)
+        hash = fnv_add(hash, line, strcspn(line, "/"));
+    free(text);
+    return hash;
 }
 
 static void print_section(const struct ds_config *config, const char *section, int depth,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fnv.h"
 #include "model/mask.h"
 #include "xalloc.h"
 
@@ -40,6 +41,16 @@ void samples_close(struct samples *samples)
     data_close(samples->data);
     free(samples->room);
     *samples = (struct samples){ .length = 0 };
+}
+
+uint64_t samples_hash(const struct samples *samples)
+{
+    uint64_t hash = FNV_START;
+    int      i;
+
+    for (i = 0; i < samples->data->files; i++)
+        hash = fnv_add(hash, &samples->data->file[i].tokens, sizeof(uint64_t));
+    return hash;
 }
 
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,

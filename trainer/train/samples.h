@@ -27,6 +27,9 @@ int  samples_open(struct samples *samples, const char *path, int length, bool is
                   int vocabulary, uint64_t seed, struct error *err);
 void samples_close(struct samples *samples);
 
+/* Of how many tokens there are where. */
+uint64_t samples_hash(const struct samples *samples);
+
 /* length tokens and as many targets, of which -1 is none. */
 int samples_take(struct samples *samples, uint64_t number, int32_t *tokens, int32_t *targets,
                  struct error *err);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "config/ds_config.h"
+#include "fnv.h"
 #include "number.h"
 #include "model/model.h"
 #include "model/ops.h"
@@ -62,6 +63,7 @@ static struct ds_config *config_read(const char *path, struct error *err);
 static int  make_model(struct train *train, struct error *err);
 static int  shape_of(struct model_config *shape, const struct train_options *options,
                      struct error *err);
+static uint64_t hash_of(const struct train *train);
 static int  make_zero(struct train *train, struct error *err);
 static struct zero_offload offload_of(const struct ds_offload *offload);
 static int  start_or_go_on(struct train *train, struct error *err);
@@ -119,9 +121,14 @@ static int set_up(struct train *train, struct error *err)
 {
     catch_signals();
     if (world_open(&train->world, train->options.device, train->options.timeout_s, err) < 0 ||
-        read_config(train, err) < 0 || make_model(train, err) < 0 || make_zero(train, err) < 0)
+        read_config(train, err) < 0 ||
+        world_agree(&train->world, ds_config_hash(train->config), train->options.config, err) < 0 ||
+        make_model(train, err) < 0 ||
+        world_agree(&train->world, hash_of(train), train->options.model, err) < 0)
         return -1;
-    if (start_or_go_on(train, err) < 0 || open_samples(train, err) < 0)
+    if (make_zero(train, err) < 0 || start_or_go_on(train, err) < 0 ||
+        open_samples(train, err) < 0 ||
+        world_agree(&train->world, samples_hash(&train->samples), train->options.data, err) < 0)
         return -1;
     train->model->drop_seed = train->state.seed;
     train->step = (struct step){
@@ -237,6 +244,16 @@ static int shape_of(struct model_config *shape, const struct train_options *opti
         return err_set(err, "--length %lld: the model takes %d tokens at most",
                        (long long)options->length, model_longest(shape));
     return 0;
+}
+
+/* Of the model's shape, and of the options. */
+static uint64_t hash_of(const struct train *train)
+{
+    char          *text = model_config_text(&train->model->config);
+    const uint64_t hash = fnv_add(train_options_hash(&train->options), text, strlen(text));
+
+    free(text);
+    return hash;
 }
 
 static int make_zero(struct train *train, struct error *err)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fnv.h"
 #include "number.h"
 
 enum kind { KIND_TEXT, KIND_NUMBER, KIND_SECONDS, KIND_RATE, KIND_SWITCH, KIND_IGNORED, KIND_HELP };
@@ -157,6 +158,15 @@ static int judge(const struct train_options *options, struct error *err)
     if (options->tag != NULL && options->checkpoint_dir == NULL)
         return err_set(err, "--tag needs --checkpoint_dir");
     return TRAIN_OPTIONS_RUN;
+}
+
+uint64_t train_options_hash(const struct train_options *options)
+{
+    const int64_t all[] = { options->length, options->steps, options->save_interval, options->seed,
+                            options->data_shards, options->checkpoint_dir != NULL,
+                            options->export != NULL };
+
+    return fnv_add(FNV_START, all, sizeof all);
 }
 
 void train_options_help(FILE *out)

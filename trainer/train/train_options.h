@@ -37,6 +37,9 @@ enum train_options_result { TRAIN_OPTIONS_RUN, TRAIN_OPTIONS_HELP };
 int train_options_parse(struct train_options *options, int argc, char **argv,
                         struct error *err);
 
+/* Of what has to be the same on all ranks, but for the configuration, the model and the data. */
+uint64_t train_options_hash(const struct train_options *options);
+
 void train_options_help(FILE *out);
 
 #endif

@@ -107,6 +107,21 @@ int world_sum_end(struct world *world, uint64_t mark, struct error *err)
     return world->comm->ops->wait(world->comm, mark, err);
 }
 
+/* A double has 52 bits of it. The sum is rank 0's, since all others give nothing. */
+int world_agree(struct world *world, uint64_t hash, const char *what, struct error *err)
+{
+    const double mine = (double)(hash >> 12);
+    double       first = world->rank == 0 ? mine : 0;
+    uint64_t     mark;
+
+    if (world_sum_begin(world, &first, 1, &mark, err) < 0 || world_sum_end(world, mark, err) < 0)
+        return -1;
+    if (first == mine)
+        return 0;
+    return err_set(err, "%s is not here what it is for rank 0; do all nodes have the same one, and "
+                        "all ranks the same options?", what);
+}
+
 const char *world_label(const struct world *world)
 {
     return world->roster.label != NULL ? world->roster.label[world->rank] : "rank 0";

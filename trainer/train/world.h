@@ -33,6 +33,11 @@ int world_sum_begin(struct world *world, double *numbers, size_t count, uint64_t
                     struct error *err);
 int world_sum_end(struct world *world, uint64_t mark, struct error *err);
 
+/* Each rank reads configuration, model and data from its own node. Where one has an old copy, ranks
+ * would wait for each other, or train on other samples than it seems. So all call this with a hash
+ * of what they have: 0, or -1 on a rank where that is not rank 0's. what: its name. */
+int world_agree(struct world *world, uint64_t hash, const char *what, struct error *err);
+
 /* "rank 3 on te2", or "rank 0" before it is known. */
 const char *world_label(const struct world *world);
 

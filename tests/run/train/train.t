@@ -161,6 +161,30 @@ ok "... is named, and what to do" grep -Eq \
     'own/0: checkpoint global_step12 is here, but not .*do all nodes have the same own/0' err
 ok "... before any step" not grep -q '^step' out
 
+# Another configuration, and other data, on a node: it is told before any step.
+# other CONFIG OPTION...: two ranks; $RANK is the rank's.
+other() {
+    config=$1
+    shift
+    # shellcheck disable=SC2086
+    run muster --label none --grace 2 -H node1,node2 sh -c "exec muster-train --deepspeed_config $config \
+        --model gpt2 $shape --seed 1 --timeout 60 --device cpu --steps 9 $*"
+}
+# shellcheck disable=SC2016
+other 'ds$((2 + RANK)).json' --data text
+is "another configuration on a node: 1" "$rc" 1
+ok "... which is named there" grep -q '^muster-train: rank 1 on .*: ds3.json is not here what it is for' err
+head -c 5000 text >text1
+cp text text0
+# shellcheck disable=SC2016
+other ds2.json --data 'text$RANK'
+is "other data on a node: 1" "$rc" 1
+ok "... which are named there" grep -q '^muster-train: rank 1 on .*: text1 is not here what it is for' err
+ok "... before any step" not grep -q '^step' out
+# shellcheck disable=SC2016
+other ds2.json --data text --steps '$((9 + RANK))'
+is "other options of a rank: 1" "$rc" 1
+
 # Weights for others: out of four ranks, and in again.
 for stage in 2 3; do
     train 4 $stage --steps 3 --export "$PWD/exported.$stage"
