@@ -1,19 +1,25 @@
-/* gpus.c - the driver is loaded and matches its library, and nobody holds a GPU
+/* gpus.c - the driver is loaded and matches its library, and nobody holds a GPU; their errors
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
 #include "bootstrap/steps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "node/gpu.h"
 #include "node/gpu_driver.h"
+#include "node/xid.h"
 #include "number.h"
+#include "task/command.h"
+
+#define ASK_S 20.0
 
 static int check_count(struct bootstrap *b, struct finding *finding, struct error *err);
 static int check_driver(struct bootstrap *b, const struct gpu_driver *driver,
                         struct finding *finding, struct error *err);
+static void note_errors(struct bootstrap *b, struct finding *finding);
 
 int step_gpus(struct bootstrap *b, struct finding *finding, struct error *err)
 {
@@ -26,6 +32,8 @@ int step_gpus(struct bootstrap *b, struct finding *finding, struct error *err)
     }
     if (check_count(b, finding, err) < 0 || check_driver(b, &driver, finding, err) < 0)
         return -1;
+    if (driver.module[0] != '\0')
+        note_errors(b, finding);
     if (b->root[0] == '\0')
         gpu_users_note(finding);
     return 0;
@@ -78,4 +86,30 @@ static int check_driver(struct bootstrap *b, const struct gpu_driver *driver,
     if (wanted == NULL || strncmp(driver->module, wanted, strlen(wanted)) == 0)
         return 0;
     return err_set(err, "the driver is %s, [gpus] driver says %s", driver->module, wanted);
+}
+
+/* That is no reason to leave a machine as it is, but one to ask for another. */
+static void note_errors(struct bootstrap *b, struct finding *finding)
+{
+    static const char *const argv[] = { "nvidia-smi", "--format=csv,noheader,nounits",
+                                        "--query-gpu=ecc.errors.uncorrected.volatile.total",
+                                        NULL };
+    struct command_result result;
+    unsigned long long    errors = 0;
+    int                   counts[XIDS_MAX], xid;
+    char                 *line, *rest;
+
+    xid_read(b->root, counts);
+    for (xid = 0; xid < XIDS_MAX; xid++)
+        if (counts[xid] > 0 && xid_is_of_hardware(xid))
+            finding_note(finding, "the driver has reported Xid %d in the last day: reboot, and if "
+                         "it comes again, ask for another machine", xid);
+    if (command_run(argv, NULL, ASK_S, &result))
+        for (line = strtok_r(result.out, "\n", &rest); line != NULL;
+             line = strtok_r(NULL, "\n", &rest))
+            errors += strtoull(line, NULL, 10); /* "[N/A]" is 0 */
+    if (errors > 0)
+        finding_note(finding, "GPUs have had %llu uncorrected memory errors since the driver was "
+                     "loaded: nvidia-smi -q -d ECC", errors);
+    command_clear(&result);
 }

@@ -101,8 +101,8 @@ static int add_pair(struct bootstrap *b, struct finding *finding, const struct s
     return rc;
 }
 
-/* Of a key that is there: without it, because an earlier apply was cut short or somebody removed
- * it, no other node could get it. One that needs a passphrase stays without. */
+/* Of a key that is there: without it, because an earlier apply was cut short or somebody has
+ * removed it, no other node could get it. One that needs a passphrase stays without. */
 static int add_public(struct finding *finding, const char *key, const struct state *home,
                       struct error *err)
 {

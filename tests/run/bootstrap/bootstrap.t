@@ -221,7 +221,7 @@ ok "by both methods" sh -c 'grep -q "refused for user .* (tried password)" err &
 is "after one attempt" "$(grep -c 'Failed password' "$nodes_dir/node1/sshd.log")" 1
 
 run python3 "$here/bootstrap/type_password.py" "its pass, word" muster bootstrap conf
-is "one that is typed opens all nodes" "$rc" 0
+is "one that is typed opens all nodes" "$rc" 0 || sed 's/^/#   /' out
 is "it is asked once" "$(grep -c 'password (asked once' out)" 1
 ok "and not shown" not grep -q 'its pass' out
 ok "a plan says what would change on which nodes" grep -q \
@@ -309,6 +309,21 @@ is "once that is mended the next apply completes it" "$rc" 0
 [ -z "$packages" ] || ok "also a package that is half installed" \
     grep -q '^node2  packages: dpkg: finish an earlier installation' out
 ok "and only that" grep -q '^node\[1,3-4\]: nothing is to be changed' out
+
+# One node has lost its GPU.
+for name in node1 node2 node3 node4; do
+    on $name mount -t tmpfs tmpfs /proc/driver
+    on $name mkdir /proc/driver/nvidia
+    echo 'NVRM: x86_64 Kernel Module  550.54.14' | on $name tee /proc/driver/nvidia/version >out
+done
+on node2 rm /dev/nvidia0
+sed 's/^count =.*/count = 1/' conf >with_gpu
+run muster bootstrap --only gpus --apply with_gpu
+is "a GPU that is not there is a failure" "$rc" 1
+ok "node, step and cause are named: gpus" grep -q "^node2  gpus: failed: 0 GPUs were found" err
+is "and no other node failed, with what to do" "$(wc -l <err)" 2
+for name in node1 node2 node3 node4; do on $name umount /proc/driver; done
+: | on node2 tee /dev/nvidia0
 
 for name in node1 node2 node3 node4; do etc_of $name "$tmp/$name.applied"; done
 run muster bootstrap --apply conf

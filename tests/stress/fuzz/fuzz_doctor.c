@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "doctor/driver.h"
 #include "doctor/judge.h"
 #include "doctor/names.h"
+#include "node/xid.h"
 #include "xalloc.h"
 
 #define NODES 3

@@ -299,6 +299,37 @@ static void gpus_that_cannot_work(void **state)
     run_shell(root, "rm -r $root");
 }
 
+/* What a program cannot cause; an Xid 13 it can. */
+static void errors_of_gpus_are_noted(void **state)
+{
+    char    root[] = "/tmp/muster-test-gpus.XXXXXX", *path, *notes;
+    char   *old = xstrdup(getenv("PATH"));
+    json_t *line;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    run_shell(root, "cd $root; mkdir -p proc/driver/nvidia dev bin\n"
+                    "echo 'NVRM: x86_64 Kernel Module  550.54.14' >proc/driver/nvidia/version\n"
+                    "for xid in 79 13; do\n"
+                    "    echo \"3,1,99999999999999,-;NVRM: Xid (PCI:0000:3b:00): $xid, pid=1\"\n"
+                    "done >dev/kmsg\n"
+                    "printf '#!/bin/sh\\nprintf \"0\\\\n[N/A]\\\\n3\\\\n\"\\n' >bin/nvidia-smi\n"
+                    "chmod +x bin/nvidia-smi\n");
+    path = xasprintf("%s/bin:%s", root, old);
+    setenv("PATH", path, 1);
+    line = gpus_of(root, "{}");
+    setenv("PATH", old, 1);
+    notes = json_dumps(json_object_get(line, "notes"), 0);
+    assert_non_null(strstr(notes, "Xid 79 in the last day"));
+    assert_null(strstr(notes, "Xid 13"));
+    assert_non_null(strstr(notes, "3 uncorrected memory errors"));
+    json_decref(line);
+    free(notes);
+    free(path);
+    free(old);
+    run_shell(root, "rm -r $root");
+}
+
 static void mounts_are_read(void **state)
 {
     static const char text[] =
@@ -388,6 +419,7 @@ int main(void)
         cmocka_unit_test(disks_are_found_by_what_is_on_them),
         cmocka_unit_test(bytes_that_are_no_file_system),
         cmocka_unit_test(gpus_that_cannot_work),
+        cmocka_unit_test(errors_of_gpus_are_noted),
         cmocka_unit_test(mounts_are_read),
         cmocka_unit_test(warm_lists),
         cmocka_unit_test(what_is_in_memory_is_recorded),

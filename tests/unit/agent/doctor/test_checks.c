@@ -18,10 +18,10 @@
 #include <cmocka.h>
 
 #include "doctor/checkup.h"
-#include "doctor/sshd.h"
-#include "doctor/driver.h"
 #include "doctor/names.h"
+#include "doctor/sshd.h"
 #include "node/test_switch.h"
+#include "node/xid.h"
 #include "xalloc.h"
 
 static char root[] = "/tmp/muster-test-checkup-XXXXXX";
