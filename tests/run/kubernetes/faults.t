@@ -41,7 +41,7 @@ spec:
       spec:
         initContainers: [{name: first, image: $image, imagePullPolicy: IfNotPresent, command: [sh, -c, 'echo init']}]
         containers: [{name: worker, image: $image, imagePullPolicy: IfNotPresent}]
-  config: {localRank: false, run: {exec: [sh, -c, 'echo started; exec sleep 600']}}
+  config: {localRank: false, otherArgs: [--dead-after=30], run: {exec: [sh, -c, 'echo started; exec sleep 600']}}
   runMode:
     pause: {enabled: false, resumeSpecs: [{type: worker, skipInitContainer: true, command: [sh, -c], args: ["echo it goes on"]}]}
 END
@@ -180,8 +180,9 @@ in_h() {
     shift
     muster k8s "$command" --namespace "$space-h" "$@"
 }
+# shellcheck disable=SC2086
 run_limit=150 run muster k8s submit --name net --namespace "$space-h" --image "$image" --workers 1 \
-    --image-pull-policy IfNotPresent --shm 64Mi --hostNetwork --wait -- --label none --no_local_rank --no_python sh -c \
+    --image-pull-policy IfNotPresent --shm 64Mi $patience --hostNetwork --wait -- --label none --no_local_rank --no_python sh -c \
     'wc -l </proc/net/dev'
 is "a worker has the network of its node" "$rc" 0
 ok "which is said" grep -q 'warning: hostNetwork: ' err
