@@ -18,6 +18,8 @@ need_cluster() {
 }
 need cluster
 
+# On a busy machine 15 s without a heartbeat are not the end of a node.
+patience="--env MUSTER_DEAD_AFTER=30"
 space=muster-test-$$
 spaces=
 [ -z "$kubeconfig" ] || export KUBECONFIG="$kubeconfig"
@@ -69,8 +71,9 @@ in_space() {
 submit() {
     name=$1
     shift
+    # shellcheck disable=SC2086
     set -- muster k8s submit --name "$name" --namespace "$space" --image "$image" \
-        --image-pull-policy IfNotPresent --shm 64Mi "$@"
+        --image-pull-policy IfNotPresent --shm 64Mi $patience "$@"
     run_limit=150 run "$@"
 }
 
@@ -86,8 +89,9 @@ begin_as() {
     as=$1
     begun=$2
     shift 2
+    # shellcheck disable=SC2086
     MUSTER_TEST_TAG=$tag muster k8s submit --name "$begun" --namespace "$space" --image "$image" \
-        --image-pull-policy IfNotPresent --shm 64Mi "$@" >"$as.out" 2>"$as.err" </dev/null &
+        --image-pull-policy IfNotPresent --shm 64Mi $patience "$@" >"$as.out" 2>"$as.err" </dev/null &
     echo $! >"$as.pid"
     test_pids="$test_pids $!"
 }

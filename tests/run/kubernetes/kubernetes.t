@@ -5,7 +5,8 @@
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/kubernetes/cluster.sh"
 
 make_space "$space"
-make_space "$space-c" # has a controller
+make_space "$space-c" # its controller is killed again and again
+make_space "$space-d" # has contrib's controller as it is
 
 # A claim that Pods share, with what the training needs.
 data=
@@ -52,13 +53,15 @@ spec:
   config:
     slotsPerWorker: 1
     localRank: false
+    otherArgs: [--dead-after=30]
     run: {exec: [sh, -c, 'echo rank \$RANK; exit 7']}
   runPolicy: {cleanUpPolicy: All}
 END
 
 k create secret generic token --from-literal=value='s3cr"t \x' >/dev/null
 begin image --workers 1 --image localhost/none:such -- a.py
-begin node --workers 1 --selector no=such --max-wait-time 3 -- a.py
+submit node --workers 1 --selector no=such --max-wait-time 30 -- a.py
+is "a job for a node that is not there" "$rc" 0
 # shellcheck disable=SC2086
 begin good --workers 3 --slots 2 --memory 512Mi --cpu 100m --env 'GREETING=hello world' \
     --env-from-secret TOKEN=token/value $data -- --label none --no_local_rank --no_python \
@@ -116,11 +119,22 @@ ok "which lacks what it does not need" grep -q '^  shell .* pods/exec: you may n
 KUBECONFIG=account muster k8s check --namespace default >may 2>&1
 is "in another namespace it does not" $? 68
 ok "and is told why" grep -q '^  submit .* secrets: you may not get, create, delete$' may
-# As from a submit that was killed after its first action.
-muster k8s submit --name left --namespace "$space-c" --image "$image" --image-pull-policy IfNotPresent \
-    --shm 64Mi --workers 2 --job-backoff-limit 1 --ttl-after-finished 1 --dry-run -- --no_local_rank \
-    --no_python sh -c 'test "$MUSTER_ATTEMPT" = 2' | awk '/^---/ { n++ } n == 1' |
-    kubectl create --namespace "$space-c" -f - >/dev/null
+# begin_left NAMESPACE OPTIONS...: as from a submit that was killed after its first action.
+begin_left() {
+    left_in=$1
+    shift
+    # shellcheck disable=SC2086
+    muster k8s submit --name left --namespace "$left_in" --image "$image" --image-pull-policy IfNotPresent \
+        --shm 64Mi $patience --workers 2 --job-backoff-limit 1 "$@" --dry-run -- --no_local_rank \
+        --no_python sh -c 'test "$MUSTER_ATTEMPT" = 2' | awk '/^---/ { n++ } n == 1' |
+        kubectl create --namespace "$left_in" -f - >/dev/null
+}
+begin_left "$space-c" --ttl-after-finished 1
+begin_left "$space-d"
+# Not in a cluster that others use: with the definition all jobs go.
+[ -z "$kube" ] || kubectl apply --validate=false -f "$top_srcdir/contrib/kubernetes/deepspeedjob.yaml" >/dev/null
+sed "s|REGISTRY/muster-controller:1|$image|" "$top_srcdir/contrib/kubernetes/controller.yaml" |
+    kubectl apply --namespace "$space-d" -f - >/dev/null
 has_anchor() {
     kubectl get --namespace "$space-c" configmap left >/dev/null 2>&1
 }
@@ -150,9 +164,13 @@ python3 "${script%/*}/api_questions.py" memory default >memory.answers 2>&1
 ok "they give the same answers" diff real.answers memory.answers
 ok "to all questions" sh -c 'test "$(wc -l <real.answers)" -gt 30 && ! grep -q Traceback real.answers'
 
-end node
-is "a node that is not there ends the wait" "$rc" 75
-ok "with the scheduler's reason" grep -q 'node-worker-0 did not start within 3 s: Unschedulable' err
+has_no_node() {
+    k get pod node-worker-0 --output 'jsonpath={.status.conditions[*].reason}' | grep -q Unschedulable
+}
+ok "a node that is not there" wait_for 120 has_no_node
+run_limit=150 run muster k8s attach --namespace "$space" node
+is "ends the wait" "$rc" 75
+ok "with the scheduler's reason" grep -q 'node-worker-0 did not start within 30 s: Unschedulable' err
 
 end good
 is "a job ends with 0" "$rc" 0
@@ -207,8 +225,12 @@ in_space delete document >/dev/null
 ok "a job runs" wait_for 90 grep -q started long.out
 ok "a worker has no key but its own, and no token" in_space shell long -i long-worker-1 -- sh -c \
     '! ls /etc/muster/key/id_ed25519 2>/dev/null && ! ls /var/run/secrets/kubernetes.io 2>/dev/null'
-ok "it cannot log into another" in_space shell long -i long-worker-1 -- sh -c \
-    "! ssh -o BatchMode=yes -o StrictHostKeyChecking=no -p 2222 long-worker-0.long.$space.svc true 2>/dev/null"
+# With all keys that it has, its own host key.
+tries="ssh -F /dev/null -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i /etc/muster/host/host_key"
+in_space shell long -i long-worker-1 -- sh -c "$tries -p 2222 long-worker-0.long.$space.svc true" >tried 2>&1
+is "it cannot log into another" "$? $(grep -c 'Permission denied (publickey' tried)" "255 1"
+in_space shell long -i long-worker-1 -- sh -c "$tries -p 2222 long-launcher.long.$space.svc true" >tried 2>&1
+is "nor into the launcher" "$? $(grep -c 'Connection refused' tried)" "255 1"
 run muster k8s shell --namespace "$space" long -i long-worker-9
 is "there is no shell in a Pod that is not there" "$rc" 68
 run muster k8s top --namespace "$space" long
@@ -272,6 +294,70 @@ none_left() {
     [ -z "$(left left "$space-c")" ]
 }
 ok "nothing is left of it" wait_for 60 none_left
+
+# dsj NAME CONFIG [MORE]: a DeepSpeedJob for the API server; what it says is in the file said.
+dsj() {
+    kubectl apply --namespace "$space-d" -f - >said 2>&1 <<END
+apiVersion: muster.dev/v1beta1
+kind: DeepSpeedJob
+metadata: {name: $1}
+spec:
+  worker:
+    replicas: 2
+    template: {spec: {containers: [{name: worker, image: $image, imagePullPolicy: IfNotPresent}]}}
+  config: {localRank: false, $2}
+  ${3-}
+END
+}
+# refused WHAT MESSAGE CONFIG [MORE]
+refused() {
+    ok "refused: $1" not dsj wrong "$3" "${4-}"
+    ok "... which is said" grep -qF "$2" said || sed 's/^/# /' said
+}
+phase_is() {
+    [ "$(kubectl get dsj --namespace "$space-d" own --output 'jsonpath={.status.phase}')" = "$1" ]
+}
+if [ -n "$kube" ]; then
+    ok "there are custom resources" kubectl wait --for condition=established --timeout 60s \
+        customresourcedefinition/deepspeedjobs.muster.dev
+    refused "deepspeed's tuner" "spec.config.autotune" "run: {python: [a]}, autotune: run"
+    if kubectl get customresourcedefinition deepspeedjobs.muster.dev --output json |
+        grep -q '"x-kubernetes-validations"'; then
+        refused "two programs" "must have exactly one of python, module and exec" \
+            "run: {python: [a], module: [b]}"
+        refused "none" "must have either run or customCommand" "slotsPerWorker: 1"
+        refused "an option that is muster's" "belong to localRank, autotune" \
+            "run: {python: [a]}, otherArgs: [--no_local_rank]"
+        refused "an elastic job of no size" "must have minReplicas and maxReplicas" \
+            "run: {python: [a]}" "elastic: {enabled: true}"
+        has_cel=yes
+    else
+        skip "what CEL refuses" "this API server has none"
+        has_cel=
+    fi
+    ok "a document is applied" dsj own "otherArgs: [--dead-after=30], run: {exec: [sh, -c, 'echo rank \$RANK']}"
+    [ -z "$has_cel" ] || {
+        ok "it cannot become another program" not dsj own "run: {exec: ['true']}"
+        ok "... which is said" grep -q 'cannot be changed' said
+    }
+    ok "the controller makes a job of it, which succeeds" wait_for 120 phase_is Succeeded
+    is "with the output" "$(muster k8s logs --namespace "$space-d" own | grep -c 'rank [01]$')" 2
+    ok "its columns are there" sh -c "kubectl get dsj --namespace $space-d own | grep -q '^own  *Succeeded  *2 '"
+    kubectl delete dsj --namespace "$space-d" own >/dev/null
+    none_of_own() {
+        [ -z "$(left own "$space-d")" ]
+    }
+    ok "all goes with it" wait_for 60 none_of_own
+else
+    skip "custom resources" "they take \$MUSTER_TEST_KUBE"
+fi
+outcome_of_left() {
+    kubectl get --namespace "$space-d" configmap left --output 'jsonpath={.data.outcome}' | grep -q '"state":"Succeeded"'
+}
+ok "the controller in the cluster does the same" wait_for 120 outcome_of_left || {
+    kubectl get --namespace "$space-d" pods,events 2>&1
+    kubectl logs --namespace "$space-d" deployment/muster-controller 2>&1
+} | sed 's/^/# /'
 
 end image
 is "a wrong image ends the wait" "$rc" 68
