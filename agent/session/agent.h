@@ -192,7 +192,7 @@ struct agent {
     struct event_base    *base;            /* agent.c */
     struct event         *on_term, *on_hup; /* agent.c */
     struct event         *session_late;    /* agent.c: the end of the time to save */
-    int                   session_signal;  /* agent.c: who ends the session has sent it; 0: nobody */
+    int                   session_signal;  /* agent.c: that ends the session; 0: none */
     uint32_t              generation;      /* launcher_frames.c, next_generation.c */
     struct blobs          blobs;           /* plan/blob.c */
     struct node_plan      plan;            /* plan/node_plan.c: as PLAN said, never changed */
@@ -255,8 +255,9 @@ void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
- * session_ends: this machine goes down, or so it seems. has_looked: for a checkpoint, after the ranks
- * had ended; if not, ending_maybe_done() comes later. clear: the generation is over. close: so is the run. */
+ * session_ends: this machine goes down, or so it seems. has_looked: for a checkpoint, after the
+ * ranks had ended; if not, ending_maybe_done() comes later. clear: the generation is over.
+ * close: so is the run. */
 int     notice_begin(struct agent *agent, struct failure *failure);
 void    notice_session_ends(struct agent *agent, double left_s);
 bool    notice_has_looked(struct agent *agent);
