@@ -113,6 +113,8 @@ def link_flaps(schedule):
 @step(has_ranks)
 def an_agent_stands_still(schedule):
     node = pick(schedule)
+    if not node.is_there():
+        return  # nobody could end its ranks, and muster cannot know that they live
     schedule.failed.add(node)
     stopped = [process.pid for process in node.agents()]
     for pid in stopped:
