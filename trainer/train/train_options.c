@@ -6,6 +6,7 @@
 #include "train/train_options.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,11 +163,12 @@ static int judge(const struct train_options *options, struct error *err)
 
 uint64_t train_options_hash(const struct train_options *options)
 {
-    const int64_t all[] = { options->length, options->steps, options->save_interval, options->seed,
-                            options->data_shards, options->checkpoint_dir != NULL,
-                            options->export != NULL };
+    char text[128];
 
-    return fnv_add(FNV_START, all, sizeof all);
+    snprintf(text, sizeof text, "%" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %d %d %d",
+             options->length, options->steps, options->save_interval, options->seed,
+             options->data_shards, options->checkpoint_dir != NULL, options->export != NULL);
+    return fnv_add(FNV_START, text, strlen(text));
 }
 
 void train_options_help(FILE *out)

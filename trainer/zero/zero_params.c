@@ -115,13 +115,13 @@ static const void *source_of(struct zero *zero, int bucket, struct error *err)
  * and would only take the room of what does. */
 static bool is_onward(struct zero *zero, int bucket, int step)
 {
-    const bool is_onward = zero->direction != step || zero->entered + step == bucket ||
-                           zero->entered == bucket;
+    const bool is_next = zero->direction != step || zero->entered + step == bucket ||
+                         zero->entered == bucket;
 
-    if (is_onward)
+    if (is_next)
         zero->entered = bucket;
     zero->direction = step;
-    return is_onward;
+    return is_next;
 }
 
 /* What comes next is gathered while this is computed, if there is room for it. */
