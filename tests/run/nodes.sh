@@ -119,7 +119,7 @@ node_listen() {
         port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 40000))
         node_sshd_config "$1" "$2" "$port" >"$nodes_dir/$1/sshd_config"
         : >"$nodes_dir/$1/sshd.log"
-        "$sshd_program" -D -f "$nodes_dir/$1/sshd_config" -E "$nodes_dir/$1/sshd.log" &
+        "$sshd_program" -D -f "$nodes_dir/$1/sshd_config" -E "$nodes_dir/$1/sshd.log" >/dev/null &
         nodes_pids="$nodes_pids $!"
         if node_await "$1" $!; then
             node_client_config "$1" "$2" "$port"
