@@ -131,8 +131,6 @@ begin_left() {
 }
 begin_left "$space-c" --ttl-after-finished 1
 begin_left "$space-d"
-# Not in a cluster that others use: with the definition all jobs go.
-[ -z "$kube" ] || kubectl apply --validate=false -f "$top_srcdir/contrib/kubernetes/deepspeedjob.yaml" >/dev/null
 sed "s|REGISTRY/muster-controller:1|$image|" "$top_srcdir/contrib/kubernetes/controller.yaml" |
     kubectl apply --namespace "$space-d" -f - >/dev/null
 has_anchor() {
@@ -151,9 +149,9 @@ look_after &
 test_pids="$test_pids $!"
 
 # The server in memory that killed.t has answers as this one.
-python3 "${script%/*}/api_server.py" memory >memory.log 2>&1 &
+python3 "${script%/*}/api_server.py" memory >memory.log 2>&1 9>&- &
 test_pids="$test_pids $!"
-kubectl proxy --unix-socket="$tmp/real" >proxy.log 2>&1 &
+kubectl proxy --unix-socket="$tmp/real" >proxy.log 2>&1 9>&- &
 test_pids="$test_pids $!"
 has_both() {
     [ -S memory ] && [ -S "$tmp/real" ]
@@ -295,62 +293,6 @@ none_left() {
 }
 ok "nothing is left of it" wait_for 60 none_left
 
-# dsj NAME CONFIG [MORE]: a DeepSpeedJob for the API server; what it says is in the file said.
-dsj() {
-    kubectl apply --namespace "$space-d" -f - >said 2>&1 <<END
-apiVersion: muster.dev/v1beta1
-kind: DeepSpeedJob
-metadata: {name: $1}
-spec:
-  worker:
-    replicas: 2
-    template: {spec: {containers: [{name: worker, image: $image, imagePullPolicy: IfNotPresent}]}}
-  config: {localRank: false, $2}
-  ${3-}
-END
-}
-# refused WHAT MESSAGE CONFIG [MORE]
-refused() {
-    ok "refused: $1" not dsj wrong "$3" "${4-}"
-    ok "... which is said" grep -qF "$2" said || sed 's/^/# /' said
-}
-phase_is() {
-    [ "$(kubectl get dsj --namespace "$space-d" own --output 'jsonpath={.status.phase}')" = "$1" ]
-}
-if [ -n "$kube" ]; then
-    ok "there are custom resources" kubectl wait --for condition=established --timeout 60s \
-        customresourcedefinition/deepspeedjobs.muster.dev
-    refused "deepspeed's tuner" "spec.config.autotune" "run: {python: [a]}, autotune: run"
-    if kubectl get customresourcedefinition deepspeedjobs.muster.dev --output json |
-        grep -q '"x-kubernetes-validations"'; then
-        refused "two programs" "must have exactly one of python, module and exec" \
-            "run: {python: [a], module: [b]}"
-        refused "none" "must have either run or customCommand" "slotsPerWorker: 1"
-        refused "an option that is muster's" "belong to localRank, autotune" \
-            "run: {python: [a]}, otherArgs: [--no_local_rank]"
-        refused "an elastic job of no size" "must have minReplicas and maxReplicas" \
-            "run: {python: [a]}" "elastic: {enabled: true}"
-        has_cel=yes
-    else
-        skip "what CEL refuses" "this API server has none"
-        has_cel=
-    fi
-    ok "a document is applied" dsj own "otherArgs: [--dead-after=30], run: {exec: [sh, -c, 'echo rank \$RANK']}"
-    [ -z "$has_cel" ] || {
-        ok "it cannot become another program" not dsj own "run: {exec: ['true']}"
-        ok "... which is said" grep -q 'cannot be changed' said
-    }
-    ok "the controller makes a job of it, which succeeds" wait_for 120 phase_is Succeeded
-    is "with the output" "$(muster k8s logs --namespace "$space-d" own | grep -c 'rank [01]$')" 2
-    ok "its columns are there" sh -c "kubectl get dsj --namespace $space-d own | grep -q '^own  *Succeeded  *2 '"
-    kubectl delete dsj --namespace "$space-d" own >/dev/null
-    none_of_own() {
-        [ -z "$(left own "$space-d")" ]
-    }
-    ok "all goes with it" wait_for 60 none_of_own
-else
-    skip "custom resources" "they take \$MUSTER_TEST_KUBE"
-fi
 outcome_of_left() {
     kubectl get --namespace "$space-d" configmap left --output 'jsonpath={.data.outcome}' | grep -q '"state":"Succeeded"'
 }
