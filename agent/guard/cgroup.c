@@ -36,7 +36,7 @@ static bool cannot_remove(const char *path);
 static void set_frozen(const char *path, bool frozen);
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
 static int  lock(const char *path);
-static bool can_be_joined(const struct cgroup *cgroup);
+static bool can_be_joined(struct cgroup *cgroup);
 static bool write_in(const char *path, const char *name, const char *text);
 
 bool cgroup_make(struct cgroup *cgroup, const char *run_id)
@@ -54,13 +54,19 @@ bool cgroup_enter(const struct cgroup *cgroup)
 
 /* To move a process into a group the kernel stops the forks of the whole machine, until all
  * CPUs have noticed: milliseconds. A process that begins there costs nothing (since 5.7, version 2
- * only). */
-pid_t cgroup_fork(const struct cgroup *cgroup)
+ * only). If it cannot, joining tells why. */
+pid_t cgroup_fork(struct cgroup *cgroup)
 {
     struct clone_args into = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
                                .cgroup = (uint64_t)cgroup->lock_fd };
+    pid_t             pid = -1;
 
-    return cgroup->takes_forks ? (pid_t)syscall(SYS_clone3, &into, sizeof into) : fork();
+    if (cgroup->takes_forks)
+        pid = (pid_t)syscall(SYS_clone3, &into, sizeof into);
+    if (pid >= 0)
+        return pid;
+    cgroup->takes_forks = false;
+    return fork();
 }
 
 /* Kernels before 5.14 have no cgroup.kill. Freeze then, which includes the groups below, so
@@ -289,9 +295,6 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
     cgroup->lock_fd = lock(cgroup->path);
     cgroup->takes_forks = cgroup->lock_fd > 0;
     if (!can_be_joined(cgroup)) {
-        cgroup->takes_forks = false;
-        if (can_be_joined(cgroup))
-            return true;
         cgroup_remove(cgroup);
         return false;
     }
@@ -312,7 +315,7 @@ static int lock(const char *path)
 
 /* Some groups can be made but not entered (in a session scope that we own but did not
  * create): such a group is of no use. */
-static bool can_be_joined(const struct cgroup *cgroup)
+static bool can_be_joined(struct cgroup *cgroup)
 {
     int   status = 1;
     pid_t pid = cgroup_fork(cgroup);

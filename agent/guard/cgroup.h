@@ -26,8 +26,9 @@ bool cgroup_make(struct cgroup *cgroup, const char *run_id);
 /* The calling process joins it. False with errno; true if there is no group. */
 bool cgroup_enter(const struct cgroup *cgroup);
 
-/* Like fork(). The child is in the group, or has to join it: takes_forks says which. */
-pid_t cgroup_fork(const struct cgroup *cgroup);
+/* Like fork(), for a child that sets itself up and calls execve: libc does not know of it. It is in
+ * the group, or has to join it: takes_forks says which. */
+pid_t cgroup_fork(struct cgroup *cgroup);
 
 /* Kill everything in it and in the groups below it. */
 void cgroup_kill(const struct cgroup *cgroup);

@@ -77,7 +77,7 @@ static void  child_start(struct guard_process *g, int id, const int *fds);
 static void  child_run(struct guard_process *g, int id, const int *fds, int word_fd, pid_t guard)
     __attribute__((noreturn));
 static void  tell_unforked(struct guard_process *g, int id, int error);
-static pid_t fork_blocked(const struct cgroup *cgroup);
+static pid_t fork_blocked(struct cgroup *cgroup);
 static bool  nothing_left(struct guard_process *g);
 static void  detach_tracee(const siginfo_t *stopped);
 static void  child_ended(struct guard_process *g, pid_t pid);
@@ -335,7 +335,7 @@ static void open_gate(struct guard_process *g)
 /* fork() with all signals blocked in the child, until spawn_exec() unblocks them. The guard
  * ignores TERM: a child that still did when a stop came would lose the TERM and get KILL
  * after the grace. A blocked TERM stays pending. */
-static pid_t fork_blocked(const struct cgroup *cgroup)
+static pid_t fork_blocked(struct cgroup *cgroup)
 {
     sigset_t all, before;
     pid_t    pid;

@@ -68,13 +68,13 @@ nodes_is_child() {
 }
 
 # enter_namespaces SCRIPT ARGUMENTS...: run the calling script again as the first process of
-# PID, mount and network namespaces of its own. Whatever it starts ends with it, even when it
-# is killed with SIGKILL, and this machine's network, /run and /etc/hosts stay as they are.
+# PID, mount, network and UTS namespaces of its own. Whatever it starts ends with it, even when it
+# is killed with SIGKILL, and this machine's network, name, /run and /etc/hosts stay as they are.
 # Returns in that second life only.
 enter_namespaces() {
     if [ "${nodes_in_namespaces:-}" != yes ]; then
         trap '' HUP # else unshare goes first, and nobody cleans up
-        nodes_in_namespaces=yes exec unshare --pid --fork --kill-child --mount --mount-proc --net \
+        nodes_in_namespaces=yes exec unshare --pid --fork --kill-child --mount --mount-proc --net --uts \
             env --default-signal=HUP sh "$@"
     fi
     unset nodes_in_namespaces
@@ -84,7 +84,7 @@ enter_namespaces() {
 
 can_enter_namespaces() {
     [ "$(id -u)" = 0 ] && command -v ip >/dev/null &&
-        unshare --pid --fork --mount --mount-proc --net ip link set lo up 2>/dev/null
+        unshare --pid --fork --mount --mount-proc --net --uts ip link set lo up 2>/dev/null
 }
 
 # ---- below: one step each ----

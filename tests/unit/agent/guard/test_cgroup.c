@@ -21,7 +21,7 @@
 #define RUN_ID "20261124-120000-0c0c"
 
 /* Exits with 0 if it is in a group of that run. */
-static void child(const struct cgroup *cgroup)
+static void child(struct cgroup *cgroup)
 {
     char run_id[64] = "";
 
@@ -31,7 +31,7 @@ static void child(const struct cgroup *cgroup)
     _exit(cgroup_run_of(getpid(), run_id, sizeof run_id) && strcmp(run_id, RUN_ID) == 0 ? 0 : 2);
 }
 
-static void forks_into(const struct cgroup *cgroup)
+static void forks_into(struct cgroup *cgroup)
 {
     int   status = -1;
     pid_t pid = cgroup_fork(cgroup);
