@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "exit_code.h"
+#include "log.h"
 #include "nearby.h"
 #include "plan/environ.h"
 #include "xalloc.h"
@@ -28,6 +29,7 @@ static int        find_script(const struct options *options, char *const *here,
                               const char *cwd, struct program *program, int *exit_code,
                               struct error *err);
 static const char *command_nearby(const char *word);
+static bool        is_launcher(const char *script);
 static int        add_python(const struct options *options, char *const *here,
                              struct program *program, struct error *err);
 static int        find_check(char *const *here, struct program *program, int *exit_code,
@@ -117,6 +119,9 @@ static int find_script(const struct options *options, char *const *here, const c
     enum sight  sight = found != NULL ? SIGHT_EXECUTABLE : look_at(script, cwd);
     const char *command = command_nearby(script);
 
+    if (!options->module && is_launcher(script))
+        log_warn("%s starts ranks itself, and would run once per slot; to let muster start them, "
+                 "leave it out: muster [OPTIONS] SCRIPT", script);
     program->is_python = options->module || (is_py && !options->no_python);
     program->script = program->is_python && !options->module ? script : NULL;
     program->wants_local_rank = !options->no_local_rank &&
@@ -158,6 +163,19 @@ static const char *command_nearby(const char *word)
         if (nearby(word, strlen(word), command_names[i]) != SIZE_MAX)
             return command_names[i];
     return NULL;
+}
+
+static bool is_launcher(const char *script)
+{
+    static const char *const names[] = { "deepspeed", "torchrun",  "mpirun", "mpiexec",
+                                         "orterun",   "horovodrun", "srun",  "pdsh" };
+    const char *slash = strrchr(script, '/'), *name = slash != NULL ? slash + 1 : script;
+    size_t      i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 /* PYTHON -u [-m]; the script follows. -u as in DeepSpeed: the output of a rank appears when it

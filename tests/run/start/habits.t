@@ -10,6 +10,7 @@ echo 'import argparse; p = argparse.ArgumentParser(); p.add_argument("--lr"); p.
 script_file a.out <<'EOF'
 #!/bin/sh
 EOF
+cp a.out torchrun
 printf 'te1 slots=2\nte2 slots=2\nte3 slots=2\n' >hosts
 printf 'te1\nte2 # two GPUs\n' >machines
 printf 'te[1-2]\n' >bare
@@ -98,6 +99,8 @@ muster exec -H node1 "ps aux|grep x" | 127 | write: muster exec -- sh -c 'ps aux
 muster exec -H te1 -- cd /tmp | 127 | write sh -c 'cd ...', or --cwd=DIR
 muster -H te1 'nvidia-smi -L' | 127 | write muster exec -- sh -c 'nvidia-smi -L' .*once per slot
 muster chekc | 127 | did you mean muster check
+# a launcher under muster
+muster --dry-run -H te1:8 ./torchrun --nproc_per_node=8 train.py | 0 | torchrun starts ranks itself, and would run once per slot; .* leave it out
 # what a script says
 muster -H node1:1 nomodule.py | 1 | hint: .*/python3 ran the script; .*--python=FILE
 muster -H node1:1 noarg.py --lr=1 | 2 | give muster --no_local_rank, or for good | no_local_rank = yes
