@@ -4,21 +4,22 @@
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 
-# A generation before the last ignores TERM and stays; a lock is held as long as it lives.
+# A generation before the last ignores TERM and stays; each of its ranks holds a lock as long as it
+# lives. Those of one generation look at the same moment, so they look with a lock that all may have.
 script_file rank <<'END'
 #!/usr/bin/env python3
-import fcntl, os, signal, sys, time
+import fcntl, glob, os, signal, sys, time
 now = int(os.environ["MUSTER_GENERATION"])
-file = os.open("alive", os.O_RDWR | os.O_CREAT, 0o666)
-if now > 0:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        fcntl.flock(file, fcntl.LOCK_UN)
-    except BlockingIOError:
-        print("two generations at once", flush=True)
+for name in glob.glob("alive.*"):
+    if int(name.split(".")[1]) < now:
+        try:
+            fcntl.flock(os.open(name, os.O_RDWR), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("two generations at once", flush=True)
 print("generation", now, os.environ["TOKEN"], sys.argv[1:], os.getcwd().split("/")[-1], flush=True)
 if now < int(os.environ["LAST"]):
-    fcntl.flock(file, fcntl.LOCK_SH)
+    file = os.open(f"alive.{now}.{os.environ['RANK']}", os.O_RDWR | os.O_CREAT, 0o666)
+    fcntl.flock(file, fcntl.LOCK_EX)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     print("stays", flush=True)
     time.sleep(1000)
