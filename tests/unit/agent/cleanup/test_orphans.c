@@ -115,6 +115,7 @@ static void start_outside(struct world *world, const char *mode, const char *run
     assert_int_equal(size, sizeof world->rank);
 }
 
+/* It sleeps: while execve() still goes on it has the name, and no environment yet. */
 static bool is_sleep(pid_t pid)
 {
     struct process now;
@@ -122,7 +123,8 @@ static bool is_sleep(pid_t pid)
 
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     fd_read_file(path, name, sizeof name);
-    return strcmp(name, "sleep\n") == 0 && process_read(pid, &now) && now.parent != getpid();
+    return strcmp(name, "sleep\n") == 0 && process_read(pid, &now) && now.state == 'S' &&
+           now.parent != getpid();
 }
 
 static void wait_for_sleep(struct world *world)
