@@ -6,7 +6,10 @@
 #include "runid.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "xalloc.h"
 
 bool runid_is(const char *id)
 {
@@ -27,4 +30,20 @@ bool runid_is_namesake(const char *id, const char *other)
 {
     return runid_is(id) && runid_is(other) && strcmp(id, other) != 0 &&
            id[RUNID_BARE] != '\0' && strcmp(id + RUNID_BARE, other + RUNID_BARE) == 0;
+}
+
+char *runid_directory(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (state != NULL && state[0] == '/')
+        return xasprintf("%s/muster/runs", state);
+    if (home != NULL && home[0] == '/')
+        return xasprintf("%s/.local/state/muster/runs", home);
+    return NULL;
+}
+
+int runid_is_entry(const struct dirent *entry)
+{
+    return runid_is(entry->d_name);
 }

@@ -9,6 +9,7 @@
 #ifndef MUSTER_RUNID_H
 #define MUSTER_RUNID_H
 
+#include <dirent.h>
 #include <stdbool.h>
 
 #define RUNID_LETTERS "0123456789-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
@@ -24,5 +25,11 @@ bool runid_is_name(const char *name);
 
 /* Do two runs have the same name? */
 bool runid_is_namesake(const char *id, const char *other);
+
+/* Where muster keeps a directory of each run: $XDG_STATE_HOME/muster/runs; NULL without a home.
+ * Caller frees. */
+char *runid_directory(void);
+/* For scandir() there. */
+int runid_is_entry(const struct dirent *entry);
 
 #endif

@@ -23,8 +23,6 @@
 #define RESULT_MAX (256 << 20)
 #define TEXT_MAX   600 /* bytes of each text of the first failure, if all of them are too long */
 
-static char   *runs_directory(void);
-static int     is_run(const struct dirent *entry);
 static json_t *last_result(const char *runs, char **run_id);
 static char   *report_text(const json_t *result, const char *run_id);
 static char   *short_text(json_t *report);
@@ -32,7 +30,7 @@ static void    shorten(json_t *object);
 
 void report_write(const char *path, double since)
 {
-    char   *runs = runs_directory(), *run_id = NULL, *text = NULL;
+    char   *runs = runid_directory(), *run_id = NULL, *text = NULL;
     json_t *result = runs != NULL ? last_result(runs, &run_id) : NULL;
     int     fd;
 
@@ -58,23 +56,6 @@ double report_time(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* As muster has it. */
-static char *runs_directory(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state != NULL && state[0] == '/')
-        return xasprintf("%s/muster/runs", state);
-    if (home != NULL && home[0] == '/')
-        return xasprintf("%s/.local/state/muster/runs", home);
-    return NULL;
-}
-
-static int is_run(const struct dirent *entry)
-{
-    return runid_is(entry->d_name);
-}
-
 /* Names begin with the time. */
 static json_t *last_result(const char *runs, char **run_id)
 {
@@ -83,7 +64,7 @@ static json_t *last_result(const char *runs, char **run_id)
     json_t         *result = NULL;
     char           *path, *bytes;
     size_t          size;
-    int             count = scandir(runs, &entry, is_run, alphasort), i;
+    int             count = scandir(runs, &entry, runid_is_entry, alphasort), i;
 
     if (count > 0) {
         *run_id = xstrdup(entry[count - 1]->d_name);

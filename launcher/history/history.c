@@ -31,7 +31,7 @@ static void look_at(struct past_run *run);
 
 int history_read(struct history *list, struct error *err)
 {
-    char           *runs = run_dir_all();
+    char           *runs = runid_directory();
     struct dirent **entry = NULL;
     int             i, count, runs_fd, rc = 0;
 
@@ -40,7 +40,7 @@ int history_read(struct history *list, struct error *err)
         return err_set(err, "neither HOME nor XDG_STATE_HOME is set: past runs are below one of "
                             "them");
     runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    count = runs_fd >= 0 ? scandir(runs, &entry, run_dir_is_run, alphasort) : -1;
+    count = runs_fd >= 0 ? scandir(runs, &entry, runid_is_entry, alphasort) : -1;
     if (count < 0 && errno != ENOENT)
         rc = err_set(err, "%s: %s", runs, strerror(errno));
     for (i = count - 1; i >= 0; i--) {
@@ -121,7 +121,7 @@ const char *past_run_host(const struct past_run *run)
 
 int past_run_open(const char *id, struct error *err)
 {
-    char *runs = run_dir_all(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
+    char *runs = runid_directory(), *path = xasprintf("%s/%s", runs != NULL ? runs : "", id);
     int   fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd < 0)

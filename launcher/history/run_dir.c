@@ -45,27 +45,11 @@ static int  write_json(int dir_fd, const char *name, const json_t *body,
                        struct error *err);
 static int  write_all(int fd, const char *text, size_t size);
 
-char *run_dir_all(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state != NULL && state[0] == '/')
-        return xasprintf("%s/muster/runs", state);
-    if (home != NULL && home[0] == '/')
-        return xasprintf("%s/.local/state/muster/runs", home);
-    return NULL;
-}
-
-int run_dir_is_run(const struct dirent *entry)
-{
-    return runid_is(entry->d_name);
-}
-
 int run_dir_open(struct run_dir *dir, const struct plan *plan, const struct options *options,
                  struct error *err)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    char        *runs = run_dir_all();
+    char        *runs = runid_directory();
     int          rc = -1;
 
     *dir = (struct run_dir){ .fd = -1, .log_fd = -1 };

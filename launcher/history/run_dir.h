@@ -18,7 +18,6 @@
 #ifndef MUSTER_RUN_DIR_H
 #define MUSTER_RUN_DIR_H
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -67,10 +66,6 @@ void run_dir_remove_old(const char *runs, const char *but);
 
 /* For anyone with a descriptor of such a directory. */
 
-/* $XDG_STATE_HOME/muster/runs; NULL without a home. Caller frees. */
-char *run_dir_all(void);
-/* For scandir(3) there: the name is that of a run. */
-int run_dir_is_run(const struct dirent *entry);
 /* Who holds the lock: the launcher, while it lives. 0: nobody; -1: a process that cannot be seen
  * from here. A pid in a file would not do, since pids are used again. */
 pid_t run_dir_launcher(int dir_fd);

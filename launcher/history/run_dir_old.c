@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runid.h"
+
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
                                      "stdout",    "stderr", "stacks.txt",  "shards",
                                      RUN_DIR_CONTROL };
@@ -23,7 +25,7 @@ static void remove_file(int dir_fd, const char *name);
 void run_dir_remove_old(const char *runs, const char *but)
 {
     struct dirent **entry = NULL;
-    int             i, count = scandir(runs, &entry, run_dir_is_run, alphasort);
+    int             i, count = scandir(runs, &entry, runid_is_entry, alphasort);
     int             surplus = count - RUN_DIR_MOST;
     int             runs_fd = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
