@@ -226,7 +226,12 @@ static int act(struct held *held, struct error *err)
         if (execute_plan(&held->place, &held->job, &held->observed, &plan, err) < 0)
             return -1;
         say(held, &plan);
-        rc = execute(&held->place, &held->job, &held->observed, &plan, err);
+        /* A job whose time is over: its resource goes, too, and has to say first how it ended. */
+        if (plan.count > 0 && plan.action[0].kind == ACTION_DELETE &&
+            plan.action[0].number == OBJECT_ANCHOR)
+            rc = resource_tell(held, err);
+        if (rc == 0)
+            rc = execute(&held->place, &held->job, &held->observed, &plan, err);
         count = plan.count;
         plan_clear(&plan);
     }

@@ -184,8 +184,8 @@ async def watching():
 
 async def failure():
     async with World(failures=2) as world, world.controlled():
-        # A job whose time is over before its status was written goes without that.
-        world.apply(runPolicy={"backoffLimit": 1, "ttlSecondsAfterFinished": 5})
+        # It goes at once, but not before it has said so.
+        world.apply(runPolicy={"backoffLimit": 1, "ttlSecondsAfterFinished": 0})
         await world.until(lambda: world.statuses()[-1:] and world.statuses()[-1]["phase"] == "Failed")
         status = world.statuses()[-1]
         print("failure: true", *truths(status), "backoffCount", status["backoffCount"],
