@@ -243,6 +243,20 @@ json_says() {
     [ "$(json "$1" "$2")" = True ]
 }
 
+# take_port [COMMAND...]: a process listens on a port until the script ends; COMMAND starts it where
+# the port is wanted. Its number is in taken_port.
+take_port() {
+    "$@" python3 -c 'import socket, time
+listener = socket.socket()
+listener.bind(("", 0))
+listener.listen()
+print(listener.getsockname()[1], flush=True)
+time.sleep(1000)' >port &
+    test_pids="$test_pids $!"
+    wait_for 20 test -s port
+    taken_port=$(cat port)
+}
+
 # ---- what a run may not leave ----
 
 # Processes of this script's runs: muster, the agents, the ranks and whatever they started

@@ -199,24 +199,17 @@ on node4 mount -o remount,ro "$PWD/run"
 on node4 mount -t tmpfs tmpfs /sys/fs/cgroup
 on node4 sh -c 'echo 100 >/sys/fs/cgroup/pids.max; echo 1000000 >/sys/fs/cgroup/memory.max'
 for node in node1 node2; do ip -n $node link add extra0 type veth peer name extra1; done
-ip netns exec node1 python3 -c 'import socket, time
-listener = socket.socket()
-listener.bind(("", 0))
-listener.listen()
-print(listener.getsockname()[1], flush=True)
-time.sleep(1000)' >port &
-test_pids="$test_pids $!"
-wait_for 10 test -s port
+take_port ip netns exec node1
 cp ds.json place/here
 doctor -H node1,node2,node4 --cwd "$PWD/place/here" --log-dir "$PWD/run/logs" \
-    --master_port "$(cat port)" --env NCCL_SOCKET_IFNAME=extra0 \
+    --master_port "$taken_port" --env NCCL_SOCKET_IFNAME=extra0 \
     "$PWD/train.py" --deepspeed_config ds.json
 says "the directory is not there" FAIL node4 "the working directory .*place/here is not there"
 says "the log disk is read-only" FAIL node4 "run/logs is read-only"
 says "an interface is not there" FAIL node4 "NCCL_SOCKET_IFNAME=extra0: there is no such interface"
 says "a login may have few processes" WARN node4 "the login session may have 100 processes"
 says "... and little memory" WARN node4 "the login session may use 0 MiB of the"
-says "the port is taken, on the first node" FAIL node1 "port $(cat port): pid [0-9]+ \\(python3\\)"
+says "the port is taken, on the first node" FAIL node1 "port $taken_port: pid [0-9]+ \\(python3\\)"
 says "batch sizes do not fit the ranks" FAIL node1 "ds\\.json: train_batch_size 4 is not a multiple of 3 ranks"
 case $(getent passwd "$(id -un)" | cut -d: -f7) in
 */bash)

@@ -63,16 +63,9 @@ says "the directory is not there" FAIL node1 "the working directory /nonexistent
 run muster doctor -H node1:1 nosuch.py
 is "a script that is not there: as with muster run" "$rc" 127
 
-python3 -c 'import socket, time
-listener = socket.socket()
-listener.bind(("", 0))
-listener.listen()
-print(listener.getsockname()[1], flush=True)
-time.sleep(1000)' >port &
-test_pids="$test_pids $!"
-wait_for 10 test -s port
-MUSTER_TEST_CONTAIN=subreaper run muster doctor -H node1:1,node2:1 --master_port "$(cat port)"
-says "the port is taken, on the first node" FAIL node1 "port $(cat port): pid [0-9]+ \\(python3\\)"
+take_port
+MUSTER_TEST_CONTAIN=subreaper run muster doctor -H node1:1,node2:1 --master_port "$taken_port"
+says "the port is taken, on the first node" FAIL node1 "port $taken_port: pid [0-9]+ \\(python3\\)"
 says "nothing contains a run" WARN "node\\[1-2\\]" "neither a PID namespace nor a cgroup is available"
 # Each check has its time, and a busy machine may need more.
 is_told() {

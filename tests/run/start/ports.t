@@ -45,18 +45,8 @@ ok "... has another port" test "$(sort -u out)" != "$(sort -u first.out)"
 kill -INT "$first"
 wait_for 20 is_gone "$first"
 
-cat >hold.py <<'END'
-import socket, sys, time
-s = socket.socket()
-s.bind(("", 0))
-s.listen()
-print(s.getsockname()[1], flush=True)
-time.sleep(100)
-END
-python3 hold.py >taken &
-test_pids="$test_pids $!"
-wait_for 10 test -s taken
-run muster -H node1:1,node2:1 --master_port "$(cat taken)" true
+take_port
+run muster -H node1:1,node2:1 --master_port "$taken_port" true
 ok "a fixed port that is taken is an error" test "$rc" != 0
-ok "... that names the port" grep -q "$(cat taken)" err
+ok "... that names the port" grep -q "$taken_port" err
 finish

@@ -67,16 +67,9 @@ ok "... and says why" says 'maintenance tonight'
 rm "$nodes_dir/node1/home/.bashrc"
 
 # Of what node 0 lacks and of what another one lacks one table tells.
-python3 -c 'import socket, time
-s = socket.socket()
-s.bind(("", 0))
-s.listen()
-print(s.getsockname()[1], flush=True)
-time.sleep(100)' >port &
-test_pids="$test_pids $!"
-wait_for 20 test -s port
+take_port
 echo 'echo "maintenance tonight"; exit 7' >"$nodes_dir/node3/home/.bashrc"
-run muster --master_port "$(cat port)" touch started
+run muster --master_port "$taken_port" touch started
 ok "a port that is taken and a node that fails are in one table" says '2 of 3 nodes failed'
 ok "... the port" says 'node1.*master port'
 ok "... and the node" says 'node3.*maintenance tonight'
