@@ -31,6 +31,7 @@
 #define TO_PEERS             1
 #define ROUNDS               NODE_TASK_ROUNDS_MAX /* later ones are about speed */
 #define FINDINGS_OF_NODE_MAX 200
+#define SEGMENT_BYTES        536 /* every path takes it: RFC 9293, section 3.7.1 */
 
 struct doctor {
     struct node_task *task;
@@ -67,6 +68,7 @@ const struct node_job doctor_job = {
     .report = doctor_report,
     .json = doctor_json,
     .free = doctor_free,
+    .segment_bytes = SEGMENT_BYTES,
 };
 
 static const struct node_task_ops task_ops = { "doctor", request, NULL };

@@ -32,6 +32,8 @@ struct node_job {
     int (*report)(const struct run *run, int status, FILE *out, FILE *err);
     json_t *(*json)(const struct run *run, int status);
     void (*free)(const struct run *run, void *data); /* NULL is fine */
+    /* Also nodes are to answer that are behind a path which loses large packets (conn.h). */
+    int segment_bytes;
 };
 
 #endif

@@ -135,6 +135,7 @@ struct conn *phase_conn(struct run *run, struct node *node, double stage_s,
         .port = where->port > 0 ? where->port : run->options->ssh_port,
         .ssh_config = run->options->ssh_config,
         .connect_timeout_s = stage_s,
+        .segment_bytes = run->job != NULL ? run->job->segment_bytes : 0,
     };
 
     if (is_forked(run, node))

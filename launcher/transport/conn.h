@@ -42,6 +42,7 @@ struct conn_target {
     int         port;       /* 0: ssh config decides */
     const char *ssh_config; /* NULL: the user's and the system's */
     double      connect_timeout_s; /* for each stage */
+    int         segment_bytes;     /* TCP sends so much at once, both ways; 0: as it thinks best */
 };
 
 /* A copy that owns its strings. */

@@ -44,6 +44,7 @@ struct dial {
     struct event_base *base;
     struct attempt     attempt[ADDRESSES_MAX];
     size_t             count, begun;
+    int                segment_bytes;
     struct event      *next; /* time for the next address, or to report */
     dial_f            *done;
     void              *arg;
@@ -53,16 +54,17 @@ static size_t sort_addresses(struct dial *d, const struct addrinfo *addresses);
 static void   next_cb(evutil_socket_t fd, short what, void *arg);
 static void   begin(struct attempt *a);
 static void   connected_cb(evutil_socket_t fd, short what, void *arg);
-static void   set_options(int fd);
+static void   set_options(int fd, int segment_bytes);
 static void   drop(struct attempt *a);
 
-struct dial *dial_start(struct event_base *base, const struct addrinfo *addresses, dial_f *done,
-                        void *arg)
+struct dial *dial_start(struct event_base *base, const struct addrinfo *addresses,
+                        int segment_bytes, dial_f *done, void *arg)
 {
     struct dial   *d = xcalloc(1, sizeof *d);
     struct timeval now = { 0 };
 
     d->base = base;
+    d->segment_bytes = segment_bytes;
     d->done = done;
     d->arg = arg;
     d->count = sort_addresses(d, addresses);
@@ -154,7 +156,7 @@ static void begin(struct attempt *a)
         a->error = errno;
         return;
     }
-    set_options(a->fd);
+    set_options(a->fd, a->dial->segment_bytes);
     if (connect(a->fd, to->ai_addr, to->ai_addrlen) < 0 && errno != EINPROGRESS) {
         a->error = errno;
         drop(a);
@@ -186,7 +188,7 @@ static void connected_cb(evutil_socket_t fd, short what, void *arg)
 
 /* libssh does not switch off Nagle's algorithm, which with delayed ACKs costs 40 ms per stage.
  */
-static void set_options(int fd)
+static void set_options(int fd, int segment_bytes)
 {
     int          on = 1;
     unsigned int limit_ms = USER_TIMEOUT_MS, pause_ms = RESEND_MOST_MS;
@@ -195,6 +197,8 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_RTO_MAX_MS, &pause_ms, sizeof pause_ms);
     setsockopt(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &on, sizeof on);
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
+    if (segment_bytes > 0)
+        setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
 }
 
 static void drop(struct attempt *a)

@@ -19,9 +19,9 @@ struct dial;
  * address could be reached, with each and its reason in err. */
 typedef void dial_f(int fd, const struct error *err, void *arg);
 
-/* addresses is borrowed and must live as long as the dial. */
-struct dial *dial_start(struct event_base *base, const struct addrinfo *addresses, dial_f *done,
-                        void *arg);
+/* addresses is borrowed and must live as long as the dial. segment_bytes: as in conn.h. */
+struct dial *dial_start(struct event_base *base, const struct addrinfo *addresses,
+                        int segment_bytes, dial_f *done, void *arg);
 void         dial_free(struct dial *dial);
 
 /* The result of each address so far: "10.0.0.1 port 22: Connection refused; 10.0.1.1 port 22:

@@ -125,7 +125,7 @@ struct handshake *handshake_new(struct event_base *base, const struct conn_targe
     h->ops = ops;
     h->arg = arg;
     h->late = xevent_new(base, -1, late_cb, h);
-    route_init(&h->route, base, &host->config, news_cb, h);
+    route_init(&h->route, base, &host->config, target->segment_bytes, news_cb, h);
     return h;
 }
 

@@ -18,9 +18,10 @@ static void resolved(struct addrinfo *found, const struct error *err, void *arg)
 static void dialled(int fd, const struct error *err, void *arg);
 
 void route_init(struct route *r, struct event_base *base, const struct ssh_config *config,
-                void (*news)(void *arg), void *arg)
+                int segment_bytes, void (*news)(void *arg), void *arg)
 {
-    *r = (struct route){ .base = base, .config = config, .news = news, .arg = arg, .fd = -1 };
+    *r = (struct route){ .base = base, .config = config, .segment_bytes = segment_bytes,
+                         .news = news, .arg = arg, .fd = -1 };
 }
 
 void route_clear(struct route *r)
@@ -84,7 +85,7 @@ int route_connect(struct route *r, struct conn_failure *why)
         return 1;
     }
     if (r->dial == NULL)
-        r->dial = dial_start(r->base, r->addresses, dialled, r);
+        r->dial = dial_start(r->base, r->addresses, r->segment_bytes, dialled, r);
     return 0;
 }
 

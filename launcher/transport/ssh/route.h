@@ -22,6 +22,7 @@
 struct route {
     struct event_base       *base;
     const struct ssh_config *config; /* borrowed */
+    int                      segment_bytes;
     void                   (*news)(void *arg); /* the step can continue; may free it */
     void                    *arg;
     struct resolve          *resolve;
@@ -34,7 +35,7 @@ struct route {
 };
 
 void route_init(struct route *route, struct event_base *base, const struct ssh_config *config,
-                void (*news)(void *arg), void *arg);
+                int segment_bytes, void (*news)(void *arg), void *arg);
 void route_clear(struct route *route);
 
 /* Two steps. 1: done. 0: call again when there is news. -1: see why. After the second one fd is
