@@ -43,7 +43,7 @@ int command_resume(const struct options *options, struct options *again)
     if (options->run == NULL)
         err_set(&err, "muster resume needs the id or name of a run; muster status lists them");
     else
-        run = history_find(&list, options->run, &err);
+        run = history_find_over(&list, options->run, &err);
     if (run == NULL || check_state(run, &err) < 0 || read_again(run, again, &status, &err) < 0)
         goto failed;
     again->resumed = xstrdup(run->id);

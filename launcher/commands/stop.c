@@ -7,9 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 
-#include "clock.h"
 #include "exit_code.h"
 #include "history/history.h"
 #include "history/run_dir.h"
@@ -17,14 +15,12 @@
 #include "run/launch.h"
 #include "runid.h"
 
-#define LOOK_MS 50
-#define SURE_S  10.0 /* beyond what the launcher may take */
+#define SURE_S 10.0 /* beyond what the launcher may take */
 
 static struct past_run *choose(const struct history *list, const char *word, struct error *err);
 static int              stop_one(const struct past_run *run);
 static int              not_over(const struct past_run *run);
 static double           end_s(const struct past_run *run);
-static bool             is_over_in(const struct past_run *run, double seconds);
 
 int command_stop(const struct options *options)
 {
@@ -42,7 +38,7 @@ int command_stop(const struct options *options)
     status = EXIT_INTERNAL;
     if (past_run_signal(run, SIGTERM, &err) < 0)
         goto failed;
-    status = is_over_in(run, end_s(run)) ? 0 : not_over(run);
+    status = past_run_await(run, end_s(run)) ? 0 : not_over(run);
     if (status == 0)
         printf("%s has ended\n", run->id);
     history_clear(&list);
@@ -107,7 +103,7 @@ static int stop_one(const struct past_run *run)
     log_warn("--replace: ending %s, launched by pid %d", run->id, (int)run->launcher);
     if (past_run_signal(run, SIGTERM, &err) < 0)
         log_warn("--replace: %s", err.text); /* the same */
-    else if (!is_over_in(run, end_s(run)))
+    else if (!past_run_await(run, end_s(run)))
         return not_over(run);
     return 0;
 }
@@ -124,17 +120,4 @@ static double end_s(const struct past_run *run)
     double grace_s = json_number_value(past_run_launcher(run, "grace_s"));
 
     return grace_s + LAUNCH_STOP_S + SURE_S;
-}
-
-static bool is_over_in(const struct past_run *run, double seconds)
-{
-    const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
-    int64_t               since_ns = clock_now_ns();
-
-    while (run_dir_launcher(run->dir_fd) != 0) {
-        if ((double)(clock_now_ns() - since_ns) / NS_PER_S > seconds)
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
 }

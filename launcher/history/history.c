@@ -23,6 +23,8 @@
 
 #define REFRESH_MS      1000
 #define REFRESH_LOOK_MS 10
+#define AWAIT_LOOK_MS   50
+#define DYING_S         2.0
 
 static int  fit_of(const struct past_run *run, const char *word);
 static bool is_over(const struct past_run *run);
@@ -129,6 +131,29 @@ int past_run_open(const char *id, struct error *err)
     free(path);
     free(runs);
     return fd;
+}
+
+struct past_run *history_find_over(struct history *list, const char *word, struct error *err)
+{
+    struct past_run *run = history_find(list, word, err);
+
+    if (run == NULL || run->state != PAST_RUN_ACTIVE || !past_run_await(run, DYING_S))
+        return run;
+    history_clear(list);
+    return history_read(list, err) < 0 ? NULL : history_find(list, word, err);
+}
+
+bool past_run_await(const struct past_run *run, double seconds)
+{
+    const struct timespec pause = { .tv_nsec = AWAIT_LOOK_MS * 1000000 };
+    int64_t               since_ns = clock_now_ns();
+
+    while (run_dir_launcher(run->dir_fd) != 0) {
+        if ((double)(clock_now_ns() - since_ns) / NS_PER_S > seconds)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 /* The descriptor holds one process; if the lock is still that pid's, it is the launcher. */

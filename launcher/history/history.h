@@ -45,6 +45,13 @@ void history_clear(struct history *list);
  * active one. NULL with err: there is none, or more than one. */
 struct past_run *history_find(const struct history *list, const char *word, struct error *err);
 
+/* The same for who wants one that is over. The launcher of a run that was killed has its lock until
+ * the last of its threads is gone: an active one gets a moment for that. */
+struct past_run *history_find_over(struct history *list, const char *word, struct error *err);
+
+/* Wait for the end of its launcher, for so many seconds at most. False: it lives. */
+bool past_run_await(const struct past_run *run, double seconds);
+
 /* What plan.json says of the launcher: "host", "start", "detached", "grace_s"; NULL: unknown. */
 const json_t *past_run_launcher(const struct past_run *run, const char *key);
 const char   *past_run_host(const struct past_run *run); /* "another machine", if unknown */

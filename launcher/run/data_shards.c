@@ -75,7 +75,7 @@ static int resume(struct shards *shards, const char *word, struct error *err)
     const struct past_run *past;
     int                    rc = -1;
 
-    if (history_read(&list, err) == 0 && (past = history_find(&list, word, err)) != NULL) {
+    if (history_read(&list, err) == 0 && (past = history_find_over(&list, word, err)) != NULL) {
         if (past->state == PAST_RUN_ACTIVE)
             err_set(err, "that run is still running; end it with muster stop");
         else if (past->state == PAST_RUN_ELSEWHERE)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -265,6 +266,29 @@ static void test_find_running(void **state)
     end(pid);
 }
 
+/* A launcher that is about to end is not taken for one that lives. */
+static void test_find_over(void **state)
+{
+    struct history list;
+    struct error   err;
+    pid_t          pid, killer;
+
+    (void)state;
+    add_run(NEW, NULL, NULL);
+    pid = hold(NEW);
+    read_all(&list, 1);
+    assert_int_equal(history_find_over(&list, NEW, &err)->state, PAST_RUN_ACTIVE);
+    killer = fork();
+    if (killer == 0) {
+        poll(NULL, 0, 200);
+        _exit(kill(pid, SIGKILL));
+    }
+    assert_int_equal(history_find_over(&list, NEW, &err)->state, PAST_RUN_DIED);
+    history_clear(&list);
+    end(pid);
+    waitpid(killer, NULL, 0);
+}
+
 static enum past_run_state state_of(const char *id)
 {
     struct history list;
@@ -483,6 +507,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_of_another_user, setup, teardown),
         cmocka_unit_test_setup_teardown(test_find, setup, teardown),
         cmocka_unit_test_setup_teardown(test_find_running, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_find_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_states, setup, teardown),
         cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_broken_files, setup, teardown),
