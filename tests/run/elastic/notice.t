@@ -25,6 +25,8 @@ if rank < 2:
     signal.signal(signal.SIGUSR1, lambda *_: tell("signal"))
 if os.path.exists(notice):
     print("a notice before the notice")
+with open(f"path-{rank}", "w") as file:
+    print(notice, file=file)
 open(f"up-{rank}", "w").close()
 while rank != 2 or not os.path.exists(notice):
     time.sleep(0.02)
@@ -57,10 +59,9 @@ seen_truth() {
     grep -q truth port.told
 }
 
-# None that no agent has locked: other scripts have theirs there, too, and clean_files.t leaves one
-# for a while.
-no_file_is_left() {
-    [ -z "$(find /tmp -maxdepth 1 -name 'muster-notice-*' -newer rank -exec flock -n {} echo {} \;)" ]
+no_notice_is_left() {
+    [ "$(cat path-0 path-1 path-2 | wc -l)" = 3 ] &&
+        ! cat path-0 path-1 path-2 | xargs ls -d 2>/dev/null | grep -q .
 }
 
 {
@@ -93,7 +94,7 @@ took_at_most "... within a second" 1 \
 ok "the deadline is a time" python3 -c 'import json, time
 left = json.loads(open("seen-0-0").read().split("\n", 1)[1])["deadline"] - time.time()
 exit(not 0 < left <= 100)'
-ok "no file is left" wait_for 20 no_file_is_left
+ok "no file is left" wait_for 20 no_notice_is_left
 ok "... nor the socket" [ ! -e "$run_dir/control" ]
 run muster drain saves node2
 is "a run that is over has no nodes to drain: 2" "$rc $(grep -c 'is not running' err)" "2 1"
