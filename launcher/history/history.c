@@ -133,14 +133,16 @@ int past_run_open(const char *id, struct error *err)
     return fd;
 }
 
-struct past_run *history_find_over(struct history *list, const char *word, struct error *err)
+struct past_run *history_find_over(const struct history *list, const char *word, struct error *err)
 {
     struct past_run *run = history_find(list, word, err);
 
-    if (run == NULL || run->state != PAST_RUN_ACTIVE || !past_run_await(run, DYING_S))
-        return run;
-    history_clear(list);
-    return history_read(list, err) < 0 ? NULL : history_find(list, word, err);
+    if (run != NULL && run->state == PAST_RUN_ACTIVE && past_run_await(run, DYING_S)) {
+        json_decref(run->plan);
+        json_decref(run->result);
+        look_at(run);
+    }
+    return run;
 }
 
 bool past_run_await(const struct past_run *run, double seconds)

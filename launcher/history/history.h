@@ -47,7 +47,8 @@ struct past_run *history_find(const struct history *list, const char *word, stru
 
 /* The same for who wants one that is over. The launcher of a run that was killed has its lock until
  * the last of its threads is gone: an active one gets a moment for that. */
-struct past_run *history_find_over(struct history *list, const char *word, struct error *err);
+struct past_run *history_find_over(const struct history *list, const char *word,
+                                   struct error *err);
 
 /* Wait for the end of its launcher, for so many seconds at most. False: it lives. */
 bool past_run_await(const struct past_run *run, double seconds);
