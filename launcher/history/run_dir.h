@@ -10,6 +10,7 @@
  *     stacks.txt      where the ranks were when the run hung
  *     control         while it is running: a socket for muster drain (control.h)
  *     shards          which shards of data its ranks have read (shards/shards.h)
+ *     next            a link: the run that went on with those first (--shards-resume)
  *
  * For questions on the day after, and for muster attach, status and stop (history.h). The last
  * RUN_DIR_MOST runs stay, and all that are active; `muster exec` has none. Directories are 0700.
@@ -35,6 +36,7 @@
 #define RUN_DIR_NEW       ".new" /* after the name of a file that is being written */
 #define RUN_DIR_NAME_SIZE 32     /* holds the longest of them */
 #define RUN_DIR_CONTROL   "control"
+#define RUN_DIR_NEXT      "next"
 #define RUN_DIR_LINE_MAX   (64 << 10) /* bytes that can be said there, with the newline */
 #define RUN_DIR_ANSWER_MAX 1100       /* and of the answer */
 

@@ -16,7 +16,7 @@
 
 static const char *const files[] = { "plan.json", "log",    "status.json", "result.json",
                                      "stdout",    "stderr", "stacks.txt",  "shards",
-                                     RUN_DIR_CONTROL };
+                                     RUN_DIR_CONTROL, RUN_DIR_NEXT };
 
 static void remove_run(int runs_fd, const char *name);
 static bool is_over(int dir_fd);

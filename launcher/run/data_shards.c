@@ -5,14 +5,18 @@
 
 #include "run/data_shards.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "history/history.h"
+#include "history/run_dir.h"
 #include "log.h"
 #include "run/run.h"
+#include "runid.h"
 #include "shards/shards.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -22,11 +26,14 @@ struct data_shards {
     struct event  *tick;    /* NULL: no rank has asked yet, and there is nothing to keep */
     int64_t        tick_ns; /* when it comes; 0: not at all */
     json_t        *result;  /* at the end */
+    int            past_fd; /* the directory of the run that --shards-resume names; or -1 */
 };
 
-static int     resume(struct shards *shards, const char *word, struct error *err);
+static int     resume(struct data_shards *data, const char *word, struct error *err);
 static void    begin(struct run *run);
 static void    go_on(struct run *run);
+static void    take_over(const struct run *run);
+static void    warn_of_next(int dir_fd, const char *run_id);
 static void    set_tick(struct data_shards *data);
 static struct shards *shards_of(const struct run *run);
 static void    tick_cb(evutil_socket_t fd, short what, void *arg);
@@ -42,10 +49,11 @@ int data_shards_open(struct run *run, struct error *err)
         return 0;
     data = xcalloc(1, sizeof *data);
     data->shards = shards_new(run->plan->world_size);
+    data->past_fd = -1;
     run->data_shards = data;
     if (run->options->resumed != NULL)
         word = NULL; /* its own file is newer */
-    if (word != NULL && resume(data->shards, word, err) < 0)
+    if (word != NULL && resume(data, word, err) < 0)
         return err_set(err, "--shards-resume %s: %s", word, err->text);
     return 0;
 }
@@ -58,18 +66,22 @@ void data_shards_free(struct data_shards *data)
         event_free(data->tick);
     shards_free(data->shards);
     json_decref(data->result);
+    if (data->past_fd >= 0)
+        close(data->past_fd);
     free(data);
 }
 
 /* muster resume looks nowhere else. */
 void data_shards_begin(struct run *run)
 {
-    if (run->data_shards != NULL && run->options->shards_resume != NULL)
-        begin(run);
+    if (run->data_shards == NULL || run->options->shards_resume == NULL)
+        return;
+    begin(run);
+    take_over(run);
 }
 
 /* Never beside a run that still gives them out. */
-static int resume(struct shards *shards, const char *word, struct error *err)
+static int resume(struct data_shards *data, const char *word, struct error *err)
 {
     struct history         list;
     const struct past_run *past;
@@ -80,11 +92,30 @@ static int resume(struct shards *shards, const char *word, struct error *err)
             err_set(err, "that run is still running; end it with muster stop");
         else if (past->state == PAST_RUN_ELSEWHERE)
             err_set(err, "that run may still be running on %s", past_run_host(past));
-        else
-            rc = shards_resume(shards, past->dir_fd, err);
+        else if ((rc = shards_resume(data->shards, past->dir_fd, err)) == 0)
+            data->past_fd = fcntl(past->dir_fd, F_DUPFD_CLOEXEC, 0);
     }
     history_clear(&list);
     return rc;
+}
+
+/* Of two runs that go on from one state, the second is told. */
+static void take_over(const struct run *run)
+{
+    const int past_fd = run->data_shards->past_fd;
+
+    if (past_fd >= 0 && symlinkat(run->plan->run_id, past_fd, RUN_DIR_NEXT) < 0)
+        warn_of_next(past_fd, run->plan->run_id);
+}
+
+static void warn_of_next(int dir_fd, const char *run_id)
+{
+    char    next[RUNID_MAX + 1] = "";
+    ssize_t size = readlinkat(dir_fd, RUN_DIR_NEXT, next, sizeof next - 1);
+
+    if (size > 0 && strcmp(next, run_id) != 0)
+        log_warn("shards: run %s has gone on from there already: what it has read is read again; "
+                 "--shards-resume=%s reads what it has left", next, next);
 }
 
 /* The ranks of this run use shards, or continue with some. */
@@ -110,6 +141,7 @@ static void go_on(struct run *run)
     struct data_shards *data = run->data_shards;
     struct error        err;
 
+    warn_of_next(run->dir.fd, run->plan->run_id);
     shards_free(data->shards);
     data->shards = shards_new(run->plan->world_size);
     if (shards_resume(data->shards, run->dir.fd, &err) < 0)

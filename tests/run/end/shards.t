@@ -93,6 +93,7 @@ kill -KILL "$started"
 ok "muster is killed, and its ranks with it" wait_for 20 nothing_left
 run muster --shards-resume half -H node1:2 "$read_shards" train 5000 10 "" resumed
 is "another run reads the rest" "$rc $(wc -l <resumed)" "0 301"
+ok "... without a warning" not grep -q warning err
 cat begun resumed >both
 is "... so that every record was read" "$(seen both 5000)" "500 all"
 is "... and each once" "$(cat more)" 0
@@ -105,12 +106,15 @@ read -r never <wait
 END
 start muster --name early --shards-resume half -H node1:1 ./late "$read_shards"
 ok "a run that continues with shards starts" wait_for 20 test -e started
+ok "... and says that another one did so before" grep -Eq \
+    'warning: shards: run ([-0-9a-z]+) has gone on .*; --shards-resume=\1 reads what it has left' err
 kill -KILL "$pid"
 ok "muster is killed" wait_for 20 nothing_left
 run muster resume early
 is "muster resume reads what was left there, too" "$rc $(wc -l <rest)" "0 301"
 run muster resume half
 is "muster resume goes on with those of its own run" "$rc $(wc -l <again)" "0 301"
+ok "... and says that another run did so before" grep -q 'has gone on from there already' err
 cat begun again >both
 is "... so that every record was read" "$(seen both 5000)" "500 all"
 run muster -H node1:1 sh -c '"$1" train 50 10 "" some 4; exit 3' sh "$read_shards"
