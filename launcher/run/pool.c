@@ -188,9 +188,7 @@ void pool_put(struct run *run, size_t which, struct node *node)
     item->node = node;
     if (make_plan(run, which, &err) < 0) /* it could be made before */
         log_warn("%s: %s", pool_name(run, which), err.text);
-    node->plan = &item->plan.node[0];
-    node->index = which;
-    node->ops = &ops;
+    node_place(node, which, &item->plan.node[0], &ops);
     if (run->pool->members.item[which].is_leaving || !run->pool->members.item[which].is_offered)
         pool_leave(run, which);
 }

@@ -219,9 +219,7 @@ static void move_nodes(struct run *run, const size_t *world, size_t places)
         made[i] = j < members->places ? old[j] : pool_take(run, world[i]);
         if (j < members->places)
             old[j] = NULL;
-        made[i]->index = i;
-        made[i]->plan = &run->plan->node[i];
-        made[i]->ops = &phase_node_ops;
+        node_place(made[i], i, &run->plan->node[i], &phase_node_ops);
     }
     for (j = 0; j < members->places; j++) {
         if (old[j] != NULL && !node_is_over(old[j])) {
