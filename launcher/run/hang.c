@@ -52,16 +52,16 @@ static void   finish(struct hang *hang);
 static void   write_stacks(const struct hang *hang);
 static void   report_stacks(const struct hang *hang, FILE *out);
 
-struct hang *hang_new(struct run *run)
+void hang_open(struct run *run)
 {
     struct hang *hang = xcalloc(1, sizeof *hang);
 
+    run->hang = hang;
     hang->run = run;
     hang->node = xcalloc(run->plan->nodes, sizeof *hang->node);
     hang->late = event_new(run->base, -1, 0, late_cb, hang);
     if (hang->late == NULL)
         xalloc_die();
-    return hang;
 }
 
 void hang_free(struct hang *hang)
@@ -78,7 +78,7 @@ void hang_free(struct hang *hang)
 void hang_again(struct run *run)
 {
     hang_free(run->hang);
-    run->hang = hang_new(run);
+    hang_open(run);
 }
 
 void hang_look(struct run *run)

@@ -27,7 +27,7 @@ static void   failed_cb(bool is_stderr, int error, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
 static double seconds_since(int64_t ns);
 
-struct output *rank_output_open(struct run *run)
+void rank_output_open(struct run *run)
 {
     static const struct output_ops ops = { consumed_cb, failed_cb };
     struct output_settings         settings = {
@@ -39,11 +39,10 @@ struct output *rank_output_open(struct run *run)
         .fold = run->options->fold,
         .may_skip = run->options->log_dir != NULL,
     };
-    struct output *output = output_new(run->base, &settings, &ops, run);
 
-    rank_labels_add(output, run->plan, run->options, run->shown, run->shown_count);
-    log_sink(own_line, output);
-    return output;
+    run->output = output_new(run->base, &settings, &ops, run);
+    rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
+    log_sink(own_line, run->output);
 }
 
 static void own_line(const char *line, size_t size, void *arg)

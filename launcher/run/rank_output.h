@@ -12,8 +12,8 @@
 struct run;
 struct node;
 
-/* Make the output of a run, and send the log there. */
-struct output *rank_output_open(struct run *run);
+/* Make run->output, and send the log there. */
+void rank_output_open(struct run *run);
 /* Every node is over: wait until what waits is read, or the user leaves. Then muster's own lines
  * go to stderr, if it takes them at once; rank_output_close() ends that. */
 void rank_output_finish(struct run *run);

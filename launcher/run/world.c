@@ -35,6 +35,28 @@ static void move_nodes(struct run *run, const size_t *world, size_t places);
 static void make_room(struct run *run);
 static bool is_here(const struct run *run, size_t place);
 
+void world_make_nodes(struct run *run)
+{
+    size_t i;
+
+    run->node = xcalloc(run->plan->nodes, sizeof(struct node *));
+    for (i = 0; i < run->plan->nodes; i++) {
+        run->node[i] = xcalloc(1, sizeof(struct node));
+        node_init(run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
+    }
+}
+
+void world_free_nodes(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        node_clear(run->node[i]);
+        free(run->node[i]);
+    }
+    free(run->node);
+}
+
 void world_open(struct run *run, struct member_rules *rules)
 {
     const struct options *options = run->options;
