@@ -1,8 +1,7 @@
 /* agent.h - the state of an agent: parts that one file each owns, states and verbs
  *
- * A part is written by the file that is named beside it; all files may read it.
- * next_generation.c makes those of a generation as new. What several files do to a
- * part, they do by the verbs below.
+ * A part is written by the file that is named beside it; all files may read it. What several
+ * files do to a part, they do by the verbs below. Those of a generation begin anew by ..._again().
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start
@@ -15,9 +14,10 @@
  *     RUNNING    ranks execute, run, end               launcher_frames.c, on GO
  *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
  *                ends what is left                     or agent_stop
- *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
+ *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent;
+ *                                                      agent_leave
  *
- * States only go down the list, but for DONE to STAYING; ENDING may follow any of them.
+ * States only go down the list, but for DONE to STAYING; ENDING may follow any before it.
  *
  *     verb                  asked by              does
  *     agent_fail            anyone: this node     sends ERROR, then agent_stop
@@ -215,7 +215,7 @@ struct agent {
     struct notice         notice;          /* notice.c */
     struct going          going;           /* notice.c */
     struct spot          *spot;            /* notice.c; NULL: nobody is asked */
-    struct bcast         *bcast;           /* bcast_frames.c, bcast_links.c; NULL: none */
+    struct bcast         *bcast;           /* bcast_frames.c; NULL: none */
     struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
@@ -239,6 +239,7 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
+void    startup_again(struct agent *agent);
 void    startup_has_name(struct agent *agent); /* no other run here has its name */
 void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
@@ -252,6 +253,7 @@ void namesake_close(struct agent *agent);
 /* requests.c */
 void    requests_open(struct agent *agent);
 void    requests_close(struct agent *agent);
+void    requests_again(struct agent *agent); /* the next ranks may be asked for their stacks */
 void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
@@ -303,6 +305,7 @@ void takeover_close(struct agent *agent);
  * may take it: then rank 0 fails, or the others connect to another program there. Look when
  * rank 0 fails and when a stop begins, while the holder can still be seen. */
 void master_port_release(struct agent *agent);
+void master_port_again(struct agent *agent);
 void master_port_look(struct agent *agent);
 
 /* ending.c */
@@ -335,6 +338,7 @@ void    task_frames_end(struct agent *agent); /* kill what it does */
 frame_f task_frames_take;
 
 /* output_pump.c */
+void output_pump_again(struct agent *agent);
 void output_pump_credit(struct agent *agent, uint64_t bytes);
 void output_pump_run(struct agent *agent);
 
