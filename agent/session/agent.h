@@ -258,12 +258,12 @@ void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
- * session_ends: this machine goes down, or so it seems. has_looked: for a checkpoint, after the
- * ranks had ended; if not, ending_maybe_done() comes later. clear: the generation is over. close:
+ * session_ends: this machine goes down, or so it seems. look_last: for a checkpoint, after the
+ * ranks have ended; false: ending_maybe_done() comes later. clear: the generation is over. close:
  * so is the run. */
 int     notice_begin(struct agent *agent, struct failure *failure);
 void    notice_session_ends(struct agent *agent, double left_s);
-bool    notice_has_looked(struct agent *agent);
+bool    notice_look_last(struct agent *agent);
 void    notice_clear(struct agent *agent);
 void    notice_close(struct agent *agent);
 frame_f notice_take;

@@ -221,7 +221,7 @@ void pool_leave(struct run *run, size_t which)
     }
 }
 
-bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason)
+bool pool_take_notice(struct run *run, struct node *node, double left_s, const char *reason)
 {
     if (node->ops != &ops)
         return false;

@@ -138,13 +138,20 @@ void rank_output_check_reader(struct run *run)
     run->is_reader_told = run->is_reader_told || stuck_s >= READER_TOLD_S;
 }
 
-/* It has more to say than its credit or the line lets through at once. */
-bool rank_output_is_awaited(struct run *run, const struct node *node)
+void rank_output_note_reader(struct run *run)
 {
-    if (flow_is_used_up(run->flow, node->index)) {
-        run->reader_held_ns = clock_now_ns();
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state < NODE_STAYING && flow_is_used_up(run->flow, i))
+            run->reader_held_ns = clock_now_ns();
+}
+
+/* It has more to say than its credit or the line lets through at once. */
+bool rank_output_is_awaited(const struct run *run, const struct node *node)
+{
+    if (flow_is_used_up(run->flow, node->index))
         return true;
-    }
     return seconds_since(flow_last_ns(run->flow)) < LAUNCH_STOP_S &&
            (seconds_since(run->phase.stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
             seconds_since(run->reader_held_ns) < STOP_OUTPUT_S);
