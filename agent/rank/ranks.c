@@ -118,7 +118,7 @@ struct rank *ranks_stands(struct ranks *ranks, const struct guard_message *messa
         return NULL;
     ranks->forking--;
     ranks->standing++;
-    rank->state = RANK_STANDING;
+    rank_stands(rank);
     return rank;
 }
 

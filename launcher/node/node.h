@@ -18,7 +18,7 @@
  *   READY        the run: READY has come, and what else was asked
  *   RUNNING      the run: GO was sent
  *   STAYING      node_stay(): the same, and it waits for another generation
- *   DONE         the run: the agent said DONE, and nothing of the run is left there
+ *   DONE         the run: the agent said DONE, and nothing of the run is left there; node_leave()
  *   ENDED        node.c: the connection closed after DONE; node_release(); node_drop()
  *   FAILED       node_fail(), node_lose(), or node.c: the connection closed too early
  *
