@@ -351,7 +351,7 @@ void notice_over(struct run *run)
     for (i = 0; i < notice->count && notice->told_ns != 0; i++) {
         which = pool_find(run, notice->leaving[i].host);
         if (which != MEMBERS_NONE && node_of(run, notice->leaving[i].host) != NULL)
-            pool_members(run)->item[which].is_leaving = true;
+            members_leave(pool_members(run), which);
     }
 }
 
@@ -407,7 +407,7 @@ static void may_be_back(struct run *run, const char *host, double at_s)
     size_t which = pool_find(run, host);
 
     if (which != MEMBERS_NONE)
-        pool_members(run)->item[which].back_s = at_s;
+        members_expect_back(pool_members(run), which, at_s);
 }
 
 /* By its whole name or by what messages call it. */

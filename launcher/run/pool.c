@@ -226,7 +226,7 @@ bool pool_take_notice(struct run *run, struct node *node, double left_s, const c
     if (node->ops != &ops)
         return false;
     log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
-    run->pool->members.item[node->index].is_leaving = true;
+    members_leave(&run->pool->members, node->index);
     pool_leave(run, node->index);
     generation_changed(run); /* another one may take its place */
     return true;
@@ -298,8 +298,8 @@ static void add_host(struct run *run, const struct selected *offered)
 
 static void changed_cb(struct node *node, void *arg)
 {
-    struct run    *run = arg;
-    struct member *member = &run->pool->members.item[node->index];
+    struct run          *run = arg;
+    const struct member *member = &run->pool->members.item[node->index];
 
     if (node->state >= NODE_ANSWERED && node->state <= NODE_READY)
         node_ping(node);
@@ -317,8 +317,7 @@ static void changed_cb(struct node *node, void *arg)
             node_leave(node, LEAVE_S);
             break;
         }
-        member->state = MEMBER_SPARE;
-        member->is_told = member->is_silent = false;
+        members_stay(&run->pool->members, node->index);
         log_info("%s: checked; it waits for a place", node->plan->host);
         generation_changed(run);
         break;

@@ -152,10 +152,8 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     if (!options_are_elastic(options))
         return 0;
     find_rules(options, &rules);
-    for (i = 0; i < *count; i++) {
-        members_add(&members, hosts->node[i].slots);
-        members.item[i].state = MEMBER_SPARE;
-    }
+    for (i = 0; i < *count; i++)
+        members_stay(&members, members_add(&members, hosts->node[i].slots));
     most = members_next_size(&members, &rules);
     if (read_batch(options, true, &batch) && !options->members.allow_batch_change)
         rules.batch = &batch;
