@@ -1,7 +1,8 @@
 /* agent.h - the state of an agent: parts that one file each owns, states and verbs
  *
  * A part is written by the file that is named beside it; all files may read it. What several
- * files do to a part, they do by the verbs below. Those of a generation begin anew by ..._again().
+ * files do to a part, they do by the verbs below. next_generation.c lists those that begin anew
+ * with a generation.
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start
