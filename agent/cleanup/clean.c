@@ -45,7 +45,7 @@ struct clean {
 
 static void    again_cb(evutil_socket_t fd, short what, void *arg);
 static bool    all_gone(struct clean *clean);
-static bool    has_dying_groups(struct clean *clean);
+static bool    await_groups(struct clean *clean);
 static void    ask_to_end(struct clean *clean);
 static void    kill_targets(struct clean *clean);
 static void    signal_targets(struct clean *clean, int signal);
@@ -125,7 +125,7 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
         ask_to_end(clean);
     }
     is_over = is_over || now_ns >= clean->give_up_at_ns;
-    if (is_over && !has_dying_groups(clean)) {
+    if (is_over && !await_groups(clean)) {
         finish(clean);
         return;
     }
@@ -147,8 +147,8 @@ static bool all_gone(struct clean *clean)
 }
 
 /* Their processes were in one. A process that ends is no longer one of the run before it leaves
- * its group, nor before its guard lets go of that. */
-static bool has_dying_groups(struct clean *clean)
+ * its group, nor before its guard lets go of that. True: look again. */
+static bool await_groups(struct clean *clean)
 {
     int64_t now_ns = clock_now_ns();
 

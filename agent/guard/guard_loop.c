@@ -78,7 +78,7 @@ static void  child_run(struct guard_process *g, int id, const int *fds, int word
     __attribute__((noreturn));
 static void  tell_unforked(struct guard_process *g, int id, int error);
 static pid_t fork_blocked(struct cgroup *cgroup);
-static bool  nothing_left(struct guard_process *g);
+static bool  reap(struct guard_process *g);
 static void  detach_tracee(const siginfo_t *stopped);
 static void  child_ended(struct guard_process *g, pid_t pid);
 static bool  child_heard(struct guard_process *g, struct child *child);
@@ -105,7 +105,7 @@ void guard_loop(int fd, struct containment *contain, struct go_env *go_env, cons
         else
             watch_agent(&g);
         g.turn_ns = clock_now_ns();
-        empty = nothing_left(&g);
+        empty = reap(&g);
         if (g.agent_gone)
             stop_begin(&g.stop, 0);
         if (g.stop.begun && empty)
@@ -248,8 +248,8 @@ static void take_message(struct guard_process *g, const struct guard_message *me
     case GUARD_STOP:
         if (g->is_over)
             break; /* it crossed with our EMPTY */
-        if (nothing_left(g)) {
-            g->stop.begun = true; /* the usual end: no process is left */
+        if (reap(g)) {
+            stop_begin(&g->stop, 0); /* the usual end: no process is left */
             break;
         }
         if (g->running == 0)
@@ -350,7 +350,7 @@ static pid_t fork_blocked(struct cgroup *cgroup)
 
 /* Reap the children that have ended. True if there is no child at all: with a subreaper, or as
  * process 1, no descendant is left then. */
-static bool nothing_left(struct guard_process *g)
+static bool reap(struct guard_process *g)
 {
     struct signalfd_siginfo signalled;
     siginfo_t               info;

@@ -14,7 +14,7 @@
 #define PAUSE_FIRST_MS 2
 #define PAUSE_MOST_MS  100
 
-static bool is_stuck(struct stop *stop, int64_t now);
+static int  dumping(const struct stop *stop);
 static int  until(int64_t at, int64_t now);
 
 void stop_init(struct stop *stop, const struct containment *contain, pid_t root)
@@ -38,7 +38,7 @@ void stop_begin(struct stop *stop, double grace_s)
 
 int stop_step(struct stop *stop)
 {
-    int64_t now = clock_now_ns();
+    int64_t now = clock_now_ns(), waited;
 
     if (!stop->begun)
         return -1;
@@ -50,8 +50,12 @@ int stop_step(struct stop *stop)
     }
     if (now < stop->again_at_ns)
         return until(stop->again_at_ns, now);
-    if (is_stuck(stop, now))
-        return STOP_STUCK;
+    waited = now - stop->killing_since_ns;
+    if (waited >= STOP_STUCK_S * NS_PER_S) {
+        stop->dumping = dumping(stop);
+        if (stop->dumping == 0 || waited > STOP_CORE_S * NS_PER_S)
+            return STOP_STUCK;
+    }
     containment_kill(stop->contain, stop->root);
     stop->again_at_ns = now + stop->pause_ms * (NS_PER_S / 1000);
     stop->pause_ms *= 2;
@@ -67,20 +71,17 @@ int stop_left(const struct stop *stop)
     return left > 0 ? left : 1;
 }
 
-static bool is_stuck(struct stop *stop, int64_t now)
+static int dumping(const struct stop *stop)
 {
-    int64_t          waited = now - stop->killing_since_ns;
     struct processes left;
     size_t           i;
+    int              count = 0;
 
-    if (waited < STOP_STUCK_S * NS_PER_S)
-        return false;
-    stop->dumping = 0;
     processes_below(&left, stop->root);
     for (i = 0; i < left.count; i++)
-        stop->dumping += process_is_dumping(left.item[i].pid);
+        count += process_is_dumping(left.item[i].pid);
     processes_clear(&left);
-    return stop->dumping == 0 || waited > STOP_CORE_S * NS_PER_S;
+    return count;
 }
 
 static int until(int64_t at, int64_t now)

@@ -152,6 +152,11 @@ void rank_explain(const struct rank *rank, struct failure *failure)
         failure->code = code;
 }
 
+void rank_stands(struct rank *rank)
+{
+    rank->state = RANK_STANDING;
+}
+
 void rank_started(struct rank *rank, const struct guard_message *message)
 {
     rank->state = RANK_RUNNING;

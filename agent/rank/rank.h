@@ -70,6 +70,7 @@ bool rank_clear(struct rank *rank);
 void rank_explain(const struct rank *rank, struct failure *failure);
 
 /* Events of the guard. */
+void rank_stands(struct rank *rank);
 void rank_started(struct rank *rank, const struct guard_message *message);
 void rank_ended(struct rank *rank, const struct guard_message *message);
 /* The guard will not report its end: the run was stopped before it was started

@@ -46,6 +46,7 @@ bool ranks_clear(struct ranks *ranks)
     pmi_free(ranks->pmi);
     open_mpi_watch_free(ranks->open_mpi);
     bind_clear(&ranks->binding);
+    *ranks = (struct ranks){ 0 };
     return is_alone;
 }
 
@@ -117,7 +118,7 @@ struct rank *ranks_stands(struct ranks *ranks, const struct guard_message *messa
         return NULL;
     ranks->forking--;
     ranks->standing++;
-    rank->state = RANK_STANDING;
+    rank_stands(rank);
     return rank;
 }
 

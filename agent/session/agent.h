@@ -1,8 +1,8 @@
 /* agent.h - the state of an agent: parts that one file each owns, states and verbs
  *
- * A part is written by the file that is named beside it; all files may read it.
- * next_generation.c makes those of a generation as new. What several files do to a
- * part, they do by the verbs below.
+ * A part is written by the file that is named beside it; all files may read it. What several
+ * files do to a part, they do by the verbs below. next_generation.c lists those that begin anew
+ * with a generation.
  *
  *     state      means                                 who enters it, and when
  *     WAITING    for PLAN (or TREE, GIVE, CLEAN,       the start
@@ -15,9 +15,10 @@
  *     RUNNING    ranks execute, run, end               launcher_frames.c, on GO
  *     ENDING     ranks have ended or must; the guard   ending.c: the last rank has ended,
  *                ends what is left                     or agent_stop
- *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent
+ *     DONE       nothing is left here; DONE is queued  ending.c: empty, everything was sent;
+ *                                                      agent_leave
  *
- * States only go down the list, but for DONE to STAYING; ENDING may follow any of them.
+ * States only go down the list, but for DONE to STAYING; ENDING may follow any before it.
  *
  *     verb                  asked by              does
  *     agent_fail            anyone: this node     sends ERROR, then agent_stop
@@ -215,7 +216,7 @@ struct agent {
     struct notice         notice;          /* notice.c */
     struct going          going;           /* notice.c */
     struct spot          *spot;            /* notice.c; NULL: nobody is asked */
-    struct bcast         *bcast;           /* bcast_frames.c, bcast_links.c; NULL: none */
+    struct bcast         *bcast;           /* bcast_frames.c; NULL: none */
     struct give          *give;            /* give_frames.c; NULL: nothing is wanted from here */
     struct task          *task;            /* task_frames.c; NULL: none was asked for */
 };
@@ -239,6 +240,7 @@ int launcher_frames_take(const struct frame *frame, void *arg, struct error *err
 /* startup.c */
 void    startup_open(struct agent *agent);
 void    startup_close(struct agent *agent);
+void    startup_again(struct agent *agent);
 void    startup_has_name(struct agent *agent); /* no other run here has its name */
 void    startup_continue(struct agent *agent);
 void    startup_rank_fell(struct agent *agent, const struct rank *rank);
@@ -252,16 +254,17 @@ void namesake_close(struct agent *agent);
 /* requests.c */
 void    requests_open(struct agent *agent);
 void    requests_close(struct agent *agent);
+void    requests_again(struct agent *agent); /* the next ranks may be asked for their stacks */
 void    requests_end_probe(struct agent *agent);
 frame_f requests_take_probe, requests_take_clean, requests_take_stacks;
 
 /* notice.c. begin: PLAN has come: ask the cloud, or tell again what it has said; -1 with failure.
- * session_ends: this machine goes down, or so it seems. has_looked: for a checkpoint, after the
- * ranks had ended; if not, ending_maybe_done() comes later. clear: the generation is over. close:
+ * session_ends: this machine goes down, or so it seems. look_last: for a checkpoint, after the
+ * ranks have ended; false: ending_maybe_done() comes later. clear: the generation is over. close:
  * so is the run. */
 int     notice_begin(struct agent *agent, struct failure *failure);
 void    notice_session_ends(struct agent *agent, double left_s);
-bool    notice_has_looked(struct agent *agent);
+bool    notice_look_last(struct agent *agent);
 void    notice_clear(struct agent *agent);
 void    notice_close(struct agent *agent);
 frame_f notice_take;
@@ -303,6 +306,7 @@ void takeover_close(struct agent *agent);
  * may take it: then rank 0 fails, or the others connect to another program there. Look when
  * rank 0 fails and when a stop begins, while the holder can still be seen. */
 void master_port_release(struct agent *agent);
+void master_port_again(struct agent *agent);
 void master_port_look(struct agent *agent);
 
 /* ending.c */
@@ -335,6 +339,7 @@ void    task_frames_end(struct agent *agent); /* kill what it does */
 frame_f task_frames_take;
 
 /* output_pump.c */
+void output_pump_again(struct agent *agent);
 void output_pump_credit(struct agent *agent, uint64_t bytes);
 void output_pump_run(struct agent *agent);
 

@@ -65,9 +65,7 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
                        "of a blob with an absolute path", BCAST_TREES_MAX);
     }
     blobs_clear(&agent->blobs);
-    if (agent->bcast == NULL)
-        agent->bcast = bcast_new(agent);
-    if (bcast_receive_root(agent->bcast->receiver, (uint32_t)tree, root, &why) < 0) {
+    if (bcast_receive_root(bcast_open(agent)->receiver, (uint32_t)tree, root, &why) < 0) {
         failure_set(&failure, EXIT_CREATE, "", "%s", why.text);
         agent_fail(agent, "bcast", &failure);
     }
@@ -76,12 +74,15 @@ int bcast_frames_take_tree(struct agent *agent, const struct frame *frame,
 }
 
 /* What the node's own configuration of OpenSSL says is for other programs. */
-struct bcast *bcast_new(struct agent *agent)
+struct bcast *bcast_open(struct agent *agent)
 {
     static const struct bcast_receive_ops ops = { failed_cb };
-    struct bcast                         *bcast = xcalloc(1, sizeof *bcast);
     const char                           *wish = test_switch(TEST_SWITCH_OPENAT);
+    struct bcast                         *bcast;
 
+    if (agent->bcast != NULL)
+        return agent->bcast;
+    bcast = agent->bcast = xcalloc(1, sizeof *bcast);
     if (wish != NULL && strcmp(wish, "walk") == 0)
         safe_walk_always();
     OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);

@@ -41,8 +41,8 @@ int bcast_frames_take_listen(struct agent *agent, const struct frame *frame, con
     int              port = -1, rc;
 
     (void)frame;
-    if (bcast == NULL && agent->give != NULL)
-        bcast = agent->bcast = bcast_new(agent);
+    if (agent->give != NULL)
+        bcast = bcast_open(agent);
     if (bcast == NULL)
         return err_set(err, "LISTEN frame before TREE");
     if (read_link(body, &link, err) < 0)

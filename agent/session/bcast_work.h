@@ -31,7 +31,8 @@ void bcast_send_raw(struct agent *agent, enum frame_type type, const void *body,
 /* The sender broke the rules: read no more from it. */
 void bcast_refuse(struct agent *agent, const struct error *why);
 
-struct bcast *bcast_new(struct agent *agent);
+/* agent->bcast, made at the first call. */
+struct bcast *bcast_open(struct agent *agent);
 
 /* bcast_links.c */
 void bcast_links_close(struct bcast *bcast);

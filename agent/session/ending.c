@@ -106,7 +106,7 @@ void ending_maybe_done(struct agent *agent)
 {
     if (agent->state < AGENT_DONE && agent->ending.is_empty && all_is_told(agent) &&
         (ranks_end_logs(&agent->ranks) || agent->ending.logs_given_up) &&
-        notice_has_looked(agent)) {
+        notice_look_last(agent)) {
         agent_enter(agent, AGENT_DONE);
         if (!next_generation_await(agent))
             ending_tell_done(agent);

@@ -15,6 +15,11 @@ void master_port_release(struct agent *agent)
     agent->master_port.number = probe_release_port(agent->requests.probe);
 }
 
+void master_port_again(struct agent *agent)
+{
+    agent->master_port = (struct master_port){ 0 };
+}
+
 void master_port_look(struct agent *agent)
 {
     struct master_port *port = &agent->master_port;

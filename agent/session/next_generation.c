@@ -71,14 +71,10 @@ static void forget(struct agent *agent)
 {
     if (!ranks_clear(&agent->ranks))
         agent->has_stuck_thread = true;
-    agent->ranks = (struct ranks){ 0 };
-    agent->pump = (struct output_pump){ 0 };
-    agent->master_port = (struct master_port){ 0 };
-    json_decref(agent->startup.report);
-    agent->startup.report = NULL;
-    agent->startup.is_again = true;
+    output_pump_again(agent);
+    master_port_again(agent);
+    startup_again(agent);
     notice_clear(agent);
-    stacks_free(agent->requests.stacks);
-    agent->requests.stacks = NULL;
+    requests_again(agent);
     ending_close(agent);
 }

@@ -283,7 +283,7 @@ static void end_cb(json_t *body, void *arg)
 }
 
 /* A rank may save and end at once, before the next look. */
-bool notice_has_looked(struct agent *agent)
+bool notice_look_last(struct agent *agent)
 {
     struct notice *notice = &agent->notice;
 

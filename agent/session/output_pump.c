@@ -9,6 +9,11 @@
 
 static struct stream *stream_of(struct agent *agent, int number);
 
+void output_pump_again(struct agent *agent)
+{
+    agent->pump = (struct output_pump){ 0 };
+}
+
 void output_pump_credit(struct agent *agent, uint64_t bytes)
 {
     agent->pump.credit += bytes;

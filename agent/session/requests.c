@@ -26,6 +26,12 @@ void requests_close(struct agent *agent)
     stacks_free(agent->requests.stacks);
 }
 
+void requests_again(struct agent *agent)
+{
+    stacks_free(agent->requests.stacks);
+    agent->requests.stacks = NULL;
+}
+
 void requests_end_probe(struct agent *agent)
 {
     probe_end(agent->requests.probe);

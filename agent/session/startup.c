@@ -44,6 +44,13 @@ void startup_close(struct agent *agent)
     namesake_close(agent);
 }
 
+void startup_again(struct agent *agent)
+{
+    json_decref(agent->startup.report);
+    agent->startup.report = NULL;
+    agent->startup.is_again = true;
+}
+
 int startup_take_plan(struct agent *agent, const struct frame *frame, const json_t *body,
                       struct error *err)
 {

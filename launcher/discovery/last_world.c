@@ -65,7 +65,7 @@ static bool last_members(struct members *members, const json_t *nodes,
             is_whole = is_whole && world[j] != world[i];
     }
     for (i = 0; i < members->count && !rules->is_elastic; i++)
-        members->item[i].state = MEMBER_SPARE;
+        members_stay(members, i);
     members_take(members, rules, world, places);
     json_array_foreach(nodes, i, node) {
         members->ranks[i] = (int)natural(node, "ranks");
@@ -95,7 +95,7 @@ static size_t last_places(struct members *members, const struct member_rules *ru
         return places;
     for (i = 0; i < members->count; i++)
         if (members->item[i].state == MEMBER_AWAY)
-            members->item[i].state = MEMBER_SPARE;
+            members_stay(members, i);
     return members_choose(members, rules, world);
 }
 

@@ -200,6 +200,24 @@ int members_ranks(const struct members *members, const struct member_rules *rule
 
 /* --- who is connected ------------------------------------------------------- */
 
+void members_stay(struct members *members, size_t which)
+{
+    struct member *member = &members->item[which];
+
+    member->state = MEMBER_SPARE;
+    member->is_told = member->is_silent = false;
+}
+
+void members_leave(struct members *members, size_t which)
+{
+    members->item[which].is_leaving = true;
+}
+
+void members_expect_back(struct members *members, size_t which, double at_s)
+{
+    members->item[which].back_s = at_s;
+}
+
 void members_failed(struct members *members, size_t which, double now_s, bool ended)
 {
     struct member *member = &members->item[which];

@@ -82,6 +82,12 @@ bool   members_is_same(const struct members *members, const size_t *world, size_
 int    members_ranks(const struct members *members, const struct member_rules *rules, size_t place,
                      size_t member);
 
+/* It is connected and was checked: a spare. */
+void members_stay(struct members *members, size_t which);
+/* It gets no place, until it is offered anew or dialled again. */
+void members_leave(struct members *members, size_t which);
+/* Another machine may have its name from then on; 0: no. */
+void members_expect_back(struct members *members, size_t which, double at_s);
 /* It was lost, or failed the check: it cools down. ended: a generation ended because of it. */
 void members_failed(struct members *members, size_t which, double now_s, bool ended);
 /* A generation lived for long: its nodes have proved themselves. Before members_failed() for those

@@ -61,6 +61,14 @@ void node_clear(struct node *node)
     *node = (struct node){ 0 };
 }
 
+void node_place(struct node *node, size_t index, const struct plan_node *plan,
+                const struct node_ops *ops)
+{
+    node->index = index;
+    node->plan = plan;
+    node->ops = ops;
+}
+
 void node_enter(struct node *node, enum node_state state, double deadline_s)
 {
     struct timeval limit = clock_interval(deadline_s);

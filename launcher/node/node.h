@@ -18,7 +18,7 @@
  *   READY        the run: READY has come, and what else was asked
  *   RUNNING      the run: GO was sent
  *   STAYING      node_stay(): the same, and it waits for another generation
- *   DONE         the run: the agent said DONE, and nothing of the run is left there
+ *   DONE         the run: the agent said DONE, and nothing of the run is left there; node_leave()
  *   ENDED        node.c: the connection closed after DONE; node_release(); node_drop()
  *   FAILED       node_fail(), node_lose(), or node.c: the connection closed too early
  *
@@ -97,11 +97,11 @@ struct node_ops {
 };
 
 struct node {
-    /* By node_init(). */
-    size_t                  index; /* in the plan */
+    /* node_init(); and node_place() */
+    size_t                  index; /* in the plan; of a spare: in the pool */
     const struct plan_node *plan;
-    struct event_base      *base;
     const struct node_ops  *ops;
+    struct event_base      *base;
     void                   *arg;
 
     /* node.c */
@@ -133,6 +133,9 @@ struct node {
 void node_init(struct node *node, size_t index, const struct plan_node *plan,
                struct event_base *base, const struct node_ops *ops, void *arg);
 void node_clear(struct node *node);
+/* It has another place now: index and plan are of that, and ops hear of it. */
+void node_place(struct node *node, size_t index, const struct plan_node *plan,
+                const struct node_ops *ops);
 
 /* NODE_WAITING -> NODE_CONNECTING. The node takes conn over and starts it. */
 void                         node_connect(struct node *node, struct conn *conn);

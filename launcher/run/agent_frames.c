@@ -169,7 +169,7 @@ static void take_ready(struct run *run, struct node *node, const json_t *body)
     if (node->state != NODE_PREPARING || node->failure != NULL)
         return; /* it crossed with our STOP */
     log_info("%s: containment %s", node->plan->host, body_text(body, "containment"));
-    if (start_check_ready(run, node, body) && !rendezvous_awaits(run, node))
+    if (start_check_ready(run, node, body) && rendezvous_take_ready(run, node))
         node_enter(node, NODE_READY, 0);
 }
 

@@ -111,6 +111,7 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
     size_t               i;
 
     (void)fd, (void)what;
+    rank_output_note_reader(run);
     for (i = 0; i < run->plan->nodes; i++)
         if (run->node[i]->state == NODE_DONE)
             node_release(run->node[i]);

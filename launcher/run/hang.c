@@ -40,7 +40,8 @@ struct hang {
     struct buffer text;    /* safe to print, whole lines */
 };
 
-static bool   is_idle(struct hang *hang);
+static void   note_held_up(struct hang *hang);
+static bool   is_idle(const struct hang *hang);
 static bool   has_ranks(const struct run *run, size_t node);
 static void   begin(struct hang *hang);
 static size_t ask_all(struct hang *hang);
@@ -52,16 +53,16 @@ static void   finish(struct hang *hang);
 static void   write_stacks(const struct hang *hang);
 static void   report_stacks(const struct hang *hang, FILE *out);
 
-struct hang *hang_new(struct run *run)
+void hang_open(struct run *run)
 {
     struct hang *hang = xcalloc(1, sizeof *hang);
 
+    run->hang = hang;
     hang->run = run;
     hang->node = xcalloc(run->plan->nodes, sizeof *hang->node);
     hang->late = event_new(run->base, -1, 0, late_cb, hang);
     if (hang->late == NULL)
         xalloc_die();
-    return hang;
 }
 
 void hang_free(struct hang *hang)
@@ -78,37 +79,47 @@ void hang_free(struct hang *hang)
 void hang_again(struct run *run)
 {
     hang_free(run->hang);
-    run->hang = hang_new(run);
+    hang_open(run);
 }
 
 void hang_look(struct run *run)
 {
     struct hang *hang = run->hang;
 
-    if (run->options->hang_timeout_s > 0 && run->phase.now == PHASE_RUNNING && !hang->is_seen &&
-        is_idle(hang))
+    if (run->options->hang_timeout_s <= 0 || run->phase.now != PHASE_RUNNING || hang->is_seen)
+        return;
+    note_held_up(hang);
+    if (is_idle(hang))
         begin(hang);
 }
 
-/* A node whose ranks have all ended does not count. Ranks also do nothing while their output waits
- * for a reader who has stalled, and the credit is used up: that is not a hang. */
-static bool is_idle(struct hang *hang)
+/* Ranks do nothing while their output waits for a reader who has stalled, and the credit is used
+ * up: that is not a hang. */
+static void note_held_up(struct hang *hang)
+{
+    const struct run *run = hang->run;
+    size_t            i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (has_ranks(run, i) && flow_is_used_up(run->flow, i))
+            hang->held_up_ns = clock_now_ns();
+}
+
+/* A node whose ranks have all ended does not count. */
+static bool is_idle(const struct hang *hang)
 {
     const struct run *run = hang->run;
     double            limit_s = run->options->hang_timeout_s;
-    int64_t           now_ns = clock_now_ns();
     size_t            i, running = 0;
 
     for (i = 0; i < run->plan->nodes; i++) {
         if (!has_ranks(run, i))
             continue;
-        if (flow_is_used_up(run->flow, i))
-            hang->held_up_ns = now_ns;
         if (hang->node[i].idle_s < limit_s)
             return false;
         running++;
     }
-    return running > 0 && (double)(now_ns - hang->held_up_ns) / NS_PER_S >= limit_s;
+    return running > 0 && (double)(clock_now_ns() - hang->held_up_ns) / NS_PER_S >= limit_s;
 }
 
 static bool has_ranks(const struct run *run, size_t node)

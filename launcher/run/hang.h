@@ -18,10 +18,11 @@ struct run;
 struct node;
 struct hang;
 
-struct hang *hang_new(struct run *run);
-void         hang_free(struct hang *hang); /* NULL is fine */
+/* Make run->hang. */
+void hang_open(struct run *run);
+void hang_free(struct hang *hang); /* NULL is fine */
 /* Another generation, perhaps of other nodes: know nothing of the last one. */
-void         hang_again(struct run *run);
+void hang_again(struct run *run);
 
 /* Look whether the run hangs; with each heartbeat. */
 void hang_look(struct run *run);

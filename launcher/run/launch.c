@@ -110,7 +110,6 @@ static int  raise_descriptors(size_t nodes, struct error *err);
 static int  open_dir(struct run *run, struct error *err);
 static int  open_loop(struct run *run, struct error *err);
 static void begin(struct run *run);
-static void make_nodes(struct run *run);
 static void watch_hosts(struct run *run);
 static bool takes_hosts(const struct run *run);
 static void offer_hosts(const struct hostlist *hosts, const char *words, void *arg);
@@ -230,10 +229,10 @@ static void begin(struct run *run)
     run->generation = generation_new(run);
     run->leavings = leavings_new();
     run->flow = flow_new(run->plan->nodes);
-    run->output = rank_output_open(run);
-    make_nodes(run);
+    rank_output_open(run);
+    world_make_nodes(run);
     costs_open(run);
-    run->hang = hang_new(run);
+    hang_open(run);
     run->kvs = kvs_new(run->plan->nodes);
     watch_hosts(run);
     run->interrupt = interrupt_new(run);
@@ -244,17 +243,6 @@ static void begin(struct run *run)
     run->beat = beat_new(run);
     if (run_is_exec(run))
         deadline_start(run); /* nodes have no common start */
-}
-
-static void make_nodes(struct run *run)
-{
-    size_t i;
-
-    run->node = xcalloc(run->plan->nodes, sizeof(struct node *));
-    for (i = 0; i < run->plan->nodes; i++) {
-        run->node[i] = xcalloc(1, sizeof(struct node));
-        node_init(run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
-    }
 }
 
 static void watch_hosts(struct run *run)
@@ -465,13 +453,7 @@ static void close_dir(struct run *run, int status)
 
 static void run_clear(struct run *run)
 {
-    size_t i;
-
-    for (i = 0; i < run->plan->nodes; i++) {
-        node_clear(run->node[i]);
-        free(run->node[i]);
-    }
-    free(run->node);
+    world_free_nodes(run);
     if (!run->reader.has_left)
         children_await(CHILDREN_S);
     hang_free(run->hang);

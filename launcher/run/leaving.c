@@ -96,7 +96,7 @@ static void leave_cb(evutil_socket_t fd, short what, void *arg)
     (void)fd, (void)what;
     snprintf(text, sizeof text, "node %s leaves (%s)", leaving->host, leaving->reason);
     if (which != MEMBERS_NONE)
-        pool_members(run)->item[which].is_leaving = true;
+        members_leave(pool_members(run), which);
     if (which != MEMBERS_NONE && place_of(run, which) == NULL)
         pool_leave(run, which);
     else if (run->phase.now == PHASE_RUNNING || run->phase.now == PHASE_PREPARING ||

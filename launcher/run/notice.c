@@ -50,8 +50,8 @@ struct notice {
 };
 
 static struct leaving *find(const struct notice *notice, const char *host);
-static bool            is_new(struct notice *notice, const char *host, const char *reason,
-                              double left_s, double margin_s);
+static bool            note(struct notice *notice, const char *host, const char *reason,
+                            double left_s, double margin_s);
 static void            tell(struct run *run, const struct leaving *leaving);
 static void            tell_node(struct node *node, const struct leaving *leaving, bool is_first);
 static void            change_cb(evutil_socket_t fd, short what, void *arg);
@@ -94,7 +94,7 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
     const char     *host = node->plan->host;
     struct leaving *leaving;
 
-    if (!is_new(run->notice, host, reason, left_s, margin_s))
+    if (!note(run->notice, host, reason, left_s, margin_s))
         return;
     leaving = find(run->notice, host);
     log_warn("%s goes in %.0f s (%s)", plan_label(node->plan), left_s, reason);
@@ -107,9 +107,9 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
         tell(run, leaving);
 }
 
-/* Note it. False: it was known, and is no earlier. */
-static bool is_new(struct notice *notice, const char *host, const char *reason, double left_s,
-                   double margin_s)
+/* False: it was known, and is no earlier. */
+static bool note(struct notice *notice, const char *host, const char *reason, double left_s,
+                 double margin_s)
 {
     const int64_t   now_ns = clock_now_ns();
     struct leaving *leaving = find(notice, host);
@@ -277,7 +277,7 @@ void notice_take(struct run *run, struct node *node, const json_t *body)
     if (!json_is_true(json_object_get(body, "session")))
         costs_class(run, node, "spot");
     may_be_back(run, node->plan->host, generation_now_s() + left_s + MEMBERS_COOL_S);
-    if (pool_takes_notice(run, node, left_s, reason))
+    if (pool_take_notice(run, node, left_s, reason))
         return;
     notice_give(run, node, left_s, margin_s, reason);
 }
@@ -351,7 +351,7 @@ void notice_over(struct run *run)
     for (i = 0; i < notice->count && notice->told_ns != 0; i++) {
         which = pool_find(run, notice->leaving[i].host);
         if (which != MEMBERS_NONE && node_of(run, notice->leaving[i].host) != NULL)
-            pool_members(run)->item[which].is_leaving = true;
+            members_leave(pool_members(run), which);
     }
 }
 
@@ -407,7 +407,7 @@ static void may_be_back(struct run *run, const char *host, double at_s)
     size_t which = pool_find(run, host);
 
     if (which != MEMBERS_NONE)
-        pool_members(run)->item[which].back_s = at_s;
+        members_expect_back(pool_members(run), which, at_s);
 }
 
 /* By its whole name or by what messages call it. */

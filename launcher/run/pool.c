@@ -188,9 +188,7 @@ void pool_put(struct run *run, size_t which, struct node *node)
     item->node = node;
     if (make_plan(run, which, &err) < 0) /* it could be made before */
         log_warn("%s: %s", pool_name(run, which), err.text);
-    node->plan = &item->plan.node[0];
-    node->index = which;
-    node->ops = &ops;
+    node_place(node, which, &item->plan.node[0], &ops);
     if (run->pool->members.item[which].is_leaving || !run->pool->members.item[which].is_offered)
         pool_leave(run, which);
 }
@@ -223,12 +221,12 @@ void pool_leave(struct run *run, size_t which)
     }
 }
 
-bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason)
+bool pool_take_notice(struct run *run, struct node *node, double left_s, const char *reason)
 {
     if (node->ops != &ops)
         return false;
     log_warn("%s goes in %.0f s (%s); no rank runs there", node->plan->host, left_s, reason);
-    run->pool->members.item[node->index].is_leaving = true;
+    members_leave(&run->pool->members, node->index);
     pool_leave(run, node->index);
     generation_changed(run); /* another one may take its place */
     return true;
@@ -300,8 +298,8 @@ static void add_host(struct run *run, const struct selected *offered)
 
 static void changed_cb(struct node *node, void *arg)
 {
-    struct run    *run = arg;
-    struct member *member = &run->pool->members.item[node->index];
+    struct run          *run = arg;
+    const struct member *member = &run->pool->members.item[node->index];
 
     if (node->state >= NODE_ANSWERED && node->state <= NODE_READY)
         node_ping(node);
@@ -319,8 +317,7 @@ static void changed_cb(struct node *node, void *arg)
             node_leave(node, LEAVE_S);
             break;
         }
-        member->state = MEMBER_SPARE;
-        member->is_told = member->is_silent = false;
+        members_stay(&run->pool->members, node->index);
         log_info("%s: checked; it waits for a place", node->plan->host);
         generation_changed(run);
         break;

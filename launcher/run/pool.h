@@ -37,7 +37,7 @@ void pool_put(struct run *run, size_t which, struct node *node);
 /* A spare is to go. */
 void pool_leave(struct run *run, size_t which);
 /* Its cloud takes the node away: if it is a spare, it leaves. False: it has a place. */
-bool pool_takes_notice(struct run *run, struct node *node, double left_s, const char *reason);
+bool pool_take_notice(struct run *run, struct node *node, double left_s, const char *reason);
 /* Those that are new may take part. The others go on as they were. */
 void pool_offer(struct run *run, const struct selection *hosts);
 

@@ -27,7 +27,7 @@ static void   failed_cb(bool is_stderr, int error, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
 static double seconds_since(int64_t ns);
 
-struct output *rank_output_open(struct run *run)
+void rank_output_open(struct run *run)
 {
     static const struct output_ops ops = { consumed_cb, failed_cb };
     struct output_settings         settings = {
@@ -39,11 +39,10 @@ struct output *rank_output_open(struct run *run)
         .fold = run->options->fold,
         .may_skip = run->options->log_dir != NULL,
     };
-    struct output *output = output_new(run->base, &settings, &ops, run);
 
-    rank_labels_add(output, run->plan, run->options, run->shown, run->shown_count);
-    log_sink(own_line, output);
-    return output;
+    run->output = output_new(run->base, &settings, &ops, run);
+    rank_labels_add(run->output, run->plan, run->options, run->shown, run->shown_count);
+    log_sink(own_line, run->output);
 }
 
 static void own_line(const char *line, size_t size, void *arg)
@@ -139,13 +138,20 @@ void rank_output_check_reader(struct run *run)
     run->is_reader_told = run->is_reader_told || stuck_s >= READER_TOLD_S;
 }
 
-/* It has more to say than its credit or the line lets through at once. */
-bool rank_output_is_awaited(struct run *run, const struct node *node)
+void rank_output_note_reader(struct run *run)
 {
-    if (flow_is_used_up(run->flow, node->index)) {
-        run->reader_held_ns = clock_now_ns();
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (run->node[i]->state < NODE_STAYING && flow_is_used_up(run->flow, i))
+            run->reader_held_ns = clock_now_ns();
+}
+
+/* It has more to say than its credit or the line lets through at once. */
+bool rank_output_is_awaited(const struct run *run, const struct node *node)
+{
+    if (flow_is_used_up(run->flow, node->index))
         return true;
-    }
     return seconds_since(flow_last_ns(run->flow)) < LAUNCH_STOP_S &&
            (seconds_since(run->phase.stop_ns) < run->options->grace_s + STOP_OUTPUT_S ||
             seconds_since(run->reader_held_ns) < STOP_OUTPUT_S);

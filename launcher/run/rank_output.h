@@ -12,8 +12,8 @@
 struct run;
 struct node;
 
-/* Make the output of a run, and send the log there. */
-struct output *rank_output_open(struct run *run);
+/* Make run->output, and send the log there. */
+void rank_output_open(struct run *run);
 /* Every node is over: wait until what waits is read, or the user leaves. Then muster's own lines
  * go to stderr, if it takes them at once; rank_output_close() ends that. */
 void rank_output_finish(struct run *run);
@@ -27,7 +27,9 @@ void rank_output_take(struct run *run, struct node *node, const struct frame *fr
 
 /* The run is stopping: say that the reader has stalled, or give it up if the user has insisted. */
 void rank_output_check_reader(struct run *run);
-/* The run is stopping: output of that node still comes, or waits for its reader. */
-bool rank_output_is_awaited(struct run *run, const struct node *node);
+/* The run is stopping: note whether a reader holds up the end of a node. */
+void rank_output_note_reader(struct run *run);
+/* Then: output of that node still comes, or waits for its reader. */
+bool rank_output_is_awaited(const struct run *run, const struct node *node);
 
 #endif

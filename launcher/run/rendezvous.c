@@ -163,12 +163,12 @@ bool rendezvous_ask_again(struct run *run)
     return true;
 }
 
-bool rendezvous_awaits(struct run *run, struct node *node)
+bool rendezvous_take_ready(struct run *run, struct node *node)
 {
     if (!owes(run, node) || (node->index > 0 && run->node[0]->failure != NULL))
-        return false;
+        return true;
     run->rendezvous->answer[node->index].is_last = true;
-    return true;
+    return false;
 }
 
 void rendezvous_without_first(struct run *run)

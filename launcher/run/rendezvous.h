@@ -28,8 +28,8 @@ void rendezvous_anew(struct run *run);
 /* A node has said HELLO. Ask it what must be asked, now or when node 0 listens. */
 void rendezvous_ask(struct run *run, struct node *node);
 
-/* READY has come. True if the node owes an answer: then it will be NODE_READY when that comes. */
-bool rendezvous_awaits(struct run *run, struct node *node);
+/* READY has come. False if the node owes an answer: it will be NODE_READY when that comes. */
+bool rendezvous_take_ready(struct run *run, struct node *node);
 /* Node 0 has failed: those that wait to be asked will not be. */
 void rendezvous_without_first(struct run *run);
 

@@ -1,7 +1,8 @@
 /* run.h - one run while it is running: what it is for, what came of it so far, and its parts
  *
- * Only this room and the node jobs of commands/ see struct run. launch.c makes it; each part
- * below belongs to the file of its name, which alone writes it.
+ * Only this room and the node jobs (node_job.h) of the rooms above it see struct run. launch.c
+ * makes it; each part below belongs to the file of its name, or that beside it, which alone
+ * writes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_RUN_H
@@ -32,9 +33,7 @@ struct run {
     /* What it works with. */
     struct event_base *base;
     struct agent_file  agent;
-    struct run_dir     dir;  /* path NULL: none */
-    struct node      **node; /* of the world: one for each of the plan's */
-    bool               is_start_told; /* watcher was told; agent_frames.c */
+    struct run_dir     dir; /* path NULL: none */
     struct kvs        *kvs;
     bool              *shown; /* by rank of the first world: --show-ranks */
     size_t             shown_count;
@@ -49,8 +48,10 @@ struct run {
     bool           is_stdout_lost; /* it cannot be written */
 
     /* Parts, by file. */
-    struct phase       phase;
+    bool               is_start_told; /* agent_frames.c: watcher was told */
+    struct node      **node;  /* world.c: one for each of the plan's */
     struct batch_rules batch; /* world.c; first.total 0: nobody knows it */
+    struct phase       phase;
     struct beat       *beat;
     struct cost        cost; /* costs.c */
     struct control    *control; /* NULL: nobody can ask this run for anything */

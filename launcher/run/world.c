@@ -35,6 +35,28 @@ static void move_nodes(struct run *run, const size_t *world, size_t places);
 static void make_room(struct run *run);
 static bool is_here(const struct run *run, size_t place);
 
+void world_make_nodes(struct run *run)
+{
+    size_t i;
+
+    run->node = xcalloc(run->plan->nodes, sizeof(struct node *));
+    for (i = 0; i < run->plan->nodes; i++) {
+        run->node[i] = xcalloc(1, sizeof(struct node));
+        node_init(run->node[i], i, &run->plan->node[i], run->base, &phase_node_ops, run);
+    }
+}
+
+void world_free_nodes(struct run *run)
+{
+    size_t i;
+
+    for (i = 0; i < run->plan->nodes; i++) {
+        node_clear(run->node[i]);
+        free(run->node[i]);
+    }
+    free(run->node);
+}
+
 void world_open(struct run *run, struct member_rules *rules)
 {
     const struct options *options = run->options;
@@ -130,10 +152,8 @@ int world_first_size(const struct options *options, struct selection *hosts, siz
     if (!options_are_elastic(options))
         return 0;
     find_rules(options, &rules);
-    for (i = 0; i < *count; i++) {
-        members_add(&members, hosts->node[i].slots);
-        members.item[i].state = MEMBER_SPARE;
-    }
+    for (i = 0; i < *count; i++)
+        members_stay(&members, members_add(&members, hosts->node[i].slots));
     most = members_next_size(&members, &rules);
     if (read_batch(options, true, &batch) && !options->members.allow_batch_change)
         rules.batch = &batch;
@@ -219,9 +239,7 @@ static void move_nodes(struct run *run, const size_t *world, size_t places)
         made[i] = j < members->places ? old[j] : pool_take(run, world[i]);
         if (j < members->places)
             old[j] = NULL;
-        made[i]->index = i;
-        made[i]->plan = &run->plan->node[i];
-        made[i]->ops = &phase_node_ops;
+        node_place(made[i], i, &run->plan->node[i], &phase_node_ops);
     }
     for (j = 0; j < members->places; j++) {
         if (old[j] != NULL && !node_is_over(old[j])) {

@@ -26,6 +26,11 @@ struct run;
  * run: total, micro batch, steps. NULL: this run does not go on. Caller frees. */
 json_t *world_json(const struct run *run);
 
+/* Make run->node: one for each of the plan's, which waits for its connection. And free them, with
+ * the connections. */
+void world_make_nodes(struct run *run);
+void world_free_nodes(struct run *run);
+
 /* The first world is that of the plan. What the options say of members, and of a ds_config among
  * the arguments of the script, into rules. They borrow run->batch. */
 void world_open(struct run *run, struct member_rules *rules);

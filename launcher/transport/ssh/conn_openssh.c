@@ -76,7 +76,7 @@ static void  input_ended(struct conn_openssh *c);
 static void  look_cb(evutil_socket_t fd, short what, void *arg);
 static void  ssh_ended(struct conn_openssh *c, int status);
 static bool  try_again(struct conn_openssh *c, int status, const char *said);
-static bool  is_dropped(struct conn_openssh *c, int status, const char *said);
+static bool  is_dropped(const struct conn_openssh *c, int status, const char *said);
 static void  last_words(struct conn_openssh *c, char *said, size_t size);
 static bool  is_usual(const char *line);
 static void  pause_before(struct conn_openssh *c, double seconds);
@@ -378,6 +378,7 @@ static bool try_again(struct conn_openssh *c, int status, const char *said)
     if (c->is_draining)
         return false;
     if (c->retries < RETRY_SSH_TIMES && is_dropped(c, status, said)) {
+        c->is_verbose = c->is_verbose || !retry_is_drop(said);
         drop_ssh(c);
         pause_before(c, retry_pause_s(c->retries++, RETRY_SSH_TIMES, RETRY_SSH_MAX_S));
         return true;
@@ -396,16 +397,10 @@ static bool try_again(struct conn_openssh *c, int status, const char *said)
 
 /* What may be a drop, or a login that the node's PAM ends, is tried once more in any case: with
  * more words, by which the two differ. */
-static bool is_dropped(struct conn_openssh *c, int status, const char *said)
+static bool is_dropped(const struct conn_openssh *c, int status, const char *said)
 {
-    if (status != SSH_FAILED)
-        return false;
-    if (retry_is_drop(said))
-        return true;
-    if (c->is_verbose || !retry_may_be_drop(said))
-        return false;
-    c->is_verbose = true;
-    return true;
+    return status == SSH_FAILED &&
+           (retry_is_drop(said) || (!c->is_verbose && retry_may_be_drop(said)));
 }
 
 /* What ssh has said, without the lines that LogLevel=VERBOSE adds when all is well. */
