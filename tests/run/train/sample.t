@@ -5,15 +5,18 @@
 
 need trainer
 export OMP_NUM_THREADS=1
-cat >ds.json <<'END'
-{ "train_batch_size": 8, "optimizer": { "type": "AdamW", "params": { "lr": 1e-2 } } }
-END
-# train MODEL OPTION...: exported to MODEL.
+# train MODEL STEPS OPTION...: exported to MODEL. The rate goes down to 0: it must not end where the
+# loss has just gone up.
 train() {
-    model=$1
-    shift
+    model=$1 steps=$2
+    shift 2
+    cat >ds.json <<END
+{ "train_batch_size": 8, "optimizer": { "type": "AdamW", "params": { "lr": 1e-2 } },
+  "scheduler": { "type": "WarmupDecayLR", "params": {
+    "warmup_max_lr": 1e-2, "warmup_num_steps": 10, "total_num_steps": $steps } } }
+END
     run muster-train --deepspeed_config ds.json --model "$model" --vocabulary 257 --width 32 \
-        --heads 2 --blocks 2 --length 32 --export "$model" "$@"
+        --heads 2 --blocks 2 --length 32 --export "$model" --steps "$steps" "$@"
 }
 sample() {
     run muster-train sample --length 32 "$@"
@@ -22,7 +25,7 @@ sample() {
 yes 'In autumn the leaves fall. ' | head -n 1000 | tr -d '\n' >turning
 yes 'In autumn, trees shed leaves. .' | head -n 1000 >standing
 
-train gpt2 --positions 32 --data turning --steps 250
+train gpt2 250 --positions 32 --data turning
 if grep -q 'built without oneDNN' err; then
     skip_all "muster-train was built without oneDNN"
 fi
@@ -38,7 +41,7 @@ ok "... the same again by the same seed" cmp -s first out
 sample --model gpt2 --prompt x --bytes 50 --temperature 9 --seed 2
 ok "... not by another" not cmp -s first out
 
-train hello --positions 34 --data standing --steps 100
+train hello 100 --positions 34 --data standing
 is "BERT learns one: 0" "$rc" 0
 sample --model hello --prompt "In autumn, _____ shed leaves. ."
 is "... and fills its gap" "$(cat out)" "In autumn, trees shed leaves. ."
