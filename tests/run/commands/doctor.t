@@ -227,8 +227,10 @@ in_cloud node2 "Amazon EC2" hostile
 # A name server that does not answer; files of a cache that no program can use; another host key.
 ip -n node4 neigh replace 10.99.99.99 lladdr 02:63:00:00:ff:ff dev eth0 nud permanent
 echo 'nameserver 10.99.99.99' | over node4 /etc/resolv.conf
-mkdir -p "$nodes_dir/node2/home/.cache"
+mkdir -p "$nodes_dir/node1/home/.cache" "$nodes_dir/node2/home/.cache"
 on node2 mount -t tmpfs -o ro tmpfs "$nodes_dir/node2/home/.cache"
+on node1 mount -t tmpfs -o size=20k tmpfs "$nodes_dir/node1/home/.cache"
+on node1 sh -c 'head -c 20000 /dev/zero >"$1"/full' sh "$nodes_dir/node1/home/.cache" 2>/dev/null
 cp "$nodes_dir/known_hosts" known_hosts
 sed -i "/node3/s|[^ ]*\$|$(cut -d' ' -f2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
 doctor -H node1,node2,node4,node5,node6,node3 --json=result.json
@@ -238,6 +240,7 @@ ok "... is named" grep -q "node6" err
 ok "a host key that is another one is named" grep -qE "node3 +host key +the host key has changed" err
 says "names are not looked up in time" FAIL "node\\[4-5\\]" "names of nodes are not looked up within 3 s"
 says "the cache is read-only" WARN node2 "home/.cache is mounted read-only"
+says "the cache is full" WARN node1 "home/.cache has only 0 MiB left"
 says "a host name is twice there" FAIL "node\\[1-2\\]" "they have one host name: node1"
 says "an interpreter is not there" FAIL "node\\[4-5\\]" "venv/bin/python: No such file or directory"
 says "a machine is named twice" FAIL "node\\[4-5\\]" "they are one machine \\(boot id [0-9a-f]{8}\\)"
