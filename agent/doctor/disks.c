@@ -21,6 +21,9 @@
 #define MARKER     ".muster-data.json" /* muster bootstrap puts it on a data disk */
 #define PLACES_MAX 32
 #define MARKER_MAX 65536
+#define CACHE_BREAKS                                                                              \
+    "muster has to keep its agent in another place, and PyTorch and Triton cannot use what they " \
+    "compile"
 
 /* Where so little is left that it will not do, or soon not. */
 static const struct place {
@@ -42,7 +45,7 @@ static bool is_mounted(const struct checkup *checkup, const char *path, char *ty
 static void data_check(const struct checkup *checkup, const char *path);
 static void place_check(const struct checkup *checkup, const struct place *place, const char *path,
                         dev_t *seen, size_t *seen_count);
-static void cache_check(const struct checkup *checkup);
+static void cache_check(const struct checkup *checkup, dev_t *seen, size_t *seen_count);
 
 void disks_check(const struct checkup *checkup)
 {
@@ -65,7 +68,7 @@ void disks_check(const struct checkup *checkup)
         if (path != NULL)
             place_check(checkup, &places[i], path, seen, &count);
     }
-    cache_check(checkup);
+    cache_check(checkup, seen, &count);
 }
 
 /* What fstab wants at boot, and is not there: a data disk with nofail, for example. */
@@ -167,23 +170,27 @@ static void place_check(const struct checkup *checkup, const struct place *place
                      (unsigned long long)about.f_ffree);
 }
 
-static void cache_check(const struct checkup *checkup)
+static void cache_check(const struct checkup *checkup, dev_t *seen, size_t *seen_count)
 {
-    const char    *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    char           path[PATH_MAX];
-    struct statvfs about;
+    static const struct place cached = { NULL, NULL, 64, 0, false, CACHE_BREAKS };
+    const char               *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char                      path[PATH_MAX];
+    struct statvfs            about;
 
     snprintf(path, sizeof path, "%s%s",
              cache != NULL  ? cache
              : home != NULL ? home
                             : "",
              cache != NULL ? "" : "/.cache");
-    if (statvfs(path, &about) < 0 && (home == NULL || statvfs(home, &about) < 0))
-        return;
+    if (statvfs(path, &about) < 0) {
+        if (home == NULL || statvfs(home, &about) < 0)
+            return;
+        snprintf(path, sizeof path, "%s", home);
+    }
     if ((about.f_flag & (ST_NOEXEC | ST_RDONLY)) != 0)
-        checkup_find(checkup, CHECKUP_WARN,
-                     "muster has to keep its agent in another place, and "
-                     "PyTorch and Triton cannot use what they compile",
+        checkup_find(checkup, CHECKUP_WARN, CACHE_BREAKS,
                      "mount it with exec and rw, or set XDG_CACHE_HOME", "%s is mounted %s", path,
                      (about.f_flag & ST_NOEXEC) != 0 ? "noexec" : "read-only");
+    else
+        place_check(checkup, &cached, path, seen, seen_count);
 }

@@ -32,6 +32,8 @@ void gpu_driver_find(const char *root, struct gpu_driver *driver)
         if (at[-1] == ' ' && strspn(at, "0123456789.") >= 5 && strchr(at, '.') != NULL &&
             sscanf(at, "%31[0-9.]", driver->module) == 1)
             break;
+    if (driver->module[0] == '\0')
+        return; /* thousands of names would be looked at */
     for (i = 0; i < sizeof places / sizeof *places && driver->library[0] == '\0'; i++) {
         snprintf(path, sizeof path, "%s%s/libnvidia-ml.so.[0-9]*.*", root, places[i]);
         if (glob(path, 0, NULL, &found) == 0 && found.gl_pathc == 1)

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* Versions, "535.129.03"; "": there is none, or not just one. */
+/* Versions, "535.129.03"; "": there is none, or not just one. Without a module no library is looked
+ * for. */
 struct gpu_driver {
     char module[32], library[32];
 };

@@ -84,7 +84,7 @@ static bool look_here(struct bcast_receive *receiver, struct item *item, struct 
 {
     bool is_small = chunk_count(item->size) == 1;
 
-    if (is_small && !is_there(receiver, chunk))
+    if (is_small && (item->was_absent || !is_there(receiver, chunk)))
         return false;
     if (item->file == NULL && !begin_file(receiver, item, chunk, true)) {
         receiver->counts.rows++;

@@ -25,6 +25,7 @@ struct item {
     uint64_t           size;
     struct timespec    mtime;
     uint32_t           mode;
+    bool               was_absent; /* when it was announced, there was nothing of that name */
     uint32_t           rows;   /* that were announced, in order */
     uint32_t           missing; /* chunks */
     unsigned char     *have;   /* a bit for each chunk; NULL: none */

@@ -34,7 +34,7 @@ static void take_link(struct bcast_receive *receiver, const struct safe_place *p
                       const struct entry *entry, uint32_t number);
 static void take_file(struct bcast_receive *receiver, const struct safe_place *place,
                       const struct entry *entry, uint32_t number, struct buffer *wanted);
-static int  is_here(const struct safe_place *place, const struct entry *entry);
+static int  is_here(const struct safe_place *place, const struct entry *entry, bool *is_absent);
 static bool set_file_mode(const struct safe_place *place, uint32_t mode);
 static bool same_time(const struct timespec *here, const struct timespec *there);
 static bool is_below(const char *path, const char *dir);
@@ -242,13 +242,15 @@ static void take_file(struct bcast_receive *receiver, const struct safe_place *p
 {
     struct chunk chunk = { receiver->now, number, 0 };
     struct item *item = bcast_receive_item(receiver, chunk);
-    int          here = is_here(place, entry);
+    bool         is_absent;
+    int          here = is_here(place, entry, &is_absent);
 
     if (here < 0) {
         bcast_receive_failed(receiver, chunk, entry->path, "replace", errno);
         return;
     }
     items_want(item, entry, here > 0 ? ITEM_HERE : ITEM_WANTED);
+    item->was_absent = is_absent;
     if (here > 0) {
         if (!set_file_mode(place, entry->mode))
             bcast_receive_failed(receiver, chunk, entry->path, "set the mode", errno);
@@ -263,11 +265,12 @@ static void take_file(struct bcast_receive *receiver, const struct safe_place *p
 }
 
 /* 1: the same file is there already; 0: not; -1: something is in its way. */
-static int is_here(const struct safe_place *place, const struct entry *entry)
+static int is_here(const struct safe_place *place, const struct entry *entry, bool *is_absent)
 {
     struct stat now;
     int         found = safe_look(place, &now);
 
+    *is_absent = found == 0;
     return found <= 0 ? found
                       : S_ISREG(now.st_mode) && (uint64_t)now.st_size == entry->size &&
                             same_time(&now.st_mtim, &entry->mtime);

@@ -11,9 +11,12 @@
 #include "xalloc.h"
 
 #define STALL_NS  ((int64_t)(CHAIN_STALL_S * NS_PER_S))
+#define BRANCHES  2 /* of a tree, at each node */
 #define SILENT_NS (STALL_NS * 3 / 4) /* it is asked for an answer several times in between */
 
+static int     place_for(const struct chain *chain, size_t node);
 static int     last_place(const struct chain *chain, size_t but);
+static int     first_room(const struct chain *chain, size_t but);
 static bool    is_below(const struct chain *chain, int node, size_t above);
 static bool    is_serving(const struct chain *chain, int node);
 static int     ancestor(const struct chain *chain, int source);
@@ -37,12 +40,17 @@ void chain_clear(struct chain *chain)
 
 int chain_join(struct chain *chain, size_t node, int64_t now_ns)
 {
-    int source = last_place(chain, node);
+    int source = place_for(chain, node);
 
     chain->node[node] = (struct chain_node){ .is_member = true, .source = source,
                                              .joined = ++chain->joins, .progress_ns = now_ns,
                                              .heard_ns = now_ns };
     return source;
+}
+
+static int place_for(const struct chain *chain, size_t node)
+{
+    return chain->is_tree ? first_room(chain, node) : last_place(chain, node);
 }
 
 /* The last node of the chain that can serve another one. */
@@ -59,6 +67,27 @@ static int last_place(const struct chain *chain, size_t but)
         last = (int)n;
     }
     return last;
+}
+
+/* The first node of the tree that serves fewer others than it may. */
+static int first_room(const struct chain *chain, size_t but)
+{
+    int   *served = xcalloc(chain->count, sizeof *served), first = CHAIN_LAUNCHER;
+    size_t n;
+
+    for (n = 0; n < chain->count; n++) {
+        const struct chain_node *node = &chain->node[n];
+
+        if (n != but && node->is_member && !node->is_gone && !node->is_done && node->source >= 0)
+            served[node->source]++;
+    }
+    for (n = 0; n < chain->count; n++)
+        if (n != but && is_serving(chain, (int)n) && served[n] < BRANCHES &&
+            (first < 0 || chain->node[n].joined < chain->node[first].joined) &&
+            !is_below(chain, (int)n, but))
+            first = (int)n;
+    free(served);
+    return first;
 }
 
 /* Does what node gets come from above, in the end? */
@@ -161,7 +190,7 @@ bool chain_next_move(struct chain *chain, int64_t now_ns, struct chain_move *mov
             continue;
         if (node->source == CHAIN_NOBODY && node->heard_ns > node->parked_ns) {
             node->joined = ++chain->joins;
-            take(chain, n, last_place(chain, n), CHAIN_RETURNED, now_ns, move);
+            take(chain, n, place_for(chain, n), CHAIN_RETURNED, now_ns, move);
             return true;
         }
         if (node->source >= 0 && !is_serving(chain, node->source)) {

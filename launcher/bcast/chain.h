@@ -1,11 +1,14 @@
 /* chain.h - which node gets a copy from which: a plan that follows what happens
  *
  * The first node that answers gets its chunks from the launcher, each further one from the one that
- * came before it. So all of them get a copy at the speed of one, if they can reach each other. A
- * node that makes no progress although its source has what it needs is judged after CHAIN_STALL_S:
- * if it does not answer, it is parked, and those that have it as their source get that node's own
- * source; once it is heard again, it comes to the end of the chain. If it does answer, the
- * connection is dead, and it gets its source's source.
+ * came before it. So all of them get a copy at the speed of one, if they can reach each other. What
+ * is small does not fill a long chain: then it is a tree, in which two nodes get their chunks from
+ * each.
+ *
+ * A node that makes no progress although its source has what it needs is judged after
+ * CHAIN_STALL_S: if it does not answer, it is parked, and those that have it as their source get
+ * that node's own source; once it is heard again, it comes to the end of the chain. If it does
+ * answer, the connection is dead, and it gets its source's source.
  *
  * Nothing is sent from here, and no clock is read: the plan is a function of what it is told.
  * SPDX-License-Identifier: Apache-2.0
@@ -39,6 +42,7 @@ struct chain_node {
 struct chain {
     struct chain_node *node; /* those of the run */
     size_t             count, joins;
+    bool               is_tree;
 };
 
 enum chain_why {

@@ -3,11 +3,12 @@
 #
 # For kernels without netem: two tun devices called "lossy", and between them this process,
 # which then loses 30 % of the packets and keeps the others for 100 ms in each direction.
-# Says "ready", and "lost" for each packet. Arguments: the namespace, a seed.
+# Says "ready", and "lost" for each packet. Arguments: the namespace, a seed; and perhaps other
+# figures than those two.
 # SPDX-License-Identifier: Apache-2.0
 import collections, fcntl, os, random, select, struct, sys, time
 TUNSETIFF, TUN, NO_INFO = 0x400454ca, 0x0001, 0x1000
-LOSS, DELAY_S = 0.3, 0.1
+LOSS, DELAY_MS = [float(figure) for figure in (sys.argv[3:5] or (30, 100))]
 
 def tun(name, space=None):
     own = os.open('/proc/self/ns/net', os.O_RDONLY)
@@ -31,10 +32,10 @@ while True:
     for fd in select.select(ends, [], [], wait)[0]:
         packet = os.read(fd, 65536)
         is_bad = os.path.exists('bad')
-        if is_bad and random.random() < LOSS:
+        if is_bad and random.random() < LOSS / 100:
             print('lost', flush=True)
         else:
-            queue.append((time.monotonic() + is_bad * DELAY_S, ends[fd == ends[0]], packet))
+            queue.append((time.monotonic() + is_bad * DELAY_MS / 1000, ends[fd == ends[0]], packet))
     while queue and queue[0][0] <= time.monotonic():
         try:
             os.write(*queue.popleft()[1:])

@@ -5,6 +5,12 @@
 . "$here/healthy.sh"
 
 own_namespaces
+# On node4 the wall clock of an agent that takes preloaded libraries is so far ahead as a file says.
+shim=$top_builddir/tests/stress/inject/clock.so
+mkdir -p "$nodes_dir/node4"
+[ ! -e "$shim" ] || cat >"$nodes_dir/node4/sshd_extra" <<END
+SetEnv HOME=$nodes_dir/node4/home MUSTER_TEST_TAG=$tag LD_PRELOAD=$shim INJECT_IN=muster-agent CLOCK_AHEAD=$PWD/ahead
+END
 use_netns 4
 
 # A node as it should be: its own keys, a data disk, an idle machine.
@@ -25,6 +31,21 @@ echo global_step1 >save/latest
 for rank in 0 1 2; do echo x >save/global_step1/shard-0000$rank; done
 mkdir model
 : >model/weights
+# Where the driver's library and its module have a version, and apt its settings.
+mkdir -p proc/nvidia apt usr/lib usr/bin newer/lib
+echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  Thu Feb 22 01:44:30 UTC 2024' \
+    >proc/nvidia/version
+: >usr/lib/libnvidia-ml.so.550.54.14
+: >newer/lib/libnvidia-ml.so.550.90.07
+echo '#!/bin/sh' | script_file usr/bin/unattended-upgrade
+cp -r usr/bin newer/bin
+echo 'APT::Periodic::Unattended-Upgrade "0";' >apt/20auto-upgrades
+echo 'APT::Periodic::Unattended-Upgrade "1";' >on
+# installed NODE FOLDER: what is in FOLDER is in its /usr, too.
+overlays=yes
+installed() {
+    on "$1" mount -t overlay -o "lowerdir=$PWD/$2:/usr" overlay /usr 2>/dev/null || overlays=no
+}
 healthy() {
     echo 'tmpfs /data tmpfs nofail 0 0' | over "$1" /etc/fstab
     on "$1" mount -t tmpfs -o size=1G tmpfs /dev/shm
@@ -35,6 +56,9 @@ healthy() {
     over "$1" /etc/machine-id <"$1.id"
     at_rest "$1"
     : | over "$1" /dev/kmsg
+    on "$1" mount --bind "$PWD/proc" /proc/driver
+    on "$1" mount --bind "$PWD/apt" /etc/apt/apt.conf.d
+    installed "$1" usr
     on "$1" mount -t tmpfs -o size=2G tmpfs "$PWD/run"
     on "$1" mkdir "$PWD/run/logs"
 }
@@ -60,10 +84,25 @@ says() {
     ok "$1" grep -qE "^$2  $3 +.*$4" out
 }
 
+# A wall clock that is wrong. The agent that ships may be static, and take no preloaded library.
+if [ -e "$shim" ]; then
+    echo 7 >ahead
+    MUSTER_AGENT=$top_builddir/tests/stress/inject/muster-agent doctor
+    says "a clock is fast" WARN node4 "its clock is [67]\\.[0-9] s fast"
+    says "... and no other" PASS "node\\[1-3\\]" "nothing to mend"
+    echo -60 >ahead
+    MUSTER_AGENT=$top_builddir/tests/stress/inject/muster-agent doctor
+    says "a clock is wrong by a minute" FAIL node4 "its clock is (59|60)\\.[0-9] s slow"
+    says "... and no other" PASS "node\\[1-3\\]" "nothing to mend"
+    echo 0 >ahead
+else
+    skip "a clock is fast, or slow" "clock.so was not built: a sanitizer has to be the first library"
+fi
+
 # in_cloud NODE VENDOR SERVICE: its firmware says so, and metadata.py answers there.
 in_cloud() {
     rm -rf class.$1
-    cp -a /sys/class class.$1
+    cp -a /sys/class class.$1 2>/dev/null
     mkdir -p class.$1/dmi/id
     echo "$2" >class.$1/dmi/id/sys_vendor
     on "$1" mount --bind "$PWD/class.$1" /sys/class
@@ -112,6 +151,9 @@ for rank in 0 2; do echo x | on node3 tee "$PWD/save/global_step1/shard-0000$ran
 ip -n node3 link set eth0 mtu 1400
 in_cloud node3 "Amazon EC2" notice
 mkdir -p class.node3/infiniband/mlx5_0
+[ $overlays = no ] || on node3 umount -l /usr
+installed node3 newer
+over node3 /etc/apt/apt.conf.d/20auto-upgrades <on
 doctor --log-dir "$PWD/run/logs" --env NCCL_SOCKET_IFNAME=eth0 \
     train.py --model="$PWD/model/weights" --save="$PWD/save"
 is "what fails: 2" "$rc" 2
@@ -134,6 +176,12 @@ says "swap is in use" WARN node3 "8 GiB of swap are in use"
 says "the load is high" WARN node3 "the load is 99 on [0-9]* cores"
 says "huge pages are set otherwise" WARN node3 "transparent huge pages: other, but"
 says "a reboot is due" WARN node3 "an update waits for a reboot"
+if [ $overlays = yes ]; then
+    says "the driver and its library differ" FAIL node3 "the loaded driver is 550\\.54\\.14, its library 550\\.90\\.07"
+    says "unattended upgrades are on" WARN node3 "unattended upgrades are on"
+else
+    skip "the driver and its library differ; unattended upgrades are on" "no overlay in this kernel"
+fi
 says "sshd takes few logins" WARN node3 "sshd refuses logins from 3 at a time on"
 says "... and ends silent connections soon" WARN node3 "a connection that is silent for 6 s"
 says "... and few sessions" WARN node3 "sshd allows 1 sessions a connection"
@@ -154,6 +202,12 @@ WARN node[2-3] clones they have one ssh host key
 PASS node[1,4] nothing to mend (--full looks longer)"
 
 # Other nodes, for what would hide the others.
+MUSTER_RUN_ID=20260101-000000-abcd MUSTER_TEST_TAG=$tag ip netns exec node4 sleep 1000 &
+orphan=$!
+test_pids="$test_pids $orphan"
+is_old() {
+    [ "$(ps -o etimes= -p $orphan)" -gt 11 ]
+}
 on node2 hostname node1
 on node4 mount -t tmpfs tmpfs "$PWD/venv/bin"
 ip -n node3 link set eth0 mtu 1500
@@ -170,9 +224,23 @@ END
 in_cloud node1 Google ''
 ip -n node1 addr add 203.0.113.7/32 dev eth0
 in_cloud node2 "Amazon EC2" hostile
-doctor -H node1,node2,node4,node5,node6 --json=result.json
+# A name server that does not answer; files of a cache that no program can use; another host key.
+ip -n node4 neigh replace 10.99.99.99 lladdr 02:63:00:00:ff:ff dev eth0 nud permanent
+echo 'nameserver 10.99.99.99' | over node4 /etc/resolv.conf
+mkdir -p "$nodes_dir/node1/home/.cache" "$nodes_dir/node2/home/.cache"
+on node2 mount -t tmpfs -o ro tmpfs "$nodes_dir/node2/home/.cache"
+on node1 mount -t tmpfs -o size=20k tmpfs "$nodes_dir/node1/home/.cache"
+on node1 sh -c 'head -c 20000 /dev/zero >"$1"/full' sh "$nodes_dir/node1/home/.cache" 2>/dev/null
+cp "$nodes_dir/known_hosts" known_hosts
+sed -i "/node3/s|[^ ]*\$|$(cut -d' ' -f2 "$nodes_dir/node2/host_key.pub")|" "$nodes_dir/known_hosts"
+doctor -H node1,node2,node4,node5,node6,node3 --json=result.json
+cp known_hosts "$nodes_dir/known_hosts"
 is "a node that is not reached: 68" "$rc" 68
 ok "... is named" grep -q "node6" err
+ok "a host key that is another one is named" grep -qE "node3 +host key +the host key has changed" err
+says "names are not looked up in time" FAIL "node\\[4-5\\]" "names of nodes are not looked up within 3 s"
+says "the cache is read-only" WARN node2 "home/.cache is mounted read-only"
+says "the cache is full" WARN node1 "home/.cache has only 0 MiB left"
 says "a host name is twice there" FAIL "node\\[1-2\\]" "they have one host name: node1"
 says "an interpreter is not there" FAIL "node\\[4-5\\]" "venv/bin/python: No such file or directory"
 says "a machine is named twice" FAIL "node\\[4-5\\]" "they are one machine \\(boot id [0-9a-f]{8}\\)"
@@ -183,7 +251,7 @@ says "the first node can be reached from outside" WARN node1 "its address 203\\.
 is "JSON has the same" "$(python3 -c 'import json
 d = json.load(open("result.json"))
 print(d["exit_status"], [f["nodes"] for f in d["findings"] if f["check"] == "hosts"], len(d["nodes"]), d["nodes"][4]["error"] is not None)')" \
-    "68 [['node4', 'node5']] 5 True"
+    "68 [['node4', 'node5']] 6 True"
 
 # Others again, on node4.
 ip -n node2 rule del ipproto tcp sport 1024-65534 blackhole
@@ -201,10 +269,31 @@ on node4 sh -c 'echo 100 >/sys/fs/cgroup/pids.max; echo 1000000 >/sys/fs/cgroup/
 for node in node1 node2; do ip -n $node link add extra0 type veth peer name extra1; done
 take_port ip netns exec node1
 cp ds.json place/here
+on node4 umount -l /etc/resolv.conf
+on node4 hostname localhost
+on node4 mount -t tmpfs -o size=8M tmpfs /var/log
+on node4 mount -o remount,size=80M /data
+echo '{"disk": 2}' | on node4 tee /data/.muster-data.json >/dev/null
+on node4 sh -c 'mkdir /run/keep && mount --rbind "$1" /run/keep && mount -t tmpfs -o size=300M tmpfs /tmp &&
+    mkdir -p "$1" && mount --rbind /run/keep "$1"' sh "$tmp"
+on node2 mount -t tmpfs -o size=30M tmpfs "$PWD/place/here"
+on node2 cp "$PWD/ds.json" "$PWD/place/here/"
+on node2 mount -t tmpfs tmpfs "$PWD/save"
+echo global_step9 | on node2 tee "$PWD/save/latest" >/dev/null
+on node4 mount -t tmpfs tmpfs "$PWD/save/global_step1"
+for rank in 0 1 2; do on node4 touch "$PWD/save/global_step1/shard-0000$rank"; done
 doctor -H node1,node2,node4 --cwd "$PWD/place/here" --log-dir "$PWD/run/logs" \
     --master_port "$taken_port" --env NCCL_SOCKET_IFNAME=extra0 \
-    "$PWD/train.py" --deepspeed_config ds.json
+    "$PWD/train.py" --deepspeed_config ds.json --save="$PWD/save"
 says "the directory is not there" FAIL node4 "the working directory .*place/here is not there"
+says "the working directory is full" FAIL node2 "place/here has only (29|30) MiB left"
+says "/tmp is small" WARN node4 "/tmp has only [0-9]* MiB left"
+says "/var/log is full" FAIL node4 "/var/log has only [78] MiB left"
+says "the data disk is full" WARN node4 "/data has only [78][0-9] MiB left"
+says "it is another data disk" FAIL node4 "data /data: a mounted tmpfs with the marker [0-9a-f]*, but .* on node\\[1-2\\]"
+says "the host name says nothing" FAIL node4 "the host name is .localhost."
+says "the last checkpoint is not there" FAIL node2 "save/latest names global_step9, which is not there"
+says "... or empty" FAIL node4 "save/global_step1 has empty files"
 says "the log disk is read-only" FAIL node4 "run/logs is read-only"
 says "an interface is not there" FAIL node4 "NCCL_SOCKET_IFNAME=extra0: there is no such interface"
 says "a login may have few processes" WARN node4 "the login session may have 100 processes"
@@ -227,10 +316,15 @@ if ip -n node4 link set eth0 gso_max_segs 1 2>/dev/null; then
     ip link set port4 mtu 1200
     ip link set bridge0 mtu 1500 2>/dev/null || :
 fi
+# By now this is older than what may be about to end.
+wait_for 30 is_old
 # What is asked does not fit into a packet that arrives, and nor does the answer.
 long=$(printf '%0200d/' 1 2 3 4 5 6 7 8)
 mkdir -p "$long"
 doctor -H node1,node2,node4 --cwd "$PWD/$long"
+says "a process of an earlier run is there" WARN node4 "1 process of earlier runs"
+is "... and nowhere else" "$(grep -c 'of earlier runs' out)" 1
+kill $orphan
 if [ $large = yes ]; then
     says "large packets are lost" FAIL node4 "large packets from node\\[1-2\\] do not arrive, small ones do"
 else
@@ -269,6 +363,28 @@ else
     skip "a disk is cold" "no mkfs.ext4, loop device or control group of blkio"
 fi
 [ -z "$disk" ] || warm_disk 2>/dev/null
+
+# Another way between node2 and node4, which is late and slow.
+: >bad
+ip netns exec node2 "$top_srcdir/tests/faults/lossy_line.py" node4 1 0 20 >line &
+line=$!
+test_pids="$test_pids $line"
+wait_for 20 grep -q ready line
+for ends in "2 4" "4 2"; do
+    # shellcheck disable=SC2086
+    set -- $ends
+    ip -n "node$1" addr add "10.98.0.$1" peer "10.98.0.$2" dev lossy
+    ip -n "node$1" link set lossy up
+    ip -n "node$1" route add "$(node_address "$2")" dev lossy src "10.98.0.$1"
+done
+doctor --full -H node1,node2,node4 --dead-after 60
+says "a node uses two interfaces" WARN node2 "it reaches some nodes over lossy, others over eth0"
+says "... and the node at the other end" WARN node4 "it reaches some nodes over eth0, others over lossy"
+says "a way is late" WARN node2 "a message to node4 and back takes [4-9][0-9](\\.[0-9])? ms, "
+says "... and slow" WARN node4 "it sends [0-9.e+]* MB/s to node2, [0-9.e+]* are usual"
+is "and no other way is" "$(grep -E '  speed ' out | grep -cvE '  node2 .* to node4|  node4 .* to node2')" 0
+kill $line
+wait $line 2>/dev/null
 
 # A slow line: that of node4 has a fifth of what the others have, so that no CPU counts.
 : >"$nodes_dir/node2/home/.bashrc"

@@ -1,11 +1,12 @@
 /* cuda_stub.c - stands for NVIDIA's CUDA driver library where there is none
  *
  * CUDA_STUB says what is wrong with it: a number, which cuInit returns; "hang": it does not return;
- * "corrupt": bytes come back from a GPU as others. It has two GPUs.
+ * "corrupt": bytes come back from a GPU as others; "@FILE": what that file says. It has two GPUs.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,8 +23,16 @@ static char contexts[2];
 
 static const char *wrong(void)
 {
+    static char said[16];
     const char *text = getenv("CUDA_STUB");
+    FILE       *file = text != NULL && text[0] == '@' ? fopen(text + 1, "re") : NULL;
 
+    if (file != NULL) {
+        if (fscanf(file, "%15s", said) != 1)
+            said[0] = '\0';
+        fclose(file);
+        return said;
+    }
     return text != NULL ? text : "";
 }
 

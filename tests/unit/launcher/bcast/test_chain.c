@@ -87,6 +87,45 @@ static void each_gets_it_from_the_one_before(void **state)
     chain_clear(&chain);
 }
 
+static void in_a_tree_two_get_it_from_each(void **state)
+{
+    (void)state;
+    chain_init(&chain, NODES);
+    chain.is_tree = true;
+    assert_int_equal(chain_join(&chain, 3, 0), CHAIN_LAUNCHER);
+    assert_int_equal(chain_join(&chain, 0, 0), 3);
+    assert_int_equal(chain_join(&chain, 4, 0), 3);
+    assert_int_equal(chain_join(&chain, 1, 0), 0);
+    chain_leave(&chain, 1);
+    chain_leave(&chain, 4);
+    assert_int_equal(chain_join(&chain, 2, 0), 3);
+    chain_clear(&chain);
+}
+
+/* Nodes 1 and 2 get it from 0, nodes 3 and 4 from 1. */
+static void a_stopped_branch_is_bypassed(void **state)
+{
+    size_t n;
+
+    (void)state;
+    now_ns = 100 * NS_PER_S;
+    chain_init(&chain, NODES);
+    chain.is_tree = true;
+    for (n = 0; n < NODES; n++) {
+        chain_join(&chain, n, now_ns);
+        chain_linked(&chain, n, now_ns);
+    }
+    all_wait();
+    passes(2.1, 1 << 0 | 1 << 2 | 1 << 3 | 1 << 4, 1 << 0 | 1 << 2);
+    moves(1, CHAIN_NOBODY, CHAIN_PARKED);
+    moves(3, 0, CHAIN_BYPASSED);
+    moves(4, 0, CHAIN_BYPASSED);
+    nothing_moves();
+    chain_heard(&chain, 1, now_ns + 1);
+    moves(1, 2, CHAIN_RETURNED); /* node 0 has enough to do */
+    chain_clear(&chain);
+}
+
 static void a_node_that_is_gone_gets_no_successor(void **state)
 {
     (void)state;
@@ -321,6 +360,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gets_it_from_the_one_before),
+        cmocka_unit_test(in_a_tree_two_get_it_from_each),
+        cmocka_unit_test(a_stopped_branch_is_bypassed),
         cmocka_unit_test(a_node_that_is_gone_gets_no_successor),
         cmocka_unit_test(a_slow_start_is_nobodys_fault),
         cmocka_unit_test(those_that_want_nothing_are_left_alone),
