@@ -11,6 +11,7 @@
 
 #include <curl/curl.h>
 
+#include "api/account.h"
 #include "api/proxy.h"
 #include "buffer.h"
 #include "clock.h"
@@ -21,13 +22,17 @@
 #define LONGEST_PAUSE_S 5.0
 #define CONNECT_S     10L
 #define SAYS_BYTES    1024
+/* A connection to a server that is gone without a word: found in KEEP_IDLE_S + 9 * KEEP_S. */
+#define KEEP_IDLE_S   30L
+#define KEEP_S        5L
 
 struct api {
-    struct proxy proxy;
-    char        *socket;
-    CURLM       *multi;
-    int          break_fd; /* -1: none */
-    bool         has_delivered;
+    struct proxy   proxy;
+    char          *socket; /* NULL: by the account */
+    struct account account;
+    CURLM         *multi;
+    int            break_fd; /* -1: none */
+    bool           has_delivered;
 };
 
 /* One request or stream; the private pointer of its easy handle. */
@@ -50,6 +55,8 @@ static struct api *open_multi(void);
 static int    request_once(struct api *api, const char *method, const char *path, const char *body,
                            long timeout_s, struct call *call, double *pause_s);
 static void   call_start(struct api *api, struct call *call, const char *path);
+static void   take_way(struct api *api, CURL *easy);
+static bool   is_stranger(const struct call *call);
 static void   call_end(struct api *api, struct call *call);
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
 static void   take_lines(struct api_stream *stream);
@@ -71,6 +78,14 @@ struct api *api_open(const char *context, struct error *err)
     return api;
 }
 
+struct api *api_open_account(const char *directory)
+{
+    struct api *api = open_multi();
+
+    account_open(&api->account, directory);
+    return api;
+}
+
 struct api *api_open_socket(const char *path)
 {
     struct api *api = open_multi();
@@ -85,6 +100,7 @@ void api_close(struct api *api)
         return;
     curl_multi_cleanup(api->multi);
     proxy_stop(&api->proxy);
+    account_close(&api->account);
     free(api->socket);
     free(api);
 }
@@ -102,7 +118,8 @@ int api_request(struct api *api, const char *method, const char *path, const jso
     for (;;) {
         asked_s = 0;
         status = request_once(api, method, path, text, API_REQUEST_S, &call, &asked_s);
-        if ((status != 0 && status != 429 && status < 500) || is_broken(api))
+        if ((status != 0 && status != 429 && status < 500) || is_stranger(&call) ||
+            is_broken(api))
             break;
         if (asked_s < pause_s)
             asked_s = pause_s;
@@ -241,13 +258,15 @@ static int request_once(struct api *api, const char *method, const char *path, c
 
 static void call_start(struct api *api, struct call *call, const char *path)
 {
-    char *url = xasprintf("http://localhost%s", path); /* the name that kubectl proxy accepts */
+    /* The proxy accepts no other name. */
+    const char *server = api->socket != NULL ? "http://localhost" : api->account.url;
+    char       *url = xasprintf("%s%s", server, path);
 
     call->easy = curl_easy_init();
     if (call->easy == NULL)
         xalloc_die();
     curl_easy_setopt(call->easy, CURLOPT_URL, url);
-    curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, api->socket);
+    take_way(api, call->easy);
     curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* nor one of the environment */
     curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(call->easy, CURLOPT_NOSIGNAL, 1L);
@@ -255,6 +274,30 @@ static void call_start(struct api *api, struct call *call, const char *path)
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_PRIVATE, call);
     free(url);
+}
+
+/* By HTTP/1.1, as the proxy: a connection on which a request is not answered is not used again. */
+static void take_way(struct api *api, CURL *easy)
+{
+    if (api->socket != NULL) {
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, api->socket);
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_CAINFO, api->account.authority);
+    curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+    curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER,
+                     account_token(&api->account, clock_now_ns()));
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEP_IDLE_S);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEP_S);
+}
+
+/* Who answers is not the cluster; that does not change. */
+static bool is_stranger(const struct call *call)
+{
+    return call->is_done && (call->result == CURLE_PEER_FAILED_VERIFICATION ||
+                             call->result == CURLE_SSL_CACERT_BADFILE);
 }
 
 static void call_end(struct api *api, struct call *call)

@@ -24,6 +24,9 @@ struct api;
 /* NULL: error. context: of the kubeconfig, or NULL. */
 struct api *api_open(const char *context, struct error *err);
 
+/* By the service account of the Pod that we are in, which account_is_there() has found. */
+struct api *api_open_account(const char *directory);
+
 /* At this socket there is an API server that asks for no login; path is borrowed. */
 struct api *api_open_socket(const char *path);
 

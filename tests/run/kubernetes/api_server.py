@@ -26,8 +26,8 @@ KINDS = {  # plural: (path of the group, kind)
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
     "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
-REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid",
-           429: "TooManyRequests", 503: "ServiceUnavailable"}
+REASONS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
+           422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable"}
 HISTORY = 20000  # changes that a watch can begin before
 
 
@@ -86,6 +86,7 @@ class Cluster:
         self.hosts = {}  # how many an elastic launcher had
         self.graces = []  # of the Pods that were deleted
         self.quota = {}  # plural: how many there may be
+        self.token = None  # in lower case; who has to log in
         self.news = asyncio.Event()
         self.tasks = set()
 
@@ -318,6 +319,8 @@ class Cluster:
         await self.before(method, url.path)
         field = ""
         try:
+            if self.token and fields.get("authorization") != f"bearer {self.token}":
+                raise Refusal(401)
             answer = self.answer(method, url.path, query, json.loads(bytes_) if bytes_ else None)
         except Refusal as refusal:
             field = refusal.field
