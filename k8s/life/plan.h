@@ -24,7 +24,9 @@
 #define PLAN_IMAGE_S  30 /* an image whose pull fails for that long is wrong */
 #define PLAN_WORKER_S 60 /* muster notices a dead worker in that time */
 #define PLAN_TELL_S   20 /* after a launcher has lost a worker, for the cluster to say why */
-#define PLAN_LEAVE_S  300 /* a worker that is to go waits so long for the launcher to let it go */
+/* A worker that is to go waits so long for the launcher to let it go: ranks may save for 300 s from
+ * when the launcher's node has brought it the hostfile, and have a grace then. */
+#define PLAN_LEAVE_S  540
 #define PLAN_AGAIN_S  10 /* between a worker's end and the next one in its place */
 #define PLAN_PAIR_S   30 /* the other of two Secrets may still come from another muster */
 
