@@ -57,12 +57,14 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     *plan = (struct plan){ 0 };
     if (place_refresh(job, observed, err) < 0)
         return -1;
+    observed_see(observed, time(NULL));
     plan_make(plan, job, observed, time(NULL));
     if (plan->count == 0 || !needs_all(plan, observed))
         return 0;
     plan_clear(plan);
     if (execute_observe(place, job, observed, err) < 0 || place_refresh(job, observed, err) < 0)
         return -1;
+    observed_see(observed, time(NULL));
     plan_make(plan, job, observed, time(NULL));
     return 0;
 }
@@ -416,7 +418,7 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     if (name.kind == KIND_POD && status != 404)
         observed->object[number].is_ending = observed->object[number].exists;
     else
-        observed->object[number] = (struct observed_object){ 0 };
+        observed_lose(&observed->object[number]);
     return 0;
 }
 
@@ -434,7 +436,7 @@ static int observe(const struct place *place, const struct job *job, struct obse
     if (status == 200)
         observed_take(observed, job, reply, false);
     else
-        observed->object[number] = (struct observed_object){ 0 };
+        observed_lose(&observed->object[number]);
     json_decref(reply);
     return 0;
 }

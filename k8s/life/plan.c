@@ -214,7 +214,7 @@ static bool find_failure(struct failure *failure, const struct job *job,
     if (pod->exists && pod->attempt == observed->attempts.number && pod->phase == POD_FAILED) {
         is_lost = pod->exit_code == EXIT_LOST;
         number = find_lost(job, observed, is_lost);
-        if (is_lost && number == 0 && now_s - pod->ended_s <= PLAN_TELL_S)
+        if (is_lost && number == 0 && observed_for_s(pod, pod->ended_s, now_s) <= PLAN_TELL_S)
             return false;
         find_launcher_failure(failure, job, pod);
         if (number != 0)
@@ -226,7 +226,7 @@ static bool find_failure(struct failure *failure, const struct job *job,
         pod = &observed->object[number];
         if (!pod->exists || pod->attempt != observed->attempts.number ||
             !observed_is_finished(pod) || pod->ended_s == 0 ||
-            now_s - pod->ended_s <= PLAN_WORKER_S)
+            observed_for_s(pod, pod->ended_s, now_s) <= PLAN_WORKER_S)
             continue;
         is_message = pod->message[0] != '\0';
         return fail(failure, EXIT_LOST, false, "Pod %s ended before the run did: %s%s%s",
@@ -354,7 +354,7 @@ static bool cannot_start(const struct observed_object *pod, int64_t now_s)
             return true;
     for (i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(pod->reason, later[i]) == 0 && pod->started_s > 0)
-            return now_s - pod->started_s > PLAN_IMAGE_S;
+            return observed_for_s(pod, pod->started_s, now_s) > PLAN_IMAGE_S;
     return false;
 }
 

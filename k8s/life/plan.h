@@ -59,7 +59,8 @@ struct plan {
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 
-/* now_s: since 1970; the clocks of this machine and the server are taken to agree. A plan that
+/* now_s: since 1970; the clocks of this machine and the API server are taken to agree. Those of
+ * nodes need not, where observed_see() was called before. A plan that
  * has ended and has no action is final, but for the deletion of the anchor when the job's time to
  * live is over. End with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
