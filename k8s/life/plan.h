@@ -7,7 +7,8 @@
  * A job has attempts. One ends with its launcher. If it has failed and there are retries left, and
  * after a pause or a change of the number of workers, the next one begins: Pods that have ended or
  * are of another size are replaced under the same names, and with the launcher the run starts
- * again; workers that are well are kept. Waiting never counts as a failure.
+ * again; workers that are well are kept. Waiting never counts as a failure. A worker that is gone
+ * while the launcher runs is replaced when that has ended of it, or has not for PLAN_WORKER_S.
  *
  * The run of an elastic job goes on: a lost worker is replaced at once, and another number of
  * workers becomes another hostfile, which the launcher watches. A new worker is in it once it is

@@ -1,4 +1,5 @@
-/* test_clocks.c - plans while the clocks of nodes are wrong
+/* test_clocks.c - plans while the clocks of nodes are wrong, and while a launcher is to notice that
+ * a worker is gone
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -153,11 +154,67 @@ static void test_seen(void **state)
     end(&world, &job);
 }
 
+/* What becomes of a worker that is gone. */
+static void test_gone(void **state)
+{
+    struct observed world;
+    struct job      job;
+    char            log[400];
+
+    (void)state;
+    /* The run ends of it, and is not tried again: there is no other worker. */
+    begin(&world, &job, "0");
+    observed_lose(&world.object[OBJECT_WORKERS + 1]);
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "");
+    world_now_s += PLAN_WORKER_S;
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "");
+    world_fail_pod(&world.object[OBJECT_LAUNCHER], EXIT_LOST, "Error");
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "Ll R0 -w0 -2 -1 ");
+    end(&world, &job);
+
+    /* It is, in the next attempt. */
+    begin(&world, &job, "1");
+    observed_lose(&world.object[OBJECT_WORKERS + 1]);
+    world_settle(&world, &job, log);
+    world_fail_pod(&world.object[OBJECT_LAUNCHER], EXIT_LOST, "Error");
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "Ll A0 -l ");
+    assert_non_null(strstr(world.attempts.last, "; Pod j-worker-1 was deleted"));
+    world_end(&world);
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "+w1 +l A0 ");
+    end(&world, &job);
+
+    /* The run has ended well all the same. */
+    begin(&world, &job, "0");
+    observed_lose(&world.object[OBJECT_WORKERS + 1]);
+    world_settle(&world, &job, log);
+    world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "R0 -w0 -2 -1 ");
+    end(&world, &job);
+
+    /* There was no run yet: the launcher waits for a worker. */
+    begin(&world, &job, "0");
+    observed_lose(&world.object[OBJECT_WORKERS + 1]);
+    world_settle(&world, &job, log);
+    world_now_s += PLAN_WORKER_S + 1;
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "+w1 ");
+    observed_lose(&world.object[OBJECT_WORKERS + 1]); /* it was not ready */
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "+w1 ");
+    end(&world, &job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tell), cmocka_unit_test(test_worker), cmocka_unit_test(test_image),
-        cmocka_unit_test(test_seen),
+        cmocka_unit_test(test_seen), cmocka_unit_test(test_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
