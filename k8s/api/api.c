@@ -6,8 +6,11 @@
 #include "api/api.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #include <curl/curl.h>
 
@@ -25,6 +28,8 @@
 /* A connection to a server that is gone without a word: found in KEEP_IDLE_S + 9 * KEEP_S. */
 #define KEEP_IDLE_S   30L
 #define KEEP_S        5L
+#define AGREE_S       3 /* a Date has whole seconds, and comes late */
+#define DATE_BYTES    64
 
 struct api {
     struct proxy   proxy;
@@ -33,6 +38,7 @@ struct api {
     CURLM         *multi;
     int            break_fd; /* -1: none */
     bool           has_delivered;
+    int64_t        ahead_s; /* the server's clock, of ours */
 };
 
 /* One request or stream; the private pointer of its easy handle. */
@@ -58,6 +64,7 @@ static void   call_start(struct api *api, struct call *call, const char *path);
 static void   take_way(struct api *api, CURL *easy);
 static bool   is_stranger(const struct call *call);
 static void   call_end(struct api *api, struct call *call);
+static size_t take_header(char *bytes, size_t one, size_t size, void *arg);
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
 static void   take_lines(struct api_stream *stream);
 static void   step(struct api *api, double timeout_s, int fd);
@@ -170,6 +177,11 @@ int api_text(struct api *api, const char *path, char **text, size_t *size)
     return status;
 }
 
+int64_t api_now(const struct api *api)
+{
+    return time(NULL) + api->ahead_s;
+}
+
 const char *api_list_continue(const json_t *list)
 {
     const char *next =
@@ -270,6 +282,8 @@ static void call_start(struct api *api, struct call *call, const char *path)
     curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* nor one of the environment */
     curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(call->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, api);
     curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, take_bytes);
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_PRIVATE, call);
@@ -305,6 +319,26 @@ static void call_end(struct api *api, struct call *call)
     curl_multi_remove_handle(api->multi, call->easy);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
+}
+
+static size_t take_header(char *bytes, size_t one, size_t size, void *arg)
+{
+    static const char name[] = "date:";
+    struct api       *api = arg;
+    char              text[DATE_BYTES];
+    time_t            date;
+    int64_t           ahead_s;
+
+    (void)one;
+    if (size < sizeof name || size > sizeof text || strncasecmp(bytes, name, sizeof name - 1) != 0)
+        return size;
+    snprintf(text, sizeof text, "%.*s", (int)(size - sizeof name + 1), bytes + sizeof name - 1);
+    text[strcspn(text, "\r\n")] = '\0';
+    date = curl_getdate(text, NULL);
+    ahead_s = (int64_t)date - time(NULL);
+    if (date != -1)
+        api->ahead_s = ahead_s > -AGREE_S && ahead_s < AGREE_S ? 0 : ahead_s;
+    return size;
 }
 
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg)

@@ -28,7 +28,7 @@ extern const char *const outcome_names[OUTCOMES];
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 extern const char *const pod_phases[];
 
-/* What this muster has seen of a Pod, by its own clock: that of the Pod's node may be wrong. */
+/* What this muster has seen of a Pod, and when: the clock of the Pod's node may be wrong. */
 enum seen_state { SEEN_NOTHING, SEEN_PENDING, SEEN_STARTED, SEEN_ENDED, SEEN_GONE };
 struct pod_seen {
     enum seen_state state;

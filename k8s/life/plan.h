@@ -60,10 +60,10 @@ struct plan {
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 
-/* now_s: since 1970; the clocks of this machine and the API server are taken to agree. Those of
- * nodes need not, where observed_see() was called before. A plan that
- * has ended and has no action is final, but for the deletion of the anchor when the job's time to
- * live is over. End with plan_clear(). */
+/* now_s: since 1970, by the API server's clock, as the times that others have written into the
+ * job's objects. The clocks of nodes need not agree with it, where observed_see() was called
+ * before. A plan that has ended and has no action is final, but for the deletion of the anchor when
+ * the job's time to live is over. End with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s);
 void plan_clear(struct plan *plan);
