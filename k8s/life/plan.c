@@ -150,7 +150,7 @@ static void clean_up(struct plan *plan, const struct job *job, const struct obse
         if (!object->exists || !object->is_ours || object->is_ending)
             continue;
         if (i == OBJECT_LAUNCHER_KEY || i == OBJECT_WORKER_KEYS ||
-            (i >= OBJECT_PODS && (job->cleanup == CLEANUP_ALL ||
+            (i >= OBJECT_PODS && (job->cleanup == CLEANUP_ALL || !object_is_wanted(job, i) ||
                                   (job->cleanup == CLEANUP_UNFINISHED &&
                                    !observed_is_finished(object)))))
             add_delete(plan, observed, i);

@@ -210,11 +210,31 @@ static void test_gone(void **state)
     end(&world, &job);
 }
 
+/* The run of an elastic job ends just when a worker that had to go has: that goes all the same. */
+static void test_last_leaver(void **state)
+{
+    struct observed world;
+    struct job      job;
+    char            log[400];
+
+    (void)state;
+    begin(&world, &job, "0");
+    job.least = 1;
+    job.most = 2;
+    job.workers = 1;
+    world.object[OBJECT_WORKERS + 1].phase = POD_SUCCEEDED;
+    world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
+    world_settle(&world, &job, log);
+    assert_string_equal(log, "R0 -w1 -w0 -2 -1 ");
+    end(&world, &job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tell), cmocka_unit_test(test_worker), cmocka_unit_test(test_image),
         cmocka_unit_test(test_seen), cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_last_leaver),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
