@@ -6,11 +6,15 @@
 #include "api/api.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #include <curl/curl.h>
 
+#include "api/account.h"
 #include "api/proxy.h"
 #include "buffer.h"
 #include "clock.h"
@@ -21,13 +25,20 @@
 #define LONGEST_PAUSE_S 5.0
 #define CONNECT_S     10L
 #define SAYS_BYTES    1024
+/* A connection to a server that is gone without a word: found in KEEP_IDLE_S + 9 * KEEP_S. */
+#define KEEP_IDLE_S   30L
+#define KEEP_S        5L
+#define AGREE_S       3 /* a Date has whole seconds, and comes late */
+#define DATE_BYTES    64
 
 struct api {
-    struct proxy proxy;
-    char        *socket;
-    CURLM       *multi;
-    int          break_fd; /* -1: none */
-    bool         has_delivered;
+    struct proxy   proxy;
+    char          *socket; /* NULL: by the account */
+    struct account account;
+    CURLM         *multi;
+    int            break_fd; /* -1: none */
+    bool           has_delivered;
+    int64_t        ahead_s; /* the server's clock, of ours */
 };
 
 /* One request or stream; the private pointer of its easy handle. */
@@ -50,7 +61,10 @@ static struct api *open_multi(void);
 static int    request_once(struct api *api, const char *method, const char *path, const char *body,
                            long timeout_s, struct call *call, double *pause_s);
 static void   call_start(struct api *api, struct call *call, const char *path);
+static void   take_way(struct api *api, CURL *easy);
+static bool   is_stranger(const struct call *call);
 static void   call_end(struct api *api, struct call *call);
+static size_t take_header(char *bytes, size_t one, size_t size, void *arg);
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg);
 static void   take_lines(struct api_stream *stream);
 static void   step(struct api *api, double timeout_s, int fd);
@@ -71,6 +85,14 @@ struct api *api_open(const char *context, struct error *err)
     return api;
 }
 
+struct api *api_open_account(const char *directory)
+{
+    struct api *api = open_multi();
+
+    account_open(&api->account, directory);
+    return api;
+}
+
 struct api *api_open_socket(const char *path)
 {
     struct api *api = open_multi();
@@ -85,6 +107,7 @@ void api_close(struct api *api)
         return;
     curl_multi_cleanup(api->multi);
     proxy_stop(&api->proxy);
+    account_close(&api->account);
     free(api->socket);
     free(api);
 }
@@ -102,7 +125,8 @@ int api_request(struct api *api, const char *method, const char *path, const jso
     for (;;) {
         asked_s = 0;
         status = request_once(api, method, path, text, API_REQUEST_S, &call, &asked_s);
-        if ((status != 0 && status != 429 && status < 500) || is_broken(api))
+        if ((status != 0 && status != 429 && status < 500) || is_stranger(&call) ||
+            is_broken(api))
             break;
         if (asked_s < pause_s)
             asked_s = pause_s;
@@ -151,6 +175,11 @@ int api_text(struct api *api, const char *path, char **text, size_t *size)
     buffer_add(&call.body, "", 1);
     *text = call.body.bytes;
     return status;
+}
+
+int64_t api_now(const struct api *api)
+{
+    return time(NULL) + api->ahead_s;
 }
 
 const char *api_list_continue(const json_t *list)
@@ -241,20 +270,48 @@ static int request_once(struct api *api, const char *method, const char *path, c
 
 static void call_start(struct api *api, struct call *call, const char *path)
 {
-    char *url = xasprintf("http://localhost%s", path); /* the name that kubectl proxy accepts */
+    /* The proxy accepts no other name. */
+    const char *server = api->socket != NULL ? "http://localhost" : api->account.url;
+    char       *url = xasprintf("%s%s", server, path);
 
     call->easy = curl_easy_init();
     if (call->easy == NULL)
         xalloc_die();
     curl_easy_setopt(call->easy, CURLOPT_URL, url);
-    curl_easy_setopt(call->easy, CURLOPT_UNIX_SOCKET_PATH, api->socket);
+    take_way(api, call->easy);
     curl_easy_setopt(call->easy, CURLOPT_PROXY, ""); /* nor one of the environment */
     curl_easy_setopt(call->easy, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(call->easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(call->easy, CURLOPT_HEADERDATA, api);
     curl_easy_setopt(call->easy, CURLOPT_WRITEFUNCTION, take_bytes);
     curl_easy_setopt(call->easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(call->easy, CURLOPT_PRIVATE, call);
     free(url);
+}
+
+/* By HTTP/1.1, as the proxy: a connection on which a request is not answered is not used again. */
+static void take_way(struct api *api, CURL *easy)
+{
+    if (api->socket != NULL) {
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, api->socket);
+        return;
+    }
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_CAINFO, api->account.authority);
+    curl_easy_setopt(easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+    curl_easy_setopt(easy, CURLOPT_XOAUTH2_BEARER,
+                     account_token(&api->account, clock_now_ns()));
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEP_IDLE_S);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEP_S);
+}
+
+/* Who answers is not the cluster; that does not change. */
+static bool is_stranger(const struct call *call)
+{
+    return call->is_done && (call->result == CURLE_PEER_FAILED_VERIFICATION ||
+                             call->result == CURLE_SSL_CACERT_BADFILE);
 }
 
 static void call_end(struct api *api, struct call *call)
@@ -262,6 +319,26 @@ static void call_end(struct api *api, struct call *call)
     curl_multi_remove_handle(api->multi, call->easy);
     curl_easy_cleanup(call->easy);
     call->easy = NULL;
+}
+
+static size_t take_header(char *bytes, size_t one, size_t size, void *arg)
+{
+    static const char name[] = "date:";
+    struct api       *api = arg;
+    char              text[DATE_BYTES];
+    time_t            date;
+    int64_t           ahead_s;
+
+    (void)one;
+    if (size < sizeof name || size > sizeof text || strncasecmp(bytes, name, sizeof name - 1) != 0)
+        return size;
+    snprintf(text, sizeof text, "%.*s", (int)(size - sizeof name + 1), bytes + sizeof name - 1);
+    text[strcspn(text, "\r\n")] = '\0';
+    date = curl_getdate(text, NULL);
+    ahead_s = (int64_t)date - time(NULL);
+    if (date != -1)
+        api->ahead_s = ahead_s > -AGREE_S && ahead_s < AGREE_S ? 0 : ahead_s;
+    return size;
 }
 
 static size_t take_bytes(char *bytes, size_t one, size_t size, void *arg)

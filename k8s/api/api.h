@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -23,6 +24,9 @@ struct api;
 
 /* NULL: error. context: of the kubeconfig, or NULL. */
 struct api *api_open(const char *context, struct error *err);
+
+/* By the service account of the Pod that we are in, which account_is_there() has found. */
+struct api *api_open_account(const char *directory);
 
 /* At this socket there is an API server that asks for no login; path is borrowed. */
 struct api *api_open_socket(const char *path);
@@ -41,6 +45,10 @@ int api_request(struct api *api, const char *method, const char *path, const jso
  * has its *size bytes; caller frees. */
 #define API_TEXT_S 10
 int api_text(struct api *api, const char *path, char **text, size_t *size);
+
+/* The time by the server's clock as its last answer had it, in seconds since 1970: objects have
+ * times of that clock. Ours, if the two agree. */
+int64_t api_now(const struct api *api);
 
 /* Of a list: where the next page begins, for the parameter continue; "" after the last one. */
 const char *api_list_continue(const json_t *list);

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "log.h"
 #include "xalloc.h"
@@ -74,7 +73,7 @@ static void look_at(const struct query *query, const json_t *anchor, const json_
         if (its != NULL && space != NULL && strcmp(its, space) == 0)
             observed_take(&observed, &job, pod, false);
     }
-    plan_make(&plan, &job, &observed, time(NULL));
+    plan_make(&plan, &job, &observed, api_now(query->place.api));
     seen.space = xstrdup(space != NULL ? space : "");
     take(arg, query, &seen);
     free(seen.space);

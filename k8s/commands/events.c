@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "life/event.h"
 #include "commands/query.h"
@@ -28,7 +27,7 @@ static int  read_events(struct event_list *events, const struct query *query,
 static void take_page(struct event_list *events, const struct job *job, int64_t since_s,
                       const json_t *page);
 static int  by_time(const void *one, const void *other);
-static void print_events(const struct event_list *events);
+static void print_events(const struct event_list *events, int64_t now_s);
 
 int command_events(char *const *argv)
 {
@@ -46,7 +45,7 @@ int command_events(char *const *argv)
         log_error("%s", err.text);
         status = EXIT_UNREACHABLE;
     } else
-        print_events(&events);
+        print_events(&events, api_now(query.place.api));
     free(events.item);
     observed_clear(&observed);
     job_clear(&job);
@@ -102,7 +101,7 @@ static int by_time(const void *one, const void *other)
     return first < second ? -1 : first > second;
 }
 
-static void print_events(const struct event_list *events)
+static void print_events(const struct event_list *events, int64_t now_s)
 {
     const struct event *event;
     char                age[SHOW_BYTES];
@@ -114,7 +113,7 @@ static void print_events(const struct event_list *events)
         printf("%-6s %-8s %-22s %-36s %s\n", "AGE", "TYPE", "REASON", "OBJECT", "MESSAGE");
     for (i = 0; i < events->count; i++) {
         event = &events->item[i];
-        show_seconds(time(NULL) - event->at_s, age);
+        show_seconds(now_s - event->at_s, age);
         printf("%-6s %-8s %-22s %-36s %s", age, event->type, event->reason, event->object,
                event->message);
         if (event->count > 1)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands/resource.h"
 #include "commands/test_switch.h"
@@ -57,13 +56,15 @@ int execute_plan(const struct place *place, struct job *job, struct observed *ob
     *plan = (struct plan){ 0 };
     if (place_refresh(job, observed, err) < 0)
         return -1;
-    plan_make(plan, job, observed, time(NULL));
+    observed_see(observed, api_now(place->api));
+    plan_make(plan, job, observed, api_now(place->api));
     if (plan->count == 0 || !needs_all(plan, observed))
         return 0;
     plan_clear(plan);
     if (execute_observe(place, job, observed, err) < 0 || place_refresh(job, observed, err) < 0)
         return -1;
-    plan_make(plan, job, observed, time(NULL));
+    observed_see(observed, api_now(place->api));
+    plan_make(plan, job, observed, api_now(place->api));
     return 0;
 }
 
@@ -224,7 +225,7 @@ static int create(const struct place *place, const struct job *job, struct obser
                                 .keys = keys,
                                 .attempt = observed->attempts.number,
                                 .hosts = observed->object[OBJECT_HOSTS].hosts,
-                                .now_s = time(NULL),
+                                .now_s = api_now(place->api),
                                 .is_resumed = observed->attempts.is_resumed,
                                 .is_last = observed->attempts.failures >= job->backoff_limit };
     char              *path = place_path(place, name.kind, NULL);
@@ -259,7 +260,7 @@ static int change_hosts(const struct place *place, const struct job *job,
                                .attempt = observed->attempts.number,
                                .hosts = hosts,
                                .listed = observed->object[OBJECT_HOSTS].listed,
-                               .now_s = time(NULL) };
+                               .now_s = api_now(place->api) };
     json_t           *object = object_make(job, OBJECT_HOSTS, &what);
     json_t           *metadata = json_object_get(object, "metadata");
     json_t           *document =
@@ -350,7 +351,7 @@ static int record(const struct place *place, const struct job *job, struct obser
 {
     json_t *document = json_pack("{sssisosI}", "state", outcome_names[plan->outcome], "exitCode",
                                  plan->exit_code, "reason", utf8_or_empty(plan->why), "ended",
-                                 (json_int_t)time(NULL));
+                                 (json_int_t)api_now(place->api));
 
     return patch_anchor(place, job, observed, "outcome", document, err);
 }
@@ -416,7 +417,7 @@ static int delete_one(const struct place *place, const struct job *job, struct o
     if (name.kind == KIND_POD && status != 404)
         observed->object[number].is_ending = observed->object[number].exists;
     else
-        observed->object[number] = (struct observed_object){ 0 };
+        observed_lose(&observed->object[number]);
     return 0;
 }
 
@@ -434,7 +435,7 @@ static int observe(const struct place *place, const struct job *job, struct obse
     if (status == 200)
         observed_take(observed, job, reply, false);
     else
-        observed->object[number] = (struct observed_object){ 0 };
+        observed_lose(&observed->object[number]);
     json_decref(reply);
     return 0;
 }

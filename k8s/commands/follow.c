@@ -142,7 +142,8 @@ int follow_watch(const struct place *place, struct job *job, struct observed *ob
             rc = place_refresh(job, observed, &err);
         if (rc < 0)
             break;
-        plan_make(&plan, job, observed, time(NULL));
+        observed_see(observed, api_now(place->api));
+        plan_make(&plan, job, observed, api_now(place->api));
         print_change(&follow, &plan);
         is_over = plan.is_deleted || observed->outcome != OUTCOME_NONE;
         plan_clear(&plan);

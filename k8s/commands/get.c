@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "commands/follow.h"
 #include "commands/query.h"
@@ -47,7 +46,7 @@ int command_get(char *const *argv)
         log_error("%s", err.text);
         status = EXIT_UNREACHABLE;
     } else {
-        plan_make(&plan, &job, &observed, time(NULL));
+        plan_make(&plan, &job, &observed, api_now(query.place.api));
         if (query.is_json || query.is_yaml)
             status = print_document(&query, &job, &observed, &plan);
         else if (query.is_name)
@@ -67,9 +66,10 @@ int command_get(char *const *argv)
 static void print_job(const struct query *query, const struct job *job,
                       const struct observed *observed, const struct plan *plan)
 {
-    char duration[SHOW_BYTES];
+    const int64_t now_s = api_now(query->place.api);
+    char          duration[SHOW_BYTES];
 
-    show_duration(job, observed, time(NULL), duration);
+    show_duration(job, observed, now_s, duration);
     printf("Name:      %s\n", job->name);
     printf("Status:    %s\n", show_status(plan, job, observed));
     printf("Namespace: %s\n", query->place.space);
@@ -87,6 +87,7 @@ static void print_pods(const struct query *query, const struct job *job,
                        const struct observed *observed)
 {
     const struct observed_object *pod;
+    const int64_t                 now_s = api_now(query->place.api);
     char                          name[80], age[SHOW_BYTES];
     size_t                        i, number;
 
@@ -99,7 +100,7 @@ static void print_pods(const struct query *query, const struct job *job,
         number = object_pod(job, i);
         pod = &observed->object[number];
         snprintf(name, sizeof name, "%s", object_name(job, number).text);
-        show_seconds((pod->ended_s > 0 ? pod->ended_s : time(NULL)) - pod->created_s, age);
+        show_seconds((pod->ended_s > 0 ? pod->ended_s : now_s) - pod->created_s, age);
         printf("  %-32s %-18s %-5s %-9s %-15" PRId64 " %s", name, pod_status(pod),
                pod->exists ? age : "-", number == object_launcher(job) ? "true" : "false",
                number == OBJECT_LAUNCHER ? 0 : job_gpus(job),

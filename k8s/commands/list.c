@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "commands/each.h"
 #include "commands/show.h"
@@ -43,7 +42,7 @@ static void print_row(void *arg, const struct query *query, const struct seen_jo
         printf("%s%-32s %-23s %-13s %-9s %s\n", query->is_all ? "NAMESPACE        " : "", "NAME",
                "STATUS", "TRAINER", "DURATION", "GPU(Requested)");
     *has_head = true;
-    show_duration(seen->job, seen->observed, time(NULL), duration);
+    show_duration(seen->job, seen->observed, api_now(query->place.api), duration);
     if (query->is_all)
         printf("%-16s ", seen->space);
     printf("%-32s %-23s %-13s %-9s %" PRId64 "\n", seen->job->name,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/account.h"
 #include "api/proxy.h"
 #include "commands/test_switch.h"
 #include "job/job_document.h"
@@ -41,10 +42,17 @@ int place_set_space(void *to, const char *value, struct error *err)
 int place_open(struct place *place, struct error *err)
 {
     const char *socket = test_switch(TEST_SWITCH_SOCKET);
+    const char *account = test_switch(TEST_SWITCH_ACCOUNT);
 
     if (socket != NULL) {
         place->space = place->space != NULL ? place->space : xstrdup("default");
         place->api = api_open_socket(socket);
+        return 0;
+    }
+    account = account != NULL ? account : ACCOUNT_DIRECTORY;
+    if (place->context == NULL && account_is_there(account)) {
+        place->space = place->space != NULL ? place->space : account_namespace(account);
+        place->api = api_open_account(account);
         return 0;
     }
     if (place->space == NULL && (place->space = proxy_namespace(place->context, err)) == NULL)

@@ -20,7 +20,8 @@ struct place {
 int place_set_context(void *to, const char *value, struct error *err);
 int place_set_space(void *to, const char *value, struct error *err);
 
-/* Connects. -1: error. */
+/* By the service account if we are in a Pod and no context or kubeconfig is named, or through
+ * kubectl. -1: error. */
 int  place_open(struct place *place, struct error *err);
 void place_close(struct place *place);
 

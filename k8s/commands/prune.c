@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "commands/each.h"
 #include "commands/execute.h"
@@ -44,7 +43,7 @@ static void prune(void *arg, const struct query *query, const struct seen_job *s
     if (ended_s == 0) /* nobody has kept it: submitted without --wait */
         ended_s = launcher->ended_s;
     if (seen->plan->outcome == OUTCOME_NONE || ended_s == 0 ||
-        time(NULL) - ended_s < query->since_s)
+        api_now(place.api) - ended_s < query->since_s)
         return;
     if (execute_delete(&place, seen->job, seen->observed, &err) == 0)
         printf("deepspeedjob.muster.dev/%s deleted\n", seen->job->name);

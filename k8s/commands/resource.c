@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "life/plan.h"
 #include "life/status.h"
@@ -79,7 +78,7 @@ static json_t *make_status(const struct held *held)
 
     if (held->wrong != NULL)
         return status_refuse("Invalid", held->wrong);
-    plan_make(&plan, &held->job, &held->observed, time(NULL));
+    plan_make(&plan, &held->job, &held->observed, api_now(held->place.api));
     status = status_make(&held->job, &held->observed, &plan);
     plan_clear(&plan);
     return status;
@@ -94,7 +93,7 @@ static int write_status(const struct held *held, json_t **resource, json_t *stat
     char   *path, *name;
     int     rc = 0;
 
-    if (!status_stamp(status, *resource, time(NULL))) {
+    if (!status_stamp(status, *resource, api_now(held->place.api))) {
         json_decref(status);
         return 0;
     }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/api.h"
 #include "clock.h"
@@ -296,7 +295,7 @@ static bool is_another_at_work(struct submit *submit, struct observed *observed)
 {
     if (observed->outcome != OUTCOME_NONE || !observed->object[OBJECT_ANCHOR].exists ||
         observed->object[object_launcher(&submit->job)].exists ||
-        time(NULL) - observed->created_s >= ANOTHER_S ||
+        api_now(submit->place.api) - observed->created_s >= ANOTHER_S ||
         (submit->until_ns != 0 && clock_now_ns() > submit->until_ns))
         return false;
     if (submit->until_ns == 0) {

@@ -10,6 +10,8 @@
 
 /* The socket of an API server that asks for no login, in the place of kubectl's proxy. */
 #define TEST_SWITCH_SOCKET "MUSTER_TEST_SOCKET"
+/* The directory of a service account, in the place of a Pod's. */
+#define TEST_SWITCH_ACCOUNT "MUSTER_TEST_ACCOUNT"
 /* Be killed after this many actions. */
 #define TEST_SWITCH_DIE_AFTER "MUSTER_TEST_DIE_AFTER"
 

@@ -27,6 +27,7 @@ static size_t find_worker(struct observed *observed, const char *index);
 static void   grow(struct observed *observed, size_t count);
 static uint64_t version_of(const json_t *metadata);
 static bool   is_of_another(const struct observed *observed, const json_t *anchor);
+static enum seen_state state_of(const struct observed_object *pod);
 static void take_anchor(struct observed *observed, const json_t *document);
 static void take_resource(struct observed *observed, const json_t *metadata);
 static void take_job(struct observed *observed, const char *text);
@@ -87,7 +88,9 @@ void observed_take(struct observed *observed, const struct job *job, const json_
             return; /* the one before */
         is_gone = true;
     }
-    *object = (struct observed_object){ .exists = !is_gone, .version = version };
+    observed_lose(object);
+    object->exists = !is_gone;
+    object->version = version;
     if (is_gone && i >= OBJECT_PODS) /* why it went is what its last state says */
         take_disruption(object, json_object_get(document, "status"));
     if (is_gone)
@@ -150,7 +153,46 @@ void observed_forget_pods(struct observed *observed)
         if (!observed->object[i].exists) /* why it went stays known */
             observed->object[i].version = 0;
         else if (observed->object[i].is_ours)
-            observed->object[i] = (struct observed_object){ 0 };
+            observed_lose(&observed->object[i]);
+}
+
+void observed_lose(struct observed_object *object)
+{
+    *object = (struct observed_object){ .seen = object->seen };
+}
+
+void observed_see(struct observed *observed, int64_t now_s)
+{
+    struct observed_object *pod;
+    enum seen_state         state;
+    size_t                  i;
+
+    for (i = OBJECT_PODS; i < observed->count; i++) {
+        pod = &observed->object[i];
+        if (pod->exists && strcmp(pod->uid, pod->seen.uid) != 0) {
+            pod->seen = (struct pod_seen){ 0 };
+            memcpy(pod->seen.uid, pod->uid, sizeof pod->seen.uid);
+        }
+        pod->seen.was_ready |= pod->is_ready;
+        state = state_of(pod);
+        if (state != pod->seen.state)
+            pod->seen.since_s = now_s;
+        pod->seen.state = state;
+    }
+}
+
+static enum seen_state state_of(const struct observed_object *pod)
+{
+    if (!pod->exists)
+        return pod->seen.uid[0] != '\0' ? SEEN_GONE : SEEN_NOTHING;
+    if (observed_is_finished(pod))
+        return SEEN_ENDED;
+    return pod->started_s > 0 ? SEEN_STARTED : SEEN_PENDING;
+}
+
+int64_t observed_for_s(const struct observed_object *pod, int64_t stamp_s, int64_t now_s)
+{
+    return now_s - (pod->seen.since_s > 0 ? pod->seen.since_s : stamp_s);
 }
 
 bool observed_is_foreign(const struct observed_object *object)

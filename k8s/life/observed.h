@@ -28,6 +28,15 @@ extern const char *const outcome_names[OUTCOMES];
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 extern const char *const pod_phases[];
 
+/* What this muster has seen of a Pod, and when: the clock of the Pod's node may be wrong. */
+enum seen_state { SEEN_NOTHING, SEEN_PENDING, SEEN_STARTED, SEEN_ENDED, SEEN_GONE };
+struct pod_seen {
+    enum seen_state state;
+    int64_t         since_s;   /* it was in that state; 0: nobody has looked */
+    bool            was_ready; /* once */
+    char            uid[64];
+};
+
 struct observed_object {
     bool exists;
     bool is_ours;   /* owned by this anchor; of the anchor: by the resource, if there is one */
@@ -48,6 +57,7 @@ struct observed_object {
     char    reason[64];
     char    message[400];
     char    node[128];
+    struct pod_seen seen; /* also of the last one, when it does not exist */
 };
 
 /* How often the job was tried, as kept in the anchor. */
@@ -89,6 +99,15 @@ void observed_clear(struct observed *observed);
  * has to be the first. */
 void observed_take(struct observed *observed, const struct job *job, const json_t *document,
                    bool is_gone);
+
+/* It does not exist. */
+void observed_lose(struct observed_object *object);
+
+/* It is that time: note what has happened to Pods since the last look. */
+void observed_see(struct observed *observed, int64_t now_s);
+/* For how long a Pod has been in its state; stamp_s is since when its node says, for who has not
+ * seen it. */
+int64_t observed_for_s(const struct observed_object *pod, int64_t stamp_s, int64_t now_s);
 
 /* The anchor, once it exists, has to be owned by the custom resource with that uid; wanted: the job
  * that it asks for, a reference that is kept. */

@@ -14,6 +14,7 @@
 #include "exit_code.h"
 #include "life/elastic.h"
 #include "life/lines.h"
+#include "life/lost.h"
 #include "objects/objects.h"
 #include "xalloc.h"
 
@@ -36,7 +37,6 @@ static bool find_failure(struct failure *failure, const struct job *job,
                          const struct observed *observed, int64_t now_s);
 static void find_launcher_failure(struct failure *failure, const struct job *job,
                                   const struct observed_object *pod);
-static size_t find_lost(const struct job *job, const struct observed *observed, bool is_lost);
 static void tell_lost(struct failure *failure, const struct job *job,
                       const struct observed *observed, size_t number);
 static bool fail(struct failure *failure, int exit_code, bool is_own, const char *format, ...)
@@ -150,7 +150,7 @@ static void clean_up(struct plan *plan, const struct job *job, const struct obse
         if (!object->exists || !object->is_ours || object->is_ending)
             continue;
         if (i == OBJECT_LAUNCHER_KEY || i == OBJECT_WORKER_KEYS ||
-            (i >= OBJECT_PODS && (job->cleanup == CLEANUP_ALL ||
+            (i >= OBJECT_PODS && (job->cleanup == CLEANUP_ALL || !object_is_wanted(job, i) ||
                                   (job->cleanup == CLEANUP_UNFINISHED &&
                                    !observed_is_finished(object)))))
             add_delete(plan, observed, i);
@@ -213,8 +213,8 @@ static bool find_failure(struct failure *failure, const struct job *job,
                     pod->message[0] != '\0' ? ": " : "", pod->message);
     if (pod->exists && pod->attempt == observed->attempts.number && pod->phase == POD_FAILED) {
         is_lost = pod->exit_code == EXIT_LOST;
-        number = find_lost(job, observed, is_lost);
-        if (is_lost && number == 0 && now_s - pod->ended_s <= PLAN_TELL_S)
+        number = lost_find(job, observed, is_lost);
+        if (is_lost && number == 0 && observed_for_s(pod, pod->ended_s, now_s) <= PLAN_TELL_S)
             return false;
         find_launcher_failure(failure, job, pod);
         if (number != 0)
@@ -226,7 +226,7 @@ static bool find_failure(struct failure *failure, const struct job *job,
         pod = &observed->object[number];
         if (!pod->exists || pod->attempt != observed->attempts.number ||
             !observed_is_finished(pod) || pod->ended_s == 0 ||
-            now_s - pod->ended_s <= PLAN_WORKER_S)
+            observed_for_s(pod, pod->ended_s, now_s) <= PLAN_WORKER_S)
             continue;
         is_message = pod->message[0] != '\0';
         return fail(failure, EXIT_LOST, false, "Pod %s ended before the run did: %s%s%s",
@@ -246,26 +246,6 @@ static void find_launcher_failure(struct failure *failure, const struct job *job
          object_name(job, object_launcher(job)).text, pod->exit_code,
          pod->reason[0] != '\0' ? ", " : "", pod->reason, pod->message[0] != '\0' ? ": " : "",
          pod->message);
-}
-
-/* The first worker besides the launcher that has failed; if one is lost, or else that is gone.
- * 0: none. */
-static size_t find_lost(const struct job *job, const struct observed *observed, bool is_lost)
-{
-    const struct observed_object *pod;
-    size_t                        i, number, gone = 0;
-
-    for (i = 0; i < (size_t)job->workers; i++) {
-        number = OBJECT_WORKERS + i;
-        pod = &observed->object[number];
-        if (number == object_launcher(job))
-            continue;
-        if (pod->exists && pod->phase == POD_FAILED)
-            return number;
-        if (is_lost && gone == 0 && (!pod->exists || pod->is_ending))
-            gone = number;
-    }
-    return gone;
 }
 
 /* Behind what the launcher says: it may know no more than that a node is lost. */
@@ -354,7 +334,7 @@ static bool cannot_start(const struct observed_object *pod, int64_t now_s)
             return true;
     for (i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(pod->reason, later[i]) == 0 && pod->started_s > 0)
-            return now_s - pod->started_s > PLAN_IMAGE_S;
+            return observed_for_s(pod, pod->started_s, now_s) > PLAN_IMAGE_S;
     return false;
 }
 
@@ -491,7 +471,7 @@ static bool is_stale(const struct job *job, const struct observed *observed, siz
 static bool create(struct plan *plan, const struct job *job, const struct observed *observed,
                    int64_t now_s)
 {
-    size_t i, before = plan->count;
+    size_t i, number, before = plan->count;
     bool   was_unsettled = plan->is_unsettled;
 
     if (!create_keys(plan, job, observed, now_s))
@@ -501,9 +481,11 @@ static bool create(struct plan *plan, const struct job *job, const struct observ
     for (i = OBJECT_HOSTS; i < OBJECT_PODS; i++)
         if (object_is_wanted(job, i) && !observed->object[i].exists)
             add(plan, ACTION_CREATE, i);
-    for (i = 0; i < object_pods(job); i++)
-        if (!observed->object[object_pod(job, i)].exists)
-            add(plan, ACTION_CREATE, object_pod(job, i));
+    for (i = 0; i < object_pods(job); i++) {
+        number = object_pod(job, i);
+        if (!observed->object[number].exists && !lost_ends_run(job, observed, number, now_s))
+            add(plan, ACTION_CREATE, number);
+    }
     return true;
 }
 
@@ -571,6 +553,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
              object_pods(job), object_name(job, first).text,
              is_leaving               ? "it will be replaced"
              : pod->reason[0] != '\0' ? pod->reason
+             : lost_ends_run(job, observed, first, now_s) ? "it was deleted; the run is to end"
              : !pod->exists           ? "not created yet"
              : pod->phase == POD_RUNNING ? "not ready yet"
                                       : pod_phases[pod->phase],

@@ -7,7 +7,8 @@
  * A job has attempts. One ends with its launcher. If it has failed and there are retries left, and
  * after a pause or a change of the number of workers, the next one begins: Pods that have ended or
  * are of another size are replaced under the same names, and with the launcher the run starts
- * again; workers that are well are kept. Waiting never counts as a failure.
+ * again; workers that are well are kept. Waiting never counts as a failure. A worker that is gone
+ * while the launcher runs is replaced when that has ended of it, or has not for PLAN_WORKER_S.
  *
  * The run of an elastic job goes on: a lost worker is replaced at once, and another number of
  * workers becomes another hostfile, which the launcher watches. A new worker is in it once it is
@@ -24,7 +25,9 @@
 #define PLAN_IMAGE_S  30 /* an image whose pull fails for that long is wrong */
 #define PLAN_WORKER_S 60 /* muster notices a dead worker in that time */
 #define PLAN_TELL_S   20 /* after a launcher has lost a worker, for the cluster to say why */
-#define PLAN_LEAVE_S  300 /* a worker that is to go waits so long for the launcher to let it go */
+/* A worker that is to go waits so long for the launcher to let it go: ranks may save for 300 s from
+ * when the launcher's node has brought it the hostfile, and have a grace then. */
+#define PLAN_LEAVE_S  540
 #define PLAN_AGAIN_S  10 /* between a worker's end and the next one in its place */
 #define PLAN_PAIR_S   30 /* the other of two Secrets may still come from another muster */
 
@@ -57,9 +60,10 @@ struct plan {
     char           why[800]; /* in one line: what is waited for, or how it ended */
 };
 
-/* now_s: since 1970; the clocks of this machine and the server are taken to agree. A plan that
- * has ended and has no action is final, but for the deletion of the anchor when the job's time to
- * live is over. End with plan_clear(). */
+/* now_s: since 1970, by the API server's clock, as the times that others have written into the
+ * job's objects. The clocks of nodes need not agree with it, where observed_see() was called
+ * before. A plan that has ended and has no action is final, but for the deletion of the anchor when
+ * the job's time to live is over. End with plan_clear(). */
 void plan_make(struct plan *plan, const struct job *job, const struct observed *observed,
                int64_t now_s);
 void plan_clear(struct plan *plan);

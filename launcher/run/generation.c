@@ -29,7 +29,7 @@
 #include "xevent.h"
 
 #define MAX_WAIT_S 1800.0 /* --max-wait=auto */
-#define GROW_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
+#define SAVE_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
 
 struct generation {
     struct policy_rules rules;
@@ -254,7 +254,7 @@ static void carry_out(struct run *run, const struct policy_action *action)
     }
 }
 
-/* The ranks may save first. If nobody can tell that they have, they get less time. */
+/* The ranks may save first. */
 static void ask_to_end(struct run *run)
 {
     const struct generation *generation = run->generation;
@@ -264,7 +264,7 @@ static void ask_to_end(struct run *run)
     double                   within_s = generation->within_s;
 
     if (within_s < 0)
-        within_s = run->plan->ckpt_marker != NULL ? GROW_WITHIN_S : run->options->grace_s;
+        within_s = generation_save_s(run);
     if (generation->policy.is_scaled)
         snprintf(reason, sizeof reason, "muster scale: %zu node%s", target,
                  target == 1 ? "" : "s");
@@ -274,6 +274,11 @@ static void ask_to_end(struct run *run)
              within_s);
     notice_change(run, within_s, hosts, reason);
     free(hosts);
+}
+
+double generation_save_s(const struct run *run)
+{
+    return run->plan->ckpt_marker != NULL ? SAVE_WITHIN_S : run->options->grace_s;
 }
 
 void generation_change(struct run *run, const char *text)

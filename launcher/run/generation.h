@@ -51,6 +51,10 @@ void generation_changed(struct run *run);
 /* The clock of elastic/members.h. */
 double generation_now_s(void);
 
+/* How long ranks have for a checkpoint if nobody has said it: less, if nobody can tell that they
+ * have saved. */
+double generation_save_s(const struct run *run);
+
 /* End it, as the text says, so that the next one has other nodes. */
 void generation_end_for_change(struct run *run, const char *text);
 /* The same, unless the next one would have the same nodes. */
@@ -78,7 +82,8 @@ void generation_forget_leaving(struct run *run, const char *host);
 int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,
                           struct error *err);
 
-/* These hosts may take part from now on; a node whose host is not among them is to leave. */
+/* These hosts may take part from now on; a node whose host is not among them is to leave, with a
+ * notice to the ranks and generation_save_s() to save. */
 void generation_offer(struct run *run, const struct selection *hosts);
 
 #endif

@@ -22,6 +22,7 @@
 
 #define NODES_MAX 65536
 #define WITHIN_MAX_S 86400.0
+#define UNLISTED     "its host is no longer on the list"
 
 /* A node that is to go at a time. */
 struct leaving {
@@ -38,6 +39,7 @@ struct leavings {
 
 static void         leave_cb(evutil_socket_t fd, short what, void *arg);
 static struct node *place_of(const struct run *run, size_t which);
+static bool         is_unlisted(const struct run *run, const char *host);
 
 struct leavings *leavings_new(void)
 {
@@ -118,26 +120,45 @@ static struct node *place_of(const struct run *run, size_t which)
     return NULL;
 }
 
+/* Ranks may save first; where there are none, nobody has to wait. */
 void generation_offer(struct run *run, const struct selection *hosts)
 {
-    const char  *reason = "its host is no longer on the list";
     struct node *node;
+    const char  *name;
     size_t       i;
 
     if (!generation_goes_on(run))
         return; /* its nodes are those that it has */
     pool_offer(run, hosts);
     for (i = 0; i < pool_count(run); i++) {
-        if (pool_members(run)->item[i].is_offered)
-            continue;
+        name = pool_name(run, i);
         node = place_of(run, i);
-        generation_forget_leaving(run, pool_name(run, i));
-        if (node != NULL)
-            generation_leave(run, pool_name(run, i), clock_now_ns(), reason);
-        else
-            pool_leave(run, i);
+        if (pool_members(run)->item[i].is_offered) {
+            if (is_unlisted(run, name)) /* it is back in time */
+                notice_keep(run, name);
+        } else if (node != NULL && run->phase.now == PHASE_RUNNING) {
+            notice_give(run, node, generation_save_s(run), 0, UNLISTED);
+        } else {
+            generation_forget_leaving(run, name);
+            if (node != NULL)
+                generation_leave(run, name, clock_now_ns(), UNLISTED);
+            else
+                pool_leave(run, i);
+        }
     }
     generation_changed(run);
+}
+
+/* Is it to go for that reason? */
+static bool is_unlisted(const struct run *run, const char *host)
+{
+    size_t i;
+
+    for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
+        if (strcmp(run->leavings->item[i]->host, host) == 0)
+            return strcmp(run->leavings->item[i]->reason, UNLISTED) == 0 &&
+                   event_pending(run->leavings->item[i]->due, EV_TIMEOUT, NULL);
+    return false;
 }
 
 int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,

@@ -149,6 +149,19 @@ void notice_forget(struct notice *notice, const char *host)
     *leaving = notice->leaving[--notice->count];
 }
 
+void notice_keep(struct run *run, const char *host)
+{
+    struct notice *notice = run->notice;
+    size_t         i;
+
+    generation_forget_leaving(run, host);
+    for (i = 0; i < notice->count; i++)
+        if (node_of(run, notice->leaving[i].host) != NULL)
+            return;
+    if (notice->ending.host == NULL && notice->change.host == NULL)
+        notice_take_back(run);
+}
+
 bool notice_save(struct run *run)
 {
     struct notice *notice = run->notice;

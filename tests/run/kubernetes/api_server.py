@@ -26,8 +26,8 @@ KINDS = {  # plural: (path of the group, kind)
     "leases": ("/apis/coordination.k8s.io/v1", "Lease"),
     "deepspeedjobs": ("/apis/muster.dev/v1beta1", "DeepSpeedJob"),
 }
-REASONS = {403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired", 422: "Invalid",
-           429: "TooManyRequests", 503: "ServiceUnavailable"}
+REASONS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 410: "Expired",
+           422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable"}
 HISTORY = 20000  # changes that a watch can begin before
 
 
@@ -86,6 +86,8 @@ class Cluster:
         self.hosts = {}  # how many an elastic launcher had
         self.graces = []  # of the Pods that were deleted
         self.quota = {}  # plural: how many there may be
+        self.ahead_s = None  # what its clock says, beside ours; None: it does not say
+        self.token = None  # in lower case; who has to log in
         self.news = asyncio.Event()
         self.tasks = set()
 
@@ -117,7 +119,9 @@ class Cluster:
             raise Refusal(403, message=f'{plural} "{key[2]}" is forbidden: exceeded quota: few, '
                                        f'requested: {plural}=1, used: {plural}={most}, '
                                        f'limited: {plural}={most}')
-        metadata.update(namespace=space, uid=f"uid-{self.version}", creationTimestamp=stamp(self.ages.get(plural, 0)))
+        metadata.update(
+            namespace=space, uid=f"uid-{self.version}",
+            creationTimestamp=stamp(self.ages.get(plural, 0) - (self.ahead_s or 0)))
         if plural == "secrets":
             texts = document.pop("stringData", {})
             document.setdefault("data", {}).update(
@@ -318,6 +322,8 @@ class Cluster:
         await self.before(method, url.path)
         field = ""
         try:
+            if self.token and fields.get("authorization") != f"bearer {self.token}":
+                raise Refusal(401)
             answer = self.answer(method, url.path, query, json.loads(bytes_) if bytes_ else None)
         except Refusal as refusal:
             field = refusal.field
@@ -327,6 +333,9 @@ class Cluster:
         if answer is None:
             await self.watch(url.path, query, writer)
             return False
+        if self.ahead_s is not None:
+            date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + self.ahead_s))
+            field += f"Date: {date}\r\n"
         text = answer[1] if isinstance(answer[1], str) else json.dumps(answer[1])
         writer.write(f"HTTP/1.1 {answer[0]} .\r\nContent-Type: application/json\r\n{field}"
                      f"Content-Length: {len(text.encode())}\r\n\r\n{text}".encode())

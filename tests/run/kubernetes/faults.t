@@ -89,7 +89,8 @@ is "a launcher that is deleted is a lost run" "$rc" 69
 ok "with its Pod" grep -q 'Pod launcher-launcher was deleted' err
 end worker
 is "a worker that is deleted, too" "$rc" 69
-ok "with its Pod" grep -q 'error: job worker: .*worker-worker-1' err
+ok "with its Pod" grep -q 'error: job worker: .*Pod worker-worker-1 was deleted' err
+ok "in whose place there is none for that run" not grep -q 'worker-worker-1: not' err
 end sshd
 is "one whose sshd was killed, too" "$rc" 69
 ok "with its Pod, and what that says" grep -q 'Pod sshd-worker-1 has ended, .*sshd has ended: no rank can be started here' err

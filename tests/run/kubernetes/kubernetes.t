@@ -265,6 +265,7 @@ is "under the same launcher" "$(launcher_uid)" "$before"
 is "it gives one away" "$(in_space scale elastic --workers 2)" "deepspeedjob.muster.dev/elastic scaled"
 end elastic
 is "and goes on without it, to a good end" "$rc" 0
+ok "its ranks had a notice" grep -q 'elastic-worker-2.* goes in 30 s (its host is no longer on the list)' out
 ok "the launcher has let it go" grep -q 'elastic-worker-2.* leaves' out
 is "that is one attempt" "$(in_space get elastic -o json | grep '"attempt"')" '    "attempt": 1,'
 no_third() {
@@ -300,6 +301,12 @@ ok "the controller in the cluster does the same" wait_for 120 outcome_of_left ||
     kubectl get --namespace "$space-d" pods,events 2>&1
     kubectl logs --namespace "$space-d" deployment/muster-controller 2>&1
 } | sed 's/^/# /'
+in_its_pod() {
+    kubectl exec --namespace "$space-d" deployment/muster-controller -- "$@"
+}
+is "by its service account, without a kubectl proxy" "$(in_its_pod ls /tmp)" ""
+in_its_pod muster k8s get left >in_pod 2>&1
+is "so does a user in its Pod, in its namespace" "$? $(grep -c '^Status: *SUCCEEDED' in_pod)" "0 1"
 
 end image
 is "a wrong image ends the wait" "$rc" 68

@@ -27,7 +27,8 @@ hosts() {
 }
 
 hosts 1 node1 node2
-start muster --transport=exec --hostfile=volume/hostfile --nnodes=1:4 --no_local_rank --no_python sh -c \
+start muster --transport=exec --hostfile=volume/hostfile --nnodes=1:4 --grace 2 \
+    --no_local_rank --no_python sh -c \
     'echo "world $WORLD_SIZE"; [ "$WORLD_SIZE" = 1 ] && until [ -e end ]; do sleep 0.1; done || sleep 300'
 runs_with() {
     [ "$(grep -c "world $1$" out)" -ge "$1" ]
@@ -39,6 +40,7 @@ ok "the run has two workers" wait_for 30 runs_with 2
 is "each with an agent" "$(agents)" 2
 hosts 2 node1
 ok "it goes on with one" wait_for 30 runs_with 1
+ok "the ranks had a notice" grep -q 'node2 goes in 2 s (its host is no longer on the list)' err
 has_one() {
     [ "$(agents)" = 1 ]
 }

@@ -6,11 +6,13 @@
 # SPDX-License-Identifier: Apache-2.0
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # not beside the sources
 import api_server  # noqa: E402
@@ -174,9 +176,22 @@ async def let_go():
     print(f"let go twice: {status} {said} left {objects}")
 
 
+async def clock(ahead_s):
+    """The server's clock is another one: a Pod that was made just now is not too old."""
+    cluster = api_server.Cluster()
+    cluster.ahead_s = ahead_s
+    async with served(cluster) as socket:
+        kubelet = asyncio.create_task(cluster.run_pods())
+        status, _, err = await submit(socket, "--wait", "--max-wait-time=600", "a.py")
+        kubelet.cancel()
+    outcome = json.loads(cluster.objects["configmaps", "default", "j"]["data"]["outcome"])
+    is_its = abs(outcome["ended"] - time.time() - ahead_s) < 60
+    print(f"clock: {status} {outcome['state']} its time: {is_its}")
+
+
 async def main():
     for story in (refused(), stuck(), taken(), at_once("a.py", "b.py"), at_once("a.py", "a.py"),
-                  interrupted(), young(), let_go()):
+                  interrupted(), young(), let_go(), clock(-7200), clock(7200)):
         await asyncio.wait_for(story, 120)
         sys.stdout.flush()
 

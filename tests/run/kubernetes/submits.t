@@ -31,6 +31,8 @@ this moment; \`muster k8s get j\` shows it, or take another --name"
 said "what was interrupted is continued" interrupted \
     "-9 ['configmaps', 'secrets'], then 0 '' ['configmaps', 'networkpolicies', 'pods', 'secrets', 'services']"
 ok "but not while another is at work" grep -q '^young: 73 .*waiting.*the job j was submitted already' out
+is "a server with another clock measures by that" "$(grep '^clock' out | sort -u)" \
+    "clock: 0 Succeeded its time: True"
 said "Ctrl-C leaves the job running, and says how to come back" "let go" "130 muster k8s: warning: the job is \
 still running: \`muster k8s logs -f j\` shows it, \`muster k8s delete j\` ends it; Ctrl-C again deletes it left 5"
 said "Ctrl-C again deletes it" "let go twice" "130 muster k8s: warning: job j deleted left []"

@@ -47,6 +47,7 @@ static void live(struct observed *world, struct job *job, size_t events, struct 
 
     world_now_s = NOW;
     for (step = 0; step < STEPS_MAX; step++) {
+        observed_see(world, world_now_s);
         plan_make(&plan, job, world, world_now_s);
         if (plan.outcome != OUTCOME_NONE && plan.count == 0 && step > events)
             break;
@@ -88,6 +89,7 @@ static void test_random_worlds(void **state)
     (void)state;
     for (i = 0; i < WORLDS; i++) {
         srandom((unsigned)i);
+        world_skew_s = world_chance(2) ? 0 : random() % 2000 - 1000;
         job = (struct job){ 0 };
         world_job(&job, sizes[random() % 3], launchers[random() % 2], cleanups[random() % 3],
                  backoffs[random() % 3]);
@@ -106,6 +108,7 @@ static void test_random_worlds(void **state)
         observed_clear(&world);
         job_clear(&job);
     }
+    world_skew_s = 0;
     /* Each of these happens, so each was tried. */
     assert_true(seen.ends[OUTCOME_SUCCEEDED] > 100);
     assert_true(seen.ends[OUTCOME_FAILED] > 100);
@@ -315,38 +318,6 @@ static void test_retries(void **state)
     job_clear(&job);
 }
 
-/* plan after plan, with nothing that happens in between; the kinds and numbers of all actions. */
-static void plan_until_quiet(struct observed *world, const struct job *job, char *log)
-{
-    static const char letters[] = "+-RALHTC"; /* of enum action_kind */
-    struct plan       plan;
-    size_t            i, count, number;
-
-    do {
-        plan_make(&plan, job, world, world_now_s);
-        for (i = 0; i < plan.count; i++) {
-            number = plan.action[i].number;
-            log += sprintf(log, "%c", letters[plan.action[i].kind]);
-            log += number < OBJECT_PODS        ? sprintf(log, "%zu ", number)
-                   : number == OBJECT_LAUNCHER ? sprintf(log, "l ")
-                                               : sprintf(log, "w%zu ", number - OBJECT_WORKERS);
-        }
-        world_carry_out(world, job, &plan, SIZE_MAX);
-        count = plan.count;
-        plan_clear(&plan);
-    } while (count > 0);
-    *log = '\0';
-}
-
-static void all_gone(struct observed *world)
-{
-    size_t i;
-
-    for (i = OBJECT_PODS; i < world->count; i++)
-        if (world->object[i].is_ending)
-            world->object[i] = (struct observed_object){ 0 };
-}
-
 /* Which Pods are replaced, in which order. 1 to 3 are Secrets and hosts. */
 static void test_replacements(void **state)
 {
@@ -359,7 +330,7 @@ static void test_replacements(void **state)
     world_now_s = NOW;
     world_job(&job, "2", "pod", "Unfinished", "1");
     observed_init(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+0 +1 +2 +3 +5 +6 +w0 +w1 +l A0 ");
     for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
@@ -367,13 +338,13 @@ static void test_replacements(void **state)
     /* A worker and with it the run: both Pods go, the other worker stays. */
     world_fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
     world_fail_pod(&world.object[OBJECT_LAUNCHER], 69, "Error");
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "Ll Lw1 A0 -l ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "-w1 ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+w1 +l A0 ");
     assert_int_equal(world.object[OBJECT_WORKERS].attempt, 1);
     assert_int_equal(world.object[OBJECT_WORKERS + 1].attempt, 2);
@@ -382,24 +353,24 @@ static void test_replacements(void **state)
     world.object[OBJECT_LAUNCHER].phase = POD_RUNNING;
     job.workers = 3;
     observed_fit(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "A0 -l ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "-w1 -w0 ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "-3 -2 -1 +1 +2 +3 +w0 +w1 +w2 +l A0 ");
 
     /* There is no run yet that the launcher would have to end. */
     job.is_paused = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "A0 -w2 -w1 -w0 -l ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "");
     job.is_paused = false;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+w0 +w1 +w2 +l A0 ");
     assert_int_equal(world.attempts.failures, 1);
     observed_clear(&world);
@@ -418,20 +389,20 @@ static void test_resumed(void **state)
     world_now_s = NOW;
     world_job(&job, "2", "pod", "Unfinished", "0");
     observed_init(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     for (i = OBJECT_PODS; i < world.count - 1; i++)
         world.object[i].phase = POD_RUNNING;
     job.is_paused = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_int_equal(world.attempts.number, 2);
     assert_false(world.attempts.is_resumed);
-    all_gone(&world);
+    world_end(&world);
     job.is_paused = false;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
     job.is_paused = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_int_equal(world.attempts.number, 3);
     assert_true(world.attempts.is_resumed);
     observed_clear(&world);
@@ -454,7 +425,7 @@ static void test_elastic(void **state)
     job.least = 1;
     job.most = 4;
     observed_init(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+0 +1 +2 +3 +5 +6 +w0 +w1 +l A0 ");
     for (i = OBJECT_PODS; i < world.count; i++) {
         world.object[i].phase = POD_RUNNING;
@@ -463,13 +434,13 @@ static void test_elastic(void **state)
 
     /* A lost worker is replaced under its index, a little later. */
     world_fail_pod(&world.object[OBJECT_WORKERS + 1], 137, "OOMKilled");
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "");
     world_now_s += 10 * PLAN_WORKER_S;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "-w1 ");
-    all_gone(&world);
-    plan_until_quiet(&world, &job, log);
+    world_end(&world);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+w1 ");
     world.object[OBJECT_WORKERS + 1].phase = POD_RUNNING;
     world.object[OBJECT_WORKERS + 1].is_ready = true;
@@ -477,13 +448,13 @@ static void test_elastic(void **state)
     /* New workers are in the hostfile when they are ready, in their order. */
     job.workers = 4;
     observed_fit(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+w2 +w3 ");
     world.object[OBJECT_WORKERS + 3].is_ready = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "");
     world.object[OBJECT_WORKERS + 2].is_ready = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "H3 Tl ");
     assert_int_equal(world.object[OBJECT_HOSTS].hosts, 4);
 
@@ -502,22 +473,22 @@ static void scale_in(struct observed *world, struct job *job)
     for (i = OBJECT_PODS; i < world->count; i++)
         world->object[i].phase = POD_RUNNING;
     job->workers = 2;
-    plan_until_quiet(world, job, log);
+    world_settle(world, job, log);
     assert_string_equal(log, "H3 Tl ");
     world_proceed(world, job, OBJECT_WORKERS + 3, true);
     assert_true(observed_is_finished(&world->object[OBJECT_WORKERS + 3]));
-    plan_until_quiet(world, job, log);
+    world_settle(world, job, log);
     assert_string_equal(log, "-w3 ");
-    all_gone(world);
+    world_end(world);
     world_now_s += PLAN_LEAVE_S + 1; /* the other one in any case, some time later */
-    plan_until_quiet(world, job, log);
+    world_settle(world, job, log);
     assert_string_equal(log, "-w2 ");
-    all_gone(world);
+    world_end(world);
     assert_int_equal(world->attempts.number, 1);
 
     /* The launcher has waited too long for workers: that is final. */
     world_fail_pod(&world->object[OBJECT_LAUNCHER], EXIT_WAITED, "Error");
-    plan_until_quiet(world, job, log);
+    world_settle(world, job, log);
     assert_non_null(strstr(log, "R0 -w1 -w0 "));
     assert_int_equal(world->outcome, OUTCOME_MAX_WAIT);
 }
@@ -535,18 +506,18 @@ static void test_queue(void **state)
     world_job(&job, "1", "pod", "Unfinished", "0");
     observed_init(&world, &job);
     world.is_queued = true;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+0 ");
     plan_make(&plan, &job, &world, NOW + 10 * JOB_MAX_WAIT_S); /* however long that takes */
     assert_int_equal(plan.outcome, OUTCOME_NONE);
     assert_non_null(strstr(plan.why, "waiting in queue q"));
     plan_clear(&plan);
     world.is_queued = false;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "+1 +2 +3 +5 +6 +w0 +l A0 ");
     world.is_queued = true;
     world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "R0 -w0 -2 -1 ");
     observed_clear(&world);
     job_clear(&job);
@@ -564,16 +535,16 @@ static void test_expiry(void **state)
     world_job(&job, "1", "pod", "Unfinished", "0");
     job.ttl_s = 100;
     observed_init(&world, &job);
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     world.object[OBJECT_LAUNCHER].phase = POD_SUCCEEDED;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "R0 -w0 -2 -1 ");
-    all_gone(&world);
+    world_end(&world);
     world_now_s = NOW + 99;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "");
     world_now_s = NOW + 100;
-    plan_until_quiet(&world, &job, log);
+    world_settle(&world, &job, log);
     assert_string_equal(log, "-0 ");
     observed_clear(&world);
     job_clear(&job);

@@ -43,7 +43,7 @@ bool world_chance(int of)
     return random() % of == 0;
 }
 
-int64_t world_now_s;
+int64_t world_now_s, world_skew_s;
 
 void world_create(struct observed *world, const struct job *job, size_t number)
 {
@@ -55,7 +55,8 @@ void world_create(struct observed *world, const struct job *job, size_t number)
                                                       .is_ours = true,
                                                       .created_s = world_now_s,
                                                       .workers = job_keys(job),
-                                                      .attempt = world->attempts.number };
+                                                      .attempt = world->attempts.number,
+                                                      .seen = world->object[number].seen };
     snprintf(world->object[number].uid, sizeof world->object[number].uid, "%u", ++last_uid);
     if (job_is_elastic(job) && (number == OBJECT_HOSTS || number == object_launcher(job)))
         world->object[number].hosts = world->object[OBJECT_HOSTS].hosts > 0
@@ -184,7 +185,7 @@ void world_fail_pod(struct observed_object *pod, int exit_code, const char *reas
     pod->phase = POD_FAILED;
     pod->is_ready = false;
     pod->exit_code = exit_code;
-    pod->ended_s = world_now_s;
+    pod->ended_s = world_now_s + world_skew_s;
     strcpy(pod->reason, reason);
 }
 
@@ -210,23 +211,23 @@ void world_proceed(struct observed *world, const struct job *job, size_t number,
         ready += world->object[OBJECT_WORKERS + i].is_ready &&
                  world->object[OBJECT_WORKERS + i].workers == job_keys(job);
     if (pod->is_ending) {
-        *pod = (struct observed_object){ 0 };
+        observed_lose(pod);
     } else if (pod->phase == POD_PENDING) {
         pod->reason[0] = '\0';
         pod->phase = POD_RUNNING;
-        pod->started_s = world_now_s;
+        pod->started_s = world_now_s + world_skew_s;
     } else if (pod->phase == POD_RUNNING && !pod->is_ready) {
         pod->is_ready = true;
     } else if (is_let_go(world, job, number)) {
         pod->phase = POD_SUCCEEDED;
         pod->is_ready = false;
-        pod->ended_s = world_now_s;
+        pod->ended_s = world_now_s + world_skew_s;
     } else if (pod->phase == POD_RUNNING && number == object_launcher(job) &&
                pod->workers == job_keys(job) &&
                ready >= (size_t)(job_is_elastic(job) ? job->least : job->workers)) {
         if (is_friendly || world_chance(3)) {
             pod->phase = POD_SUCCEEDED;
-            pod->ended_s = world_now_s;
+            pod->ended_s = world_now_s + world_skew_s;
         } else if (world_chance(2))
             world_fail_pod(pod, world_chance(4) ? EXIT_WAITED : 7, "Error");
     }
@@ -239,9 +240,10 @@ void world_disturb(struct observed *world, size_t number)
 
     if (!pod->exists || observed_is_finished(pod))
         return;
-    if (world_chance(10)) /* deleted, with or without its grace */
-        *pod = world_chance(2) ? (struct observed_object){ 0 } : *pod;
-    else if (world_chance(12))
+    if (world_chance(10)) { /* deleted, with or without its grace */
+        if (world_chance(2))
+            observed_lose(pod);
+    } else if (world_chance(12))
         pod->is_ending = true;
     else if (world_chance(12)) /* OOM, eviction */
         world_fail_pod(pod, 137, "OOMKilled");
@@ -250,4 +252,36 @@ void world_disturb(struct observed *world, size_t number)
                world_chance(2) ? "CreateContainerConfigError" : "ImagePullBackOff");
     else if (world_chance(80))
         world->object[OBJECT_LAUNCHER_KEY + random() % 4] = (struct observed_object){ 0 };
+}
+
+void world_settle(struct observed *world, const struct job *job, char *log)
+{
+    static const char letters[] = "+-RALHTC"; /* of enum action_kind */
+    struct plan       plan;
+    size_t            i, count, number;
+
+    do {
+        observed_see(world, world_now_s);
+        plan_make(&plan, job, world, world_now_s);
+        for (i = 0; i < plan.count; i++) {
+            number = plan.action[i].number;
+            log += sprintf(log, "%c", letters[plan.action[i].kind]);
+            log += number < OBJECT_PODS        ? sprintf(log, "%zu ", number)
+                   : number == OBJECT_LAUNCHER ? sprintf(log, "l ")
+                                               : sprintf(log, "w%zu ", number - OBJECT_WORKERS);
+        }
+        world_carry_out(world, job, &plan, SIZE_MAX);
+        count = plan.count;
+        plan_clear(&plan);
+    } while (count > 0);
+    *log = '\0';
+}
+
+void world_end(struct observed *world)
+{
+    size_t i;
+
+    for (i = OBJECT_PODS; i < world->count; i++)
+        if (world->object[i].is_ending)
+            observed_lose(&world->object[i]);
 }
