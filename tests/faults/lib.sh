@@ -103,7 +103,7 @@ END
 # ranks_wait: every rank continues until there is a file go.
 ranks_wait() {
     rank_does <<'END'
-while [ ! -e go ]; do sleep 0.05; done
+while [ ! -e go ]; do sleep 0.2; done
 END
 }
 

@@ -1,7 +1,9 @@
 # nodes.sh - real sshd nodes on this machine, for tests, benchmarks and quickstart
 #
 # The caller sets nodes_dir (an existing directory of its own) and may set
-# nodes_tag (a word that marks every process of a run on a node), then calls
+# nodes_tag (a word that marks every process of a run on a node) and
+# nodes_agents (agents that the nodes have kept from an earlier run: sending one to a node takes
+# sshd most of a second of CPU time on some machines), then calls
 #
 #     sshd_nodes 2             node1, node2 ... on 127.0.0.2, 127.0.0.3 ..., private ports,
 #                              reached as the current user; needs no root
@@ -103,13 +105,26 @@ nodes_prepare() {
     : >"$nodes_dir/known_hosts"
     : >"$nodes_dir/hostfile"
     chmod 600 "$nodes_dir/ssh_config" "$nodes_dir/known_hosts"
+    for agent in ${nodes_agents:-}; do
+        kept=$nodes_dir/agents/$(sha256sum "$agent" | cut -c 1-64)
+        mkdir -p "$kept"
+        cp "$agent" "$kept/muster-agent"
+    done
 }
 
-# What a node keeps: a home of its own, and its host key.
+# What a node keeps: a home of its own, perhaps with agents, and its host key.
 node_files() {
     mkdir -p "$nodes_dir/$1/home"
+    [ ! -d "$nodes_dir/agents" ] || node_keeps_agents "$nodes_dir/$1/home/.cache"
     ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$nodes_dir/$1/host_key"
     echo "$1 slots=2" >>"$nodes_dir/hostfile"
+}
+
+# Where muster looks for them first (launcher/transport/agent_start.c).
+node_keeps_agents() {
+    mkdir -p "$1"
+    cp -rl "$nodes_dir/agents" "$1/muster"
+    chmod 700 "$1"/muster "$1"/muster/*
 }
 
 # Find a free port by trying: only sshd's own bind() can tell without a race.

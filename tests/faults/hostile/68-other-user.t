@@ -3,6 +3,7 @@
 # nothing to signal.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
+nodes_agents= # it is about sending one
 
 need world
 need_other() {

@@ -41,7 +41,7 @@ ended 0
 # Below an agent that is given up, what hides from us goes, too.
 rank_does <<EOF
 "$top_builddir/tests/faults/escape" hidden "$tag" "$PWD/escaped-\$RANK"
-while [ ! -e go ]; do sleep 0.05; done
+while [ ! -e go ]; do sleep 0.2; done
 EOF
 agent_is_stopped subreaper "hidden daemons" 'wait_for 10 all_escaped && echo $agent $(guard_of $agent)'
 
@@ -49,7 +49,7 @@ agent_is_stopped subreaper "hidden daemons" 'wait_for 10 all_escaped && echo $ag
 # when the lease ends, whatever the grace.
 rank_does <<'END'
 trap ': >"told-$RANK"; sleep 5; : >"alive-$RANK"; exit 0' TERM
-while :; do sleep 0.05; done
+while :; do sleep 0.2; done
 END
 layers pidns,userns,cgroup,subreaper
 faulty_start 2 --grace 20 --heartbeat 0.5 --dead-after 3 -H node1:2 ./rank

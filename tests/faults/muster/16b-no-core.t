@@ -12,7 +12,7 @@ rm -r cores
 
 rank_does <<'END'
 ulimit -c >"limit-$RANK"
-while [ ! -e go ]; do sleep 0.05; done
+while [ ! -e go ]; do sleep 0.2; done
 END
 layers subreaper
 : >go

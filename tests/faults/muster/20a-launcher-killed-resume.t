@@ -12,7 +12,7 @@ exec 9>>"ran/alive-$MUSTER_GENERATION"
 flock -s 9
 [ "$RANK" != 0 ] || [ "$MUSTER_GENERATION" = 0 ] || flock -n ran/alive-0 true || echo >ran/two
 : >"ran/begun-$MUSTER_GENERATION-$RANK"
-[ "$MUSTER_GENERATION" = 1 ] || while :; do sleep 0.05; done
+[ "$MUSTER_GENERATION" = 1 ] || while :; do sleep 0.2; done
 END
 begun() {
     [ "$(ls ran | grep -c "begun-$1-")" = "$2" ]

@@ -3,6 +3,7 @@
 # not notice. One that comes while the run begins is heard, and heard once.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
+nodes_agents= # it is about sending one
 
 rank_does <<'END'
 [ "$RANK" = 0 ] || exec sleep 600
@@ -14,7 +15,7 @@ control 4 -H node1:2,node2:2 ./rank
 # The other run: as the user would start it, with the same words.
 mkdir other
 MUSTER_TEST_TAG=$tag-other muster -H node1:2,node2:2 \
-    sh -c 'while [ ! -e other/go ]; do sleep 0.05; done; : >"other/$RANK"' >other/out 2>&1 &
+    sh -c 'while [ ! -e other/go ]; do sleep 0.2; done; : >"other/$RANK"' >other/out 2>&1 &
 other=$!
 test_pids="$test_pids $other"
 

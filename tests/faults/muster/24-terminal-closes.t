@@ -37,7 +37,7 @@ ok "every rank got TERM" json_says end.json 'all(r["signal"] == 15 for r in d["r
 script_file nohup_rank <<'END'
 #!/bin/sh
 echo "ready $RANK"
-until [ -e closed ]; do sleep 0.05; done
+until [ -e closed ]; do sleep 0.2; done
 echo "after $RANK"
 END
 script_file deaf <<'END'
@@ -57,7 +57,7 @@ rm closed
 # ---- --detach ----
 rank_does <<'END'
 echo "ready $RANK"
-until [ -e closed ]; do sleep 0.05; done
+until [ -e closed ]; do sleep 0.2; done
 seq 1000000 1300000
 END
 # What muster says on a terminal of its own, until nobody has that open any more.

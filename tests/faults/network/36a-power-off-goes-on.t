@@ -14,7 +14,7 @@ exec 9>>"ran/alive-$MUSTER_GENERATION"
 flock -s 9
 [ "$RANK" != 0 ] || [ "$MUSTER_GENERATION" = 0 ] || flock -n ran/alive-0 true || echo >ran/two
 : >"ran/begun-$MUSTER_GENERATION-$RANK"
-while [ ! -e "ran/go-$MUSTER_GENERATION" ]; do sleep 0.05; done
+while [ ! -e "ran/go-$MUSTER_GENERATION" ]; do sleep 0.2; done
 END
 begun() {
     [ "$(ls ran | grep -c "begun-$1-")" = "$2" ]

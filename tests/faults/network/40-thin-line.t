@@ -8,7 +8,7 @@ world_nodes 2
 rank_does <<'END'
 [ "$RANK" != 2 ] || head -c 20000000 /dev/zero | tr '\0' x | fold -w 99
 : >"wrote-$RANK"
-while [ ! -e go ]; do sleep 0.05; done
+while [ ! -e go ]; do sleep 0.2; done
 END
 rm -f go
 control 4 ./rank

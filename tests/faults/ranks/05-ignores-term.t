@@ -5,7 +5,7 @@
 
 rank_does <<'END'
 trap '' TERM
-[ "$RANK" != 0 ] || while [ ! -e fail ]; do sleep 0.02; done
+[ "$RANK" != 0 ] || while [ ! -e fail ]; do sleep 0.2; done
 [ "$RANK" != 0 ] || exit 9
 while :; do sleep 60; done
 END

@@ -7,7 +7,7 @@
 can_freeze
 
 rank_does <<'END'
-[ "$RANK" != 1 ] || while [ ! -e freeze ]; do sleep 0.02; done
+[ "$RANK" != 1 ] || while [ ! -e freeze ]; do sleep 0.2; done
 [ "$RANK" != 1 ] || exec dd if=/dev/zero of=frozen/x bs=4k count=1
 exec sleep 60
 END

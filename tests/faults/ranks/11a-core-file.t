@@ -11,9 +11,9 @@ can_freeze
 
 # Rank 0 fails once rank 1 dumps. Its many groups make for a long /proc/PID/status.
 rank_does <<'END'
-[ "$RANK" != 0 ] || while [ ! -e fail ]; do sleep 0.02; done
+[ "$RANK" != 0 ] || while [ ! -e fail ]; do sleep 0.2; done
 [ "$RANK" != 0 ] || exit 3
-while [ ! -e freeze ]; do sleep 0.02; done
+while [ ! -e freeze ]; do sleep 0.2; done
 ulimit -c unlimited
 cd frozen && exec setpriv --groups "$(seq -s, 100001 101000)" sh -c 'kill -ABRT $$'
 END

@@ -48,9 +48,9 @@ umount state
 # status.json is behind while there is no room for it.
 mount -t tmpfs -o size=1m tmpfs state
 rank_does <<'END'
-until [ -e speak ]; do sleep 0.05; done
+until [ -e speak ]; do sleep 0.2; done
 echo "at last"
-until [ -e go ]; do sleep 0.05; done
+until [ -e go ]; do sleep 0.2; done
 END
 faulty_start 2 --heartbeat 0.2 -H node1:1,node2:1 ./rank
 all_have_said() {

@@ -46,10 +46,10 @@ ok "... and the files are whole" files_are_whole
 
 # More than has room in memory.
 rank_does <<'END'
-while [ ! -e is-frozen ]; do sleep 0.02; done
+while [ ! -e is-frozen ]; do sleep 0.2; done
 yes "$(printf %99s)" | head -c 10000000
 : >written
-while [ ! -e go ]; do sleep 0.02; done
+while [ ! -e go ]; do sleep 0.2; done
 END
 rm -rf go written frozen/logs
 faulty_start 1 --heartbeat 0.2 --dead-after 2 --log-dir "$PWD/frozen/logs" \

@@ -2,6 +2,7 @@
 # Row 49: an agent that is damaged, built for another machine, or put where nothing may be executed.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/faults/lib.sh"
+nodes_agents= # it is about sending one
 
 world_control 2 sleep
 agent=$(find "$nodes_dir/node2/home" -name muster-agent)

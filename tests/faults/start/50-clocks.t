@@ -60,7 +60,7 @@ export MUSTER_AGENT
 
 rank_does <<'END'
 echo begun
-while [ ! -e jumped ]; do sleep 0.05; done
+while [ ! -e jumped ]; do sleep 0.2; done
 echo after
 [ "$RANK" != 2 ] || { sleep "$LONG"; exit 5; }
 exec sleep 100

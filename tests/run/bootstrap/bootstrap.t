@@ -5,6 +5,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 . "$(dirname "$0")/../lib.sh"
+nodes_agents= # it is about sending one
 . "$here/healthy.sh"
 
 own_namespaces

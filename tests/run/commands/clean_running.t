@@ -32,11 +32,11 @@ script_file nested <<'END'
 #!/bin/sh
 if [ "$RANK" != 0 ]; then
     : >there
-    while [ ! -e cleaned ]; do sleep 0.05; done
+    while [ ! -e cleaned ]; do sleep 0.2; done
     echo still there
     exit
 fi
-while [ ! -e there ]; do sleep 0.05; done
+while [ ! -e there ]; do sleep 0.2; done
 muster clean --kill --grace 0.5 -H node1:1
 : >cleaned
 END

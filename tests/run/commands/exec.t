@@ -38,7 +38,7 @@ ok "... as a range" grep -q 'node\[1-3\]' out
 script_file first_fails <<END
 #!/bin/sh
 mkdir '$PWD/taken' 2>/dev/null && exit 1
-until grep -q ' running -> done' '$PWD/err'; do sleep 0.02; done
+until grep -q ' running -> done' '$PWD/err'; do sleep 0.2; done
 echo alive
 END
 run muster exec -v $three -- "$PWD/first_fails"

@@ -11,7 +11,7 @@ unset MUSTER_HOSTFILE
 script_file rank <<'END'
 #!/bin/sh
 echo "generation $MUSTER_GENERATION of $WORLD_SIZE"
-until [ -e go ]; do sleep 0.05; done
+until [ -e go ]; do sleep 0.2; done
 END
 
 # runs GENERATION "HOST HOST": one rank on each.

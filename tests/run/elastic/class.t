@@ -25,7 +25,7 @@ ip addr add 169.254.169.254/32 dev lo
 printf 'node1 slots=1\nnode2 slots=1 class=on-demand\nnode3 slots=1\n' >hosts
 cloud safe
 start muster -v --spot aws --json end.json --spares 1 --hostfile hosts \
-    sh -c 'until [ -e go ]; do sleep 0.05; done'
+    sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "all agents hear what kind of machine they are on" wait_for 30 told 'spot, by its cloud' 3
 ok "the spare is there" wait_for 30 told 'checked; it waits for a place' 1
 touch go
@@ -41,7 +41,7 @@ rm go
 kill "$service"
 cloud notice
 start muster -v --spot aws --json end.json --spares 1 --hostfile hosts \
-    sh -c 'until [ -e go ]; do sleep 0.05; done'
+    sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "a spare is taken away: it leaves" wait_for 30 told 'node3 goes in .*; no rank runs there' 1
 ok "the others are to go, too" wait_for 30 told 'node[12] goes in .* (EC2 takes it away' 2
 ok "... it has left" wait_for 30 told 'node3: done -> ended' 1
@@ -52,7 +52,7 @@ is "the run ends well" "$rc $(grep -c 'spare lost\|nobody has asked' err)" "0 0"
 rm go
 kill "$service"
 cloud azure
-start muster -v --spot azure --json end.json -H node1:1 sh -c 'until [ -e go ]; do sleep 0.05; done'
+start muster -v --spot azure --json end.json -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "Azure: it says what kind of machine this is" wait_for 30 told 'spot, by its cloud' 1
 touch go
 finish_run 30
@@ -61,7 +61,7 @@ is "the run ends well" "$rc" 0
 rm go
 kill "$service"
 cloud gcp
-start muster --spot gcp --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.05; done'
+start muster --spot gcp --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "Google: of the 30 s the first is over when the answer came twice" wait_for 30 told \
     'node1 goes in [12]\{0,1\}[0-9] s (Google Cloud takes it away)' 1
 touch go

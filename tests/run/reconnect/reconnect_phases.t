@@ -48,7 +48,7 @@ ok "... it was made again" grep -q 'node2: reconnected after' err
 # cannot be reached.
 cat >slow <<END
 case \$HOME in
-*/node1/*) : >'$PWD/prepares'; until [ -e '$PWD/go' ]; do sleep 0.05; done ;;
+*/node1/*) : >'$PWD/prepares'; until [ -e '$PWD/go' ]; do sleep 0.2; done ;;
 esac
 END
 rm -f go
@@ -73,7 +73,7 @@ script_file saves <<'END'
 #!/bin/sh
 trap 'sleep 0.5; echo "rank $RANK saved"; exit 0' TERM
 echo ready
-while :; do sleep 0.05; done
+while :; do sleep 0.2; done
 END
 # shellcheck disable=SC2086
 start muster $patient --no_python ./saves

@@ -41,7 +41,7 @@ ok "... and is gone" wait_for 20 is_gone "$(cat script)"
 # A session of its own has no terminal, so HUP is for us to read the hosts.
 discovered 'echo node1:1; echo node2:1'
 start setsid muster --host-discovery-script ./find \
-    sh -c 'echo runs; until [ -e over ]; do sleep 0.05; done'
+    sh -c 'echo runs; until [ -e over ]; do sleep 0.2; done'
 ok "a run" wait_for 20 lines out 2
 discovered 'echo node1:1; echo; exit 9'
 ok "a broken answer is told" wait_for 20 \
@@ -63,7 +63,7 @@ script_file rank <<'END'
 #!/bin/sh
 echo "generation $MUSTER_GENERATION of $WORLD_SIZE"
 trap 'exit 0' TERM
-until [ -e over ]; do sleep 0.05; done
+until [ -e over ]; do sleep 0.2; done
 END
 discovered 'echo node1:1; echo node2:1'
 start muster -v --host-discovery-script ./find --exclude node2@node9 --nnodes 1:3 --grow-interval 0 \

@@ -6,7 +6,7 @@
 script_file rank <<'END'
 #!/bin/sh
 echo "$MUSTER_RUN_ID" >>begun
-until [ -e go ]; do sleep 0.05; done
+until [ -e go ]; do sleep 0.2; done
 END
 
 two="-H node1:1,node2:1"
@@ -98,7 +98,7 @@ began() {
     grep -qx "$1" begun
 }
 rm -f go begun
-run muster --detach --name llama $two sh -c 'trap "echo term >>ended; exit 0" TERM; echo "$MUSTER_RUN_ID" >>begun; while :; do sleep 0.05; done'
+run muster --detach --name llama $two sh -c 'trap "echo term >>ended; exit 0" TERM; echo "$MUSTER_RUN_ID" >>begun; while :; do sleep 0.2; done'
 first=$(cat out)
 run muster --detach --replace --name llama $two ./rank
 second=$(cat out)

@@ -2,6 +2,7 @@
 # --transport openssh: the same runs, each connection being a process of OpenSSH's own client.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+nodes_agents= # it is about sending one
 
 use_sshd 2
 MUSTER_TRANSPORT=openssh

@@ -12,7 +12,7 @@ esac
 # slow NODE: its login waits for the file "go".
 slow() {
     rm -f go "$nodes_dir"/node*/home/.bashrc
-    echo "until [ -e '$PWD/go' ]; do sleep 0.05; done" >"$nodes_dir/$1/home/.bashrc"
+    echo "until [ -e '$PWD/go' ]; do sleep 0.2; done" >"$nodes_dir/$1/home/.bashrc"
 }
 
 says() {

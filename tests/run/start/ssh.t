@@ -2,6 +2,7 @@
 # muster against real sshd: what goes right, and what the user reads when it does not.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+nodes_agents= # it is about sending one
 
 use_sshd 2
 port1=$(cat "$nodes_dir/node1/port")

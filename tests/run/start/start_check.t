@@ -58,7 +58,7 @@ both_told() {
         grep -Eq '(also|third): cannot take part now: same machine: this is the same machine as (also|third)' err
 }
 start muster -v --spares 2 -H node1:2,also:2,third:2 -i node1:0@also:1@third:1 \
-    sh -c 'until [ -e go ]; do sleep 0.05; done'
+    sh -c 'until [ -e go ]; do sleep 0.2; done'
 ok "of two spares on one machine, one is refused" wait_for 60 both_told
 touch go
 finish_run 30
