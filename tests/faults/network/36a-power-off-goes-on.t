@@ -28,7 +28,7 @@ try() {
     control "$ranks" "$@" ./rank
     ran_reset
     start muster --json end.json --env FAULT=yes --heartbeat 0.5 \
-        --dead-after "$(lease 3)" --grace 1 "$@" ./rank
+        --dead-after "$(lease "$(stretched 3)")" --grace 1 "$@" ./rank
     ok "$kind: every rank runs" wait_for 30 begun 0 "$ranks"
     node_cut "$lost"
     # shellcheck disable=SC2046

@@ -22,11 +22,12 @@ prepared() {
     run muster --label none --grace 2 -H node1,node2,node3 \
         sh -c "$script"'; exec muster-train check --quick "$@"' sh "$@"
 }
-# slow add|del: what goes into and out of node3's network, at 20 Mbit/s: on a busy machine the others
-# get little more than 100.
+# slow add|del: what goes into and out of node3's network, at 20 Mbit/s, or less on a busy machine,
+# where the others get little more than 100.
 slow() {
     if [ "$1" = add ]; then
-        set -- add tbf rate 20mbit burst 16k latency 50ms
+        slowness
+        set -- add tbf rate "$((2000000 / slowness_percent))kbit" burst 16k latency 50ms
     fi
     action=$1
     shift

@@ -401,7 +401,7 @@ def agent_is_silent(launch):
         launch.stopped = launch.random.choice(sorted(launch.agents()))[0]
         os.kill(launch.stopped, signal.SIGSTOP)
 
-    launch.options += ['--heartbeat', '0.3', '--dead-after', '2.5']
+    launch.options += ['--heartbeat', '0.3', '--dead-after', '2']
     launch.sh(WAIT)
     launch.act = act
     launch.expected = {69}

@@ -9,8 +9,9 @@ command -v python3 >/dev/null || skip_all "python3 is missing"
 command -v bash >/dev/null || skip_all "bash is missing (the ranks that speak PMI by hand need it)"
 [ -n "$seed" ] || seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
+slowness
 soak() {
-    "$top_srcdir/tests/stress/soak/soak" --build "$top_builddir" --seed "$seed" "$@" >soak.out 2>&1
+    MUSTER_SOAK_SLOW_PERCENT=$slowness_percent "$top_srcdir/tests/stress/soak/soak" --build "$top_builddir" --seed "$seed" "$@" >soak.out 2>&1
 }
 tell() {
     sed 's/^/# /' soak.out

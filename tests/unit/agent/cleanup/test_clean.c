@@ -26,7 +26,7 @@
 #include "guard/cgroup.h"
 
 #define ENDS_AFTER_S 0.2
-#define PATIENCE_S   20.0
+#define PATIENCE_S   120.0
 
 struct world {
     struct event_base *base;
