@@ -40,8 +40,9 @@ END
     fi
 }
 
-# The same rank under muster and torchrun, on so many nodes with two ranks each; by the rank's own
-# stamps, from the kill of one to the first instruction of the first and of the last new one.
+# The same training, contrib's example, under muster and torchrun, on so many nodes with two ranks each;
+# by the ranks' own stamps, from the kill of one to the first instruction of the first and of the last
+# new one.
 restart_beside() {
     python=$(sed -n '1s/^#! *//p' "$(command -v torchrun)") # the same for all
     for tool in muster static c10d; do
@@ -61,10 +62,10 @@ restart_beside() {
 }
 
 restart_muster() {
-    # shellcheck disable=SC2086
+    # PyTorch's settings as below; Debian 13 builds it without libuv, but leaves its use the default.
     muster --ssh-config "$nodes_dir/ssh_config" -H "node[1-$1]:2" --max-restarts "$rounds" \
-        --restart-delay 0 $python -S "$top/tests/bench/restart_rank.py" "$work/stamps" "$rounds" \
-        >"$work/out.1" 2>&1
+        --restart-delay 0 --env USE_LIBUV=0 --env OMP_NUM_THREADS=1 \
+        "$top/tests/bench/restart_rank.sh" "$work/stamps" "$rounds" "$python" >"$work/out.1" 2>&1
 }
 
 restart_static() {
@@ -83,11 +84,11 @@ restart_torchrun() {
     pids=
     node=1
     while [ "$node" -le "$nodes" ]; do
-        # shellcheck disable=SC2086
         ssh -F "$nodes_dir/ssh_config" "node$node" USE_LIBUV=0 OMP_NUM_THREADS=1 timeout 600 torchrun \
             --redirects 9:3 --tee 9:3 --nnodes "$nodes" --node_rank "$((node - 1))" \
-            --nproc_per_node 2 --max_restarts "$rounds" "$@" --no_python $python -S \
-            "$top/tests/bench/restart_rank.py" "$work/stamps" "$rounds" >"$work/out.$node" 2>&1 </dev/null &
+            --nproc_per_node 2 --max_restarts "$rounds" "$@" --no_python \
+            "$top/tests/bench/restart_rank.sh" "$work/stamps" "$rounds" "$python" \
+            >"$work/out.$node" 2>&1 </dev/null &
         pids="$pids $!"
         node=$((node + 1))
     done
