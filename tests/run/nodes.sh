@@ -44,7 +44,7 @@ netns_nodes() {
         node_wire "node$node" "$node"
         node=$((node + 1))
     done
-    [ "$1" -gt 32 ] || nodes_know_each_other "$1"
+    [ "$1" -gt 64 ] || nodes_know_each_other "$1"
     nodes_hosts "$1" >"$nodes_dir/hosts"
     mount --bind "$nodes_dir/hosts" /etc/hosts
     node=1
