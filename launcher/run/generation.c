@@ -28,7 +28,6 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define MAX_WAIT_S 1800.0 /* --max-wait=auto */
 #define SAVE_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
 
 struct generation {
@@ -71,13 +70,12 @@ struct generation *generation_new(struct run *run)
 {
     const struct options *options = run->options;
     struct generation    *made = xcalloc(1, sizeof *made);
-    double                wait_s = options->members.max_wait_s;
     struct error          err;
 
     made->rules = (struct policy_rules){ .max_restarts = options->max_restarts,
                                          .delay_s = options->restart_delay_s,
                                          .may_move_port = options->master_port == 0,
-                                         .max_wait_s = wait_s >= 0 ? wait_s : MAX_WAIT_S,
+                                         .max_wait_s = options_max_wait_s(options),
                                          .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
         log_warn("--restart-on: %s", err.text); /* options.c has refused it */
