@@ -1,8 +1,8 @@
 /* main.c - muster: start multi-node GPU training from a hostfile, over SSH
  *
- * The story: options say what is wanted; hostfile and select say on which slots of which
- * machines; program says what each rank executes; plan puts it together; launch carries it out
- * and returns the exit status.
+ * The story: options say what is wanted; first_hosts says on which slots of which machines; program
+ * says what each rank executes; plan puts it together; launch carries it out and returns the exit
+ * status.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -24,20 +24,16 @@
 #include "bootstrap/bootstrap_job.h"
 #include "commands/commands.h"
 #include "commands/detach.h"
-#include "commands/gpu_slots.h"
-#include "discovery/host_watch.h"
+#include "commands/first_hosts.h"
 #include "doctor/doctor.h"
 #include "history/history.h"
 #include "log.h"
 #include "options/options.h"
 #include "outcome/outcome.h"
 #include "output/json_file.h"
-#include "plan/host_source.h"
 #include "plan/plan.h"
 #include "plan/program.h"
-#include "plan/select.h"
 #include "run/launch.h"
-#include "run/world.h"
 #include "xalloc.h"
 
 static void  set_crypto_memory(void);
@@ -188,43 +184,27 @@ static int resume(const struct options *options)
 /* Each step needs the one before; the first that fails decides the exit status. */
 static int run(const struct options *options)
 {
-    struct hostlist     hosts = { 0 };
-    struct select_rules rules;
-    struct selection    selection = { 0 }, world;
-    struct program      program = { 0 };
-    struct plan         plan = { 0 };
-    struct plan_source  source = { options, &selection, &program, environ };
-    struct error        err;
-    char               *include = NULL;
-    int                 status = EXIT_DATA;
+    struct first_hosts first = { 0 };
+    struct selection   world;
+    struct program     program = { 0 };
+    struct plan        plan = { 0 };
+    struct plan_source source = { options, &first.selection, &program, environ };
+    struct error       err;
+    int                status = first_hosts_find(options, environ, &first);
 
-    if (options->discovery_script != NULL
-            ? host_watch_ask(options, &hosts, &err) < 0
-            : host_source_find(options, environ, &hosts, &include, &err) < 0)
-        goto failed;
-    rules = (struct select_rules){
-        .include = include != NULL ? include : options->include,
-        .exclude = options->exclude,
-        .num_nodes = options->num_nodes,
-        .takes_all = options_go_on(options) && options->num_ranks == 0,
-        .num_gpus = options->num_gpus,
-        .num_ranks = options->num_ranks,
-        .is_partial = options->discovery_script != NULL,
-    };
-    if ((status = gpu_slots_find(options, &hosts, &rules, environ)) != 0)
+    if (status != 0)
         goto out;
     status = EXIT_USAGE;
-    if (select_slots(&hosts, &rules, &selection, &err) < 0)
-        goto failed;
     if (program_find(options, environ, options->cwd, &program, &status, &err) < 0)
         goto failed;
+    if ((status = first_hosts_wait(options, environ, &first)) != 0)
+        goto out;
     status = EXIT_USAGE;
-    world = selection;
-    if (world_first_size(options, &selection, &world.count, &err) < 0 ||
-        plan_make(&plan, options, &world, &program, environ, &err) < 0)
+    world = (struct selection){ first.selection.node, first.count };
+    if (plan_make(&plan, options, &world, &program, environ, &err) < 0)
         goto failed;
     plan.source = &source;
-    if (!options->dry_run && (status = push_files(options, &selection, environ)) != 0)
+    if (!options->dry_run && (status = push_files(options, &first.selection, environ)) != 0)
         goto out;
     if (options->dry_run)
         status = print_plan(options, &plan);
@@ -242,9 +222,7 @@ failed:
 out:
     plan_clear(&plan);
     program_clear(&program);
-    selection_clear(&selection);
-    hostlist_clear(&hosts);
-    free(include);
+    first_hosts_clear(&first);
     return status;
 }
 

@@ -124,11 +124,14 @@ void guard_end(struct guard *guard)
  * judge the guard by that. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s)
 {
-    const struct guard_message message = { .type = GUARD_ALIVE, .seconds = lease_s };
+    const struct guard_message message = { .type = GUARD_ALIVE, .value = guard->is_leased,
+                                           .seconds = lease_s };
     int64_t                    now = clock_now_ns();
     struct process             process;
     double                     silent_s;
 
+    if (guard->is_leased && guard->contain.pidns)
+        lease_timer_set(&guard->lease_timer, lease_s);
     if (now - guard->watched_ns > (int64_t)(2 * GUARD_BEAT_S * NS_PER_S))
         guard->heard_ns = now;
     guard->watched_ns = now;
@@ -142,6 +145,11 @@ void guard_watch(struct guard *guard, double lease_s, double patience_s)
     if (silent_s > GUARD_SUSPECT_S)
         kill(guard->pid, SIGCONT);
     send_message(guard, &message, NULL, 0);
+}
+
+void guard_unwatch(struct guard *guard)
+{
+    lease_timer_clear(&guard->lease_timer);
 }
 
 int guard_receive(struct guard *guard, struct guard_message *message)

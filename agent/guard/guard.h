@@ -4,9 +4,10 @@
  * the agent has one thread. The guard starts and reaps the ranks and does not know the
  * launcher. When the agent dies, the guard ends everything at once; when the guard dies,
  * the kernel (pidns) or the agent does. A process that is stopped, or held by a debugger,
- * is no better than a dead one: so each tells the other once a second that it runs. They
- * exchange messages of a fixed size over a SOCK_SEQPACKET pair, which keeps each message
- * whole.
+ * is no better than a dead one: so each tells the other once a second that it runs. If both are
+ * stopped and the launcher is on another machine, the one whose death ends the ranks dies of its
+ * lease_timer.h. They exchange messages of a fixed size over a SOCK_SEQPACKET pair, which keeps
+ * each message whole.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_AGENT_GUARD_H
@@ -18,6 +19,7 @@
 
 #include "err.h"
 #include "guard/containment.h"
+#include "guard/lease_timer.h"
 #include "guard/spawn.h"
 
 /* Ids of processes. The id of a rank is its index on this node. */
@@ -30,7 +32,8 @@ enum guard_type {
     GUARD_GO,        /* execute all ranks, now and later */
     GUARD_SIGNAL,    /* signal number in value, to the process group of id */
     GUARD_STOP,      /* CONT and TERM now, KILL after `seconds`; again: shorten */
-    GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`. From the guard:
+    GUARD_ALIVE,     /* the agent runs, and says so again within `seconds`; `value`: then the
+                        ranks have to be dead, even if both are stopped. From the guard:
                         it runs, and `value` processes are writing core files */
     GUARD_PIDS,      /* to it: the next process has the number `value` + 1 (pid_range.h) */
     GUARD_AGAIN,     /* to it, after EMPTY: be as new, another generation of ranks follows */
@@ -57,6 +60,8 @@ struct guard_message {
 
 #define GUARD_BEAT_S    1.0 /* between two GUARD_ALIVE */
 #define GUARD_BUSY_S    30.0 /* to find and to end what keeps forking, on a busy machine */
+#define GUARD_LEAST_S   5.0 /* the shortest silence that counts between the two: there is no network
+                               between them, but the machine may be loaded */
 #define GUARD_SUSPECT_S 3.0 /* who is silent for that long may be stopped: it gets SIGCONT */
 
 /* What the agent knows of its guard. */
@@ -68,6 +73,8 @@ struct guard {
                                      0: it was not */
     struct containment contain;
     struct go_env     *go_env; /* of the ranks; the agent sets it before guard_go() */
+    bool               is_leased; /* nobody may be able to continue both; the agent sets it */
+    struct lease_timer lease_timer;
 };
 
 /* Fork it and wait until it has started. use_pidns: not for commands that look after the
@@ -85,9 +92,12 @@ int guard_again(struct guard *guard);
 void guard_number(struct guard *guard, int before);
 
 /* Call it every GUARD_BEAT_S: tells the guard that we run, and that it hears from us again
- * within lease_s. A guard that is silent gets SIGCONT, and after patience_s SIGKILL; but if it
- * runs, it has much to do and gets GUARD_BUSY_S. */
+ * within lease_s, or that is the end of the ranks. A guard that is silent gets SIGCONT, and after
+ * patience_s SIGKILL; but if it runs, it has much to do and gets GUARD_BUSY_S. */
 void guard_watch(struct guard *guard, double lease_s, double patience_s);
+
+/* It is not called any more. */
+void guard_unwatch(struct guard *guard);
 
 /* Nothing is left for it to do: end it, and wait for that. */
 void guard_end(struct guard *guard);

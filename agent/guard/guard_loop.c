@@ -52,6 +52,8 @@ struct guard_process {
     int                 gate[2]; /* a pipe: ranks wait for its end. gate[1] -1: GO has come */
     bool                agent_gone;
     int64_t             agent_due_ns; /* it must be heard until then; 0: no limit */
+    bool                is_leased;    /* then it must be over here, whatever has stopped us */
+    struct lease_timer  lease_timer;
     int64_t             heard_ns;     /* when it last was */
     int64_t             turn_ns;      /* when the last turn of the loop was */
     struct containment *contain;
@@ -84,7 +86,8 @@ static void  child_ended(struct guard_process *g, pid_t pid);
 static bool  child_heard(struct guard_process *g, struct child *child);
 static void  open_gate(struct guard_process *g);
 static void  signal_ranks(struct guard_process *g, int id, int signal_number);
-static void  answer_agent(struct guard_process *g, double seconds);
+static void  answer_agent(struct guard_process *g, const struct guard_message *message);
+static void  set_lease_timer(struct guard_process *g);
 static void  tell_empty(struct guard_process *g, int left);
 static void  begin_again(struct guard_process *g);
 static void  leave(struct guard_process *g) __attribute__((noreturn));
@@ -105,6 +108,7 @@ void guard_loop(int fd, struct containment *contain, struct go_env *go_env, cons
         else
             watch_agent(&g);
         g.turn_ns = clock_now_ns();
+        set_lease_timer(&g);
         empty = reap(&g);
         if (g.agent_gone)
             stop_begin(&g.stop, 0);
@@ -257,7 +261,7 @@ static void take_message(struct guard_process *g, const struct guard_message *me
         stop_begin(&g->stop, message->seconds);
         break;
     case GUARD_ALIVE:
-        answer_agent(g, message->seconds);
+        answer_agent(g, message);
         break;
     case GUARD_PIDS:
         pid_range_enter(message->value);
@@ -452,13 +456,24 @@ static void signal_ranks(struct guard_process *g, int id, int signal_number)
 }
 
 /* The agent must be heard again within that time, and gets an answer. */
-static void answer_agent(struct guard_process *g, double seconds)
+static void answer_agent(struct guard_process *g, const struct guard_message *message)
 {
     struct guard_message alive = { .type = GUARD_ALIVE, .value = g->stop.dumping };
 
     g->heard_ns = clock_now_ns();
-    g->agent_due_ns = g->heard_ns + (int64_t)(seconds * NS_PER_S);
+    g->agent_due_ns = g->heard_ns + (int64_t)(message->seconds * NS_PER_S);
+    g->is_leased = message->value != 0;
     tell(g, &alive, 0);
+}
+
+/* While we run, we end the ranks ourselves, which may take longer than the lease. In a namespace
+ * the agent has a timer. */
+static void set_lease_timer(struct guard_process *g)
+{
+    double left_s = (double)(g->agent_due_ns - g->turn_ns) / NS_PER_S;
+
+    if (g->is_leased && !g->contain->inside)
+        lease_timer_set(&g->lease_timer, left_s > GUARD_LEAST_S ? left_s : GUARD_LEAST_S);
 }
 
 static void tell_empty(struct guard_process *g, int left)

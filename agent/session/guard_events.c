@@ -9,9 +9,6 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-/* The shortest silence that counts, between agent and guard: there is no network between
- * them, but the machine may be loaded. */
-#define LEASE_LEAST_S   5.0
 /* Once KILL is due, killing the guard loses nothing; but on a node with many processes it
  * takes time to find those to be killed. The launcher waits longer. */
 #define KILL_PATIENCE_S 10.0
@@ -42,6 +39,7 @@ void guard_events_open(struct agent *agent)
 void guard_events_stop_reading(struct agent *agent)
 {
     event_del(agent->guard_events.readable);
+    guard_unwatch(&agent->guard);
 }
 
 void guard_events_stop(struct agent *agent)
@@ -50,6 +48,7 @@ void guard_events_stop(struct agent *agent)
         return;
     event_del(agent->guard_events.readable);
     event_del(agent->guard_events.watch);
+    guard_unwatch(&agent->guard);
 }
 
 void guard_events_close(struct agent *agent)
@@ -78,7 +77,7 @@ static void watch_cb(evutil_socket_t fd, short what, void *arg)
 
 static double longer(double lease_s)
 {
-    return lease_s > LEASE_LEAST_S ? lease_s : LEASE_LEAST_S;
+    return lease_s > GUARD_LEAST_S ? lease_s : GUARD_LEAST_S;
 }
 
 /* Who ends a login session signals all that is in it. Ranks die of that at once, and their ends

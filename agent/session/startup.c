@@ -105,6 +105,8 @@ static int begin_guard(struct agent *agent, struct failure *failure)
 
     if (guard_start(&agent->guard, agent->plan.run_id, use_pidns, &why) < 0)
         return guard_failed(errno, why.text, failure);
+    /* If muster is on this machine, all of it may have been stopped, and go on. */
+    agent->guard.is_leased = !agent->plan.is_local;
     guard_events_open(agent);
     guard_number(&agent->guard, pid_range_here(agent->plan.node_rank, agent->plan.node_count));
     return 0;

@@ -36,24 +36,19 @@ struct count {
 };
 
 int gpu_slots_find(const struct options *options, struct hostlist *hosts,
-                   const struct select_rules *rules, char *const *here)
+                   const struct select_rules *rules, char *const *here, struct error *err)
 {
     struct selection chosen;
-    struct error     err;
     int              status = 0;
 
     if (!is_wanted(options, hosts))
         return 0;
-    if (choose(hosts, rules, &chosen, &err) < 0) {
-        log_error("%s", err.text);
-        return EXIT_USAGE;
-    }
+    if (choose(hosts, rules, &chosen, err) < 0)
+        return -1;
     if (chosen.count > 0)
-        status = ask(options, hosts, &chosen, here, &err);
-    if (status < 0)
-        log_error("%s", err.text);
+        status = ask(options, hosts, &chosen, here, err);
     selection_clear(&chosen);
-    return status < 0 ? EXIT_USAGE : status;
+    return status;
 }
 
 /* Not if the user has said how many, by --num_gpus or by naming hosts more than once. */
@@ -69,7 +64,8 @@ static int choose(struct hostlist *hosts, const struct select_rules *rules,
 {
     struct select_rules by_host = { .include = rules->include, .exclude = rules->exclude,
                                     .num_nodes = rules->num_nodes, .num_gpus = -1,
-                                    .takes_all = rules->takes_all };
+                                    .takes_all = rules->takes_all,
+                                    .is_partial = rules->is_partial };
     struct selected     counted;
     size_t              i, count = 0;
     int                 rc;

@@ -11,9 +11,9 @@
 #include "plan/select.h"
 
 /* Ask the hosts that rules choose, if that is wanted (a run that connects, and hosts without
- * slots). Returns 0, or an exit status; the user was told why, as of slots found. here: the
- * environment. */
+ * slots). Returns 0; an exit status, when the user was told why, as of slots found; or -1 with err:
+ * there are not the hosts that rules want. here: the environment. */
 int gpu_slots_find(const struct options *options, struct hostlist *hosts,
-                   const struct select_rules *rules, char *const *here);
+                   const struct select_rules *rules, char *const *here, struct error *err);
 
 #endif

@@ -58,12 +58,17 @@ static const char *name_of(const struct options *options);
 
 static const struct host_look_ops look_ops = { .read = has_read, .changed = look_soon };
 
+bool host_watch_is_possible(const struct options *options)
+{
+    return options->discovery_script != NULL || is_file(options);
+}
+
 struct host_watch *host_watch_new(struct event_base *base, const struct options *options,
                                   int slots, host_watch_changed *changed, void *arg)
 {
     struct host_watch *watch;
 
-    if (options->discovery_script == NULL && !is_file(options))
+    if (!host_watch_is_possible(options))
         return NULL;
     watch = xcalloc(1, sizeof *watch);
     watch->options = options;
@@ -236,7 +241,7 @@ static void count_slots(const struct host_watch *watch, struct hostlist *hosts)
 {
     size_t i;
 
-    if (!hostlist_is_uncounted(hosts))
+    if (watch->slots == 0 || !hostlist_is_uncounted(hosts))
         return;
     for (i = 0; i < hosts->count; i++)
         if (!hosts->host[i].is_counted)
@@ -268,7 +273,8 @@ static void complain(struct host_watch *watch, const struct error *why)
 {
     if (watch->complaint != NULL && strcmp(watch->complaint, why->text) == 0)
         return;
-    log_warn("%s; the hosts stay as they were", why->text);
+    log_warn("%s; %s", why->text,
+             watch->slots > 0 ? "the hosts stay as they were" : "muster waits for another answer");
     free(watch->complaint);
     watch->complaint = xstrdup(why->text);
 }

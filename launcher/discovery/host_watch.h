@@ -15,6 +15,8 @@
 #ifndef MUSTER_HOST_WATCH_H
 #define MUSTER_HOST_WATCH_H
 
+#include <stdbool.h>
+
 #include <event2/event.h>
 
 #include "options/options.h"
@@ -30,8 +32,12 @@ struct host_watch;
  * nothing need have changed. hosts stay valid until the next call. */
 typedef void host_watch_changed(const struct hostlist *hosts, const char *words, void *arg);
 
+/* Do options name something that can change: a script, or a hostfile? */
+bool host_watch_is_possible(const struct options *options);
+
 /* Watch what options name: the script, or the hostfile if the hosts came from there. slots: of
- * hosts for which the user gives no number. NULL: they name nothing that could change. */
+ * hosts for which the user gives no number; 0: there is no run yet, and they stay uncounted. NULL:
+ * they name nothing that could change. */
 struct host_watch *host_watch_new(struct event_base *base, const struct options *options,
                                   int slots, host_watch_changed *changed, void *arg);
 void               host_watch_free(struct host_watch *watch); /* NULL is fine */

@@ -5,6 +5,11 @@
 
 #include "elastic/policy.h"
 
+/* All ranks that fail for one reason fail within this long of each other, or within that part of
+ * the time that the first one has lived. */
+#define OTHERS_LEAST_S 0.5
+#define OTHERS_PART    0.25
+
 static struct policy_action over(struct policy *policy, const struct policy_rules *rules,
                                  struct members *members, const struct policy_event *event);
 static bool                 is_port(const struct policy *policy, const struct policy_rules *rules,
@@ -18,6 +23,8 @@ static struct policy_action start(struct policy *policy, const struct policy_rul
 static double               change_at_s(const struct policy *policy,
                                         const struct policy_rules *rules,
                                         const struct members *members);
+static bool                 is_young_again(const struct policy *policy,
+                                           const struct policy_event *event);
 static int                  young_code(const struct policy_event *event);
 static double               delay_before(int restart, const struct policy_rules *rules);
 static struct policy_action end(struct policy *policy, enum policy_why why);
@@ -197,11 +204,28 @@ static enum policy_why why_not(const struct policy *policy, const struct policy_
     if (event->end == POLICY_END_RANK &&
         !restart_on_has(&rules->on, event->code, event->out_of_memory))
         return POLICY_WHY_CLASS;
-    if (young_code(event) != 0 && young_code(event) == policy->young_code)
+    if (event->are_alike && is_young_again(policy, event))
         return POLICY_WHY_YOUNG;
     if (policy->restarts >= rules->max_restarts)
         return POLICY_WHY_USED_UP;
     return POLICY_WHY_RESTART;
+}
+
+/* What the ranks import takes one longer than another, the more the longer it takes. */
+double policy_others_s(const struct policy *policy, const struct policy_rules *rules,
+                       const struct policy_event *event)
+{
+    double part_s = event->rank_lived_s * OTHERS_PART;
+
+    if (rules->max_restarts == 0 || !is_young_again(policy, event))
+        return 0;
+    return part_s > OTHERS_LEAST_S ? part_s : OTHERS_LEAST_S;
+}
+
+/* Of the last generation only the first failure is known: the other ranks were stopped. */
+static bool is_young_again(const struct policy *policy, const struct policy_event *event)
+{
+    return young_code(event) != 0 && young_code(event) == policy->young_code;
 }
 
 /* The code of a rank that failed soon after its start by its own doing; else 0. */

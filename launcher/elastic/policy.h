@@ -56,7 +56,8 @@ struct policy {
     enum policy_phase phase;
     int               restarts; /* that count against max_restarts, since a long generation */
     int               ports;    /* restarts because of MASTER_PORT */
-    int               young_code; /* of the last generation, if it failed young; else 0 */
+    int               young_code; /* of the last generation's first failure, if it came soon after
+                                     the start; else 0 */
     double            start_s;    /* WAITING, PARKED: no sooner */
     double            park_s;     /* PARKED: no longer */
     double            changed_s;  /* when a world of another size last began */
@@ -100,6 +101,8 @@ struct policy_event {
     double rank_lived_s;   /* the rank that failed */
     bool   port_taken;     /* somebody else has MASTER_PORT on node 0 */
     bool   any_ended_well; /* a rank has come to its end already */
+    bool   are_alike;      /* all ranks failed so, within POLICY_YOUNG_S of their start; or one has
+                              aborted them all */
 };
 
 enum policy_do {
@@ -122,7 +125,7 @@ enum policy_why {
     POLICY_WHY_NODE,        /* END: a node is missing */
     POLICY_WHY_CLASS,       /* END: not for this exit code */
     POLICY_WHY_NOT_STARTED, /* END: the program cannot be executed */
-    POLICY_WHY_YOUNG,       /* END: twice the same, soon after the start */
+    POLICY_WHY_YOUNG,       /* END: twice the same, soon after the start, now of all ranks */
     POLICY_WHY_USED_UP,     /* END: max_restarts */
     POLICY_WHY_LEFT,        /* END: something of the last generation is still there */
     POLICY_WHY_MAX_WAIT,    /* END: max_wait_s */
@@ -140,6 +143,11 @@ bool policy_may_restart(const struct policy_rules *rules);
 /* members: NULL if the world is fixed (rules->members.goes_on is false). */
 struct policy_action policy_next(struct policy *policy, const struct policy_rules *rules,
                                  struct members *members, const struct policy_event *event);
+
+/* A rank has failed, the others are not stopped yet: wait so many seconds for their ends, since
+ * there is to be no other generation if they are alike; 0: that makes no difference. */
+double policy_others_s(const struct policy *policy, const struct policy_rules *rules,
+                       const struct policy_event *event);
 
 /* Seconds until TIME must come; negative: it need not. */
 double policy_due_s(const struct policy *policy, const struct policy_rules *rules,

@@ -31,6 +31,7 @@ static const char *const state_names[] = {
 };
 
 static void late_cb(evutil_socket_t fd, short what, void *arg);
+static void add_silence(const struct node *node, struct conn_failure *failure);
 static void fail_with(struct node *node, const struct conn_failure *why);
 static void conn_input(struct evbuffer *in, void *arg);
 static const char *stage_of(const struct node *node);
@@ -243,7 +244,20 @@ static void conn_closed(const struct conn_failure *why, void *arg)
     if (reconnect_instead(node->reconnect, &failure))
         return;
     node->lost_agent = node->state == NODE_RUNNING && !failure.is_cut;
+    add_silence(node, &failure);
     fail_with(node, &failure);
+}
+
+/* An agent that is stopped dies at the end of its lease: who only reads that it was killed would
+ * look for somebody who did it. */
+static void add_silence(const struct node *node, struct conn_failure *failure)
+{
+    size_t length = strlen(failure->text);
+
+    if (node->liveness.is_suspect)
+        snprintf(failure->text + length, sizeof failure->text - length,
+                 " (nothing heard for %.0f s before)",
+                 (double)(clock_now_ns() - node->liveness.heard_ns) / NS_PER_S);
 }
 
 static void fail_with(struct node *node, const struct conn_failure *why)

@@ -23,6 +23,8 @@
 #define ENV_PREFIX     "MUSTER_"
 #define ENV_NAME_BYTES 64 /* holds every name that the table gives rise to */
 
+#define MAX_WAIT_S 1800.0 /* --max-wait=auto */
+
 const char *const command_names[COMMANDS] = {
     [COMMAND_RUN] = "run",       [COMMAND_EXEC] = "exec",     [COMMAND_CHECK] = "check",
     [COMMAND_CLEAN] = "clean",   [COMMAND_BCAST] = "bcast",   [COMMAND_COLLECT] = "collect",
@@ -152,6 +154,13 @@ bool options_are_elastic(const struct options *options)
     return members->recovery == RECOVERY_ELASTIC || members->is_elastic || members->min_nodes > 0 ||
            members->max_nodes > 0 || members->min_ranks > 0 || members->max_ranks > 0 ||
            members->worlds != NULL;
+}
+
+double options_max_wait_s(const struct options *options)
+{
+    double wait_s = options->members.max_wait_s;
+
+    return wait_s >= 0 ? wait_s : MAX_WAIT_S;
 }
 
 int options_set(struct options *options, const char *name, const char *value,

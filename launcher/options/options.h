@@ -205,6 +205,8 @@ bool options_go_on(const struct options *options);
 /* New hosts may take part, too. */
 bool options_take_nodes(const struct options *options);
 bool options_are_elastic(const struct options *options);
+/* For nodes that are missing. */
+double options_max_wait_s(const struct options *options);
 
 /* Set one option by its whole long name, as conf does; where is put in front of
  * the error ("muster.conf:3"). */

@@ -297,6 +297,23 @@ bool outcome_any_ended_well(const struct outcome *outcome)
     return false;
 }
 
+int outcome_alike(const struct outcome *outcome, double within_s)
+{
+    const struct rank_end *rank = outcome->rank;
+    int                    i, alike = 0;
+
+    for (i = 0; i < outcome->ranks && outcome->first_rank >= 0; i++) {
+        if (outcome->node_of[i] == OUTCOME_NOT_OURS || !rank[i].ended)
+            continue;
+        if (!rank_end_is_failure(&rank[i]) || !rank[i].started ||
+            rank_end_code(&rank[i]) != rank_end_code(&rank[outcome->first_rank]) ||
+            (double)(rank[i].end_ns - rank[i].start_ns) / NS_PER_S > within_s)
+            return -1;
+        alike++;
+    }
+    return alike > 0 ? alike : -1;
+}
+
 bool outcome_is_left(const struct outcome *outcome)
 {
     size_t i;

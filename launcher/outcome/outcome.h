@@ -138,6 +138,9 @@ bool outcome_all_started(const struct outcome *outcome);
 
 /* Has a rank come to its end, with 0, before anybody told it to stop? */
 bool outcome_any_ended_well(const struct outcome *outcome);
+/* How many ranks have failed, each within so many seconds of its start and with the code of the
+ * first one that failed. -1: one has ended otherwise, or none failed. */
+int outcome_alike(const struct outcome *outcome, double within_s);
 /* Is something left that could not be ended, as far as is known? */
 bool outcome_is_left(const struct outcome *outcome);
 

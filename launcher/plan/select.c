@@ -27,7 +27,6 @@ struct filter {
     bool                   is_partial;
 };
 
-static int   check_rules(const struct select_rules *rules, struct error *err);
 static bool  is_given(const char *filter);
 static int   read_filter(const char *text, struct filter *filter, struct error *err);
 static int   read_node(char *node, struct filter *filter, struct error *err);
@@ -57,7 +56,7 @@ int select_slots(const struct hostlist *hosts, const struct select_rules *rules,
     int                rc = -1;
 
     *selection = (struct selection){ 0 };
-    if (check_rules(rules, err) < 0)
+    if (select_check(rules, err) < 0)
         return -1;
     if (hosts->count == 0)
         return err_set(err, "there is no host to run on");
@@ -108,7 +107,7 @@ void selection_clear(struct selection *selection)
 }
 
 /* As DeepSpeed: even --num_nodes 0, which changes nothing, counts as given. */
-static int check_rules(const struct select_rules *rules, struct error *err)
+int select_check(const struct select_rules *rules, struct error *err)
 {
     bool is_filtered = is_given(rules->include) || is_given(rules->exclude);
 

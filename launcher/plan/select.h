@@ -40,4 +40,7 @@ int  select_slots(const struct hostlist *hosts, const struct select_rules *rules
                   struct selection *selection, struct error *err);
 void selection_clear(struct selection *selection);
 
+/* Of these, what no other hosts could change: rules that exclude each other. */
+int select_check(const struct select_rules *rules, struct error *err);
+
 #endif

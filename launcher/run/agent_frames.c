@@ -12,10 +12,12 @@
 #include <string.h>
 
 #include "clock.h"
+#include "elastic/policy.h"
 #include "log.h"
 #include "node/body.h"
 #include "run/data_shards.h"
 #include "run/deadline.h"
+#include "run/generation.h"
 #include "run/hang.h"
 #include "rendezvous/kvs.h"
 #include "node/node_job.h"
@@ -57,6 +59,7 @@ static void        take_done(struct run *run, struct node *node,
                              const struct frame *frame, const json_t *body);
 static void        take_losses(struct run *run, const struct node *node,
                                const json_t *body);
+static void        end_with(struct run *run, bool failed);
 static void        tell_stuck(const struct node *node, const json_t *list);
 static bool        tell_unsure(const struct node *node, const json_t *list);
 static void        take_open_mpi(struct run *run, const struct node *node,
@@ -215,8 +218,28 @@ static void take_exit(struct run *run, struct node *node, const struct frame *fr
     outcome_rank_ended(&run->outcome, (int)frame->rank, &end);
     free(end.error);
     free(end.oom);
-    if (failed && !run_is_exec(run))
+    if (!run_is_exec(run))
+        end_with(run, failed);
+}
+
+/* One that fails ends all. But where the generation before ended so, too, all may fail of
+ * themselves: then there is no point in another one, and only their own ends can tell. */
+static void end_with(struct run *run, bool failed)
+{
+    bool   awaits = deadline_awaits_others(run->deadline);
+    double others_s = 0;
+    int    alike = -1;
+
+    if (!failed && !awaits)
+        return;
+    if (run->phase.now == PHASE_RUNNING)
+        alike = outcome_alike(&run->outcome, POLICY_YOUNG_S);
+    if (alike >= 0 && alike < run->outcome.ours)
+        others_s = generation_others_s(run);
+    if (others_s == 0)
         phase_stop(run);
+    else if (!awaits)
+        deadline_await_others(run, others_s);
 }
 
 /* Not ended from outside: then what it read may be to blame. */

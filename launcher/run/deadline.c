@@ -22,7 +22,7 @@
 #define STOP_CORE_S 620.0
 
 struct deadline {
-    struct event *timeout, *stop;
+    struct event *timeout, *stop, *others;
     size_t        nodes;
     bool         *is_dumping; /* by node: the user was told */
     bool          has_passed; /* --timeout */
@@ -30,6 +30,7 @@ struct deadline {
 
 static void timeout_cb(evutil_socket_t fd, short what, void *arg);
 static void stop_cb(evutil_socket_t fd, short what, void *arg);
+static void others_cb(evutil_socket_t fd, short what, void *arg);
 static void extend_stop(struct run *run);
 
 struct deadline *deadline_new(struct run *run)
@@ -38,7 +39,8 @@ struct deadline *deadline_new(struct run *run)
 
     deadline->timeout = event_new(run->base, -1, 0, timeout_cb, run);
     deadline->stop = event_new(run->base, -1, 0, stop_cb, run);
-    if (deadline->timeout == NULL || deadline->stop == NULL)
+    deadline->others = event_new(run->base, -1, 0, others_cb, run);
+    if (deadline->timeout == NULL || deadline->stop == NULL || deadline->others == NULL)
         xalloc_die();
     deadline->nodes = run->plan->nodes;
     deadline->is_dumping = xcalloc(run->plan->nodes, sizeof *deadline->is_dumping);
@@ -51,6 +53,7 @@ void deadline_free(struct deadline *deadline)
         return;
     event_free(deadline->timeout);
     event_free(deadline->stop);
+    event_free(deadline->others);
     free(deadline->is_dumping);
     free(deadline);
 }
@@ -58,6 +61,7 @@ void deadline_free(struct deadline *deadline)
 void deadline_reset(struct deadline *deadline)
 {
     event_del(deadline->stop);
+    event_del(deadline->others);
     memset(deadline->is_dumping, 0, deadline->nodes * sizeof *deadline->is_dumping);
 }
 
@@ -125,6 +129,27 @@ static void stop_cb(evutil_socket_t fd, short what, void *arg)
                       "the agent did not confirm that all processes are gone");
     if (is_awaited)
         xevent_add(run->deadline->stop, &more);
+}
+
+void deadline_await_others(struct run *run, double seconds)
+{
+    struct timeval limit = clock_interval(seconds);
+
+    xevent_add(run->deadline->others, &limit);
+}
+
+bool deadline_awaits_others(const struct deadline *deadline)
+{
+    return event_pending(deadline->others, EV_TIMEOUT, NULL);
+}
+
+static void others_cb(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *run = arg;
+
+    (void)fd, (void)what;
+    if (run->phase.now == PHASE_RUNNING) /* else something else has stopped them */
+        phase_stop(run);
 }
 
 /* A node that says so again and again is given up in the end. */

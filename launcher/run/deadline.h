@@ -28,6 +28,10 @@ void deadline_start(struct run *run);
  * time, or it is lost. */
 void deadline_stop(struct run *run, double grace_s);
 
+/* A rank has failed: stop the others in so many seconds, if nothing else does. Is that so now? */
+void deadline_await_others(struct run *run, double seconds);
+bool deadline_awaits_others(const struct deadline *deadline);
+
 /* DUMPING has come: DONE will be late, since killed processes write their core files. */
 void deadline_take_dumping(struct run *run, struct node *node, const json_t *body);
 

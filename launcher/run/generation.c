@@ -28,9 +28,6 @@
 #include "xalloc.h"
 #include "xevent.h"
 
-#define MAX_WAIT_S 1800.0 /* --max-wait=auto */
-#define SAVE_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
-
 struct generation {
     struct policy_rules rules;
     struct policy       policy;
@@ -71,13 +68,12 @@ struct generation *generation_new(struct run *run)
 {
     const struct options *options = run->options;
     struct generation    *made = xcalloc(1, sizeof *made);
-    double                wait_s = options->members.max_wait_s;
     struct error          err;
 
     made->rules = (struct policy_rules){ .max_restarts = options->max_restarts,
                                          .delay_s = options->restart_delay_s,
                                          .may_move_port = options->master_port == 0,
-                                         .max_wait_s = wait_s >= 0 ? wait_s : MAX_WAIT_S,
+                                         .max_wait_s = options_max_wait_s(options),
                                          .grow_s = options->members.grow_s };
     if (restart_on_parse(options->restart_on, &made->rules.on, &err) < 0)
         log_warn("--restart-on: %s", err.text); /* options.c has refused it */
@@ -276,11 +272,6 @@ static void ask_to_end(struct run *run)
     free(hosts);
 }
 
-double generation_save_s(const struct run *run)
-{
-    return run->plan->ckpt_marker != NULL ? SAVE_WITHIN_S : run->options->grace_s;
-}
-
 void generation_change(struct run *run, const char *text)
 {
     if (!is_same_world(run)) {
@@ -379,6 +370,13 @@ static struct policy_event describe(const struct run *run)
     return event;
 }
 
+double generation_others_s(const struct run *run)
+{
+    const struct policy_event event = describe(run);
+
+    return policy_others_s(&run->generation->policy, &run->generation->rules, &event);
+}
+
 /* An agent that nobody could look at ends its ranks when its lease is over, at the latest. */
 static double dead_in_s(const struct run *run)
 {
@@ -450,6 +448,7 @@ static void describe_rank(const struct run *run, struct policy_event *event)
         event->rank_lived_s = seconds(end->start_ns, is_abort ? outcome->cause_ns : end->end_ns);
     event->port_taken = rendezvous_port_holder(run->rendezvous) != NULL;
     event->any_ended_well = outcome_any_ended_well(outcome);
+    event->are_alike = is_abort || outcome_alike(outcome, POLICY_YOUNG_S) == outcome->ours;
 }
 
 /* --- the end ---------------------------------------------------------------- */

@@ -51,9 +51,8 @@ void generation_changed(struct run *run);
 /* The clock of elastic/members.h. */
 double generation_now_s(void);
 
-/* How long ranks have for a checkpoint if nobody has said it: less, if nobody can tell that they
- * have saved. */
-double generation_save_s(const struct run *run);
+/* A rank has failed: how long to wait for the ends of the others before they are stopped. */
+double generation_others_s(const struct run *run);
 
 /* End it, as the text says, so that the next one has other nodes. */
 void generation_end_for_change(struct run *run, const char *text);
@@ -65,6 +64,10 @@ void generation_change(struct run *run, const char *text);
 int generation_scale(struct run *run, size_t nodes, double within_s, struct error *err);
 
 /* ---- leaving.c ---- */
+
+/* How long ranks have for a checkpoint if nobody has said it: less, if nobody can tell that they
+ * have saved. */
+double generation_save_s(const struct run *run);
 
 struct leavings *leavings_new(void);
 void             leavings_free(struct leavings *all); /* NULL is fine */

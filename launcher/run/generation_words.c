@@ -98,8 +98,8 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
         log_note("no restart: the program cannot be executed");
         break;
     case POLICY_WHY_YOUNG:
-        log_note("no restart: exit code %d within %g s of the start, as in the generation before",
-                 event->code, POLICY_YOUNG_S);
+        log_note("no restart: exit code %d of all ranks within %g s of the start, as in the "
+                 "generation before", event->code, POLICY_YOUNG_S);
         break;
     case POLICY_WHY_USED_UP:
         log_note("no restart: none is left of %d", run->options->max_restarts);

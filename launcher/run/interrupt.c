@@ -33,8 +33,6 @@ struct interrupt {
 /* The same count for end_cb(), which gets no argument, and the exit status if it is decided. */
 static volatile sig_atomic_t end_count, end_status;
 
-static bool is_ignored(int number);
-static bool has_terminal(void);
 static void signal_cb(evutil_socket_t signal, short what, void *arg);
 static bool is_end(const struct interrupt *interrupt, int signal);
 static void interrupted(struct run *run, int signal);
@@ -51,13 +49,13 @@ struct interrupt *interrupt_new(struct run *run)
     struct interrupt *interrupt = xcalloc(1, sizeof *interrupt);
     size_t            i;
 
-    interrupt->hup_reads = run->host_watch != NULL && !has_terminal();
+    interrupt->hup_reads = run->host_watch != NULL && interrupt_hup_reads();
     for (i = 0; i < sizeof unwanted / sizeof *unwanted; i++)
         signal(unwanted[i], SIG_IGN);
     for (i = 0; i < sizeof watched / sizeof *watched; i++) {
         struct event *event;
 
-        if (watched[i] == SIGHUP && is_ignored(SIGHUP) && !interrupt->hup_reads)
+        if (watched[i] == SIGHUP && interrupt_is_ignored(SIGHUP) && !interrupt->hup_reads)
             continue;
         event = evsignal_new(run->base, watched[i], signal_cb, run);
         xevent_add(event, NULL);
@@ -131,22 +129,20 @@ bool interrupt_is_urgent(const struct run *run)
     return run->interrupt->count >= 2;
 }
 
-/* By nohup(1) or --detach: the end of a terminal must not end the run. */
-static bool is_ignored(int number)
+bool interrupt_is_ignored(int signal)
 {
     struct sigaction action;
 
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Without one HUP is not the end of it. */
-static bool has_terminal(void)
+bool interrupt_hup_reads(void)
 {
     int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd >= 0)
         close(fd);
-    return fd >= 0;
+    return fd < 0;
 }
 
 static void signal_cb(evutil_socket_t signal, short what, void *arg)

@@ -22,6 +22,12 @@ void interrupt_nodes_over(struct run *run);
 void interrupt_end(struct run *run, int status);
 void interrupt_free(struct interrupt *interrupt); /* after interrupt_end(); NULL is fine */
 
+/* HUP says that the hosts are to be read again, where they can change: without a terminal it is not
+ * the end of one. */
+bool interrupt_hup_reads(void);
+/* By nohup(1) or --detach: the end of a terminal must not end the run. */
+bool interrupt_is_ignored(int signal);
+
 /* The user has left before all was read: that ends the run, unless something else did. */
 void interrupt_has_left(struct run *run);
 

@@ -22,6 +22,7 @@
 
 #define NODES_MAX 65536
 #define WITHIN_MAX_S 86400.0
+#define SAVE_WITHIN_S 300.0 /* for a checkpoint, as muster drain's */
 #define UNLISTED     "its host is no longer on the list"
 
 /* A node that is to go at a time. */
@@ -40,6 +41,11 @@ struct leavings {
 static void         leave_cb(evutil_socket_t fd, short what, void *arg);
 static struct node *place_of(const struct run *run, size_t which);
 static bool         is_unlisted(const struct run *run, const char *host);
+
+double generation_save_s(const struct run *run)
+{
+    return run->plan->ckpt_marker != NULL ? SAVE_WITHIN_S : run->options->grace_s;
+}
 
 struct leavings *leavings_new(void)
 {

@@ -91,7 +91,19 @@ ok "... and it says why" grep -q 'no restart: not for exit code 2 (usage; see --
 
 run muster --max-restarts 9 --restart-on usage $four sh -c 'echo "$MUSTER_GENERATION"; exit 2'
 is "--restart-on takes it, but not twice at once" "$rc $(grep -c 'start again' err)" "2 1"
-ok "... and it says why" grep -q 'no restart: exit code 2 within 10 s of the start' err
+ok "... and it says why" grep -q 'no restart: exit code 2 of all ranks within 10 s of the start' err
+
+# Rank 0 is the first, and the others follow it as soon as they see that.
+run muster --max-restarts 9 --restart-delay 0 --grace 1 $four sh -c \
+    '[ "$RANK" = 0 ] || until [ -e "first-$MUSTER_GENERATION" ]; do sleep 0.02; done
+    : >"first-$MUSTER_GENERATION"; exit 3'
+is "all ranks fail alike, one after the other: not twice at once" \
+    "$rc $(grep -c 'start again' err)" "3 1"
+ok "... and it says why" grep -q 'no restart: exit code 3 of all ranks within 10 s of the start' err
+
+run muster --max-restarts 3 --restart-delay 0 --grace 1 $four sh -c \
+    '[ "$MUSTER_GENERATION" != 3 ] || exit 0; [ "$RANK" != 1 ] || exit 3; exec sleep 100'
+is "one rank alone may fail again and again" "$rc $(grep -c 'start again' err)" "0 3"
 
 run muster --max-restarts 5 $four /no/such/program
 is "what cannot be executed is not started again" "$rc $(grep -c restart err)" "127 0"

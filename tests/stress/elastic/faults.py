@@ -114,7 +114,7 @@ def link_flaps(schedule):
 def an_agent_stands_still(schedule):
     node = pick(schedule)
     if not node.is_there():
-        return  # nobody could end its ranks, and muster cannot know that they live
+        return  # late in its lease: its ranks may live for 5 s more, and muster cannot know that
     schedule.failed.add(node)
     stopped = [process.pid for process in node.agents()]
     for pid in stopped:

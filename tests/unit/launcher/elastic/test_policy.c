@@ -27,7 +27,7 @@ static struct policy_event failed(int code)
 {
     return (struct policy_event){ .kind = POLICY_EVENT_OVER, .end = POLICY_END_RANK,
                                   .is_world_whole = true, .lived_s = 100, .code = code,
-                                  .rank_lived_s = 100 };
+                                  .rank_lived_s = 100, .are_alike = true };
 }
 
 static void test_one_end(void **state)
@@ -161,6 +161,34 @@ static void test_twice_the_same_when_young(void **state)
         event.rank_lived_s = cases[i].second_s;
         assert_int_equal(policy_next(&policy, &rules, NULL, &event).why, cases[i].why);
     }
+}
+
+/* One rank fails again, the others do not: that may be chance. For their ends it is waited only
+ * where they decide. */
+static void test_others_may_be_well(void **state)
+{
+    struct policy       policy = { 0 };
+    struct policy_rules rules = rules_of(5, NULL), off = rules_of(0, NULL);
+    struct policy_event event = failed(1);
+
+    (void)state;
+    event.rank_lived_s = 1;
+    event.are_alike = false;
+    assert_true(policy_others_s(&policy, &rules, &event) == 0); /* it is the first time */
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
+    assert_true(policy_others_s(&policy, &rules, &event) == 0.5);
+    assert_true(policy_others_s(&policy, &off, &event) == 0);
+    event.rank_lived_s = 8;
+    assert_true(policy_others_s(&policy, &rules, &event) == 2);
+    event.rank_lived_s = POLICY_YOUNG_S + 1;
+    assert_true(policy_others_s(&policy, &rules, &event) == 0);
+    event.rank_lived_s = 1;
+    event.code = 3;
+    assert_true(policy_others_s(&policy, &rules, &event) == 0);
+    event.code = 1;
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_RESTART);
+    event.are_alike = true; /* of the generation before nobody knows */
+    assert_int_equal(next(&policy, &rules, event).why, POLICY_WHY_YOUNG);
 }
 
 /* What ended between them says nothing of the program. */
@@ -306,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_count_and_delay),
         cmocka_unit_test(test_a_long_generation_counts_afresh),
         cmocka_unit_test(test_twice_the_same_when_young),
+        cmocka_unit_test(test_others_may_be_well),
         cmocka_unit_test(test_not_in_two_generations_running),
         cmocka_unit_test(test_ports_have_a_count_of_their_own),
         cmocka_unit_test(test_while_waiting),

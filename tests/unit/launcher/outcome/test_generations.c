@@ -126,11 +126,43 @@ static void test_aborted(void **state)
     assert_int_equal(f->outcome.aborted_by, -1);
 }
 
+/* All of a generation start together; how one of them ends, so many seconds later. */
+static void end_one(struct fixture *f, int rank, double after_s, struct rank_end end)
+{
+    end.started = end.ended = true;
+    end.start_ns = f->now_ns;
+    end.end_ns = f->now_ns + (int64_t)(after_s * NS_PER_S);
+    outcome_rank_started(&f->outcome, rank, 1000 + rank, f->now_ns);
+    outcome_rank_ended(&f->outcome, rank, &end);
+}
+
+static void test_alike(void **state)
+{
+    const struct rank_end last[] = {
+        { .code = 1 }, { .code = 0 }, { .signal = SIGSEGV }, { .code = 1, .after_stop = true },
+    };
+    struct fixture *f = *state;
+    size_t          i;
+
+    for (i = 0; i < sizeof last / sizeof *last; i++) {
+        assert_int_equal(outcome_alike(&f->outcome, 10), -1);
+        end_one(f, 2, 2, (struct rank_end){ .code = 1 });
+        end_one(f, 0, 3, (struct rank_end){ .code = 1 });
+        end_one(f, 1, 3, (struct rank_end){ .code = 1 });
+        assert_int_equal(outcome_alike(&f->outcome, 10), 3);
+        assert_int_equal(outcome_alike(&f->outcome, 2.5), -1); /* two have lived for longer */
+        end_one(f, 3, 4, last[i]);
+        assert_int_equal(outcome_alike(&f->outcome, 10), i == 0 ? RANKS : -1);
+        outcome_restart(&f->outcome, "rank 2: exit 1");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_generations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_aborted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_alike, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("generations", tests, NULL, NULL);
