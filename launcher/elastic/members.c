@@ -232,6 +232,16 @@ void members_failed(struct members *members, size_t which, double now_s, bool en
     member->free_s = now_s + (cool_s < MEMBERS_COOL_MAX_S ? cool_s : MEMBERS_COOL_MAX_S);
 }
 
+void members_blame(struct members *members, int rank)
+{
+    size_t i;
+
+    for (i = 0; i < members->places && rank >= members->ranks[i]; i++)
+        rank -= members->ranks[i];
+    if (rank >= 0 && i < members->places)
+        members->item[members->place[i]].failed_first++;
+}
+
 void members_proved(struct members *members)
 {
     size_t i;

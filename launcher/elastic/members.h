@@ -42,6 +42,7 @@ struct member {
     bool              is_silent;  /* SPARE: nothing was heard of it lately: no place now */
     int               failures;   /* since it last stayed for long */
     int               taken_down; /* generations that ended because of it */
+    int               failed_first; /* those that ended because one of its ranks failed */
     double            free_s;     /* AWAY: it is tried no sooner */
 };
 
@@ -90,6 +91,9 @@ void members_leave(struct members *members, size_t which);
 void members_expect_back(struct members *members, size_t which, double at_s);
 /* It was lost, or failed the check: it cools down. ended: a generation ended because of it. */
 void members_failed(struct members *members, size_t which, double now_s, bool ended);
+/* A generation ended because that rank failed first: its node may be why. -1, or a rank of no
+ * place: nobody is blamed. */
+void members_blame(struct members *members, int rank);
 /* A generation lived for long: its nodes have proved themselves. Before members_failed() for those
  * that ended it. */
 void members_proved(struct members *members);

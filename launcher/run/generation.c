@@ -319,8 +319,8 @@ void generation_end_for_change(struct run *run, const char *text)
     phase_stop(run);
 }
 
-/* Those that are not there for the next generation. If this one lived for long, what they did
- * before it does not count. */
+/* Those that ended it, and that are not there for the next one. If this one lived for long, what
+ * they did before it does not count. */
 static void note_lost(struct run *run, const struct policy_event *event)
 {
     struct members *members = pool_members(run);
@@ -329,6 +329,8 @@ static void note_lost(struct run *run, const struct policy_event *event)
 
     free(run->generation->lost);
     run->generation->lost = NULL;
+    if (event->end == POLICY_END_RANK)
+        members_blame(members, run->outcome.first_rank);
     if (!generation_goes_on(run))
         return;
     if (event->lived_s > POLICY_LONG_S)

@@ -121,12 +121,20 @@ void generation_tell_end(const struct run *run, const struct policy_event *event
 void generation_tell_suspects(const struct run *run)
 {
     const struct members *members = pool_members(run);
+    const struct member  *member;
     size_t                i;
 
-    for (i = 0; i < members->count; i++)
-        if (members->item[i].taken_down >= MEMBERS_SUSPECT)
+    for (i = 0; i < members->count; i++) {
+        member = &members->item[i];
+        if (member->taken_down >= MEMBERS_SUSPECT)
             log_warn("%s: %d generations ended because of this node: it is the likely cause",
-                     pool_name(run, i), members->item[i].taken_down);
+                     pool_name(run, i), member->taken_down);
+        else if (member->taken_down + member->failed_first >= MEMBERS_SUSPECT &&
+                 members->count > 1)
+            log_warn("%s: %d generations ended because of this node, %d of them since a rank on it "
+                     "failed first: it is the likely cause", pool_name(run, i),
+                     member->taken_down + member->failed_first, member->failed_first);
+    }
 }
 
 /* --- the next one ----------------------------------------------------------- */

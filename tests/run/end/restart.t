@@ -104,6 +104,9 @@ ok "... and it says why" grep -q 'no restart: exit code 3 of all ranks within 10
 run muster --max-restarts 3 --restart-delay 0 --grace 1 $four sh -c \
     '[ "$MUSTER_GENERATION" != 3 ] || exit 0; [ "$RANK" != 1 ] || exit 3; exec sleep 100'
 is "one rank alone may fail again and again" "$rc $(grep -c 'start again' err)" "0 3"
+is "... and at last its node is named" \
+    "$(sed -n 's/^muster: warning: \(node[0-9]: .* likely cause\)$/\1/p' err)" \
+    "node1: 3 generations ended because of this node, 3 of them since a rank on it failed first: it is the likely cause"
 
 run muster --max-restarts 5 $four /no/such/program
 is "what cannot be executed is not started again" "$rc $(grep -c restart err)" "127 0"

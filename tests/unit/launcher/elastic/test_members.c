@@ -145,6 +145,25 @@ static void test_cool_down(void **state)
     members_clear(&members);
 }
 
+/* Ranks are counted over the places, whoever has them. */
+static void test_blame(void **state)
+{
+    struct member_rules rules = { .goes_on = true };
+    struct members      members;
+
+    (void)state;
+    set_up(&members, "iii", NULL, &rules);
+    members_blame(&members, -1);
+    members_blame(&members, 0);
+    members_blame(&members, members.ranks[0]);
+    members_blame(&members, members.ranks[0] + members.ranks[1] - 1);
+    members_blame(&members, members.ranks[0] + members.ranks[1] + members.ranks[2]);
+    assert_int_equal(members.item[members.place[0]].failed_first, 1);
+    assert_int_equal(members.item[members.place[1]].failed_first, 2);
+    assert_int_equal(members.item[members.place[2]].failed_first, 0);
+    members_clear(&members);
+}
+
 /* Of a cloud's notice there is an end. */
 static void test_one_that_leaves_may_be_back(void **state)
 {
@@ -567,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_worlds),       cmocka_unit_test(test_cool_down),
+        cmocka_unit_test(test_blame),
         cmocka_unit_test(test_who_is_dialled), cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_random_lives), cmocka_unit_test(test_wait_is_over),
         cmocka_unit_test(test_ends),         cmocka_unit_test(test_lost_means_dead),
