@@ -45,7 +45,7 @@ static const char request_text[] =
     " \"conf\":{\"access\":{\"keys\":[\"ssh-ed25519 AAAAnew me@here\"]},"
     "           \"shell\":{\"path\":\"/data/it's/bin\", \"conda\":\"/data/conda\"},"
     "           \"limits\":{\"nofile\":\"65536\", \"shm\":\"64M\", "
-    "\"sshd_max_startups\":\"256\"}}}";
+    "\"sshd_max_startups\":\"256\", \"sshd_client_alive_s\":\"30\"}}}";
 
 static const char hosts_before[] = "127.0.0.1 localhost\n"
                                    "127.0.1.1\tte1.example te1 printer # this machine\n"
@@ -287,7 +287,7 @@ static void apply_then_again_then_undo(void **state)
     assert_int_equal(about.st_mode & 0777, 0644);
     free(path);
     expect(tree, "/etc/ssh/sshd_config.d/00-muster.conf",
-           "# written by muster bootstrap\nMaxStartups 256\n");
+           "# written by muster bootstrap\nMaxStartups 256\nClientAliveInterval 30\n");
     text = get(tree, "/etc/fstab");
     assert_non_null(strstr(text, "these lines\n"
                                  "tmpfs /dev/shm tmpfs rw,nosuid,nodev,size=67108864 0 0\n"
