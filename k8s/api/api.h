@@ -41,6 +41,11 @@ void api_close(struct api *api);
 int api_request(struct api *api, const char *method, const char *path, const json_t *body,
                 json_t **reply, struct error *err);
 
+/* The same, tried once and for API_TRY_S: for what nobody waits for. */
+#define API_TRY_S 10
+int api_try(struct api *api, const char *method, const char *path, const json_t *body,
+            struct error *err);
+
 /* A GET of plain text, tried once and for API_TEXT_S: the status, 0 if there was no answer. *text
  * has its *size bytes; caller frees. */
 #define API_TEXT_S 10

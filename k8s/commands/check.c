@@ -42,6 +42,7 @@ static const struct {
     { "submit --gang", "scheduling.volcano.sh", "podgroups", "", "get create delete", false },
     { "controller", JOB_GROUP, JOB_PLURAL, "", "get list watch delete", false },
     { "controller", JOB_GROUP, JOB_PLURAL, "status", "patch", false },
+    { "controller", "", "events", "", "create patch", false },
     { "controller", "coordination.k8s.io", "leases", "", "get create update", false },
 };
 #define RIGHTS (sizeof rights / sizeof rights[0])

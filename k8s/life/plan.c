@@ -541,6 +541,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
         first = waiting++ == 0 ? object_pod(job, i) : first;
     }
     if (waiting == 0) {
+        plan->is_running = true;
         snprintf(plan->why, sizeof plan->why, "running%s",
                  job->is_debug ? " in debug mode, without a run" : "");
         tell_attempt(plan, job, observed);

@@ -55,6 +55,7 @@ struct plan {
     enum outcome   outcome; /* OUTCOME_NONE: it is running, or waiting */
     bool           is_deleted; /* the anchor is gone: somebody has deleted the job */
     int            exit_code;
+    bool           is_running; /* nothing is waited for */
     bool           is_unsettled; /* something has to go, or come from another muster, first */
     int64_t        hosts;
     char           why[800]; /* in one line: what is waited for, or how it ended */

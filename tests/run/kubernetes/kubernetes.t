@@ -301,6 +301,12 @@ ok "the controller in the cluster does the same" wait_for 120 outcome_of_left ||
     kubectl get --namespace "$space-d" pods,events 2>&1
     kubectl logs --namespace "$space-d" deployment/muster-controller 2>&1
 } | sed 's/^/# /'
+described() {
+    kubectl describe --namespace "$space-d" configmap left >described
+    grep -q "$1" described || { sed 's/^/# /' described; false; }
+}
+ok "kubectl describe tells of the retry" described 'Warning  *Retry .* muster-controller .*; retry 1 of 1$'
+ok "and of the end" described 'Normal  *Succeeded .* muster-controller  *the run has succeeded$'
 in_its_pod() {
     kubectl exec --namespace "$space-d" deployment/muster-controller -- "$@"
 }
