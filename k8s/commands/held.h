@@ -32,6 +32,7 @@ struct held_jobs {
     struct api   *api;
     struct held **item;
     size_t        count;
+    bool          sees_nodes; /* as in struct observed */
     bool          was_listed; /* since held_drop_unlisted() */
 };
 

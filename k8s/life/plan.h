@@ -39,6 +39,7 @@ enum action_kind {
     ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
     ACTION_HOSTS,   /* of an elastic job: the hostfile has so many workers as plan->hosts says */
     ACTION_TELL,    /* the launcher's Pod, so that it gets that hostfile now */
+    ACTION_NODES,   /* the hosts have the nodes of the workers, and their classes */
     ACTION_CHANGE,  /* keep the job that the custom resource asks for in the anchor */
 };
 

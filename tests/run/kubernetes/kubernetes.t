@@ -186,6 +186,11 @@ begin_left() {
 }
 begin_left "$space-c" --ttl-after-finished 1
 begin_left "$space-d"
+if [ -n "$kube" ]; then # in a cluster of others nodes are not ours to label
+    kubectl label nodes --all --overwrite karpenter.sh/capacity-type=spot >/dev/null
+    sed "s|NAMESPACE|$space-d|" "$top_srcdir/contrib/kubernetes/nodes.yaml" >nodes.yaml
+    kubectl apply -f nodes.yaml >/dev/null
+fi
 sed "s|REGISTRY/muster-controller:1|$image|" "$top_srcdir/contrib/kubernetes/controller.yaml" |
     kubectl apply --namespace "$space-d" -f - >/dev/null
 has_anchor() {
@@ -356,6 +361,14 @@ ok "the controller in the cluster does the same" wait_for 120 outcome_of_left ||
     kubectl get --namespace "$space-d" pods,events 2>&1
     kubectl logs --namespace "$space-d" deployment/muster-controller 2>&1
 } | sed 's/^/# /'
+if [ -n "$kube" ]; then
+    is "the class of its nodes is in the hostfile" "$(kubectl get --namespace "$space-d" configmap left-hosts \
+        --output 'jsonpath={.data.hostfile}' | grep -c '^left-worker-[01].* class=spot$')" 2
+    kubectl delete -f nodes.yaml >/dev/null
+    kubectl label nodes --all karpenter.sh/capacity-type- >/dev/null
+else
+    skip "the class of nodes in the hostfile" "others use this cluster"
+fi
 described() {
     kubectl describe --namespace "$space-d" configmap left >described
     grep -q "$1" described || { sed 's/^/# /' described; false; }
