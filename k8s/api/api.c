@@ -58,6 +58,8 @@ struct api_stream {
 };
 
 static struct api *open_multi(void);
+static int    ask(struct api *api, const char *method, const char *path, const json_t *body,
+                  int64_t patience_s, long timeout_s, json_t **reply, struct error *err);
 static int    request_once(struct api *api, const char *method, const char *path, const char *body,
                            long timeout_s, struct call *call, double *pause_s);
 static void   call_start(struct api *api, struct call *call, const char *path);
@@ -115,8 +117,20 @@ void api_close(struct api *api)
 int api_request(struct api *api, const char *method, const char *path, const json_t *body,
                 json_t **reply, struct error *err)
 {
+    return ask(api, method, path, body, API_PATIENCE_S, API_REQUEST_S, reply, err);
+}
+
+int api_try(struct api *api, const char *method, const char *path, const json_t *body,
+            struct error *err)
+{
+    return ask(api, method, path, body, 0, API_TRY_S, NULL, err);
+}
+
+static int ask(struct api *api, const char *method, const char *path, const json_t *body,
+               int64_t patience_s, long timeout_s, json_t **reply, struct error *err)
+{
     char       *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
-    int64_t     until = clock_now_ns() + API_PATIENCE_S * NS_PER_S;
+    int64_t     until = clock_now_ns() + patience_s * NS_PER_S;
     double      pause_s = FIRST_PAUSE_S, asked_s;
     struct call call;
     json_t     *document;
@@ -124,7 +138,7 @@ int api_request(struct api *api, const char *method, const char *path, const jso
 
     for (;;) {
         asked_s = 0;
-        status = request_once(api, method, path, text, API_REQUEST_S, &call, &asked_s);
+        status = request_once(api, method, path, text, timeout_s, &call, &asked_s);
         if ((status != 0 && status != 429 && status < 500) || is_stranger(&call) ||
             is_broken(api))
             break;

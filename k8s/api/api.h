@@ -18,6 +18,8 @@
 #define API_REQUEST_S   30       /* one request */
 #define API_PATIENCE_S  90       /* with its repetitions, while the server is away */
 #define API_REPLY_MAX   (256 << 20)
+/* Where to ask whether we may do something. */
+#define API_MAY_I       "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define API_LINE_MAX    (4 << 20) /* of a stream; more is cut off there */
 
 struct api;
@@ -40,6 +42,11 @@ void api_close(struct api *api);
  * the server says. */
 int api_request(struct api *api, const char *method, const char *path, const json_t *body,
                 json_t **reply, struct error *err);
+
+/* The same, tried once and for API_TRY_S: for what nobody waits for. */
+#define API_TRY_S 10
+int api_try(struct api *api, const char *method, const char *path, const json_t *body,
+            struct error *err);
 
 /* A GET of plain text, tried once and for API_TEXT_S: the status, 0 if there was no answer. *text
  * has its *size bytes; caller frees. */

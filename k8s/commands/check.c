@@ -14,8 +14,6 @@
 #include "strlist.h"
 #include "xalloc.h"
 
-#define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-
 static int ask_all(const struct query *query, struct error *err);
 static int ask_row(const struct query *query, size_t number, struct strlist *missing,
                    struct error *err);
@@ -42,6 +40,8 @@ static const struct {
     { "submit --gang", "scheduling.volcano.sh", "podgroups", "", "get create delete", false },
     { "controller", JOB_GROUP, JOB_PLURAL, "", "get list watch delete", false },
     { "controller", JOB_GROUP, JOB_PLURAL, "status", "patch", false },
+    { "controller", "", "events", "", "create patch", false },
+    { "controller", "", "nodes", "", "get", false },
     { "controller", "coordination.k8s.io", "leases", "", "get create update", false },
 };
 #define RIGHTS (sizeof rights / sizeof rights[0])
@@ -116,13 +116,13 @@ static int ask(const struct query *query, size_t number, const char *verb, size_
     json_t *body = json_pack("{sssss{so}}", "apiVersion", "authorization.k8s.io/v1", "kind",
                              "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
     json_t *reply = NULL;
-    int     status = api_request(query->place.api, "POST", REVIEWS, body, &reply, err), allowed;
+    int     status = api_request(query->place.api, "POST", API_MAY_I, body, &reply, err), allowed;
 
     allowed =
         json_is_true(json_object_get(json_object_get(reply, "status"), "allowed"));
     json_decref(reply);
     json_decref(body);
     if (status == 404)
-        return err_set(err, "the cluster has no %s", REVIEWS);
+        return err_set(err, "the cluster has no %s", API_MAY_I);
     return status < 0 ? -1 : allowed;
 }

@@ -47,6 +47,7 @@ struct controller {
 };
 
 static bool is_asked_to_end(const struct controller *controller);
+static bool may_see_nodes(struct api *api);
 static void open_watches(struct controller *controller);
 static int  round_once(struct controller *controller, struct error *err);
 static int  step_resources(struct controller *controller, struct error *err);
@@ -54,6 +55,9 @@ static void look_at(struct held_jobs *jobs, struct held *held);
 static int  take_care(struct held_jobs *jobs, struct held *held, struct error *err);
 static int  act(struct held *held, struct error *err);
 static void say(const struct held *held, const struct plan *plan);
+static bool tell(struct held *held, const struct plan *plan);
+static int  send_event(const struct held *held, const struct announcement *what,
+                       struct error *err);
 static void begin_anchors(void *arg);
 static void take_anchor(void *arg, json_t *anchor, bool is_gone);
 static void begin_resources(void *arg);
@@ -82,6 +86,7 @@ int command_controller(char *const *argv)
     controller.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     api_break_on(query.place.api, controller.signals);
     controller.jobs.api = query.place.api;
+    controller.jobs.sees_nodes = may_see_nodes(query.place.api);
     lease_begin(&controller.lease, &query.place, query.is_all ? LEASE_ALL : LEASE_ONE,
                 query.identity);
     open_watches(&controller);
@@ -111,6 +116,23 @@ static bool is_asked_to_end(const struct controller *controller)
     struct pollfd asked = { .fd = controller->signals, .events = POLLIN };
 
     return poll(&asked, 1, 0) == 1;
+}
+
+/* contrib/kubernetes/nodes.yaml gives that right, if an administrator wants it. */
+static bool may_see_nodes(struct api *api)
+{
+    json_t      *body = json_pack("{sssss{s{ssss}}}", "apiVersion", "authorization.k8s.io/v1",
+                                  "kind", "SelfSubjectAccessReview", "spec", "resourceAttributes",
+                                  "verb", "get", "resource", "nodes");
+    json_t      *reply = NULL;
+    struct error harmless;
+    bool         may;
+
+    api_request(api, "POST", API_MAY_I, body, &reply, &harmless);
+    may = json_is_true(json_object_get(json_object_get(reply, "status"), "allowed"));
+    json_decref(reply);
+    json_decref(body);
+    return may;
 }
 
 static void open_watches(struct controller *controller)
@@ -207,6 +229,7 @@ static int take_care(struct held_jobs *jobs, struct held *held, struct error *er
         return 0;
     }
     held_settle(held);
+    held->observed.sees_nodes = jobs->sees_nodes;
     if (held->wrong == NULL && act(held, err) < 0)
         return -1;
     return resource_tell(held, err);
@@ -226,6 +249,11 @@ static int act(struct held *held, struct error *err)
         if (execute_plan(&held->place, &held->job, &held->observed, &plan, err) < 0)
             return -1;
         say(held, &plan);
+        /* Before it is done, or a controller that is killed would not. */
+        if (!tell(held, &plan)) {
+            plan_clear(&plan);
+            continue;
+        }
         /* A job whose time is over: its resource goes, too, and has to say first how it ended. */
         if (plan.count > 0 && plan.action[0].kind == ACTION_DELETE &&
             plan.action[0].number == OBJECT_ANCHOR)
@@ -250,6 +278,58 @@ static void say(const struct held *held, const struct plan *plan)
     else if (kind == ACTION_ATTEMPT && plan->why[0] != '\0')
         printf("%s/%s: %s\n", held->place.space, held->job.name, plan->why);
     fflush(stdout);
+}
+
+/* By an Event, for who looks with kubectl. A job does not fail of it. False: there is something new
+ * by now, that the plan does not know. */
+static bool tell(struct held *held, const struct plan *plan)
+{
+    static int64_t      quiet_until_ns; /* it was refused, for one job or another */
+    static bool         has_warned;
+    int64_t             now_ns = clock_now_ns();
+    uint64_t            before = held->observed.changes;
+    struct announcement what;
+    struct error        why;
+    bool                is_same;
+
+    if (!announcement_of(&what, &held->job, &held->observed, plan) || now_ns < quiet_until_ns)
+        return true;
+    is_same = held->told.reason == what.reason && held->told.attempt == what.attempt;
+    if (is_same && (strcmp(held->told.message, what.message) == 0 ||
+                    now_ns < held->told_ns + ANNOUNCEMENT_PAUSE_S * NS_PER_S))
+        return true;
+    if (send_event(held, &what, &why) == 0) {
+        held->told = what;
+        held->told_ns = now_ns;
+    } else {
+        quiet_until_ns = clock_now_ns() + ASK_S * NS_PER_S;
+        if (!has_warned)
+            log_warn("job %s: no Event can be written: %s", held->job.name, why.text);
+        has_warned = true;
+    }
+    return held->observed.changes == before;
+}
+
+static int send_event(const struct held *held, const struct announcement *what,
+                      struct error *err)
+{
+    struct api *api = held->place.api;
+    json_t     *event =
+        announcement_event(what, &held->job, &held->observed, held->place.space, api_now(api));
+    json_t     *change = announcement_change(event);
+    const char *name = json_string_value(
+        json_object_get(json_object_get(event, "metadata"), "name"));
+    char       *all = xasprintf("/api/v1/namespaces/%s/events", held->place.space);
+    char       *one = xasprintf("%s/%s", all, name);
+    int         status = api_try(api, "POST", all, event, err);
+
+    if (status == 409) /* there was another message, or another controller */
+        status = api_try(api, "PATCH", one, change, err);
+    free(all);
+    free(one);
+    json_decref(change);
+    json_decref(event);
+    return status < 0 ? -1 : 0;
 }
 
 static void begin_anchors(void *arg)

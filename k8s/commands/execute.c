@@ -13,8 +13,10 @@
 #include "commands/resource.h"
 #include "commands/test_switch.h"
 #include "job/job_document.h"
+#include "job/node_class.h"
 #include "job/template.h"
 #include "life/lines.h"
+#include "life/nodes.h"
 #include "xalloc.h"
 
 #define PENDING_GRACE_S 5 /* of a Pod that has not run, so has nothing to save */
@@ -30,6 +32,10 @@ static int create(const struct place *place, const struct job *job, struct obser
                   size_t number, struct keys *keys, struct error *err);
 static int change_hosts(const struct place *place, const struct job *job,
                         struct observed *observed, int64_t hosts, struct error *err);
+static int keep_nodes(const struct place *place, const struct job *job, struct observed *observed,
+                      struct error *err);
+static json_t *ask_classes(const struct place *place, const struct job *job,
+                           const struct observed *observed);
 static int tell_launcher(const struct place *place, const struct job *job,
                          struct observed *observed, struct error *err);
 static int patch(const struct place *place, const struct job *job, struct observed *observed,
@@ -126,6 +132,9 @@ int execute(const struct place *place, const struct job *job, struct observed *o
             break;
         case ACTION_HOSTS:
             rc = change_hosts(place, job, observed, plan->hosts, err);
+            break;
+        case ACTION_NODES:
+            rc = keep_nodes(place, job, observed, err);
             break;
         case ACTION_TELL:
             rc = tell_launcher(place, job, observed, err);
@@ -260,6 +269,7 @@ static int change_hosts(const struct place *place, const struct job *job,
                                .attempt = observed->attempts.number,
                                .hosts = hosts,
                                .listed = observed->object[OBJECT_HOSTS].listed,
+                               .nodes = observed->nodes,
                                .now_s = api_now(place->api) };
     json_t           *object = object_make(job, OBJECT_HOSTS, &what);
     json_t           *metadata = json_object_get(object, "metadata");
@@ -270,6 +280,64 @@ static int change_hosts(const struct place *place, const struct job *job,
 
     json_decref(object);
     return patch(place, job, observed, OBJECT_HOSTS, document, err);
+}
+
+/* And tell the launcher: its muster reads the hostfile when the run begins. */
+static int keep_nodes(const struct place *place, const struct job *job, struct observed *observed,
+                      struct error *err)
+{
+    json_t           *classes = ask_classes(place, job, observed);
+    json_t           *nodes = nodes_list(job, observed, classes), *object, *notes, *text;
+    struct object_for what = { .space = place->space,
+                               .uid = observed->uid,
+                               .attempt = observed->attempts.number,
+                               .hosts = nodes_workers(job, observed),
+                               .nodes = nodes };
+    char              now[24];
+    int               rc;
+
+    object = object_make(job, OBJECT_HOSTS, &what);
+    notes = json_object_get(json_object_get(object, "metadata"), "annotations");
+    text = json_object_get(notes, NOTE_NODES);
+    rc = patch(place, job, observed, OBJECT_HOSTS,
+               json_pack("{s{s{sO}}sO}", "metadata", "annotations", NOTE_NODES, text, "data",
+                         json_object_get(object, "data")),
+               err);
+    json_decref(object);
+    json_decref(nodes);
+    json_decref(classes);
+    snprintf(now, sizeof now, "%lld", (long long)api_now(place->api));
+    if (rc < 0)
+        return -1;
+    return patch(place, job, observed, object_launcher(job),
+                 json_pack("{s{s{ss}}}", "metadata", "annotations", NOTE_NODES, now), err);
+}
+
+/* One that cannot be read has none. */
+static json_t *ask_classes(const struct place *place, const struct job *job,
+                           const struct observed *observed)
+{
+    json_t      *classes = json_object(), *reply;
+    int64_t      count = nodes_workers(job, observed), i;
+    const char  *node, *class;
+    char        *path;
+    struct error harmless;
+
+    for (i = 0; i < count; i++) {
+        node = observed->object[OBJECT_WORKERS + (size_t)i].node;
+        if (node[0] == '\0' || json_object_get(classes, node) != NULL)
+            continue;
+        path = xasprintf("/api/v1/nodes/%s", node);
+        reply = NULL;
+        class = NULL;
+        if (api_request(place->api, "GET", path, NULL, &reply, &harmless) == 200)
+            class = node_class_of_labels(
+                json_object_get(json_object_get(reply, "metadata"), "labels"));
+        json_object_set_new(classes, node, json_string(class != NULL ? class : ""));
+        json_decref(reply);
+        free(path);
+    }
+    return classes;
 }
 
 /* A change of a Pod is what makes its node look at the volumes. */

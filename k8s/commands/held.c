@@ -279,6 +279,7 @@ static void begin_anew(struct held *held, struct job *job)
     held->job = *job;
     observed_clear(&held->observed);
     observed_init(&held->observed, &held->job);
+    held->told = (struct announcement){ 0 };
     held->is_known = false;
 }
 

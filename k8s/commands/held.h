@@ -5,6 +5,7 @@
 #define MUSTER_HELD_H
 
 #include "commands/place.h"
+#include "life/announcement.h"
 
 /* A job in the cluster. */
 struct held {
@@ -22,6 +23,8 @@ struct held {
     bool            is_replaced; /* by another one of its name */
     int64_t         next_ns;     /* when to look at it */
     int             failures;    /* in a row */
+    int64_t         told_ns;
+    struct announcement told;    /* by an Event, last; its reason is NULL before */
 };
 
 /* Start from { .api = ... }. */
@@ -29,6 +32,7 @@ struct held_jobs {
     struct api   *api;
     struct held **item;
     size_t        count;
+    bool          sees_nodes; /* as in struct observed */
     bool          was_listed; /* since held_drop_unlisted() */
 };
 

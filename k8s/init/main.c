@@ -9,7 +9,9 @@
  *     muster-init --leave                                           as soon as no launcher has it
  *
  * It reaps, and passes SIGTERM on to what can use the grace: sshd as the first process would just
- * end, and the kernel would kill all ranks. Its exit status is the command's.
+ * end, and the kernel would kill all ranks. In a worker the agent gets it first: it is a notice to
+ * the run, and the agent ends the ranks, which may not survive a SIGTERM, when they have saved. Its
+ * exit status is the command's.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -41,6 +43,7 @@
 #define SECRETS_DIR "/etc/muster/host"
 #define HOSTS_DIR   "/etc/muster/hosts"
 #define SSH_PORT    2222
+#define AGENT       "muster-agent"
 #define WAIT_S      3600
 #define RELEASE_S   "20"
 #define LAST_S      10 /* from the release to the end of a worker */
@@ -57,6 +60,7 @@ struct init {
     int          status;     /* of main */
     bool         is_ending;
     bool         is_leaving;
+    bool         is_agents_turn; /* only the agents have got SIGTERM yet */
     struct leave leave;
     int64_t      until_ns;   /* 0: no limit */
 };
@@ -68,7 +72,8 @@ static int  live(struct init *init, const sigset_t *signals);
 static void reap(struct init *init);
 static void take_signal(struct init *init, int number);
 static void release(void);
-static bool tell_processes(int number);
+static void end_processes(struct init *init);
+static bool tell_processes(int number, const char *name);
 
 int main(int argc, char **argv)
 {
@@ -191,10 +196,12 @@ static int live(struct init *init, const sigset_t *signals)
             return init->status;
         if (init->leave.path != NULL)
             leave_step(&init->leave);
-        if (init->is_leaving && init->command == NULL && !tell_processes(0))
+        if (init->is_leaving && init->command == NULL && !tell_processes(0, NULL))
             return 0;
+        if (init->is_agents_turn && !tell_processes(0, AGENT))
+            end_processes(init); /* what somebody has started in a shell */
         if (init->command == NULL && init->is_ending &&
-            (!tell_processes(0) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
+            (!tell_processes(0, NULL) || (init->until_ns > 0 && clock_now_ns() > init->until_ns)))
             return init->is_idle ? 128 + SIGTERM : 0; /* nothing was done */
         if (init->has_sshd && init->sshd == 0 && !init->is_ending) {
             log_error("sshd has ended: no rank can be started here any more");
@@ -236,7 +243,15 @@ static void take_signal(struct init *init, int number)
     if (number == SIGUSR1)
         init->until_ns = clock_now_ns() + LAST_S * NS_PER_S;
     else
-        tell_processes(SIGTERM);
+        end_processes(init);
+}
+
+/* First the agents, then, or at a second signal, all. */
+static void end_processes(struct init *init)
+{
+    init->is_agents_turn = !init->is_agents_turn && tell_processes(SIGTERM, AGENT);
+    if (!init->is_agents_turn)
+        tell_processes(SIGTERM, NULL);
 }
 
 /* The workers have nothing to do any more: let go their GPUs, without asking the cluster. */
@@ -262,12 +277,13 @@ static void release(void)
         ;
 }
 
-/* Send it to every process of the container but sshd's and ourselves; 0: to none. Is there any? */
-static bool tell_processes(int number)
+/* Send it to every process of the container but sshd's and ourselves, of that name if it is not
+ * NULL; 0: to none. Is there any? */
+static bool tell_processes(int number, const char *name)
 {
     DIR           *proc = opendir("/proc");
     struct dirent *entry;
-    char           path[64], name[64];
+    char           path[64], its[64];
     bool           is_any = false;
     pid_t          pid;
 
@@ -276,7 +292,8 @@ static bool tell_processes(int number)
         if (pid <= 1 || pid == getpid())
             continue;
         snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-        if (fd_read_file(path, name, sizeof name) <= 0 || strncmp(name, "sshd", 4) == 0)
+        if (fd_read_file(path, its, sizeof its) <= 0 || strncmp(its, "sshd", 4) == 0 ||
+            (name != NULL && strncmp(its, name, strlen(name)) != 0))
             continue;
         is_any = true;
         if (number != 0)

@@ -56,6 +56,17 @@ const char *node_class(const json_t *template)
     return class;
 }
 
+const char *node_class_of_labels(const json_t *labels)
+{
+    const char *class = NULL;
+    size_t      i;
+
+    for (i = 0; class == NULL && i < sizeof known / sizeof known[0]; i++)
+        class = class_of(known[i].label,
+                         json_string_value(json_object_get(labels, known[i].label)));
+    return class;
+}
+
 static const char *class_of(const char *label, const char *value)
 {
     size_t i;

@@ -11,4 +11,7 @@
  * both open. */
 const char *node_class(const json_t *template);
 
+/* The same, by the labels of a node; NULL: they do not say. */
+const char *node_class_of_labels(const json_t *labels);
+
 #endif

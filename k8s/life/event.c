@@ -51,7 +51,8 @@ static bool is_of_job(const struct job *job, const char *kind, const char *name)
     name += length;
     if (name[0] == '\0') /* others may have that name, too */
         return strcmp(kind, "ConfigMap") == 0 || strcmp(kind, "Service") == 0 ||
-               strcmp(kind, "NetworkPolicy") == 0 || strcmp(kind, "PodGroup") == 0;
+               strcmp(kind, "NetworkPolicy") == 0 || strcmp(kind, "PodGroup") == 0 ||
+               strcmp(kind, JOB_KIND) == 0;
     for (i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
         if (strcmp(name, suffixes[i]) == 0)
             return true;

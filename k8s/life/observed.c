@@ -33,6 +33,7 @@ static void take_resource(struct observed *observed, const json_t *metadata);
 static void take_job(struct observed *observed, const char *text);
 static void take_attempts(struct attempts *attempts, const char *text);
 static void take_lines(struct observed *observed, const char *text);
+static void take_nodes(struct observed *observed, const json_t *metadata);
 static int64_t label(const json_t *metadata, const char *name);
 static int64_t number_of(const json_t *texts, const char *name);
 static void take_pod(struct observed_object *pod, const struct job *job, const json_t *document);
@@ -62,6 +63,7 @@ void observed_clear(struct observed *observed)
     free(observed->object);
     free(observed->job);
     json_decref(observed->lines);
+    json_decref(observed->nodes);
     json_decref(observed->wanted);
     *observed = (struct observed){ 0 };
 }
@@ -108,6 +110,8 @@ void observed_take(struct observed *observed, const struct job *job, const json_
     object->since_s = number_of(json_object_get(metadata, "annotations"), NOTE_SINCE);
     object->is_ours = is_owned(metadata, i == OBJECT_ANCHOR ? observed->resource : observed->uid) ||
                       (i == OBJECT_ANCHOR && observed->resource[0] == '\0');
+    if (i == OBJECT_HOSTS)
+        take_nodes(observed, metadata);
     if (i >= OBJECT_PODS)
         take_pod(object, job, document);
 }
@@ -330,6 +334,15 @@ static void take_lines(struct observed *observed, const char *text)
 {
     json_decref(observed->lines);
     observed->lines = text != NULL ? json_loads(text, 0, NULL) : NULL;
+}
+
+static void take_nodes(struct observed *observed, const json_t *metadata)
+{
+    const json_t *notes = json_object_get(metadata, "annotations");
+    const char   *text = json_string_value(json_object_get(notes, NOTE_NODES));
+
+    json_decref(observed->nodes);
+    observed->nodes = text != NULL ? json_loads(text, 0, NULL) : NULL;
 }
 
 static int64_t label(const json_t *metadata, const char *name)

@@ -83,6 +83,8 @@ struct observed {
     bool         is_queued;    /* the anchor's annotation OBJECT_SUSPEND says so */
     int64_t      created_s;    /* of the anchor, by the server's clock */
     struct attempts attempts;
+    bool         sees_nodes;   /* who is at work here may read nodes; for who knows to set */
+    json_t      *nodes;        /* what the hosts say of those of the workers: nodes.h; or NULL */
     json_t      *lines;        /* of failed Pods, as lines.h says; may be NULL */
     enum outcome outcome;      /* as kept in the anchor, with the next three */
     int          exit_code;

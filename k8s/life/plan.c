@@ -15,6 +15,7 @@
 #include "life/elastic.h"
 #include "life/lines.h"
 #include "life/lost.h"
+#include "life/nodes.h"
 #include "objects/objects.h"
 #include "xalloc.h"
 
@@ -394,6 +395,8 @@ static void replace(struct plan *plan, const struct job *job, const struct obser
         tell_wait(plan, job, observed, now_s);
     else
         add(plan, ACTION_RECORD, OBJECT_ANCHOR);
+    if (plan->count == 0 && nodes_are_due(job, observed))
+        add(plan, ACTION_NODES, OBJECT_HOSTS);
 }
 
 /* Those of an elastic job; the launcher's Pod is told, or it would see that much later. */
@@ -541,6 +544,7 @@ static void tell_wait(struct plan *plan, const struct job *job, const struct obs
         first = waiting++ == 0 ? object_pod(job, i) : first;
     }
     if (waiting == 0) {
+        plan->is_running = true;
         snprintf(plan->why, sizeof plan->why, "running%s",
                  job->is_debug ? " in debug mode, without a run" : "");
         tell_attempt(plan, job, observed);

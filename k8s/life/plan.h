@@ -39,6 +39,7 @@ enum action_kind {
     ACTION_LINES,   /* keep the last lines of a failed Pod in the anchor */
     ACTION_HOSTS,   /* of an elastic job: the hostfile has so many workers as plan->hosts says */
     ACTION_TELL,    /* the launcher's Pod, so that it gets that hostfile now */
+    ACTION_NODES,   /* the hosts have the nodes of the workers, and their classes */
     ACTION_CHANGE,  /* keep the job that the custom resource asks for in the anchor */
 };
 
@@ -55,6 +56,7 @@ struct plan {
     enum outcome   outcome; /* OUTCOME_NONE: it is running, or waiting */
     bool           is_deleted; /* the anchor is gone: somebody has deleted the job */
     int            exit_code;
+    bool           is_running; /* nothing is waited for */
     bool           is_unsettled; /* something has to go, or come from another muster, first */
     int64_t        hosts;
     char           why[800]; /* in one line: what is waited for, or how it ended */

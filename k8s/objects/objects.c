@@ -42,6 +42,8 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number,
 static void    set_owner(json_t *metadata, const struct object_kind_row *kind, const char *name,
                          const char *uid);
 static int64_t hosts_of(const struct job *job, const struct object_for *what);
+static const char *class_of(const json_t *nodes, int64_t worker);
+static void    set_nodes(json_t *metadata, const json_t *nodes);
 static void    set_label(json_t *labels, const char *name, int64_t number);
 static json_t *anchor(const struct job *job);
 static json_t *launcher_key(const struct job *job, const char *space, const struct keys *keys);
@@ -187,7 +189,19 @@ static json_t *with_head(json_t *object, const struct job *job, size_t number,
         json_object_set_new(metadata, "annotations", json_object());
         set_label(json_object_get(metadata, "annotations"), NOTE_SINCE, what->now_s);
     }
+    if (number == OBJECT_HOSTS && what->nodes != NULL)
+        set_nodes(metadata, what->nodes);
     return whole;
+}
+
+static void set_nodes(json_t *metadata, const json_t *nodes)
+{
+    char *text = json_dumps(nodes, JSON_COMPACT);
+
+    if (json_object_get(metadata, "annotations") == NULL)
+        json_object_set_new(metadata, "annotations", json_object());
+    json_object_set_new(json_object_get(metadata, "annotations"), NOTE_NODES, json_string(text));
+    free(text);
 }
 
 /* uid NULL: nobody. */
@@ -269,15 +283,17 @@ static json_t *worker_keys(const struct job *job, const struct keys *keys)
 static json_t *hosts(const struct job *job, const struct object_for *what)
 {
     struct buffer lines = { 0 }, config = { 0 };
-    const char   *class = node_class(job->template); /* for the account of what the run cost */
+    const char   *all = node_class(job->template), *class; /* for the account of the costs */
     json_t       *object;
     int64_t       i;
 
     add_line(&lines, "# generation %" PRId64 "\n", what->attempt);
-    for (i = 0; i < hosts_of(job, what); i++)
+    for (i = 0; i < hosts_of(job, what); i++) {
+        class = all != NULL ? all : class_of(what->nodes, i);
         add_line(&lines, "%s-worker-%" PRId64 ".%s.%s.svc slots=%" PRId64 "%s%s\n", job->name, i,
                  job->name, what->space, job_slots(job), class != NULL ? " class=" : "",
                  class != NULL ? class : "");
+    }
     add_line(&config,
              "Host *\n    Port %d\n    User %s\n    IdentityFile " POD_KEY "/id_ed25519\n"
              "    IdentitiesOnly yes\n    UserKnownHostsFile " POD_KEY "/known_hosts\n"
@@ -289,6 +305,15 @@ static json_t *hosts(const struct job *job, const struct object_for *what)
     buffer_clear(&lines);
     buffer_clear(&config);
     return object;
+}
+
+/* Of the node that it is on; NULL: not known. */
+static const char *class_of(const json_t *nodes, int64_t worker)
+{
+    const char *text = json_string_value(json_array_get(nodes, (size_t)worker));
+
+    text = text != NULL ? strchr(text, ' ') : NULL;
+    return text != NULL ? text + 1 : NULL;
 }
 
 /* Workers have names before they are ready: the launcher's wait, not DNS, decides when it

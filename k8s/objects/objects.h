@@ -27,6 +27,7 @@
 #define LABEL_HOSTS "muster.dev/hosts"
 #define LABEL_LISTED "muster.dev/listed"
 #define NOTE_SINCE  "muster.dev/since" /* annotation of the hosts: when that has changed */
+#define NOTE_NODES  "muster.dev/nodes" /* of the hosts: life/nodes.h; of the launcher: the time */
 /* Annotation of the anchor: as long as it is "true", nothing is created but the anchor. */
 #define OBJECT_SUSPEND "scheduling.x-k8s.io/suspend"
 #define SSH_PORT    2222
@@ -90,6 +91,7 @@ struct object_for {
     int64_t            attempt; /* from 1 */
     int64_t            hosts;   /* workers in the hostfile; 0: all */
     int64_t            listed;  /* the most that were in it; 0: these */
+    const json_t      *nodes;   /* of the workers, with their classes; NULL: not known */
     int64_t            now_s;
     bool               is_resumed; /* after a pause of the run */
     bool               is_last; /* no attempt follows if this one fails */

@@ -151,6 +151,18 @@ def leases():
     show("delete it", ask("DELETE", path("leases", "q", root)))
 
 
+def events():
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "q.1.retry", "namespace": SPACE},
+             "involvedObject": {"apiVersion": "v1", "kind": "ConfigMap", "name": "q",
+                                "namespace": SPACE, "uid": "u"},
+             "reason": "Retry", "message": "one", "type": "Warning", "count": 1}
+    show("event", ask("POST", path("events"), event), "reason", "message")
+    show("event again", ask("POST", path("events"), event))
+    show("another message", ask("PATCH", path("events", "q.1.retry"), {"message": "two"}, True),
+         "message", "count")
+    show("delete it", ask("DELETE", path("events", "q.1.retry")))
+
+
 def pods():
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"},
            "spec": {"nodeSelector": {"q": "none"}, "automountServiceAccountToken": False,
@@ -167,4 +179,5 @@ owner = objects()
 watches(lists())
 owners(owner)
 leases()
+events()
 pods()

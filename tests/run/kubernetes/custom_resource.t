@@ -1,6 +1,7 @@
 #!/bin/sh
 # A real cluster takes contrib's custom resource, refuses documents that are wrong, and makes a job of
-# one that is right.
+# one that is right. The PodGroups of three schedulers have the fields that their definitions ask for;
+# the schedulers are not there.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/kubernetes/cluster.sh"
 
@@ -67,10 +68,87 @@ if kubectl get customresourcedefinition deepspeedjobs.muster.dev --output json |
     } | sed 's/^/# /'
     is "with the output of both ranks" "$(muster k8s logs --namespace "$space" own | grep -c 'rank [01]$')" 2
     ok "kubectl shows what it is" sh -c "kubectl get dsj --namespace $space own | grep -q '^own  *Succeeded  *2 '"
+    k describe dsj own >described 2>&1
+    ok "and what became of it" grep -q 'Normal  *Succeeded .* muster-controller ' described || sed 's/^/# /' described
     k delete dsj own >/dev/null
     ok "all goes with it" wait_for 60 nothing_of_it || left own "$space" | sed 's/^/# /'
 else
     skip "what CEL refuses, and a job by kubectl apply" "this API server has no CEL for custom resources"
 fi
+
+# ---- PodGroups ----
+
+# group_definition GROUP VERSION FIELDS: as much of it as we write, and the API server drops the rest.
+group_definition() {
+    kubectl apply --validate=false -f - >>applied.groups 2>&1 <<END
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: podgroups.$1}
+spec:
+  group: $1
+  names: {kind: PodGroup, listKind: PodGroupList, plural: podgroups, singular: podgroup}
+  scope: Namespaced
+  versions:
+    - name: $2
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [spec]
+          properties:
+            spec:
+              type: object
+              required: [minMember]
+              properties: {minMember: {type: integer, format: int32, minimum: 1}, $3}
+END
+}
+text='type: string, minLength: 1'
+number='type: integer, format: int32, minimum: 0'
+volcano=scheduling.volcano.sh plugins=scheduling.x-k8s.io t9k=scheduler.tensorstack.dev
+group_definition "$volcano" v1beta1 "queue: {$text}, priorityClassName: {$text}"
+group_definition "$plugins" v1alpha1 "scheduleTimeoutSeconds: {$number}"
+group_definition "$t9k" v1beta1 "queue: {$text}, priority: {$number}"
+for group in "$volcano" "$plugins" "$t9k"; do
+    ok "$group has a definition" kubectl wait --for condition=established --timeout 60s \
+        "customresourcedefinition/podgroups.$group" || sed 's/^/# /' applied.groups
+done
+# spec_of GROUP NAME: of the PodGroup, as the API server keeps it.
+spec_of() {
+    k get "podgroups.$1" "$2" --output json | python3 -c \
+        'import json, sys; print(json.dumps(json.load(sys.stdin)["spec"], sort_keys=True))'
+}
+empty_group() {
+    printf '%s\n' "apiVersion: $volcano/v1beta1" 'kind: PodGroup' 'metadata: {name: empty}' 'spec: {minMember: 0}' |
+        k apply -f - >said 2>&1
+}
+ok "a group of nobody is refused, so the rest is checked, too" not empty_group
+ok "... for that reason" grep -q 'spec.minMember' said || sed 's/^/# /' said
+kubectl create priorityclass "$space" --value=1 >/dev/null
+submit volcano --workers 3 --gang --queue batch --priority "$space" -- a.py
+is "a job for Volcano" "$rc" 0
+is "its PodGroup" "$(spec_of "$volcano" volcano)" \
+    "{\"minMember\": 4, \"priorityClassName\": \"$space\", \"queue\": \"batch\"}"
+is "... to which all Pods belong" "$(k get pods --selector muster.dev/job=volcano --output \
+    'jsonpath={range .items[*]}{.metadata.annotations.scheduling\.k8s\.io/group-name} {.spec.schedulerName};{end}')" \
+    "volcano volcano;volcano volcano;volcano volcano;volcano volcano;"
+submit t9k --workers 2 --min-workers 1 --scheduler t9k-scheduler --queue batch --priority 7 -- a.py
+is "an elastic one for T9k's scheduler" "$rc" 0
+is "its PodGroup is of the fewest workers" "$(spec_of "$t9k" t9k)" '{"minMember": 2, "priority": 7, "queue": "batch"}'
+# The scheduler that is there takes no notice of the group.
+begin plugins --workers 2 --gang --scheduler default-scheduler --max-wait-time 100 -- --label none --no_local_rank \
+    --no_python sh -c 'echo "rank $RANK"'
+end plugins
+is "one for the scheduler-plugins runs" "$rc $(grep -c '^rank [01]$' out)" "0 2"
+is "its PodGroup" "$(spec_of "$plugins" plugins)" '{"minMember": 3, "scheduleTimeoutSeconds": 100}'
+for job in volcano t9k plugins; do
+    in_space delete "$job" >/dev/null
+done
+no_group() {
+    [ -z "$(for group in "$volcano" "$plugins" "$t9k"; do k get "podgroups.$group" --output name; done 2>&1 | grep podgroup)" ]
+}
+ok "the groups go with their jobs" wait_for 120 no_group
+kubectl delete priorityclass "$space" >/dev/null
+kubectl delete customresourcedefinition "podgroups.$volcano" "podgroups.$plugins" "podgroups.$t9k" --wait=false >/dev/null
 kubectl delete -f "$definition" --wait=false >/dev/null 2>&1
 finish

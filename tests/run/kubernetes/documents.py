@@ -90,7 +90,8 @@ class World:
             await asyncio.sleep(LOOK_S)
 
     def left(self):
-        return sorted({key[0] for key in self.cluster.objects} - {"leases"})
+        """But for Events, which a cluster keeps for an hour."""
+        return sorted({key[0] for key in self.cluster.objects} - {"leases", "events"})
 
 
 def truths(status):

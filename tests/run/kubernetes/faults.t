@@ -27,6 +27,10 @@ begin_as one twice --workers 1 --wait -- --label none --no_local_rank --no_pytho
 begin_as two twice --workers 1 --wait -- --label none --no_local_rank --no_python sh -c "echo two"
 begin drained --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c \
     '[ "$MUSTER_ATTEMPT" = 1 ] || { echo "rank $RANK once more"; exit 0; }; echo started; exec sleep 600'
+begin evicted --workers 2 --max-workers 2 -- --ckpt-marker /tmp/saved --no_local_rank --no_python sh -c '
+        [ "$MUSTER_GENERATION" = 0 ] || { echo "here are $WORLD_SIZE"; exit 0; }
+        echo started; until [ -e "$MUSTER_NOTICE_FILE" ]; do sleep 0.2; done
+        echo "rank $RANK was told"; : >/tmp/saved; exec sleep 600'
 submit debug --workers 2 --debug
 is "debug mode is submitted without a command" "$rc" 0
 
@@ -66,7 +70,7 @@ both_started() {
 delete_pod() {
     k delete pod "$1" --grace-period=0 --force >/dev/null 2>&1
 }
-for job in secret worker sshd launcher drained; do
+for job in secret worker sshd launcher drained evicted; do
     ok "$job: the job runs" wait_for 120 both_started "$job"
 done
 k delete secret secret-worker-keys >/dev/null
@@ -76,6 +80,13 @@ delete_pod launcher-launcher
 in_space shell sshd -i sshd-worker-1 -- sh -c 'for p in /proc/[0-9]*; do
         read -r name 2>/dev/null <"$p/comm" && [ "$name" = sshd ] && kill "${p#/proc/}"
     done; true' 2>sshd.shell
+# evict VERSION: as who drains a node does it, for this Pod alone.
+evict() {
+    echo "{\"apiVersion\": \"$1\", \"kind\": \"Eviction\", \"metadata\":
+        {\"name\": \"evicted-worker-1\", \"namespace\": \"$space\"}}" >eviction.json
+    kubectl create --raw "/api/v1/namespaces/$space/pods/evicted-worker-1/eviction" -f eviction.json >evict.log 2>&1
+}
+evict policy/v1 || evict policy/v1beta1 || sed 's/^/# /' evict.log
 
 end one
 one=$rc
@@ -91,6 +102,11 @@ end worker
 is "a worker that is deleted, too" "$rc" 69
 ok "with its Pod" grep -q 'error: job worker: .*Pod worker-worker-1 was deleted' err
 ok "in whose place there is none for that run" not grep -q 'worker-worker-1: not' err
+end evicted
+is "an elastic job goes on without a worker that is evicted" "$rc $(grep -c 'here are 1$' out)" "0 1"
+ok "which is a notice" grep -q 'evicted-worker-1.* goes in 30 s (its machine, Pod or login session ends: SIGTERM' out
+is "... to all ranks" "$(grep -c 'rank [01] was told$' out)" 2
+ok "... which save" grep -q 'checkpoint written after' out
 end sshd
 is "one whose sshd was killed, too" "$rc" 69
 ok "with its Pod, and what that says" grep -q 'Pod sshd-worker-1 has ended, .*sshd has ended: no rank can be started here' err

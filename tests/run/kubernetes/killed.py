@@ -48,7 +48,7 @@ def state(cluster):
     """All objects without what differs from one life to the next."""
     text = json.dumps(sorted((key, strip(key[0], document))
                              for key, document in cluster.objects.items()
-                             if key[0] != "leases"), sort_keys=True)
+                             if key[0] not in ("leases", "events")), sort_keys=True)
     text = re.sub(r'\\"(ended|started|uid)\\": ?(\\"[^"\\]*\\"|[0-9]+)', "", text)
     # A run that is over before the controller has seen it is not kept as launched.
     return re.sub(r'\\"launched\\":[0-9]+', "", text).replace(NO_ATTEMPTS, "")
@@ -263,6 +263,32 @@ async def replace_job():
     print(f"replaced: {json.loads(data['outcome'])['state']}", flush=True)
 
 
+class Mute(api_server.Cluster):
+    """Nobody may write Events."""
+
+    def create(self, plural, space, document):
+        if plural == "events":
+            raise api_server.Refusal(403)
+        return super().create(plural, space, document)
+
+
+async def tell_events():
+    """What becomes of a job is in Events, each once, which are about its anchor; and a controller
+    without the right to write them does its work."""
+    for kind in api_server.Cluster, Mute:
+        async with World(first_object(["--job-backoff-limit=1"]), 1) as world:
+            world.cluster.__class__ = kind
+            await world.wait(await world.control(), None)
+            uid = world.cluster.objects["configmaps", "default", "j"]["metadata"]["uid"]
+            events = [document for key, document in world.cluster.objects.items()
+                      if key[0] == "events"]
+        told = [event["metadata"]["name"].removeprefix(f"j.{uid}.") for event in events
+                if event["involvedObject"]["uid"] == uid and event["reason"] not in ("Waiting", "Running")]
+        waits = sum("waiting for" in event["message"] for event in events)
+        print(f"{kind.__name__} has Events: {' '.join(sorted(told))}, waiting: {waits > 0}, "
+              f"requests: {world.cluster.requests.count('POST events') > 1}", flush=True)
+
+
 async def pause_pending():
     """Pods that have not run are deleted without the time to save anything."""
     cluster = api_server.Cluster()
@@ -308,6 +334,7 @@ async def main():
         await hand_over()
         await lose_lease()
         await replace_job()
+        await tell_events()
         await pause_pending()
         for workers in 250, 500:
             await count_cost(workers)

@@ -29,6 +29,10 @@ is "a Lease that somebody deletes is made again" "$(grep '^deleted' out)" \
     "deleted Lease: held by one"
 is "a job of the same name does not get the end of the one before" "$(grep '^replaced' out)" \
     "replaced: Succeeded"
+is "Events tell of retry and end" "$(grep '^Cluster' out)" \
+    "Cluster has Events: 1.retry 2.succeeded, waiting: True, requests: True"
+is "and who may not write them tries once a minute" "$(grep '^Mute' out)" \
+    "Mute has Events: , waiting: False, requests: False"
 is "Pods that have not run get 5 s to end" "$(grep '^paused' out)" "paused: 0, graces [5, 5, 5], left []"
 grep '^workers' out | sed 's/^/# /'
 # figure NUMBER: of the line of 500 workers.

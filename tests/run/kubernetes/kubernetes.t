@@ -89,17 +89,72 @@ test_pids="$test_pids $!"
 kubectl apply --namespace "$space-c" -f "$top_srcdir/contrib/kubernetes/controller.yaml" >/dev/null
 kubectl delete --namespace "$space-c" deployment muster-controller >/dev/null
 account=system:serviceaccount:$space-c:muster-controller
-can_i() {
-    # shellcheck disable=SC2086
-    is "may the controller $1? $2" "$(kubectl --namespace "$space-c" auth can-i --as "$account" $1 2>/dev/null)" "$2"
+# All that it may do there, but for what everybody may.
+rights() {
+    kubectl --namespace "$space-c" auth can-i --list --as "$account" |
+        sed -nE 's/^([a-z][^ ]*) +\[\] +\[([^]]*)\] +\[([^]]*)\] *$/\1 \2:\3/p' | grep -v '^selfsubject' |
+        while IFS=: read -r right verbs; do
+            # shellcheck disable=SC2086
+            echo "$right:" $(printf '%s\n' $verbs | sort)
+        done | LC_ALL=C sort
 }
-can_i 'create pods' yes
-can_i 'patch configmaps' yes
-can_i 'get pods --subresource log' yes
-can_i 'list secrets' no
-can_i 'create pods --subresource exec' no
-can_i 'create rolebindings' no
-can_i 'create pods --namespace default' no
+cat >wanted <<END
+configmaps : create delete get list patch watch
+deepspeedjobs.muster.dev : delete get list watch
+deepspeedjobs.muster.dev/status : patch
+deployments.apps : create get
+events : create patch
+leases.coordination.k8s.io : create
+leases.coordination.k8s.io muster-controller: get update
+networkpolicies.networking.k8s.io : create get
+podgroups.scheduler.tensorstack.dev : create delete get
+podgroups.scheduling.volcano.sh : create delete get
+podgroups.scheduling.x-k8s.io : create delete get
+pods : create delete get list patch watch
+pods/log : get
+secrets : create delete get
+services : create get
+END
+if [ -n "$kube" ]; then
+    rights >rights 2>rights.err
+    ok "the controller may do this, and nothing else" diff wanted rights || cat rights.err
+else
+    skip "all that the controller may do" "in this cluster everybody may do more, perhaps"
+fi
+while read -r answer question; do
+    # shellcheck disable=SC2086
+    is "may the controller $question? $answer" \
+        "$(kubectl --namespace "$space-c" auth can-i --as "$account" $question 2>/dev/null)" "$answer"
+done <<END
+yes create pods
+yes get pods --subresource log
+yes update leases/muster-controller
+no update leases/other
+no list secrets
+no watch secrets
+no patch secrets
+no get secrets --namespace default
+no list secrets --namespace kube-system
+no list pods --all-namespaces
+no create pods --namespace default
+no patch configmaps --namespace kube-system
+no create pods --subresource exec
+no get pods --subresource exec
+no create pods --subresource attach
+no create pods --subresource portforward
+no create pods --subresource eviction
+no create serviceaccounts --subresource token
+no impersonate users
+no create rolebindings
+no patch roles
+no get nodes
+no list nodes
+no get nodes --subresource proxy
+no list namespaces
+no create persistentvolumes
+no patch customresourcedefinitions
+no list events
+END
 token_of_account() { # older clusters make one, after a moment, as a Secret
     kubectl --namespace "$space-c" create token muster-controller >token 2>/dev/null ||
         kubectl --namespace "$space-c" get secret "$(kubectl --namespace "$space-c" get serviceaccount \
@@ -131,6 +186,11 @@ begin_left() {
 }
 begin_left "$space-c" --ttl-after-finished 1
 begin_left "$space-d"
+if [ -n "$kube" ]; then # in a cluster of others nodes are not ours to label
+    kubectl label nodes --all --overwrite karpenter.sh/capacity-type=spot >/dev/null
+    sed "s|NAMESPACE|$space-d|" "$top_srcdir/contrib/kubernetes/nodes.yaml" >nodes.yaml
+    kubectl apply -f nodes.yaml >/dev/null
+fi
 sed "s|REGISTRY/muster-controller:1|$image|" "$top_srcdir/contrib/kubernetes/controller.yaml" |
     kubectl apply --namespace "$space-d" -f - >/dev/null
 has_anchor() {
@@ -301,6 +361,20 @@ ok "the controller in the cluster does the same" wait_for 120 outcome_of_left ||
     kubectl get --namespace "$space-d" pods,events 2>&1
     kubectl logs --namespace "$space-d" deployment/muster-controller 2>&1
 } | sed 's/^/# /'
+if [ -n "$kube" ]; then
+    is "the class of its nodes is in the hostfile" "$(kubectl get --namespace "$space-d" configmap left-hosts \
+        --output 'jsonpath={.data.hostfile}' | grep -c '^left-worker-[01].* class=spot$')" 2
+    kubectl delete -f nodes.yaml >/dev/null
+    kubectl label nodes --all karpenter.sh/capacity-type- >/dev/null
+else
+    skip "the class of nodes in the hostfile" "others use this cluster"
+fi
+described() {
+    kubectl describe --namespace "$space-d" configmap left >described
+    grep -q "$1" described || { sed 's/^/# /' described; false; }
+}
+ok "kubectl describe tells of the retry" described 'Warning  *Retry .* muster-controller .*; retry 1 of 1$'
+ok "and of the end" described 'Normal  *Succeeded .* muster-controller  *the run has succeeded$'
 in_its_pod() {
     kubectl exec --namespace "$space-d" deployment/muster-controller -- "$@"
 }

@@ -45,6 +45,7 @@ static void test_objects(void **state)
         { "Pod", "j-launcher-2", false },
         { "Pod", "jj-worker-0", false },
         { "ConfigMap", "j", true },
+        { "DeepSpeedJob", "j", true },
         { "Job", "j", false },
         { "Secret", "j-worker-keys", true },
         { "ReplicaSet", "j-tensorboard-54d8", true },

@@ -46,6 +46,7 @@ static void live(struct observed *world, struct job *job, size_t events, struct 
     size_t      step, number;
 
     world_now_s = NOW;
+    world->sees_nodes = world_chance(2);
     for (step = 0; step < STEPS_MAX; step++) {
         observed_see(world, world_now_s);
         plan_make(&plan, job, world, world_now_s);

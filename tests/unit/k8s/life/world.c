@@ -19,6 +19,7 @@
 #include "job/job_argv.h"
 #include "life/elastic.h"
 #include "life/lines.h"
+#include "life/nodes.h"
 #include "objects/objects.h"
 
 void world_job(struct job *job, const char *workers, const char *launcher, const char *cleanup,
@@ -111,6 +112,12 @@ static void check_leave(const struct observed *world, const struct job *job, siz
     assert_true(index >= hosts->listed || world_now_s - hosts->since_s > PLAN_LEAVE_S);
 }
 
+static void keep_nodes(struct observed *world, const struct job *job)
+{
+    json_decref(world->nodes);
+    world->nodes = nodes_list(job, world, NULL);
+}
+
 static void keep(struct observed *world, const char *uid)
 {
     json_t *lines = lines_with(world->lines, "pod", uid, world->attempts.number, "a\n", 2);
@@ -153,6 +160,9 @@ void world_carry_out(struct observed *world, const struct job *job, const struct
             break;
         case ACTION_TELL:
             object->hosts = world->object[OBJECT_HOSTS].hosts;
+            break;
+        case ACTION_NODES:
+            keep_nodes(world, job);
             break;
         case ACTION_CHANGE:
             assert_true(observed_is_outdated(world));
@@ -215,6 +225,7 @@ void world_proceed(struct observed *world, const struct job *job, size_t number,
     } else if (pod->phase == POD_PENDING) {
         pod->reason[0] = '\0';
         pod->phase = POD_RUNNING;
+        strcpy(pod->node, world_chance(2) ? "spot" : "other");
         pod->started_s = world_now_s + world_skew_s;
     } else if (pod->phase == POD_RUNNING && !pod->is_ready) {
         pod->is_ready = true;
@@ -256,7 +267,7 @@ void world_disturb(struct observed *world, size_t number)
 
 void world_settle(struct observed *world, const struct job *job, char *log)
 {
-    static const char letters[] = "+-RALHTC"; /* of enum action_kind */
+    static const char letters[] = "+-RALHTNC"; /* of enum action_kind */
     struct plan       plan;
     size_t            i, count, number;
 

@@ -59,6 +59,22 @@ static void test_table(void **state)
     }
 }
 
+static void test_labels(void **state)
+{
+    json_t *spot = json_pack("{ssss}", "a", "b", "eks.amazonaws.com/capacityType", "SPOT");
+    json_t *paid = json_pack("{ss}", "kubernetes.azure.com/scalesetpriority", "regular");
+    json_t *none = json_pack("{sssi}", "a", "b", "karpenter.sh/capacity-type", 7);
+
+    (void)state;
+    assert_string_equal(node_class_of_labels(spot), "spot");
+    assert_string_equal(node_class_of_labels(paid), "on-demand");
+    assert_null(node_class_of_labels(none));
+    assert_null(node_class_of_labels(NULL));
+    json_decref(spot);
+    json_decref(paid);
+    json_decref(none);
+}
+
 /* muster in the launcher gets to know it by the hostfile. */
 static void test_hostfile(void **state)
 {
@@ -82,6 +98,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_labels),
         cmocka_unit_test(test_hostfile),
     };
 
