@@ -531,7 +531,10 @@ static void explain_ssh(const struct conn_openssh *c, const char *said, struct c
                      said[0] != '\0' ? said : "ssh failed without a message");
     why->stage = known[i].stage;
     if (known[i].exit_code == EXIT_REFUSED)
-        conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true", c->target.host);
+        conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true%s", c->target.host,
+                          strstr(said, "gssapi-with-mic") == NULL ? ""
+                          : "; a Kerberos ticket (kinit) logs in, given GSSAPIAuthentication yes "
+                            "in ~/.ssh/config");
 }
 
 static void explain_shell(struct conn_openssh *c, int status, const char *said,
