@@ -2,6 +2,7 @@
 # The first rank that fails decides how the run ends; everything else is stopped.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 four="-H node1:2,node2:2"
 
@@ -37,7 +38,7 @@ run muster $four sh -c 'exit $((RANK + 5))'
 ok "all fail: one of their codes" sh -c "[ $rc -ge 5 ] && [ $rc -le 8 ]"
 run muster $four true
 is "all well: 0" "$rc" 0
-is "... and not a word" "$(cat out err)" ""
+is "... and not a word" "$(cat out; complaints)" ""
 run env MUSTER_TEST_CONTAIN=subreaper muster --agent "$test_agent" $four \
     sh -c 'test $RANK != 2 || kill -KILL $PPID; exec sleep 60'
 ok "a rank that kills what started it, at once: nobody says that nothing was started" \

@@ -2,13 +2,14 @@
 # Each line has the label of its rank, and is else as the rank wrote it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 two="-H node1:1,node2:1"
 # shellcheck disable=SC2086
 {
 run muster $two sh -c 'echo out; echo err >&2'
 is "the label is host and rank" "$(sort out | tr '\n' ' ')" "node1:0: out node2:1: out "
-is "stderr goes to stderr" "$(sort err | tr '\n' ' ')" "node1:0: err node2:1: err "
+is "stderr goes to stderr" "$(complaints | sort | tr '\n' ' ')" "node1:0: err node2:1: err "
 run muster $two --label host sh -c 'echo x'
 is "--label host" "$(sort out | tr '\n' ' ')" "node1: x node2: x "
 run muster $two --label rank sh -c 'echo x'
