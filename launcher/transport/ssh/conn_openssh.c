@@ -37,6 +37,7 @@
 #define SSH_KILLED       (-1)            /* ... and none: a signal ended it */
 #define STEPS            3               /* one deadline for connection, key exchange and login */
 #define SHELL_S          20.0            /* for a login shell with a slow profile */
+#define ELSEWHERE_S      10.0            /* for another try, when the first has taken so long */
 #define PUSH_BYTES_PER_S (64 * 1024)     /* a push may take this long on a slow link */
 #define READ_MAX         (256 * 1024)    /* bytes per turn of the loop */
 #define END_S            5.0             /* from the end of ssh's output until ssh ends */
@@ -56,7 +57,8 @@ struct conn_openssh {
     int64_t                  end_by_ns;
     int                      retries;
     struct proxy_turn       *turn; /* NULL: it is not needed now */
-    bool                     is_open, is_pausing, has_replaced, is_draining;
+    enum agent_push          push;
+    bool                     is_open, is_pausing, is_draining;
     bool                     is_verbose; /* since ssh failed and did not say why */
 };
 
@@ -68,6 +70,8 @@ static void  openssh_free(struct conn *conn);
 static int   begin(struct conn_openssh *c, struct error *err);
 static void  make_argv(const struct conn_openssh *c, struct strlist *argv);
 static void  late_cb(evutil_socket_t fd, short what, void *arg);
+static void  start_in_turn(struct conn_openssh *c);
+static bool  try_elsewhere(struct conn_openssh *c);
 static void  run_ssh(void *arg);
 static void  writable_cb(evutil_socket_t fd, short what, void *arg);
 static void  readable_cb(evutil_socket_t fd, short what, void *arg);
@@ -181,8 +185,7 @@ static int begin(struct conn_openssh *c, struct error *err)
     c->writable = event_new(c->base, fd, EV_WRITE | EV_PERSIST, writable_cb, c);
     if (c->readable == NULL || c->writable == NULL)
         xalloc_die();
-    if (agent_start_begin(&c->start, c->agent, c->has_replaced ? PUSH_AGAIN : PUSH_IF_MISSING,
-                          c->out) < 0)
+    if (agent_start_begin(&c->start, c->agent, c->push, c->out) < 0)
         return err_set(err, "OpenSSL could not generate random numbers");
     xevent_add(c->readable, NULL);
     xevent_add(c->writable, NULL);
@@ -200,8 +203,7 @@ static void make_argv(const struct conn_openssh *c, struct strlist *argv)
         "SessionType=default",  "StdinNull=no",            "ForkAfterAuthentication=no",
     };
     const struct conn_target *target = &c->target;
-    char                     *command = agent_start_command(
-        c->agent, c->has_replaced ? PUSH_AGAIN : PUSH_IF_MISSING);
+    char                     *command = agent_start_command(c->agent, c->push);
     size_t                    i;
 
     strlist_add(argv, "ssh");
@@ -221,17 +223,36 @@ static void late_cb(evutil_socket_t fd, short what, void *arg)
     char                 said[640];
 
     (void)fd, (void)what;
-    if (!c->is_pausing) {
+    if (c->is_pausing) {
+        start_in_turn(c);
+    } else if (!try_elsewhere(c)) {
         last_words(c, said, sizeof said);
         conn_failure_set(&why, EXIT_WAITED, "ssh did not reach the agent in time%s%s",
                          said[0] != '\0' ? ": " : "", said);
         end(c, &why);
-        return;
     }
+}
+
+static void start_in_turn(struct conn_openssh *c)
+{
     if (c->retries > 0)
         c->turn = proxy_turn_new(c->base, "of those that were dropped", run_ssh, c);
     else
         run_ssh(c);
+}
+
+/* ssh, which bounds the time until the login itself, does not tell us that it is logged in: so it
+ * may be the agent in the cache of the node that hangs, or its file system. */
+static bool try_elsewhere(struct conn_openssh *c)
+{
+    if (c->push != PUSH_IF_MISSING || c->start.pushes > 0 || c->is_draining)
+        return false;
+    log_info("%s: no answer from the shell or the agent in its cache, trying another place",
+             c->target.host);
+    drop_ssh(c);
+    c->push = PUSH_ELSEWHERE;
+    pause_before(c, 0);
+    return true;
 }
 
 static void run_ssh(void *arg)
@@ -242,7 +263,8 @@ static void run_ssh(void *arg)
 
     c->is_pausing = false;
     c->conn.ops->stage("connect", c->conn.arg);
-    set_deadline(c, STEPS * c->target.connect_timeout_s + SHELL_S);
+    set_deadline(c, STEPS * c->target.connect_timeout_s +
+                        (c->push == PUSH_ELSEWHERE ? ELSEWHERE_S : SHELL_S));
     if (begin(c, &err) == 0)
         return;
     conn_failure_set(&why, EXIT_INTERNAL, "%s", err.text);
@@ -383,12 +405,12 @@ static bool try_again(struct conn_openssh *c, int status, const char *said)
         pause_before(c, retry_pause_s(c->retries++, RETRY_SSH_TIMES, RETRY_SSH_MAX_S));
         return true;
     }
-    if (status != SSH_FAILED && status != SSH_KILLED && !c->has_replaced &&
+    if (status != SSH_FAILED && status != SSH_KILLED && c->push == PUSH_IF_MISSING &&
         c->start.pushes == 0) {
         log_info("%s: the shell or the agent in its cache failed, pushing it again",
                  c->target.host);
         drop_ssh(c);
-        c->has_replaced = true;
+        c->push = PUSH_AGAIN;
         pause_before(c, 0);
         return true;
     }
@@ -459,6 +481,7 @@ static void drop_ssh(struct conn_openssh *c)
     proxy_turn_free(c->turn);
     c->turn = NULL;
     agent_start_clear(&c->start);
+    evtimer_del(c->look);
     child_stop(&c->ssh);
     evbuffer_drain(c->in, evbuffer_get_length(c->in));
     evbuffer_drain(c->out, evbuffer_get_length(c->out));
@@ -508,7 +531,10 @@ static void explain_ssh(const struct conn_openssh *c, const char *said, struct c
                      said[0] != '\0' ? said : "ssh failed without a message");
     why->stage = known[i].stage;
     if (known[i].exit_code == EXIT_REFUSED)
-        conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true", c->target.host);
+        conn_failure_hint(why, "try: ssh -o BatchMode=yes %s true%s", c->target.host,
+                          strstr(said, "gssapi-with-mic") == NULL ? ""
+                          : "; a Kerberos ticket (kinit) logs in, given GSSAPIAuthentication yes "
+                            "in ~/.ssh/config");
 }
 
 static void explain_shell(struct conn_openssh *c, int status, const char *said,

@@ -35,6 +35,7 @@ struct ssh_auth {
     struct candidate        *candidate;
     size_t                   count, at;
     bool                     is_asked; /* the authentication service has answered */
+    bool                     is_listed; /* the server has said what it would take */
     bool                     has_agent;
     int                      agent_keys;
     struct buffer            tried;    /* "~/.ssh/id_rsa, agent: 2 keys" */
@@ -52,8 +53,10 @@ static int         offer_agent(struct ssh_auth *auth);
 static int         reach_agent(struct ssh_auth *auth);
 static int         offer_key(struct ssh_auth *auth, const struct candidate *c);
 static void        note(struct buffer *notes, const char *text, const char *more);
+static int         ask_methods(struct ssh_auth *auth, struct conn_failure *why);
 static int         refuse(struct ssh_auth *auth, struct conn_failure *why);
 static int         give_up(struct ssh_auth *auth, struct conn_failure *why);
+static void        advise(const struct ssh_auth *auth, int methods, struct conn_failure *why);
 static void        list_methods(int methods, char *text, size_t size);
 static const char *text_of(struct buffer *notes);
 
@@ -118,6 +121,11 @@ int ssh_auth_step(struct ssh_auth *auth, struct conn_failure *why)
             return 0;
         if (rc == SSH_AUTH_PARTIAL)
             break;
+    }
+    if (auth->at == auth->count && auth->tried.size == 0 && !auth->is_listed) {
+        rc = ask_methods(auth, why);
+        if (rc != 0 || !auth->is_listed)
+            return rc;
     }
     if (!login_takes_password())
         return give_up(auth, why);
@@ -238,6 +246,20 @@ static void note(struct buffer *notes, const char *text, const char *more)
     buffer_add_text(notes, more);
 }
 
+/* A refused key brings the list of what the server would take; without any key it has to be asked
+ * for, in the way in which ssh begins. */
+static int ask_methods(struct ssh_auth *auth, struct conn_failure *why)
+{
+    int rc = ssh_userauth_none(auth->session, NULL);
+
+    if (rc == SSH_AUTH_SUCCESS)
+        return 1;
+    if (!ssh_is_connected(auth->session))
+        return refuse(auth, why);
+    auth->is_listed = rc != SSH_AUTH_AGAIN;
+    return 0;
+}
+
 /* ---- failing ---- */
 
 /* The connection failed, for example after too many keys. */
@@ -261,21 +283,33 @@ static int give_up(struct ssh_auth *auth, struct conn_failure *why)
         conn_failure_set(why, EXIT_REFUSED, "the server accepted the key but also requires %s",
                          offered);
     else if (auth->tried.size == 0)
-        conn_failure_set(why, EXIT_REFUSED, "no key to offer (%s)", text_of(&auth->skipped));
+        conn_failure_set(why, EXIT_REFUSED, "no key to offer (%s; the server offers %s)",
+                         text_of(&auth->skipped), offered);
     else
         conn_failure_set(why, EXIT_REFUSED, "publickey refused for user %s (tried %s; the server "
                          "offers %s)", auth->config->user, text_of(&auth->tried),
                          offered);
+    advise(auth, methods, why);
+    return -1;
+}
+
+/* ssh itself can log in with a ticket, which libssh is not used for. */
+static void advise(const struct ssh_auth *auth, int methods, struct conn_failure *why)
+{
+    static const char ticket[] = "with a Kerberos ticket (kinit) --transport openssh can log in, "
+                                 "given GSSAPIAuthentication yes in ~/.ssh/config";
+    bool has_ticket = (methods & SSH_AUTH_METHOD_GSSAPI_MIC) != 0;
+
     if (auth->encrypted != NULL)
         conn_failure_hint(why, "%s is encrypted: add it to an ssh agent with ssh-add",
                           auth->encrypted);
     else if (methods != 0 && !(methods & SSH_AUTH_METHOD_PUBLICKEY))
-        conn_failure_hint(why, "muster can only log in with keys, which this server does not "
-                               "accept");
+        conn_failure_hint(why, "this server accepts no keys%s%s", has_ticket ? ": " : ", and "
+                          "muster can only log in with keys", has_ticket ? ticket : "");
     else
-        conn_failure_hint(why, "try: ssh-copy-id -p %d %s@%s", auth->config->port,
-                          auth->config->user, auth->config->hostname);
-    return -1;
+        conn_failure_hint(why, "try: ssh-copy-id -p %d %s@%s%s%s", auth->config->port,
+                          auth->config->user, auth->config->hostname, has_ticket ? "; or " : "",
+                          has_ticket ? ticket : "");
 }
 
 static void list_methods(int methods, char *text, size_t size)

@@ -75,6 +75,30 @@ int ssh_config_read(struct ssh_config *config, const struct conn_target *target,
     return finish(&s, rc, config, doubt, err);
 }
 
+char *ssh_config_stamp(const struct conn_target *target)
+{
+    struct ssh_settings s;
+    struct buffer       stamp = { 0 };
+    char               *own;
+    bool                is_certain;
+
+    ssh_settings_init(&s, target);
+    own = xasprintf("%s/.ssh/config", s.home);
+    is_certain = ssh_settings_stamp(&s, target->ssh_config != NULL ? target->ssh_config : own,
+                                    &stamp);
+    s.is_system = true;
+    if (is_certain && target->ssh_config == NULL)
+        is_certain = ssh_settings_stamp(&s, SYSTEM_CONFIG, &stamp);
+    free(own);
+    ssh_settings_clear(&s);
+    if (!is_certain) {
+        buffer_clear(&stamp);
+        return NULL;
+    }
+    buffer_add(&stamp, "", 1);
+    return stamp.bytes;
+}
+
 int ssh_config_answer(struct ssh_config *config, const char *answer,
                       const struct conn_target *target, struct error *err)
 {

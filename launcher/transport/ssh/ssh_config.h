@@ -55,4 +55,8 @@ int  ssh_config_answer(struct ssh_config *config, const char *answer,
 int  ssh_config_parse(struct ssh_config *config, const char *name, const char *text,
                       const struct conn_target *target, char **doubt, struct error *err);
 
+/* The versions of all files that ssh reads for target, as text (caller frees); NULL if it is not
+ * certain which those are. */
+char *ssh_config_stamp(const struct conn_target *target);
+
 #endif

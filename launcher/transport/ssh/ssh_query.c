@@ -6,11 +6,8 @@
 #include "transport/ssh/ssh_query.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +16,7 @@
 #include "exit_code.h"
 #include "strlist.h"
 #include "transport/child.h"
+#include "transport/ssh/ssh_config.h"
 #include "xalloc.h"
 #include "xevent.h"
 
@@ -29,7 +27,8 @@
 struct ssh_query {
     void          (*done)(const char *answer, const struct conn_failure *why, void *arg);
     void           *arg;
-    char           *key; /* index of the answer among the stored ones */
+    char           *question; /* argv as one text */
+    char           *stamp; /* of the files, before ssh reads them; NULL: do not store the answer */
     struct strlist  argv;
     struct child    ssh;
     struct evbuffer *in;
@@ -38,12 +37,16 @@ struct ssh_query {
     struct event   *late;
 };
 
-/* Answers, stored for the whole process: key, answer, key, answer. */
-static struct strlist answers;
+/* What ssh has said to a question, stored for the whole process. */
+static struct answer {
+    char *question, *stamp, *text;
+} *answers;
+static size_t answer_count;
 
-static char       *key_of(const struct strlist *argv, const char *file);
+static char       *question_of(const struct strlist *argv);
 static void        again_cb(evutil_socket_t fd, short what, void *arg);
-static const char *kept_answer(const char *key);
+static const char *kept_answer(const struct ssh_query *query);
+static void        keep_answer(const struct ssh_query *query, const char *text);
 static void        readable_cb(evutil_socket_t fd, short what, void *arg);
 static void        wait_for_end(struct ssh_query *query);
 static void        late_cb(evutil_socket_t fd, short what, void *arg);
@@ -63,7 +66,8 @@ struct ssh_query *ssh_query_start(struct event_base *base, const struct conn_tar
     strlist_add(&query->argv, "ssh");
     strlist_add(&query->argv, "-G");
     ssh_destination(target, &query->argv);
-    query->key = key_of(&query->argv, target->ssh_config);
+    query->question = question_of(&query->argv);
+    query->stamp = ssh_config_stamp(target);
     query->in = evbuffer_new();
     query->again = xevent_new(base, -1, again_cb, query);
     query->late = xevent_new(base, -1, late_cb, query);
@@ -85,7 +89,8 @@ void ssh_query_free(struct ssh_query *query)
     event_free(query->late);
     evbuffer_free(query->in);
     strlist_clear(&query->argv);
-    free(query->key);
+    free(query->question);
+    free(query->stamp);
     free(query);
 }
 
@@ -103,21 +108,14 @@ void ssh_destination(const struct conn_target *target, struct strlist *argv)
     strlist_add(argv, target->host);
 }
 
-/* The question, and the version of the file that it is about, as one text; caller frees. */
-static char *key_of(const struct strlist *argv, const char *file)
+static char *question_of(const struct strlist *argv)
 {
     struct buffer made = { 0 };
-    struct stat   about;
-    char          stamp[96] = "";
     size_t        i;
 
-    if (file != NULL && stat(file, &about) == 0)
-        snprintf(stamp, sizeof stamp, "%ju %jd.%09ld %jd", (uintmax_t)about.st_ino,
-                 (intmax_t)about.st_mtim.tv_sec, about.st_mtim.tv_nsec, (intmax_t)about.st_size);
-    buffer_add_text(&made, stamp);
     for (i = 0; i < argv->count; i++) {
-        buffer_add_text(&made, "\n");
         buffer_add_text(&made, argv->item[i]);
+        buffer_add_text(&made, "\n");
     }
     buffer_add(&made, "", 1);
     return made.bytes;
@@ -127,7 +125,7 @@ static char *key_of(const struct strlist *argv, const char *file)
 static void again_cb(evutil_socket_t fd, short what, void *arg)
 {
     struct ssh_query *query = arg;
-    const char       *answer = kept_answer(query->key);
+    const char       *answer = kept_answer(query);
     struct error      err;
     int               socket;
 
@@ -148,14 +146,33 @@ static void again_cb(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-static const char *kept_answer(const char *key)
+static const char *kept_answer(const struct ssh_query *query)
 {
     size_t i;
 
-    for (i = 0; i < answers.count; i += 2)
-        if (strcmp(answers.item[i], key) == 0)
-            return answers.item[i + 1];
+    for (i = 0; query->stamp != NULL && i < answer_count; i++)
+        if (strcmp(answers[i].question, query->question) == 0 &&
+            strcmp(answers[i].stamp, query->stamp) == 0)
+            return answers[i].text;
     return NULL;
+}
+
+/* In the place of an older one. */
+static void keep_answer(const struct ssh_query *query, const char *text)
+{
+    size_t i = 0;
+
+    while (i < answer_count && strcmp(answers[i].question, query->question) != 0)
+        i++;
+    if (i == answer_count) {
+        answers = xreallocarray(answers, ++answer_count, sizeof *answers);
+    } else {
+        free(answers[i].question);
+        free(answers[i].stamp);
+        free(answers[i].text);
+    }
+    answers[i] = (struct answer){ xstrdup(query->question), xstrdup(query->stamp),
+                                  xstrdup(text) };
 }
 
 static void readable_cb(evutil_socket_t fd, short what, void *arg)
@@ -191,7 +208,8 @@ static void wait_for_end(struct ssh_query *query)
 
 static void ended(struct ssh_query *query, int status)
 {
-    char said[640];
+    const char *answer;
+    char        said[640];
 
     child_stderr(&query->ssh, said, sizeof said);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -199,10 +217,11 @@ static void ended(struct ssh_query *query, int status)
         return;
     }
     evbuffer_add(query->in, "", 1);
-    strlist_add(&answers, query->key);
-    strlist_add(&answers, (const char *)evbuffer_pullup(query->in, -1));
+    answer = (const char *)evbuffer_pullup(query->in, -1);
+    if (query->stamp != NULL)
+        keep_answer(query, answer);
     event_del(query->late);
-    query->done(answers.item[answers.count - 1], NULL, query->arg); /* may free query */
+    query->done(answer, NULL, query->arg); /* may free query */
 }
 
 static void late_cb(evutil_socket_t fd, short what, void *arg)

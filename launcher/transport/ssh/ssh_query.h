@@ -1,8 +1,8 @@
 /* ssh_query.h - ask ssh what its configuration says about a host: ssh -G
  *
  * ssh is the authority whenever our own reader has a doubt. Its answer is complete: every
- * setting with its value, defaults and lists expanded. Answers are stored for the life of the
- * process, so that ssh is asked once about a host.
+ * setting with its value, defaults and lists expanded. An answer is stored for the life of the
+ * process, so that ssh is asked once about a host; but again if one of the files has changed since.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SSH_QUERY_H

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <glob.h>
 #include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,6 +110,8 @@ static bool         is_plain(const char *word, const char *more);
 static bool         is_choice(const char *word, const char *choices);
 static void         include(struct ssh_settings *s, const struct strlist *words);
 static char        *include_pattern(const struct ssh_settings *s, const char *word);
+static bool         stamp_includes(struct ssh_settings *s, char *line, struct buffer *stamp);
+static bool         stamp_found(struct ssh_settings *s, const char *word, struct buffer *stamp);
 static void         keep_value(struct ssh_settings *s, enum keyword key,
                                const struct strlist *words);
 static char        *cut_keyword(char *keyword);
@@ -347,6 +351,82 @@ static char *include_pattern(const struct ssh_settings *s, const char *word)
         return xasprintf("%s/%s", s->home, word + 2);
     return s->is_system ? xasprintf(SYSTEM_DIR "/%s", word)
                         : xasprintf("%s/.ssh/%s", s->home, word);
+}
+
+/* The time of the last change of the inode: it is that of the owner, the mode and a mv, too, and
+ * nobody can set it. */
+bool ssh_settings_stamp(struct ssh_settings *s, const char *path, struct buffer *stamp)
+{
+    struct stat  about;
+    struct error err;
+    char         version[128];
+    char        *text, *rest, *line;
+    size_t       size;
+    bool         is_certain = true;
+
+    buffer_add_text(stamp, path);
+    if (stat(path, &about) < 0) {
+        snprintf(version, sizeof version, ": error %d\n", errno);
+        buffer_add_text(stamp, version);
+        return true;
+    }
+    snprintf(version, sizeof version, ": %ju %ju %jd.%09ld %jd\n", (uintmax_t)about.st_dev,
+             (uintmax_t)about.st_ino, (intmax_t)about.st_ctim.tv_sec, about.st_ctim.tv_nsec,
+             (intmax_t)about.st_size);
+    buffer_add_text(stamp, version);
+    if (S_ISDIR(about.st_mode))
+        return true;
+    text = rest = file_read_at_once(path, CONFIG_BYTES_MAX, &size, &err);
+    if (text == NULL || strlen(text) != size) {
+        free(text);
+        return false;
+    }
+    while (is_certain && (line = strsep(&rest, "\n")) != NULL)
+        is_certain = stamp_includes(s, line, stamp);
+    free(text);
+    return is_certain;
+}
+
+/* Under a Host or Match that does not apply, too: ssh reads those, and may refuse them. */
+static bool stamp_includes(struct ssh_settings *s, char *line, struct buffer *stamp)
+{
+    struct strlist words = { 0 };
+    char          *value;
+    bool           is_certain = true;
+    size_t         i;
+
+    line += strspn(line, " \t\r=");
+    if (*line != '"' && strncasecmp(line, "include", 7) != 0)
+        return true;
+    if (line[strcspn(line, "\"'\\%$#\r\f\v")] != '\0')
+        return false;
+    value = cut_keyword(line);
+    split_words(value, &words);
+    for (i = 0; i < words.count && is_certain; i++)
+        is_certain = stamp_found(s, words.item[i], stamp);
+    strlist_clear(&words);
+    return is_certain;
+}
+
+static bool stamp_found(struct ssh_settings *s, const char *word, struct buffer *stamp)
+{
+    glob_t found;
+    char  *pattern;
+    bool   is_certain = true;
+    size_t i;
+
+    if (s->depth >= INCLUDE_DEPTH_MAX || (word[0] == '~' && word[1] != '/'))
+        return false;
+    pattern = include_pattern(s, word);
+    s->depth++;
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (i = 0; i < found.gl_pathc && is_certain; i++)
+            is_certain = ssh_settings_stamp(s, found.gl_pathv[i], stamp);
+        globfree(&found);
+    }
+    s->depth--;
+    free(pattern);
+    return is_certain;
 }
 
 static void keep_value(struct ssh_settings *s, enum keyword key, const struct strlist *words)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 
+#include "buffer.h"
 #include "err.h"
 #include "strlist.h"
 #include "transport/conn.h"
@@ -63,6 +64,11 @@ int ssh_settings_read(struct ssh_settings *settings, const char *path, bool must
                       struct error *err);
 /* The same from text, which is changed. */
 void ssh_settings_parse(struct ssh_settings *settings, const char *name, char *text);
+
+/* Append to stamp the version of the file path and of every file that it includes, for whatever
+ * host: ssh reads others, or these with other contents, only if the text changes. False if that is
+ * not certain, because of an Include that this reader does not know exactly. */
+bool ssh_settings_stamp(struct ssh_settings *settings, const char *path, struct buffer *stamp);
 
 /* Read the answer of ssh -G: one keyword per line with its value, all of them, lists expanded.
  */

@@ -15,22 +15,6 @@ ok "the damaged copy was replaced" cmp "$agent" "$top_builddir/agent/muster-agen
 control 4 ./rank
 ok "... and an empty one" cmp "$agent" "$top_builddir/agent/muster-agent"
 
-# It starts, and does not answer. Some versions of sshd leave what hangs to us.
-printf '#!/bin/sh\necho $$ >%s\nexec sleep 1000\n' "$PWD/hung.pid" >hung
-truncate -s "$(stat -c %s "$agent")" hung
-cat hung >"$agent"
-mkdir elsewhere # not the place that all tests of this user share
-echo "export TMPDIR='$PWD/elsewhere'" >"$nodes_dir/node2/home/.bashrc"
-ran_reset
-run muster ./rank
-is "one that hangs is left for another place: 0" "$rc" 0
-ok "... and every rank ran" all_ran 4
-ok "... it is that place" test -x elsewhere/*/*/muster-agent
-ok "... and the file goes" wait_for 10 not cmp -s hung "$agent"
-rm "$nodes_dir/node2/home/.bashrc"
-kill "$(cat hung.pid)" 2>/dev/null
-ok "nothing else is left" clean_within 5
-
 # mv would put the copy into a directory of that name.
 rm -f "$agent"
 mkdir "$agent"

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 nodes_agents= # it is about sending one
 . "$here/healthy.sh"
+. "$here/complaints.sh"
 
 own_namespaces
 
@@ -322,7 +323,7 @@ sed 's/^count =.*/count = 1/' conf >with_gpu
 run muster bootstrap --only gpus --apply with_gpu
 is "a GPU that is not there is a failure" "$rc" 1
 ok "node, step and cause are named: gpus" grep -q "^node2  gpus: failed: 0 GPUs were found" err
-is "and no other node failed, with what to do" "$(wc -l <err)" 2
+is "and no other node failed, with what to do" "$(complaints | wc -l)" 2
 for name in node1 node2 node3 node4; do on $name umount /proc/driver; done
 : | on node2 tee /dev/nvidia0
 
@@ -420,7 +421,7 @@ is "a mesh and a list that are broken on one node" "$rc" 1
 for step in mesh warm; do
     ok "node, step and cause are named: $step" grep -q "^10.99.0.3  $step: failed: ." err
 done
-is "and no other step or node failed, with what to do" "$(wc -l <err)" 4
+is "and no other step or node failed, with what to do" "$(complaints | wc -l)" 4
 ok "no hostfile is written" not [ -e hostfile ]
 rm "$nodes_dir/node2/etc/ssh/ssh_known_hosts"
 on node2 mv /var/lib/data/list /var/lib/data/.muster-warm

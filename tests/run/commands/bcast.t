@@ -3,6 +3,7 @@
 # cannot be had.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 bcast() {
     run muster bcast "$@"
@@ -53,7 +54,7 @@ bcast -H node1 src --to to
 is "exit status 0" "$rc" 0
 ok "the tree is there, below --to" same_tree "to/src"
 ok "it says what was sent" grep -q "^node1: $files of $files files sent, 293.1 KiB" out
-is "nobody complains" "$(cat err)" ""
+is "nobody complains" "$(complaints)" ""
 is "nothing half is left" "$(half)" ""
 bcast -H node1,node2 src --to to
 is "again: nothing is sent" "$rc $(cat out)" "0 node[1-2]: nothing sent: everything is there already"

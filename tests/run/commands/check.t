@@ -2,6 +2,7 @@
 # muster-train check: four ranks over two nodes find each other, and what is wrong is found.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 need trainer
 run muster-train check --backend gloo -n 1 barrier
@@ -27,7 +28,7 @@ rows() {
 
 run muster check --grace 2 -H node1:2,node2:2 --quick
 is "it passes" "$rc" 0
-is "nobody complains" "$(cat err)" ""
+is "nobody complains" "$(complaints)" ""
 ok "the verdict comes first" sh -c \
     "head -n 1 out | grep -Eq '^check passed: 4 ranks on 2 nodes, (gloo|nccl), 0 wrong elements, '"
 is "then the layers, all well" "$(sed -n '2,/^arrival/p' out | awk '/^[a-z]/ { print $1, $2 }' | tr '\n' ' ')" \

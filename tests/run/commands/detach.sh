@@ -1,6 +1,8 @@
 # detach.sh - what the scripts about --detach, attach and stop share, behind lib.sh
 # SPDX-License-Identifier: Apache-2.0
 
+. "$here/complaints.sh"
+
 runs=$HOME/.local/state/muster/runs
 MUSTER_HEARTBEAT=0.2
 export MUSTER_HEARTBEAT
@@ -38,11 +40,6 @@ is_over() {
 
 launcher() {
     json state.json 'd["pid"]'
-}
-
-# Whoever else runs tests here has runs that end badly, and may keep a node from its heartbeats.
-complaints() {
-    grep -Ev 'of earlier runs are still running|: suspect: |: heard again' err
 }
 
 # The second in which that run was named is over.

@@ -3,6 +3,7 @@
 # are executables; ended, or failed at the end, if only a script or an interpreter loads it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 command -v cc >/dev/null || skip_all "no C compiler here"
 
@@ -60,7 +61,7 @@ run muster exec -H node1:1,node2:1 "$PWD/program"
 is "exec starts no world: 0" "$rc" 0
 run muster $two ./mpich
 is "libmpi.so.12 is another MPI: 0" "$rc" 0
-is "... and nobody complains" "$(cat err)" ""
+is "... and nobody complains" "$(complaints)" ""
 
 # until_seen ARGUMENTS...: the ranks end when their first one was looked at several times.
 until_seen() {
@@ -70,21 +71,21 @@ until_seen() {
 }
 until_seen sh -c 'exec ./program'
 is "started by a script, but does not begin MPI, as PyTorch: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
+is "... and not a word" "$(complaints)" ""
 until_seen --heartbeat 60 --dead-after 300 sh -c "exec ./program $segment"
 is "begins MPI, and all ranks end well: 126" "$rc" 126
 ok "... which says why, and what to do" grep -q \
     '^muster: the ranks used Open MPI (libmpi.so.40) and did not .*build the program with MPICH' err
-is "... in one line" "$(wc -l <err)" 1
+is "... in one line" "$(complaints | wc -l)" 1
 until_seen --heartbeat 60 --dead-after 300 sh -c "./program $segment; exit 3"
 is "a rank that fails: its status" "$rc" 3
 ok "... and the reason is told" grep -q '^muster: the ranks used Open MPI' err
 until_seen --allow-open-mpi sh -c "exec ./program $segment"
 is "--allow-open-mpi, and a script: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
+is "... and not a word" "$(complaints)" ""
 until_seen sh -c 'exec ./program4'
 is "linked with it, but does not begin MPI: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
+is "... and not a word" "$(complaints)" ""
 until_seen sh -c 'PMIX_NAMESPACE=4711@1 ./program4 old/mca_ess_singleton.so; exit'
 is "ranks that start Open MPI's own mpirun: 0" "$rc" 0
 rm -f seen

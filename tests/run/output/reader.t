@@ -3,6 +3,7 @@
 # read everything, until it is gone, or until the user leaves.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 # 3 MB: more than a pipe holds, and less than muster takes from a node before anybody reads.
 awk 'BEGIN { for (i = 0; i < 70000; i++) printf "%07d a line that somebody may read later\n", i }' >text
@@ -159,7 +160,7 @@ is "... and the reader gets all of it" "$rc $(grep -c lost err)" "130 0"
 one="-H node1:1 --label none"
 for command in "muster $one" "muster exec $one" "muster $one --json -" "muster $one --log-dir logs"; do
     { $command ./says 2>err; echo $? >code; } | head -n 1 >shown
-    is "$command, into head: 74 and one line" "$(cat code) $(wc -l <err)" "74 1"
+    is "$command, into head: 74 and one line" "$(cat code) $(complaints | wc -l)" "74 1"
 done
 }
 ok "nothing is left" wait_for 10 nothing_left

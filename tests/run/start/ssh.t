@@ -2,6 +2,7 @@
 # muster against real sshd: what goes right, and what the user reads when it does not.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 nodes_agents= # it is about sending one
 
 use_sshd 2
@@ -95,7 +96,7 @@ Host node2
     ProxyCommand yes loud | head -c 1000000 >&2; exec $PWD/bin/ssh -W %h:%p node1
 END
 run muster exec -S --connect-timeout 10 --ssh-config loud -H node2 -- echo x
-is "a proxy that says a lot" "$(cat out)$(cat err)" "node2: x"
+is "a proxy that says a lot" "$(cat out)$(complaints)" "node2: x"
 with_config louder <<END
 Host node2
     ProxyCommand yes louder >&2; exit 1

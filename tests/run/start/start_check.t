@@ -2,6 +2,7 @@
 # What speaks against a start is found before any rank runs, and all of it is shown at once.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 two="-H node1:1,node2:1"
 
@@ -46,7 +47,7 @@ ok "... is named" grep -Eq 'also +same machine +this is the same machine as node
 ok "... nothing was started" nothing_started
 run muster -H node1:2,also:4 -i node1:0,1@also:2,3 true
 is "slots of their own: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
+is "... and not a word" "$(complaints)" ""
 
 # Two spares, which share a slot with each other, and none with the world
 sed 's/^Host node1$/Host third/; s/^Host node1 /Host third /' "$nodes_dir/ssh_config" >alias
@@ -89,7 +90,7 @@ END
 liar honest ''
 run muster --agent ./liar-honest -H node1:1 true
 is "an honest one: 0" "$rc" 0
-is "... and not a word" "$(cat err)" ""
+is "... and not a word" "$(complaints)" ""
 liar short 'hello["size"] -= 1'
 run muster --agent ./liar-short -H node1:1 "$PWD/trace"
 is "a damaged copy of the agent: 73" "$rc" 73

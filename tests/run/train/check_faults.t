@@ -2,6 +2,7 @@
 # muster check on nodes with networks of their own, with something broken: the verdict names it.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
+. "$here/complaints.sh"
 
 need trainer
 run muster-train check --backend gloo -n 1 barrier
@@ -40,7 +41,7 @@ check --json result.json
 is "three nodes alike: 0" "$rc" 0
 is "... is said first" "$(sed -n '1s/ on .*//p' out)" "check passed: 3 ranks"
 ok "... on one screen" test "$(wc -l <out)" -le 25
-is "... nothing else is said" "$(cat err)" ""
+is "... nothing else is said" "$(complaints)" ""
 is "all layers are run" "$(json result.json "[l['state'] for l in d['layers']]")" "$(
     python3 -c "print(['ok'] * 7)")"
 is "each pair is measured, both ways" "$(json result.json \

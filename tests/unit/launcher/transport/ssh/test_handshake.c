@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -433,6 +434,67 @@ static void test_key_encrypted(void **state)
                "ssh-agent -k >/dev/null", server.dir);
 }
 
+static struct sshd usual; /* while the server is another one */
+
+/* An sshd of its own: to offer a login by ticket it needs no Kerberos. False: it cannot. */
+static bool start_kerberos_sshd(const char *more)
+{
+    char lines[128];
+
+    usual = server;
+    snprintf(lines, sizeof lines, "ForceCommand %%s/shell\nGSSAPIAuthentication yes\n%s", more);
+    if (!sshd_start(&server, lines))
+        return false;
+    use_shell("#!/bin/sh\nexec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
+    return true;
+}
+
+static int end_kerberos_sshd(void **state)
+{
+    (void)state;
+    if (usual.port == 0)
+        return 0;
+    sshd_stop(&server);
+    server = usual;
+    usual.port = 0;
+    return 0;
+}
+
+static void test_a_ticket_would_do(void **state)
+{
+    NEEDS_SSHD();
+    if (!start_kerberos_sshd("PubkeyAuthentication no"))
+        skip();
+    expect_fails("authenticate", EXIT_REFUSED, "the server offers gssapi-with-mic",
+                 "--transport openssh");
+    sshd_shell("rm %s/id", server.dir); /* whoever has tickets may have no key at all */
+    expect_fails("authenticate", EXIT_REFUSED, "the server offers gssapi-with-mic",
+                 "--transport openssh");
+}
+
+static void test_a_ticket_is_demanded(void **state)
+{
+    NEEDS_SSHD();
+    if (!start_kerberos_sshd(""))
+        skip();
+    expect_opens();
+    /* The key that was just accepted is not what the configuration allows. */
+    sshd_client_config(&server, "PreferredAuthentications gssapi-with-mic");
+    expect_fails("authenticate", EXIT_REFUSED, "Permission denied (publickey,gssapi-",
+                 "kinit");
+    sshd_client_config(&server, "GSSAPIAuthentication yes\nPreferredAuthentications "
+                                "gssapi-with-mic,publickey");
+    expect_opens();
+    sshd_client_config(&server, "");
+    other_key("ed25519", "other");
+    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
+               server.dir);
+    expect_fails("authenticate", EXIT_REFUSED, "offers publickey,gssapi-with-mic",
+                 "ssh-copy-id");
+    expect_fails("authenticate", EXIT_REFUSED, "offers publickey,gssapi-with-mic",
+                 "--transport openssh");
+}
+
 static void test_rsa_and_ecdsa(void **state)
 {
     char lines[256];
@@ -520,6 +582,8 @@ int main(void)
         TEST(test_key_encrypted),
         TEST(test_keys_that_ssh_does_not_use),
         TEST(test_algorithms_are_only_narrowed),
+        cmocka_unit_test_setup_teardown(test_a_ticket_would_do, client_setup, end_kerberos_sshd),
+        cmocka_unit_test_setup_teardown(test_a_ticket_is_demanded, client_setup, end_kerberos_sshd),
         TEST(test_rsa_and_ecdsa),
         TEST(test_certificate),
         TEST(test_ssh_agent),
