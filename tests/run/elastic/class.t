@@ -67,6 +67,23 @@ ok "Google: of the 30 s the first is over when the answer came twice" wait_for 3
 touch go
 finish_run 30
 is "the run ends well" "$rc" 0
+
+# goes CLOUD ADDRESS TITLE: in an hour, by its own address, questions and time.
+goes() {
+    rm go
+    kill "$service"
+    ip addr add "$2/32" dev lo
+    cloud "$1"
+    start muster --spot "$1" --max-wait 1000 -H node1:1 sh -c 'until [ -e go ]; do sleep 0.2; done'
+    ok "$3: a machine goes when its service says" wait_for 30 told \
+        "node1 goes in 3[56][0-9][0-9] s ($3 takes it away)" 1
+    touch go
+    finish_run 30
+    is "the run ends well" "$rc" 0
+}
+goes alibaba 100.100.100.200 "Alibaba Cloud"
+goes tencent 169.254.0.23 "Tencent Cloud"
+goes volcengine 100.96.0.96 Volcengine
 ok "nothing is left" no_leftovers
 }
 finish
