@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "xalloc.h"
 
 /* Agents together may have this much output on its way to us: the rest of the 64 MiB that we
@@ -15,13 +16,19 @@
 #define WINDOW_TOTAL (32u << 20)
 #define WINDOW_LEAST (16u << 10)
 #define WINDOW_MOST  (4u << 20)
-#define GRANT_PART   4 /* a fourth of the window is worth a CREDIT frame */
+#define GRANT_PART   4 /* a fourth of what may be on the way is worth a CREDIT frame */
+#define MEASURE_S    1.0
+/* What comes in that time may be on the way: longer than a round trip, so that it grows. */
+#define AHEAD_S      1.5
 
 struct flow {
     uint32_t window;
     struct node_flow {
         int64_t  left; /* bytes that the node may still send; negative after flow_make_room() */
-        uint64_t due;  /* bytes written, not yet given back */
+        uint64_t due;  /* bytes of the window that it may not send yet, but could */
+        uint32_t ahead;    /* the most that `left` may be */
+        uint64_t came;     /* bytes, since then: */
+        int64_t  since_ns;
         bool     has_begun;
     } * node;
     size_t  nodes;
@@ -29,6 +36,8 @@ struct flow {
 };
 
 static uint32_t window_of_each(size_t nodes);
+static void     measure(const struct flow *flow, struct node_flow *at, size_t size, int64_t now_ns);
+static uint32_t least(uint64_t bytes, uint32_t most);
 static int64_t  above_zero(int64_t bytes);
 
 struct flow *flow_new(size_t nodes)
@@ -45,14 +54,18 @@ struct flow *flow_new(size_t nodes)
  * a smaller window, and perhaps sends nothing until some of its output was written. */
 void flow_make_room(struct flow *flow, size_t nodes)
 {
-    uint32_t window = window_of_each(nodes);
+    uint32_t window = window_of_each(nodes), less = flow->window - window, of_due;
     size_t   i;
 
     if (nodes <= flow->nodes)
         return;
     for (i = 0; i < flow->nodes; i++)
-        if (flow->node[i].has_begun)
-            flow->node[i].left -= flow->window - window;
+        if (flow->node[i].has_begun) {
+            of_due = least(flow->node[i].due, less);
+            flow->node[i].due -= of_due;
+            flow->node[i].left -= less - of_due;
+            flow->node[i].ahead = least(flow->node[i].ahead, window);
+        }
     flow->window = window;
     flow->node = xreallocarray(flow->node, nodes, sizeof *flow->node);
     memset(&flow->node[flow->nodes], 0, (nodes - flow->nodes) * sizeof *flow->node);
@@ -83,10 +96,11 @@ uint32_t flow_window(const struct flow *flow)
 uint32_t flow_begin(struct flow *flow, size_t node)
 {
     struct node_flow *at = &flow->node[node];
+    int64_t           all = at->has_begun ? at->left + (int64_t)at->due : flow->window;
 
-    at->left = at->has_begun ? at->left + (int64_t)at->due : flow->window;
-    at->has_begun = true;
-    at->due = 0;
+    *at = (struct node_flow){ .has_begun = true, .ahead = least(FLOW_FIRST, flow->window) };
+    at->left = all < at->ahead ? all : at->ahead;
+    at->due = (uint64_t)(all - at->left);
     return (uint32_t)above_zero(at->left);
 }
 
@@ -96,7 +110,28 @@ int flow_take(struct flow *flow, size_t node, size_t size, int64_t now_ns)
         return -1; /* the place has its credit still, whoever gets it next */
     flow->node[node].left -= (int64_t)size;
     flow->last_ns = now_ns;
+    measure(flow, &flow->node[node], size, now_ns);
     return 0;
+}
+
+static void measure(const struct flow *flow, struct node_flow *at, size_t size, int64_t now_ns)
+{
+    double seconds = (double)(now_ns - at->since_ns) / NS_PER_S, ahead;
+
+    if (at->since_ns == 0)
+        at->since_ns = now_ns;
+    else if (seconds >= MEASURE_S) {
+        ahead = (double)at->came / seconds * AHEAD_S;
+        at->ahead = least(ahead < FLOW_FIRST ? FLOW_FIRST : (uint64_t)ahead, flow->window);
+        at->came = 0;
+        at->since_ns = now_ns;
+    }
+    at->came += size;
+}
+
+static uint32_t least(uint64_t bytes, uint32_t most)
+{
+    return bytes < most ? (uint32_t)bytes : most;
 }
 
 void flow_written(struct flow *flow, size_t node, size_t bytes)
@@ -107,12 +142,13 @@ void flow_written(struct flow *flow, size_t node, size_t bytes)
 uint32_t flow_grant(struct flow *flow, size_t node)
 {
     struct node_flow *at = &flow->node[node];
-    int64_t           before = above_zero(at->left);
+    int64_t           before = above_zero(at->left), room = at->ahead - at->left;
+    int64_t           grant = (int64_t)at->due < room ? (int64_t)at->due : room;
 
-    if (at->due < flow->window / GRANT_PART)
+    if (grant < at->ahead / GRANT_PART || grant <= 0)
         return 0;
-    at->left += (int64_t)at->due;
-    at->due = 0;
+    at->left += grant;
+    at->due -= (uint64_t)grant;
     return (uint32_t)(above_zero(at->left) - before);
 }
 

@@ -22,6 +22,7 @@
 /* For this long a reader has taken nothing before a user who ends the run is told. */
 #define READER_TOLD_S 2.0
 
+static void   give_credit(struct run *run, struct node *node);
 static void   consumed_cb(size_t index, size_t bytes, void *arg);
 static void   failed_cb(bool is_stderr, int error, void *arg);
 static void   own_line(const char *line, size_t size, void *arg);
@@ -85,6 +86,7 @@ void rank_output_take(struct run *run, struct node *node, const struct frame *fr
                   "OUTPUT frame: more than the credit allows");
         return;
     }
+    give_credit(run, node);
     output_bytes(run->output, (int)frame->rank, frame->stream, frame->body, frame->size);
     run_status_rank_said(run, frame->rank);
 }
@@ -94,11 +96,18 @@ static void consumed_cb(size_t index, size_t bytes, void *arg)
 {
     struct run  *run = arg;
     struct node *node = index < run->plan->nodes ? run->node[index] : NULL;
-    uint32_t     credit;
 
     flow_written(run->flow, index, bytes);
-    if (node != NULL && node_takes_frames(node) && node->state != NODE_STAYING &&
-        (credit = flow_grant(run->flow, index)) > 0)
+    if (node != NULL)
+        give_credit(run, node);
+}
+
+static void give_credit(struct run *run, struct node *node)
+{
+    uint32_t credit;
+
+    if (node_takes_frames(node) && node->state != NODE_STAYING &&
+        (credit = flow_grant(run->flow, node->index)) > 0)
         node_send_u32(node, FRAME_CREDIT, credit);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "node/flow.h"
 
 static void test_window(void **state)
@@ -32,16 +33,28 @@ static void test_window(void **state)
     flow_free(NULL);
 }
 
+/* It sends all that it may, until its credit ends: how many bytes that was, all at once. */
+static uint32_t send_all(struct flow *flow, size_t node, uint32_t credit, int64_t now_ns)
+{
+    uint32_t sent = 0;
+
+    for (; credit > 0; credit = flow_grant(flow, node)) {
+        assert_int_equal(flow_take(flow, node, credit, now_ns), 0);
+        sent += credit;
+    }
+    assert_true(flow_is_used_up(flow, node));
+    return sent;
+}
+
 static void test_credit(void **state)
 {
     struct flow *flow = flow_new(2);
-    uint32_t     window = flow_window(flow);
 
     (void)state;
     assert_int_equal(flow_take(flow, 0, 1, 1), -1); /* before PLAN */
-    assert_int_equal(flow_begin(flow, 0), window);
+    assert_int_equal(flow_begin(flow, 0), FLOW_FIRST);
     assert_int_equal(flow_last_ns(flow), 0);
-    assert_int_equal(flow_take(flow, 0, window - 1, 5), 0);
+    assert_int_equal(flow_take(flow, 0, FLOW_FIRST - 1, 5), 0);
     assert_int_equal(flow_last_ns(flow), 5);
     assert_false(flow_is_used_up(flow, 0));
     assert_int_equal(flow_take(flow, 0, 1, 6), 0);
@@ -51,25 +64,64 @@ static void test_credit(void **state)
     flow_free(flow);
 }
 
+/* Whatever is on its way at once: a window of it is taken before anything is written. */
+static void test_nothing_is_written(void **state)
+{
+    struct flow *flow = flow_new(2);
+
+    (void)state;
+    assert_int_equal(send_all(flow, 0, flow_begin(flow, 0), 1), flow_window(flow));
+    flow_free(flow);
+}
+
 /* Bytes come back in lots, and only those that were written. */
 static void test_grant(void **state)
 {
     struct flow *flow = flow_new(2);
-    uint32_t     window = flow_window(flow);
 
     (void)state;
     flow_begin(flow, 0);
-    flow_begin(flow, 1);
-    assert_int_equal(flow_take(flow, 1, window, 1), 0);
-    flow_written(flow, 1, window / 4 - 1);
+    send_all(flow, 1, flow_begin(flow, 1), 1);
+    flow_written(flow, 1, FLOW_FIRST / 4 - 1);
     assert_int_equal(flow_grant(flow, 1), 0);
     flow_written(flow, 1, 1);
     assert_int_equal(flow_grant(flow, 0), 0);
-    assert_int_equal(flow_grant(flow, 1), window / 4);
+    assert_int_equal(flow_grant(flow, 1), FLOW_FIRST / 4);
     assert_int_equal(flow_grant(flow, 1), 0);
-    assert_int_equal(flow_take(flow, 1, window / 4, 2), 0);
+    assert_int_equal(flow_take(flow, 1, FLOW_FIRST / 4, 2), 0);
     assert_true(flow_is_used_up(flow, 1));
     flow_free(flow);
+}
+
+/* A line that brings so many bytes a second, and a node that uses all its credit: what is on its
+ * way is never more than FLOW_FIRST or what comes in 1.6 s, and at last so much that it is fast. */
+static void test_on_the_way(void **state)
+{
+    static const uint32_t a_tick[] = { 1250, 12500, 1 << 20 }; /* 1 Mbit/s, 10, 800 */
+    const int64_t tick_ns = NS_PER_S / 100;
+    size_t        i;
+    int64_t       now_ns;
+    uint32_t      sent, came;
+
+    (void)state;
+    for (i = 0; i < sizeof a_tick / sizeof *a_tick; i++) {
+        struct flow *flow = flow_new(2);
+
+        sent = flow_begin(flow, 0);
+        came = 0;
+        for (now_ns = tick_ns; now_ns < 60 * NS_PER_S; now_ns += tick_ns) {
+            uint32_t comes = sent - came < a_tick[i] ? sent - came : a_tick[i];
+
+            assert_int_equal(flow_take(flow, 0, comes, now_ns), 0);
+            came += comes;
+            flow_written(flow, 0, comes);
+            sent += flow_grant(flow, 0);
+            assert_true(sent - came <= FLOW_FIRST || sent - came <= 160 * a_tick[i]);
+        }
+        /* It never waits for credit. */
+        assert_true(sent - came >= 100 * a_tick[i] || sent - came >= flow_window(flow) / 2);
+        flow_free(flow);
+    }
 }
 
 /* The next generation gets what is not still waiting to be written. */
@@ -82,14 +134,12 @@ static void test_begin_again(void **state)
     flow_begin(flow, 0);
     assert_int_equal(flow_take(flow, 0, 1000, 1), 0);
     flow_written(flow, 0, 400);
-    assert_int_equal(flow_begin(flow, 0), window - 600);
-    flow_written(flow, 0, 600);
-    assert_int_equal(flow_begin(flow, 0), window);
-    assert_int_equal(flow_take(flow, 0, window, 1), 0);
+    assert_int_equal(send_all(flow, 0, flow_begin(flow, 0), 1), window - 600);
     assert_int_equal(flow_begin(flow, 0), 0);
     assert_true(flow_is_used_up(flow, 0));
     flow_written(flow, 0, window);
-    assert_int_equal(flow_grant(flow, 0), window);
+    assert_int_equal(flow_grant(flow, 0), FLOW_FIRST);
+    assert_int_equal(send_all(flow, 0, flow_begin(flow, 0), 1), window);
     flow_free(flow);
 }
 
@@ -97,13 +147,11 @@ static void test_begin_again(void **state)
 static void test_too_much(void **state)
 {
     struct flow *flow = flow_new(1);
-    uint32_t     window = flow_window(flow);
 
     (void)state;
     flow_begin(flow, 0);
-    assert_int_equal(flow_take(flow, 0, window + 7, 1), -1);
-    assert_int_equal(flow_begin(flow, 0), window);
-    assert_int_equal(flow_take(flow, 0, window, 1), 0);
+    assert_int_equal(flow_take(flow, 0, FLOW_FIRST + 7, 1), -1);
+    assert_int_equal(send_all(flow, 0, flow_begin(flow, 0), 1), flow_window(flow));
     flow_free(flow);
 }
 
@@ -114,22 +162,20 @@ static void test_more_nodes(void **state)
     uint32_t     old = flow_window(flow), window;
 
     (void)state;
-    flow_begin(flow, 0);
+    send_all(flow, 0, flow_begin(flow, 0), 1);
     flow_begin(flow, 1);
-    assert_int_equal(flow_take(flow, 0, old - 100, 1), 0);
     flow_make_room(flow, 64);
     window = flow_window(flow);
     assert_int_equal(window, old / 8);
     assert_int_equal(flow_begin(flow, 0), 0); /* it waits: too much of it is not written */
     assert_true(flow_is_used_up(flow, 0));
     assert_int_equal(flow_take(flow, 0, 1, 2), -1);
-    assert_int_equal(flow_begin(flow, 1), window);
-    assert_int_equal(flow_begin(flow, 63), window);
+    assert_int_equal(send_all(flow, 1, flow_begin(flow, 1), 1), window);
+    assert_int_equal(send_all(flow, 63, flow_begin(flow, 63), 1), window);
     flow_written(flow, 0, old / 2);
     assert_int_equal(flow_grant(flow, 0), 0);
-    flow_written(flow, 0, old / 2 - 100);
-    assert_int_equal(flow_grant(flow, 0), window);
-    assert_int_equal(flow_take(flow, 0, window, 3), 0);
+    flow_written(flow, 0, old / 2);
+    assert_int_equal(send_all(flow, 0, flow_grant(flow, 0), 3), window);
     flow_make_room(flow, 2); /* places stay */
     assert_int_equal(flow_window(flow), window);
     flow_free(flow);
@@ -140,7 +186,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window),
         cmocka_unit_test(test_credit),
+        cmocka_unit_test(test_nothing_is_written),
         cmocka_unit_test(test_grant),
+        cmocka_unit_test(test_on_the_way),
         cmocka_unit_test(test_begin_again),
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_more_nodes),
