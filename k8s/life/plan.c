@@ -44,6 +44,8 @@ static bool fail(struct failure *failure, int exit_code, bool is_own, const char
     __attribute__((format(printf, 4, 5)));
 static bool may_retry(const struct failure *failure, const struct job *job,
                       const struct observed *observed, int64_t now_s);
+static bool find_pods_end(struct plan *plan, const struct job *job,
+                          const struct observed *observed, int64_t now_s);
 static bool find_pod_end(struct plan *plan, const struct job *job, const struct observed *observed,
                          size_t number, int64_t now_s);
 static bool end(struct plan *plan, enum outcome outcome, int exit_code, const char *format, ...)
@@ -188,9 +190,22 @@ static bool find_end(struct plan *plan, const struct job *job, const struct obse
     if (elastic_has_waited(job, observed))
         return end(plan, OUTCOME_MAX_WAIT, EXIT_WAITED, "too few workers were there in time%s%s",
                    launcher->message[0] != '\0' ? ": " : "", launcher->message);
+    /* A launcher that has waited for a worker in vain knows less of it than the cluster. */
+    if (launcher->phase == POD_FAILED && launcher->exit_code == EXIT_WAITED &&
+        find_pods_end(plan, job, observed, now_s))
+        return true;
     if (find_failure(&failure, job, observed, now_s) &&
         !may_retry(&failure, job, observed, now_s))
         return end(plan, OUTCOME_FAILED, failure.exit_code, "%s", failure.why);
+    return find_pods_end(plan, job, observed, now_s);
+}
+
+static bool find_pods_end(struct plan *plan, const struct job *job,
+                          const struct observed *observed, int64_t now_s)
+{
+    const struct observed_object *launcher = &observed->object[object_launcher(job)];
+    size_t                        i;
+
     /* The launcher knows how long it can wait for others. */
     for (i = 0; i < object_pods(job) && (!elastic_goes_on(job, observed) ||
                                          launcher->phase == POD_PENDING); i++)

@@ -214,6 +214,19 @@ static void test_ends(void **state)
         }
         plan_clear(&plan);
     }
+
+    /* The launcher's own wait is over at that moment, too; it knows no reason. */
+    pod->phase = POD_PENDING;
+    strcpy(pod->reason, "Unschedulable");
+    pod = &world.object[object_launcher(&job)];
+    pod->phase = POD_FAILED;
+    pod->exit_code = EXIT_WAITED;
+    pod->ended_s = NOW;
+    plan_make(&plan, &job, &world, NOW + JOB_MAX_WAIT_S + 1);
+    assert_int_equal(plan.outcome, OUTCOME_MAX_WAIT);
+    assert_non_null(strstr(plan.why, "j-worker-1"));
+    assert_non_null(strstr(plan.why, "Unschedulable"));
+    plan_clear(&plan);
     observed_clear(&world);
     job_clear(&job);
 }
