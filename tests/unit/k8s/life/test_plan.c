@@ -214,14 +214,31 @@ static void test_ends(void **state)
         }
         plan_clear(&plan);
     }
+    observed_clear(&world);
+    job_clear(&job);
+}
 
-    /* The launcher's own wait is over at that moment, too; it knows no reason. */
-    pod->phase = POD_PENDING;
-    strcpy(pod->reason, "Unschedulable");
+/* The launcher's own wait is over before anybody has acted on the job; it knows no reason. */
+static void test_launcher_has_waited(void **state)
+{
+    struct job              job = { 0 };
+    struct observed         world;
+    struct observed_object *pod;
+    struct plan             plan;
+    size_t                  i;
+
+    (void)state;
+    world_job(&job, "2", "pod", "Unfinished", "0");
+    observed_init(&world, &job);
+    for (i = 0; i < world.count; i++)
+        world_create(&world, &job, i);
+    world.attempts.launched = 1;
+    strcpy(world.object[OBJECT_WORKERS + 1].reason, "Unschedulable");
     pod = &world.object[object_launcher(&job)];
     pod->phase = POD_FAILED;
     pod->exit_code = EXIT_WAITED;
     pod->ended_s = NOW;
+    world.object[OBJECT_WORKERS].phase = POD_RUNNING;
     plan_make(&plan, &job, &world, NOW + JOB_MAX_WAIT_S + 1);
     assert_int_equal(plan.outcome, OUTCOME_MAX_WAIT);
     assert_non_null(strstr(plan.why, "j-worker-1"));
@@ -568,7 +585,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_ends), cmocka_unit_test(test_launcher_has_waited),
         cmocka_unit_test(test_lost_worker),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
