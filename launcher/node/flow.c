@@ -24,10 +24,10 @@
 struct flow {
     uint32_t window;
     struct node_flow {
-        int64_t  left; /* bytes that the node may still send; negative after flow_make_room() */
-        uint64_t due;  /* bytes of the window that it may not send yet, but could */
-        uint32_t ahead;    /* the most that `left` may be */
-        uint64_t came;     /* bytes, since then: */
+        int64_t  left;  /* bytes that the node may still send; negative after flow_make_room() */
+        uint64_t due;   /* bytes of the window that it may not send yet, but could */
+        uint32_t ahead; /* the most that `left` may be */
+        uint64_t came;  /* bytes, since then: */
         int64_t  since_ns;
         bool     has_begun;
     } * node;

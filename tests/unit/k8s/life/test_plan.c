@@ -166,6 +166,18 @@ static void test_order(void **state)
     job_clear(&job);
 }
 
+/* Everything of a job with two workers and a launcher is there, all Pods pending. */
+static void create_all(struct observed *world, struct job *job)
+{
+    size_t i;
+
+    world_job(job, "2", "pod", "Unfinished", "0");
+    observed_init(world, job);
+    for (i = 0; i < world->count; i++)
+        world_create(world, job, i);
+    world->attempts.launched = 1;
+}
+
 static void test_ends(void **state)
 {
     static const struct {
@@ -193,11 +205,7 @@ static void test_ends(void **state)
     size_t                  i;
 
     (void)state;
-    world_job(&job, "2", "pod", "Unfinished", "0");
-    observed_init(&world, &job);
-    for (i = 0; i < world.count; i++)
-        world_create(&world, &job, i);
-    world.attempts.launched = 1;
+    create_all(&world, &job);
     for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
     pod = &world.object[OBJECT_WORKERS + 1];
@@ -225,14 +233,9 @@ static void test_launcher_has_waited(void **state)
     struct observed         world;
     struct observed_object *pod;
     struct plan             plan;
-    size_t                  i;
 
     (void)state;
-    world_job(&job, "2", "pod", "Unfinished", "0");
-    observed_init(&world, &job);
-    for (i = 0; i < world.count; i++)
-        world_create(&world, &job, i);
-    world.attempts.launched = 1;
+    create_all(&world, &job);
     strcpy(world.object[OBJECT_WORKERS + 1].reason, "Unschedulable");
     pod = &world.object[object_launcher(&job)];
     pod->phase = POD_FAILED;
@@ -259,11 +262,7 @@ static void test_lost_worker(void **state)
 
     (void)state;
     world_now_s = NOW;
-    world_job(&job, "2", "pod", "Unfinished", "0");
-    observed_init(&world, &job);
-    for (i = 0; i < world.count; i++)
-        world_create(&world, &job, i);
-    world.attempts.launched = 1;
+    create_all(&world, &job);
     for (i = OBJECT_PODS; i < world.count; i++)
         world.object[i].phase = POD_RUNNING;
     world_fail_pod(&world.object[OBJECT_LAUNCHER], EXIT_LOST, "Error");
