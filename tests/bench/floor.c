@@ -91,7 +91,7 @@ static enum state step(struct node *node, ssh_key key)
         rc = ssh_channel_open_session(node->channel);
         break;
     case REQUESTING:
-        rc = ssh_channel_request_exec(node->channel, "true");
+        rc = ssh_channel_request_exec(node->channel, "exec true");
         break;
     case WAITING:
         status = ssh_exit_status(node->channel);
