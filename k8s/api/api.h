@@ -18,8 +18,6 @@
 #define API_REQUEST_S   30       /* one request */
 #define API_PATIENCE_S  90       /* with its repetitions, while the server is away */
 #define API_REPLY_MAX   (256 << 20)
-/* Where to ask whether we may do something. */
-#define API_MAY_I       "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 #define API_LINE_MAX    (4 << 20) /* of a stream; more is cut off there */
 
 struct api;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/rights.h"
 #include "commands/query.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
@@ -113,16 +114,6 @@ static int ask(const struct query *query, size_t number, const char *verb, size_
         json_pack("{ssss%ssssss}", "namespace", query->place.space, "verb", verb, length, "group",
                   rights[number].group, "resource", rights[number].resource, "subresource",
                   rights[number].below);
-    json_t *body = json_pack("{sssss{so}}", "apiVersion", "authorization.k8s.io/v1", "kind",
-                             "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
-    json_t *reply = NULL;
-    int     status = api_request(query->place.api, "POST", API_MAY_I, body, &reply, err), allowed;
 
-    allowed =
-        json_is_true(json_object_get(json_object_get(reply, "status"), "allowed"));
-    json_decref(reply);
-    json_decref(body);
-    if (status == 404)
-        return err_set(err, "the cluster has no %s", API_MAY_I);
-    return status < 0 ? -1 : allowed;
+    return rights_ask(query->place.api, attributes, err);
 }

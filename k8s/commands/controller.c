@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/rights.h"
 #include "api/watch.h"
 #include "clock.h"
 #include "commands/execute.h"
@@ -121,18 +122,9 @@ static bool is_asked_to_end(const struct controller *controller)
 /* contrib/kubernetes/nodes.yaml gives that right, if an administrator wants it. */
 static bool may_see_nodes(struct api *api)
 {
-    json_t      *body = json_pack("{sssss{s{ssss}}}", "apiVersion", "authorization.k8s.io/v1",
-                                  "kind", "SelfSubjectAccessReview", "spec", "resourceAttributes",
-                                  "verb", "get", "resource", "nodes");
-    json_t      *reply = NULL;
     struct error harmless;
-    bool         may;
 
-    api_request(api, "POST", API_MAY_I, body, &reply, &harmless);
-    may = json_is_true(json_object_get(json_object_get(reply, "status"), "allowed"));
-    json_decref(reply);
-    json_decref(body);
-    return may;
+    return rights_ask(api, json_pack("{ssss}", "verb", "get", "resource", "nodes"), &harmless) > 0;
 }
 
 static void open_watches(struct controller *controller)
