@@ -23,26 +23,30 @@
 #include "nearby.h"
 #include "xalloc.h"
 
-static const struct {
-    const char *name, *summary;
-    int (*run)(char *const *argv);
-} subcommands[] = {
-    { "submit", "start a job: its objects are created, or printed with --dry-run", command_submit },
-    { "get", "show a job and its Pods", command_get },
-    { "list", "list jobs", command_list },
-    { "logs", "show what a job has printed; -f goes along", command_logs },
-    { "attach", "stay with a job as submit --wait does, and exit with its status", command_attach },
-    { "shell", "a shell, or another command, in a Pod of a job", command_shell },
-    { "top", "what the Pods of a job use now, if the cluster measures it", command_top },
-    { "events", "what the cluster tells about the Pods of a job", command_events },
-    { "tensorboard", "the TensorBoard of a job at a port of this machine", command_tensorboard },
-    { "pause", "end the run, and keep the job", command_pause },
-    { "resume", "start the run of a paused job again", command_resume },
-    { "scale", "give a job another number of workers", command_scale },
-    { "delete", "delete a job and everything it has in the cluster", command_delete },
-    { "prune", "delete the jobs that have ended some time ago", command_prune },
-    { "check", "may you do in this namespace what the others need?", command_check },
-    { "controller", "do for all jobs what submit --wait does for one", command_controller },
+static const struct subcommand subcommands[] = {
+    { "submit", "[OPTIONS] [--] COMMAND [ARGS...]",
+      "start a job: its objects are created, or printed with --dry-run", command_submit },
+    { "get", "[OPTIONS] JOB", "show a job and its Pods", command_get },
+    { "list", "[OPTIONS]", "list jobs", command_list },
+    { "logs", "[OPTIONS] JOB", "show what a job has printed; -f goes along", command_logs },
+    { "attach", "[OPTIONS] JOB",
+      "stay with a job as submit --wait does, and exit with its status", command_attach },
+    { "shell", "[OPTIONS] JOB [--] [COMMAND...]",
+      "a shell, or another command, in a Pod of a job", command_shell },
+    { "top", "[OPTIONS] JOB",
+      "what the Pods of a job use now, if the cluster measures it", command_top },
+    { "events", "[OPTIONS] JOB", "what the cluster tells about the Pods of a job", command_events },
+    { "tensorboard", "[OPTIONS] JOB",
+      "the TensorBoard of a job at a port of this machine", command_tensorboard },
+    { "pause", "[OPTIONS] JOB", "end the run, and keep the job", command_pause },
+    { "resume", "[OPTIONS] JOB", "start the run of a paused job again", command_resume },
+    { "scale", "[OPTIONS] JOB", "give a job another number of workers", command_scale },
+    { "delete", "[OPTIONS] JOB...",
+      "delete a job and everything it has in the cluster", command_delete },
+    { "prune", "[OPTIONS]", "delete the jobs that have ended some time ago", command_prune },
+    { "check", "[OPTIONS]", "may you do in this namespace what the others need?", command_check },
+    { "controller", "[OPTIONS]",
+      "do for all jobs what submit --wait does for one", command_controller },
 };
 
 static void wipe_and_free(void *old);
@@ -78,8 +82,14 @@ static void wipe_and_free(void *old)
 static int run(char *const *argv)
 {
     size_t      i, count = sizeof subcommands / sizeof subcommands[0], distance, least = SIZE_MAX;
+    int         exit_code;
     const char *word = argv[0], *best = NULL;
+    char        option[] = "--help", *const for_help[] = { NULL, option, NULL };
 
+    if (word != NULL && strcmp(word, "help") == 0 && argv[1] != NULL) {
+        word = argv[1];
+        argv = for_help;
+    }
     if (word == NULL || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
         strcmp(word, "-h") == 0) {
         print_help(word != NULL ? stdout : stderr);
@@ -90,8 +100,10 @@ static int run(char *const *argv)
         return 0;
     }
     for (i = 0; i < count; i++) {
-        if (strcmp(word, subcommands[i].name) == 0)
-            return subcommands[i].run(argv + 1);
+        if (strcmp(word, subcommands[i].name) == 0) {
+            exit_code = subcommands[i].run(&subcommands[i], argv + 1);
+            return exit_code == SUBCOMMAND_HELP ? 0 : exit_code;
+        }
         distance = nearby(word, strlen(word), subcommands[i].name);
         if (distance < least) {
             least = distance;
@@ -109,7 +121,8 @@ static void print_help(FILE *out)
 
     fputs("usage: muster k8s SUBCOMMAND [OPTIONS] [ARGS...]\n"
           "\n"
-          "The same run on Kubernetes: its nodes are Pods with sshd. See muster-k8s(1).\n"
+          "The same run on Kubernetes: its nodes are Pods with sshd. See muster-k8s(1), and\n"
+          "muster k8s SUBCOMMAND --help.\n"
           "\n",
           out);
     for (i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)

@@ -10,13 +10,13 @@
 #include "exit_code.h"
 #include "log.h"
 
-int command_attach(char *const *argv)
+int command_attach(const struct subcommand *self, char *const *argv)
 {
     struct query    query;
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct error    err;
-    int             status = query_begin(&query, argv, QUERY_TAIL, 1, 1);
+    int             status = query_begin(&query, self, argv, QUERY_TAIL, 1, 1);
 
     if (status != 0)
         return status;

@@ -33,31 +33,31 @@ static int write_change(const struct query *query, const struct change *change, 
                         struct observed *observed, struct error *err);
 static bool apply(const struct change *change, struct job *job);
 
-int command_pause(char *const *argv)
+int command_pause(const struct subcommand *self, char *const *argv)
 {
     const struct change change = { .is_paused = 1, .workers = -1 };
     struct query        query;
-    int                 status = query_begin(&query, argv, 0, 1, 1);
+    int                 status = query_begin(&query, self, argv, 0, 1, 1);
 
     return status != 0 ? status : change_job(&query, &change, "paused");
 }
 
-int command_resume(char *const *argv)
+int command_resume(const struct subcommand *self, char *const *argv)
 {
     const struct change change = { .is_paused = 0, .workers = -1 };
     struct query        query;
-    int                 status = query_begin(&query, argv, 0, 1, 1);
+    int                 status = query_begin(&query, self, argv, 0, 1, 1);
 
     return status != 0 ? status : change_job(&query, &change, "resumed");
 }
 
-int command_scale(char *const *argv)
+int command_scale(const struct subcommand *self, char *const *argv)
 {
     struct change change = { .is_paused = -1 };
     struct scaler scaler = { 0 };
     struct query  query;
     struct error  err;
-    int           status = query_begin(&query, argv, QUERY_WORKERS | QUERY_FILE, 0, 1);
+    int           status = query_begin(&query, self, argv, QUERY_WORKERS | QUERY_FILE, 0, 1);
 
     if (status != 0)
         return status;

@@ -47,11 +47,11 @@ static const struct {
 };
 #define RIGHTS (sizeof rights / sizeof rights[0])
 
-int command_check(char *const *argv)
+int command_check(const struct subcommand *self, char *const *argv)
 {
     struct query query;
     struct error err;
-    int          status = query_begin(&query, argv, 0, 0, 0), missing;
+    int          status = query_begin(&query, self, argv, 0, 0, 0), missing;
 
     if (status != 0)
         return status;

@@ -70,13 +70,13 @@ static const struct watch_ops anchor_ops = { .begin = begin_anchors, .change = t
 static const struct watch_ops resource_ops = { .begin = begin_resources, .change = take_resource };
 static const struct watch_ops pod_ops = { .begin = begin_pods, .change = take_pod };
 
-int command_controller(char *const *argv)
+int command_controller(const struct subcommand *self, char *const *argv)
 {
     struct query      query;
     struct controller controller = { .query = &query };
     struct error      err;
     sigset_t          signals;
-    int               status = query_begin(&query, argv, QUERY_ALL | QUERY_IDENTITY, 0, 0);
+    int               status = query_begin(&query, self, argv, QUERY_ALL | QUERY_IDENTITY, 0, 0);
 
     if (status != 0)
         return status;

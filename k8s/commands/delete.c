@@ -24,11 +24,11 @@ static int wait_gone(const struct query *query, const struct job *job, struct ob
                      struct error *err);
 static int count_board_pods(const struct query *query, const struct job *job, struct error *err);
 
-int command_delete(char *const *argv)
+int command_delete(const struct subcommand *self, char *const *argv)
 {
     struct query query;
     size_t       i;
-    int          status = query_begin(&query, argv, 0, 1, SIZE_MAX), one;
+    int          status = query_begin(&query, self, argv, 0, 1, SIZE_MAX), one;
 
     if (status != 0)
         return status;

@@ -29,14 +29,14 @@ static void take_page(struct event_list *events, const struct job *job, int64_t 
 static int  by_time(const void *one, const void *other);
 static void print_events(const struct event_list *events, int64_t now_s);
 
-int command_events(char *const *argv)
+int command_events(const struct subcommand *self, char *const *argv)
 {
     struct query      query;
     struct job        job = { 0 };
     struct observed   observed = { 0 };
     struct event_list events = { 0 };
     struct error      err;
-    int               status = query_begin(&query, argv, 0, 1, 1);
+    int               status = query_begin(&query, self, argv, 0, 1, 1);
 
     if (status != 0)
         return status;

@@ -13,9 +13,6 @@
 #include "commands/show.h"
 #include "commands/subcommands.h"
 #include "exit_code.h"
-#include "job/job_document.h"
-#include "job/yaml.h"
-#include "life/status.h"
 #include "log.h"
 #include "xalloc.h"
 
@@ -25,17 +22,16 @@ static void print_pods(const struct query *query, const struct job *job,
                        const struct observed *observed);
 static void print_lines(const json_t *lines);
 static const char *pod_status(const struct observed_object *pod);
-static int  print_document(const struct query *query, const struct job *job,
-                           const struct observed *observed, const struct plan *plan);
 
-int command_get(char *const *argv)
+int command_get(const struct subcommand *self, char *const *argv)
 {
     struct query    query;
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct plan     plan = { 0 };
     struct error    err;
-    int             rc, status = query_begin(&query, argv, QUERY_OUTPUT | QUERY_WATCH, 1, 1);
+    json_t         *document;
+    int             status = query_begin(&query, self, argv, QUERY_OUTPUT | QUERY_WATCH, 1, 1), rc;
 
     if (status != 0)
         return status;
@@ -47,10 +43,12 @@ int command_get(char *const *argv)
         status = EXIT_UNREACHABLE;
     } else {
         plan_make(&plan, &job, &observed, api_now(query.place.api));
-        if (query.is_json || query.is_yaml)
-            status = print_document(&query, &job, &observed, &plan);
-        else if (query.is_name)
-            printf("deepspeedjob.muster.dev/%s\n", job.name);
+        if (query.is_json || query.is_yaml) {
+            document = show_document(query.place.space, &job, &observed, &plan);
+            status = show_print(document, query.is_yaml);
+            json_decref(document);
+        } else if (query.is_name)
+            printf(SHOW_NAME "\n", job.name);
         else
             print_job(&query, &job, &observed, &plan);
         if (query.does_watch && status == 0)
@@ -142,27 +140,4 @@ static const char *pod_status(const struct observed_object *pod)
            : pod->reason[0] != '\0' && strcmp(pod->reason, "Completed") != 0 ? pod->reason
            : pod->phase == POD_RUNNING && !pod->is_ready                     ? "NotReady"
                                                          : pod_phases[pod->phase];
-}
-
-/* An exit status. */
-static int print_document(const struct query *query, const struct job *job,
-                          const struct observed *observed, const struct plan *plan)
-{
-    json_t *document = job_document(job), *all;
-    int     rc = 0;
-
-    all = json_pack("{sssssssOso}", "name", job->name, "namespace", query->place.space, "status",
-                    show_status(plan, job, observed), "spec", json_object_get(document, "spec"),
-                    "state", status_make(job, observed, plan));
-    json_decref(document);
-    if (observed->lines != NULL)
-        json_object_set(all, "lines", observed->lines);
-    if (query->is_yaml)
-        rc = yaml_print(all, stdout);
-    else {
-        json_dumpf(all, stdout, JSON_INDENT(2));
-        putchar('\n');
-    }
-    json_decref(all);
-    return rc < 0 ? EXIT_OUTPUT : 0;
 }

@@ -14,13 +14,13 @@
 
 static int show(const struct query *query, const struct job *job, struct observed *observed);
 
-int command_logs(char *const *argv)
+int command_logs(const struct subcommand *self, char *const *argv)
 {
     struct query    query;
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct error    err;
-    int status = query_begin(&query, argv, QUERY_FOLLOW | QUERY_TAIL | QUERY_INSTANCE, 1, 1);
+    int status = query_begin(&query, self, argv, QUERY_FOLLOW | QUERY_TAIL | QUERY_INSTANCE, 1, 1);
 
     if (status != 0)
         return status;

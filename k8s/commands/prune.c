@@ -13,11 +13,12 @@
 
 static void prune(void *arg, const struct query *query, const struct seen_job *seen);
 
-int command_prune(char *const *argv)
+int command_prune(const struct subcommand *self, char *const *argv)
 {
     struct query query;
     struct error err;
-    int          status = query_begin(&query, argv, QUERY_ALL | QUERY_SINCE, 0, 0), failures = 0;
+    int          status = query_begin(&query, self, argv, QUERY_ALL | QUERY_SINCE, 0, 0);
+    int          failures = 0;
 
     if (status != 0)
         return status;

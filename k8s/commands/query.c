@@ -6,6 +6,7 @@
 #include "commands/query.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "exit_code.h"
@@ -100,32 +101,42 @@ static const struct {
     unsigned       of; /* 0: every command */
     struct arg_row row;
 } all_rows[] = {
-    { 0, { "namespace", 'n', false, place_set_space } },
-    { 0, { "context", 0, false, place_set_context } },
-    { QUERY_OUTPUT, { "output", 'o', false, set_output } },
-    { QUERY_ALL, { "all-namespaces", 'A', true, set_all } },
-    { QUERY_FOLLOW, { "follow", 'f', true, set_follow } },
-    { QUERY_FILE, { "file", 'f', false, set_file } },
-    { QUERY_WATCH, { "watch", 'w', true, set_watch } },
-    { QUERY_TAIL, { "tail", 't', false, set_tail } },
-    { QUERY_INSTANCE, { "instance", 'i', false, set_instance } },
-    { QUERY_IDENTITY, { "identity", 0, false, set_identity } },
-    { QUERY_PORT, { "port", 0, false, set_port } },
-    { QUERY_WORKERS, { "workers", 'w', false, set_workers } },
-    { QUERY_SINCE, { "since", 's', false, set_since } },
+    { QUERY_OUTPUT, { "output", 'o', "FORMAT", "json, yaml, wide or name", set_output } },
+    { QUERY_ALL, { "all-namespaces", 'A', NULL, "those of all namespaces", set_all } },
+    { QUERY_FOLLOW, { "follow", 'f', NULL, "go along until the job ends", set_follow } },
+    { QUERY_FILE, { "file", 'f', "FILE", "a ScaleIn or ScaleOut document", set_file } },
+    { QUERY_WATCH, { "watch", 'w', NULL, "a line for each change, until the end", set_watch } },
+    { QUERY_TAIL, { "tail", 't', "LINES", "only the last LINES lines at first", set_tail } },
+    { QUERY_INSTANCE,
+      { "instance", 'i', "POD", "another Pod than the launcher", set_instance } },
+    { QUERY_IDENTITY,
+      { "identity", 0, "NAME", "holder of the Lease (default host name)", set_identity } },
+    { QUERY_PORT, { "port", 0, "PORT", "here (default 6006)", set_port } },
+    { QUERY_WORKERS, { "workers", 'w', "N", "the new number of workers", set_workers } },
+    { QUERY_SINCE, { "since", 's', "TIME", "only those that ended before: 3d, 12h", set_since } },
+    { 0, { "namespace", 'n', "NAME", "where (default: the context's)", place_set_space } },
+    { 0, { "context", 0, "NAME", "of the kubeconfig (default: the current)", place_set_context } },
 };
 
-int query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most)
+int query_begin(struct query *query, const struct subcommand *self, char *const *argv,
+                unsigned has, size_t least, size_t most)
 {
     struct arg_row rows[ROWS_MAX] = { { 0 } };
     struct error   err;
     size_t         count = 0, i;
+    int            rc;
 
     *query = (struct query){ .tail = -1, .since_s = -1, .port = QUERY_BOARD_PORT };
     for (i = 0; i < sizeof all_rows / sizeof all_rows[0]; i++)
         if (all_rows[i].of == 0 || (all_rows[i].of & has))
             rows[count++] = all_rows[i].row;
-    if (args_read((const char *const *)argv, rows, false, query, &query->names, &err) < 0)
+    rc = args_read((const char *const *)argv, rows, false, query, &query->names, &err);
+    if (rc > 0) {
+        args_help(self->name, self->usage, self->summary, rows, stdout);
+        query_end(query);
+        return SUBCOMMAND_HELP;
+    }
+    if (rc < 0)
         log_error("%s", err.text);
     else if (query->names.count < least)
         log_error("the name of a job is missing; `muster k8s list` shows them");

@@ -5,6 +5,7 @@
 #define MUSTER_QUERY_H
 
 #include "commands/place.h"
+#include "commands/subcommands.h"
 
 #define QUERY_BOARD_PORT 6006 /* TensorBoard's own */
 
@@ -36,9 +37,10 @@ enum {
     QUERY_FILE = 1024,
 };
 
-/* Reads and connects. names: least and most number of jobs. Returns 0, or an exit status after a
- * message. */
-int  query_begin(struct query *query, char *const *argv, unsigned has, size_t least, size_t most);
+/* Reads and connects. names: least and most number of jobs. Returns 0, or what the subcommand has
+ * to return: an exit status after a message, or SUBCOMMAND_HELP. */
+int  query_begin(struct query *query, const struct subcommand *self, char *const *argv,
+                 unsigned has, size_t least, size_t most);
 void query_end(struct query *query);
 
 /* The first of the names: its job, and what is observed of its anchor. 0, or -1: also if there is

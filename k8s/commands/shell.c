@@ -14,10 +14,10 @@ static int find_running(const struct query *query, const struct job *job,
 static int add_words(const struct query *query, const struct job *job, struct observed *observed,
                      struct strlist *words, struct error *err);
 
-int command_shell(char *const *argv)
+int command_shell(const struct subcommand *self, char *const *argv)
 {
     struct query query;
-    int          status = query_begin(&query, argv, QUERY_INSTANCE, 1, SIZE_MAX);
+    int          status = query_begin(&query, self, argv, QUERY_INSTANCE, 1, SIZE_MAX);
 
     return status != 0 ? status : kubectl_become(&query, add_words);
 }

@@ -8,6 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "exit_code.h"
+#include "job/job_document.h"
+#include "job/yaml.h"
+#include "life/status.h"
 #include "objects/objects.h"
 
 const char *show_status(const struct plan *plan, const struct job *job,
@@ -57,4 +61,27 @@ void show_seconds(int64_t seconds, char *text)
         snprintf(text, SHOW_BYTES, "%" PRId64 "h", seconds / 3600);
     else
         snprintf(text, SHOW_BYTES, "%" PRId64 "d", seconds / 86400);
+}
+
+json_t *show_document(const char *space, const struct job *job, const struct observed *observed,
+                      const struct plan *plan)
+{
+    json_t *document = job_document(job), *all;
+
+    all = json_pack("{sssssssOso}", "name", job->name, "namespace", space, "status",
+                    show_status(plan, job, observed), "spec", json_object_get(document, "spec"),
+                    "state", status_make(job, observed, plan));
+    json_decref(document);
+    if (observed->lines != NULL)
+        json_object_set(all, "lines", observed->lines);
+    return all;
+}
+
+int show_print(const json_t *document, bool is_yaml)
+{
+    if (is_yaml)
+        return yaml_print(document, stdout) < 0 ? EXIT_OUTPUT : 0;
+    json_dumpf(document, stdout, JSON_INDENT(2));
+    putchar('\n');
+    return 0;
 }

@@ -1,11 +1,18 @@
-/* show.h - what get and list print of a job, in Arena's words
+/* show.h - what get and list print of a job, for people in Arena's words
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SHOW_H
 #define MUSTER_SHOW_H
 
+#include <stdbool.h>
+
+#include <jansson.h>
+
 #include "life/observed.h"
 #include "life/plan.h"
+
+/* -o name */
+#define SHOW_NAME "deepspeedjob.muster.dev/%s"
 
 /* PENDING, RUNNING, SUCCEEDED, FAILED, MAX_WAIT_TIME_EXCEEDED. */
 const char *show_status(const struct plan *plan, const struct job *job,
@@ -16,5 +23,11 @@ const char *show_status(const struct plan *plan, const struct job *job,
 void show_duration(const struct job *job, const struct observed *observed, int64_t now_s,
                    char *text);
 void show_seconds(int64_t seconds, char *text);
+
+/* The job as a document, with its state and the last lines of failed Pods: a new reference. */
+json_t *show_document(const char *space, const struct job *job, const struct observed *observed,
+                      const struct plan *plan);
+/* Print such a document, or several, as YAML or JSON. Returns an exit status. */
+int show_print(const json_t *document, bool is_yaml);
 
 #endif

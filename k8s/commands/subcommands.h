@@ -1,25 +1,33 @@
 /* subcommands.h - the subcommands of muster k8s; each gets what follows its name, prints its errors
- * and returns the exit status
+ * and returns the exit status, or SUBCOMMAND_HELP if it has printed its options instead
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef MUSTER_SUBCOMMANDS_H
 #define MUSTER_SUBCOMMANDS_H
 
-int command_submit(char *const *argv);
-int command_get(char *const *argv);
-int command_list(char *const *argv);
-int command_logs(char *const *argv);
-int command_attach(char *const *argv);
-int command_shell(char *const *argv);
-int command_top(char *const *argv);
-int command_events(char *const *argv);
-int command_tensorboard(char *const *argv);
-int command_pause(char *const *argv);
-int command_resume(char *const *argv);
-int command_scale(char *const *argv);
-int command_delete(char *const *argv);
-int command_prune(char *const *argv);
-int command_check(char *const *argv);
-int command_controller(char *const *argv);
+#define SUBCOMMAND_HELP (-1)
+
+struct subcommand {
+    const char *name, *usage; /* what follows the name */
+    const char *summary;
+    int (*run)(const struct subcommand *self, char *const *argv);
+};
+
+int command_submit(const struct subcommand *self, char *const *argv);
+int command_get(const struct subcommand *self, char *const *argv);
+int command_list(const struct subcommand *self, char *const *argv);
+int command_logs(const struct subcommand *self, char *const *argv);
+int command_attach(const struct subcommand *self, char *const *argv);
+int command_shell(const struct subcommand *self, char *const *argv);
+int command_top(const struct subcommand *self, char *const *argv);
+int command_events(const struct subcommand *self, char *const *argv);
+int command_tensorboard(const struct subcommand *self, char *const *argv);
+int command_pause(const struct subcommand *self, char *const *argv);
+int command_resume(const struct subcommand *self, char *const *argv);
+int command_scale(const struct subcommand *self, char *const *argv);
+int command_delete(const struct subcommand *self, char *const *argv);
+int command_prune(const struct subcommand *self, char *const *argv);
+int command_check(const struct subcommand *self, char *const *argv);
+int command_controller(const struct subcommand *self, char *const *argv);
 
 #endif

@@ -34,7 +34,8 @@ struct submit {
     int64_t         until_ns; /* another submit of the same job is waited for; 0: not yet */
 };
 
-static int  read_all(struct submit *submit, char *const *argv, int *exit_code, struct error *err);
+static int  read_all(struct submit *submit, const struct subcommand *self, char *const *argv,
+                     int *exit_code, struct error *err);
 static int  check_utf8(char *const *argv, struct error *err);
 static int  read_file(struct submit *submit, const struct strlist *words, int *exit_code,
                       struct error *err);
@@ -45,14 +46,17 @@ static bool is_another_at_work(struct submit *submit, struct observed *observed)
 static int  begin(struct submit *submit, struct observed *observed, struct error *err);
 static void take_back(const struct submit *submit, const struct observed *observed);
 
-int command_submit(char *const *argv)
+int command_submit(const struct subcommand *self, char *const *argv)
 {
     struct submit submit = { .is_yaml = true };
     struct error  err;
     int           exit_code = EXIT_USAGE;
     size_t        i;
+    int           rc = read_all(&submit, self, argv, &exit_code, &err);
 
-    if (read_all(&submit, argv, &exit_code, &err) < 0)
+    if (rc > 0)
+        exit_code = SUBCOMMAND_HELP;
+    else if (rc < 0)
         log_error("%s", err.text);
     else {
         privileges_warn(&submit.job);
@@ -100,13 +104,17 @@ static int set_context(void *to, const char *value, struct error *err)
 }
 
 static const struct arg_row own_rows[] = {
-    { "file", 'f', false, set_file },      { "dry-run", 0, true, set_dry_run },
-    { "wait", 'w', true, set_wait },       { "output", 'o', false, set_output },
-    { "context", 0, false, set_context },
+    { "file", 'f', "FILE", "a document: DeepSpeedJob or MPIJob", set_file },
+    { "wait", 'w', NULL, "stay, show the log, exit with the run's status", set_wait },
+    { "dry-run", 0, NULL, "print all objects, create none", set_dry_run },
+    { "output", 'o', "FORMAT", "of --dry-run: yaml or json", set_output },
+    { "context", 0, "NAME", NULL, set_context },
 };
 #define OWN_ROWS (sizeof own_rows / sizeof own_rows[0])
 
-static int read_all(struct submit *submit, char *const *argv, int *exit_code, struct error *err)
+/* 1: help was asked for. */
+static int read_all(struct submit *submit, const struct subcommand *self, char *const *argv,
+                    int *exit_code, struct error *err)
 {
     struct arg_row *rows = xcalloc(job_argv_row_count + OWN_ROWS + 1, sizeof *rows);
     struct strlist  words = { 0 };
@@ -118,7 +126,9 @@ static int read_all(struct submit *submit, char *const *argv, int *exit_code, st
     rc = check_utf8(argv, err);
     if (rc == 0)
         rc = args_read((const char *const *)argv, rows, true, submit, &words, err);
-    if (rc == 0 && submit->file != NULL)
+    if (rc > 0)
+        args_help(self->name, self->usage, self->summary, rows, stdout);
+    else if (rc == 0 && submit->file != NULL)
         rc = read_file(submit, &words, exit_code, err);
     else if (rc == 0)
         job_argv_end(&submit->argv, &words);

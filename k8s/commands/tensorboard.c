@@ -13,10 +13,10 @@
 static int add_words(const struct query *query, const struct job *job, struct observed *observed,
                      struct strlist *words, struct error *err);
 
-int command_tensorboard(char *const *argv)
+int command_tensorboard(const struct subcommand *self, char *const *argv)
 {
     struct query query;
-    int          status = query_begin(&query, argv, QUERY_PORT, 1, 1);
+    int          status = query_begin(&query, self, argv, QUERY_PORT, 1, 1);
 
     return status != 0 ? status : kubectl_become(&query, add_words);
 }

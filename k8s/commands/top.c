@@ -19,14 +19,14 @@ static json_t *measure(const struct query *query, const struct job *job, struct 
 static void print_table(const struct job *job, const struct observed *observed,
                         const json_t *measured);
 
-int command_top(char *const *argv)
+int command_top(const struct subcommand *self, char *const *argv)
 {
     struct query    query;
     struct job      job = { 0 };
     struct observed observed = { 0 };
     struct error    err;
     json_t         *measured = NULL;
-    int             status = query_begin(&query, argv, 0, 1, 1);
+    int             status = query_begin(&query, self, argv, 0, 1, 1);
 
     if (status != 0)
         return status;

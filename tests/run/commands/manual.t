@@ -72,6 +72,30 @@ else
     for _ in 1 2 3 4 5; do skip "muster-train.1" "muster-train was not built"; done
 fi
 
+if [ -x "$top_builddir/k8s/muster-k8s" ]; then
+    muster k8s help | sed -n 's/^  \([a-z]*\) .*/\1/p' >words
+    ok "muster k8s has subcommands" test "$(wc -l <words)" -gt 10
+    while read -r word; do
+        muster k8s "$word" --help >"help.$word" && head -n 1 "help.$word" |
+            grep -q "^usage: muster k8s $word " && [ "$(wc -l <"help.$word")" -le 40 ] ||
+            echo "$word"
+    done <words >odd
+    is "each has a short help" "$(cat odd)" ""
+    is "... of 80 columns" "$(cat help.* | awk 'length > 80')" ""
+    sed -e 's/\\-/-/g' "$top_srcdir/doc/muster-k8s.1" | grep '^\.B' |
+        grep -oE -e '--[a-zA-Z][a-zA-Z_-]*' | sort -u >documented
+    is "... and muster-k8s.1 has what it names" "$(cat help.* | grep -oE -e '--[a-zA-Z][a-zA-Z-]*' |
+        sort -u | comm -23 - documented | tr '\n' ' ')" ""
+    muster k8s help get >printed
+    ok "muster k8s help get prints it, too" cmp printed help.get
+    run muster k8s submit --image i --help
+    is "--help may come after other options" "$rc $(head -n 1 out | cut -d ' ' -f 1-4)" "0 usage: muster k8s submit"
+    run muster k8s submit --name j --image i --dry-run train.py --help
+    ok "what comes after the script is the script's" grep -q -e "- '\?--help" out
+else
+    for _ in 1 2 3 4 5 6 7; do skip "muster-k8s.1" "muster-k8s was not built"; done
+fi
+
 # muster help opens the manual page on a terminal, if man finds one.
 muster exec --help >expected
 muster help exec >printed

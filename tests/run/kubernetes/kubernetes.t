@@ -237,7 +237,10 @@ ok "with its secret, as an ordinary user" grep -qF ': s3cr"t \x 1000' out
 ok "what is waited for is said" grep -q 'waiting for' err
 is "no Secret is left then" "$(k get secrets --output name | grep good)" ""
 is "get says how it ended" "$(in_space get good | grep Status)" "Status:    SUCCEEDED"
-ok "so does list" sh -c "muster k8s list -n $space | grep -q '^good  *SUCCEEDED'"
+is "so does list" "$(muster k8s list -n "$space" -o json | python3 -c 'import json, sys
+print(*(job["status"] for job in json.load(sys.stdin) if job["name"] == "good"))')" SUCCEEDED
+is "... which can print names" "$(muster k8s list -n "$space" -o name | grep good)" deepspeedjob.muster.dev/good
+ok "... and people read" sh -c "muster k8s list -n $space | grep -q '^good  *SUCCEEDED'"
 is "logs has its output" "$(in_space logs good | grep -c '^hello world')" 6
 is "and its last line alone" "$(in_space logs good --tail 1 | wc -l)" 1
 none_runs() {
