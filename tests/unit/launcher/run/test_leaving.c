@@ -293,10 +293,10 @@ static void test_deadline(void **state)
 {
     (void)state;
     leave("te1", 600, "spot");
-    leave("te2", 0.05, "muster drain");
+    leave("te2", 0.5, "muster drain");
     turn(0.01);
     expect("");
-    turn(0.1);
+    turn(0.6);
     expect("end: node te2 leaves (muster drain);");
     leave("te1", -5, "a checkpoint was written"); /* sooner, and for another reason */
     turn(0.02);
