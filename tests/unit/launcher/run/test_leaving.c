@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -19,39 +18,9 @@
 #include "run/leaving.h"
 #include "run/notice.h"
 #include "run/pool.h"
-#include "run/run.h"
-#include "xalloc.h"
-#include "xevent.h"
+#include "run_fixture.h"
 
-#define HOSTS 3 /* te1 and te2 have places, te3 is a spare */
-
-static const char *const names[HOSTS] = { "te1", "te2", "te3" };
-
-static struct options   options;
-static struct plan      plan;
-static struct plan_node plan_node[2];
-static struct node      node[2];
-static struct node     *nodes[2] = { &node[0], &node[1] };
-static struct members   members;
-static struct run       run;
-static bool             has_pool, goes_on, is_last, is_fixed;
-static char             told[400]; /* what the others were told, in order */
-
-static void tell(const char *format, ...)
-{
-    size_t  used = strlen(told);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(told + used, sizeof told - used, format, args);
-    va_end(args);
-}
-
-static void expect(const char *text)
-{
-    assert_string_equal(told, text);
-    told[0] = '\0';
-}
+static bool has_pool, goes_on, is_last, is_fixed;
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -70,13 +39,13 @@ bool generation_is_last(const struct run *of)
 void generation_changed(struct run *of)
 {
     (void)of;
-    tell("changed;");
+    told("changed;");
 }
 
 void generation_end_for_change(struct run *of, const char *text)
 {
     (void)of;
-    tell("end: %s;", text);
+    told("end: %s;", text);
 }
 
 int generation_scale(struct run *of, size_t count, double within_s, struct error *err)
@@ -84,7 +53,7 @@ int generation_scale(struct run *of, size_t count, double within_s, struct error
     (void)of;
     if (is_fixed)
         return err_set(err, "its number of nodes is fixed");
-    tell("scale %zu within %g;", count, within_s);
+    told("scale %zu within %g;", count, within_s);
     members.places = count; /* the answer tells from which number */
     return 0;
 }
@@ -92,20 +61,20 @@ int generation_scale(struct run *of, size_t count, double within_s, struct error
 void notice_give(struct run *of, struct node *leaver, double left_s, double margin_s,
                  const char *reason)
 {
-    tell("notice %s %g %g %s;", leaver->plan->host, left_s, margin_s, reason);
+    told("notice %s %g %g %s;", leaver->plan->host, left_s, margin_s, reason);
     leaving_add(of, leaver->plan->host, clock_now_ns() + (int64_t)(left_s * NS_PER_S), reason);
 }
 
 void notice_keep(struct run *of, const char *host)
 {
     (void)of;
-    tell("keep %s;", host);
+    told("keep %s;", host);
 }
 
 void notice_forget(struct notice *notice, const char *host)
 {
     (void)notice;
-    tell("forget %s;", host);
+    told("forget %s;", host);
 }
 
 struct members *pool_members(const struct run *of)
@@ -139,42 +108,26 @@ size_t pool_find(const struct run *of, const char *name)
 void pool_leave(struct run *of, size_t which)
 {
     (void)of;
-    tell("spare %s leaves;", names[which]);
+    told("spare %s leaves;", names[which]);
 }
 
 void pool_offer(struct run *of, const struct selection *hosts)
 {
     (void)of;
     assert_null(hosts); /* is_offered() has noted what is offered */
-    tell("offer;");
+    told("offer;");
 }
 
 /* --- the run ---------------------------------------------------------------- */
 
 static int setup(void **state)
 {
-    static const struct member_rules rules = { .goes_on = true };
-    const size_t                     world[2] = { 0, 1 };
-    size_t                           i;
-
     (void)state;
+    run_fixture_begin();
     has_pool = goes_on = true;
     is_last = is_fixed = false;
-    told[0] = '\0';
-    options = (struct options){ .grace_s = 7 };
-    plan = (struct plan){ .node = plan_node, .nodes = 2 };
-    members = (struct members){ 0 };
-    for (i = 0; i < HOSTS; i++)
-        members_add(&members, 1);
-    members_take(&members, &rules, world, 2);
-    members_stay(&members, 2);
-    for (i = 0; i < 2; i++) {
-        plan_node[i] = (struct plan_node){ .host = (char *)names[i] };
-        node[i] = (struct node){ .index = i, .plan = &plan_node[i] };
-    }
-    run = (struct run){ .options = &options, .plan = &plan, .base = event_base_new(),
-                        .node = nodes, .leavings = leaving_new() };
-    run.phase.now = PHASE_RUNNING;
+    options.grace_s = 7;
+    run.leavings = leaving_new();
     return 0;
 }
 
@@ -182,8 +135,7 @@ static int teardown(void **state)
 {
     (void)state;
     leaving_free(run.leavings);
-    event_base_free(run.base);
-    members_clear(&members);
+    run_fixture_end();
     return 0;
 }
 
@@ -191,15 +143,6 @@ static int teardown(void **state)
 static void leave(const char *host, double in_s, const char *reason)
 {
     leaving_add(&run, host, clock_now_ns() + (int64_t)(in_s * NS_PER_S), reason);
-}
-
-/* What is due happens. */
-static void turn(double seconds)
-{
-    struct timeval limit = clock_interval(seconds);
-
-    event_base_loopexit(run.base, &limit);
-    event_base_dispatch(run.base);
 }
 
 static void is_offered(bool te1, bool te2, bool te3)
@@ -221,9 +164,9 @@ static void test_it_has_ranks(void **state)
         run.phase.now = busy[i];
         members.item[1].is_leaving = false;
         leave("te2", 0, "spot");
-        expect(""); /* from the event loop only */
-        turn(0.02);
-        expect("end: node te2 leaves (spot);");
+        expect_told(""); /* from the event loop only */
+        run_fixture_turn(0.02);
+        expect_told("end: node te2 leaves (spot);");
         assert_true(members.item[1].is_leaving);
         assert_false(members.item[0].is_leaving || members.item[2].is_leaving);
     }
@@ -235,12 +178,12 @@ static void test_nothing_to_end(void **state)
     (void)state;
     run.phase.now = PHASE_STOPPING;
     leave("te1", 0, "spot");
-    turn(0.02);
-    expect("changed;");
+    run_fixture_turn(0.02);
+    expect_told("changed;");
     run.phase.now = PHASE_RESTARTING;
     leave("te2", 0, "spot");
-    turn(0.02);
-    expect("changed;");
+    run_fixture_turn(0.02);
+    expect_told("changed;");
     assert_true(members.item[0].is_leaving && members.item[1].is_leaving);
 }
 
@@ -248,8 +191,8 @@ static void test_spare(void **state)
 {
     (void)state;
     leave("te3", 0, "muster drain");
-    turn(0.02);
-    expect("spare te3 leaves;");
+    run_fixture_turn(0.02);
+    expect_told("spare te3 leaves;");
     assert_true(members.item[2].is_leaving);
 }
 
@@ -259,8 +202,8 @@ static void test_no_longer_in_its_place(void **state)
     (void)state;
     members.item[1].state = MEMBER_JOINING;
     leave("te2", 0, "spot");
-    turn(0.02);
-    expect("spare te2 leaves;");
+    run_fixture_turn(0.02);
+    expect_told("spare te2 leaves;");
 }
 
 /* Places and nodes are not in the order of the hosts. */
@@ -272,11 +215,11 @@ static void test_other_order(void **state)
     (void)state;
     members_take(&members, &rules, world, 2);
     leave("te3", 0, "spot");
-    turn(0.02);
-    expect("end: node te3 leaves (spot);");
+    run_fixture_turn(0.02);
+    expect_told("end: node te3 leaves (spot);");
     leave("te2", 0, "spot");
-    turn(0.02);
-    expect("spare te2 leaves;");
+    run_fixture_turn(0.02);
+    expect_told("spare te2 leaves;");
 }
 
 /* A run that does not go on has no pool: it ends. */
@@ -285,8 +228,8 @@ static void test_fixed_run(void **state)
     (void)state;
     has_pool = false;
     leave("te1", 0, "spot");
-    turn(0.02);
-    expect("end: node te1 leaves (spot);");
+    run_fixture_turn(0.02);
+    expect_told("end: node te1 leaves (spot);");
 }
 
 static void test_deadline(void **state)
@@ -294,19 +237,19 @@ static void test_deadline(void **state)
     (void)state;
     leave("te1", 600, "spot");
     leave("te2", 0.5, "muster drain");
-    turn(0.01);
-    expect("");
-    turn(0.6);
-    expect("end: node te2 leaves (muster drain);");
+    run_fixture_turn(0.01);
+    expect_told("");
+    run_fixture_turn(0.6);
+    expect_told("end: node te2 leaves (muster drain);");
     leave("te1", -5, "a checkpoint was written"); /* sooner, and for another reason */
-    turn(0.02);
-    expect("end: node te1 leaves (a checkpoint was written);");
-    turn(0.02);
-    expect(""); /* once */
+    run_fixture_turn(0.02);
+    expect_told("end: node te1 leaves (a checkpoint was written);");
+    run_fixture_turn(0.02);
+    expect_told(""); /* once */
     leave("te1", 0, "spot");
     leave("te1", 600, "spot");
-    turn(0.02);
-    expect(""); /* what was said last counts; notice.c knows which is sooner */
+    run_fixture_turn(0.02);
+    expect_told(""); /* what was said last counts; notice.c knows which is sooner */
 }
 
 static void test_forget(void **state)
@@ -316,9 +259,9 @@ static void test_forget(void **state)
     leave("te2", 0, "spot");
     leaving_forget(&run, "te2");
     leaving_forget(&run, "te9");
-    expect("forget te2;forget te9;");
-    turn(0.02);
-    expect("end: node te1 leaves (spot);");
+    expect_told("forget te2;forget te9;");
+    run_fixture_turn(0.02);
+    expect_told("end: node te1 leaves (spot);");
 }
 
 /* Its nodes may still say that they go. */
@@ -329,11 +272,11 @@ static void test_run_is_over(void **state)
     run.leavings = NULL;
     leave("te1", 0, "spot");
     leaving_forget(&run, "te1");
-    turn(0.02);
-    expect("forget te1;");
+    run_fixture_turn(0.02);
+    expect_told("forget te1;");
     is_offered(true, true, true);
     leaving_offer(&run, NULL);
-    expect("offer;changed;");
+    expect_told("offer;changed;");
 }
 
 /* --- the hosts --------------------------------------------------------------- */
@@ -344,10 +287,10 @@ static void test_offer_while_running(void **state)
     plan.ckpt_marker = (char *)"latest";
     is_offered(true, false, false);
     leaving_offer(&run, NULL);
-    expect("offer;notice te2 300 0 its host is no longer on the list;"
+    expect_told("offer;notice te2 300 0 its host is no longer on the list;"
            "forget te3;spare te3 leaves;changed;");
-    turn(0.02);
-    expect(""); /* te2's ranks save */
+    run_fixture_turn(0.02);
+    expect_told(""); /* te2's ranks save */
 }
 
 /* Nobody can save: it goes at once. */
@@ -357,9 +300,9 @@ static void test_offer_without_ranks(void **state)
     run.phase.now = PHASE_PREPARING;
     is_offered(false, true, true);
     leaving_offer(&run, NULL);
-    expect("offer;forget te1;changed;");
-    turn(0.02);
-    expect("end: node te1 leaves (its host is no longer on the list);");
+    expect_told("offer;forget te1;changed;");
+    run_fixture_turn(0.02);
+    expect_told("end: node te1 leaves (its host is no longer on the list);");
 }
 
 static void test_back_in_time(void **state)
@@ -367,10 +310,10 @@ static void test_back_in_time(void **state)
     (void)state;
     is_offered(true, false, true);
     leaving_offer(&run, NULL);
-    told[0] = '\0';
+    forget_told();
     is_offered(true, true, true);
     leaving_offer(&run, NULL);
-    expect("offer;keep te2;changed;");
+    expect_told("offer;keep te2;changed;");
 }
 
 /* A host that is offered as before does not keep a node that goes for another reason, nor one whose
@@ -381,15 +324,15 @@ static void test_not_kept(void **state)
     is_offered(true, true, true);
     leave("te1", 600, "spot");
     leaving_offer(&run, NULL);
-    expect("offer;changed;");
+    expect_told("offer;changed;");
     run.phase.now = PHASE_PREPARING;
     is_offered(true, false, true);
     leaving_offer(&run, NULL);
-    turn(0.02);
-    told[0] = '\0';
+    run_fixture_turn(0.02);
+    forget_told();
     is_offered(true, true, true);
     leaving_offer(&run, NULL);
-    expect("offer;changed;");
+    expect_told("offer;changed;");
 }
 
 static void test_offer_to_fixed_run(void **state)
@@ -398,7 +341,7 @@ static void test_offer_to_fixed_run(void **state)
     goes_on = false;
     is_offered(false, false, false);
     leaving_offer(&run, NULL);
-    expect("");
+    expect_told("");
 }
 
 static void test_time_to_save(void **state)
@@ -427,10 +370,10 @@ static void test_scale(void **state)
 
     (void)state;
     assert_int_equal(scale("3", "10.5", answer, &err), 0);
-    expect("scale 3 within 10.5;");
+    expect_told("scale 3 within 10.5;");
     assert_string_equal(answer, "from 2 to 3 nodes, after a checkpoint within 10.5 s");
     assert_int_equal(scale("3", "0", answer, &err), 0);
-    expect("scale 3 within 0;"); /* also when that is what it has: it may be growing */
+    expect_told("scale 3 within 0;"); /* also when that is what it has: it may be growing */
     assert_string_equal(answer, "it has 3 nodes, and keeps that number");
     members.places = 1;
     assert_int_equal(scale("1", "0", answer, &err), 0);
@@ -458,7 +401,7 @@ static void test_scale_is_refused(void **state)
     assert_int_equal(scale("3", "5", answer, &err), -1);
     assert_string_equal(err.text, "its number of nodes is fixed");
     assert_string_equal(answer, "");
-    expect("");
+    expect_told("");
 }
 
 int main(void)

@@ -10,54 +10,23 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "clock.h"
 #include "exit_code.h"
-#include "fake_conn.h"
-#include "node/draining.h"
 #include "run/costs.h"
 #include "run/generation.h"
 #include "run/leaving.h"
 #include "run/notice.h"
 #include "run/pool.h"
-#include "run/run.h"
-#include "xalloc.h"
+#include "run_fixture.h"
 
-#define HOSTS  3 /* te1 and te2 have places, te3 is a spare */
 #define SIGNAL 10
 
-static const char *const names[HOSTS] = { "te1", "te2", "te3" };
-
-static struct options   options;
-static struct plan      plan;
-static struct plan_node plan_node[HOSTS];
-static struct node      node[HOSTS];
-static struct node     *nodes[2] = { &node[0], &node[1] };
-static struct members   members;
-static struct run       run;
-static bool             is_last;
-static double           stop_s; /* the grace of the last phase_stop_nodes() */
-static char             told[600]; /* what the others were told, in order */
-
-static void tell(const char *format, ...)
-{
-    size_t  used = strlen(told);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(told + used, sizeof told - used, format, args);
-    va_end(args);
-}
-
-static void expect(const char *text)
-{
-    assert_string_equal(told, text);
-    told[0] = '\0';
-}
+static bool   is_last;
+static double stop_s; /* the grace of the last phase_stop_nodes() */
 
 /* --- the others ------------------------------------------------------------- */
 
@@ -70,7 +39,7 @@ bool generation_is_last(const struct run *of)
 void generation_change(struct run *of, const char *text)
 {
     (void)of;
-    tell("change: %s;", text);
+    told("change: %s;", text);
 }
 
 double generation_now_s(void)
@@ -82,39 +51,39 @@ double generation_now_s(void)
 void leaving_add(struct run *of, const char *host, int64_t deadline_ns, const char *reason)
 {
     (void)of;
-    tell("%s leaves in %.0f (%s);", host, (double)(deadline_ns - clock_now_ns()) / NS_PER_S + 0.01,
+    told("%s leaves in %.0f (%s);", host, (double)(deadline_ns - clock_now_ns()) / NS_PER_S + 0.01,
          reason);
 }
 
 void leaving_forget(struct run *of, const char *host)
 {
     (void)of;
-    tell("forget %s;", host);
+    told("forget %s;", host);
 }
 
 void costs_class(struct run *of, const struct node *about, const char *class)
 {
     (void)of;
-    tell("%s is %s;", about->plan->host, class);
+    told("%s is %s;", about->plan->host, class);
 }
 
 void costs_checkpoint(struct run *of)
 {
     (void)of;
-    tell("checkpoint;");
+    told("checkpoint;");
 }
 
 void phase_stop(struct run *of)
 {
     (void)of;
-    tell("stop;");
+    told("stop;");
 }
 
 void phase_stop_nodes(struct run *of, double grace_s)
 {
     (void)of;
     stop_s = grace_s;
-    tell("stop nodes;");
+    told("stop nodes;");
 }
 
 struct members *pool_members(const struct run *of)
@@ -139,72 +108,29 @@ bool pool_take_notice(struct run *of, struct node *spare, double left_s, const c
     (void)of;
     if (spare != &node[2])
         return false;
-    tell("spare %s goes in %g (%s);", spare->plan->host, left_s, reason);
+    told("spare %s goes in %g (%s);", spare->plan->host, left_s, reason);
     return true;
 }
 
 /* --- the run ---------------------------------------------------------------- */
 
-static void ignore(struct node *of, void *arg)
-{
-    (void)of, (void)arg;
-}
-
-static void ignore_frame(struct node *of, const struct frame *frame, const json_t *body, void *arg)
-{
-    (void)of, (void)frame, (void)body, (void)arg;
-}
-
 static int setup(void **state)
 {
-    static const struct node_ops ops = { ignore, ignore, ignore_frame, ignore, NULL };
-    size_t                       i;
-
     (void)state;
-    fakes_made = 0;
+    run_fixture_begin();
     is_last = false;
-    told[0] = '\0';
-    options = (struct options){ .grace_s = 30, .notice_signal = SIGNAL };
-    plan = (struct plan){ .node = plan_node, .nodes = 2, .ckpt_marker = (char *)"latest" };
-    members = (struct members){ 0 };
-    run = (struct run){ .options = &options, .plan = &plan, .base = event_base_new(),
-                        .node = nodes };
-    run.phase.now = PHASE_RUNNING;
+    options.notice_signal = SIGNAL;
+    plan.ckpt_marker = (char *)"latest";
     run.notice = notice_new(&run);
-    for (i = 0; i < HOSTS; i++) {
-        members_add(&members, 1);
-        plan_node[i] = (struct plan_node){ .host = (char *)names[i] };
-        node_init(&node[i], i, &plan_node[i], run.base, &ops, &run);
-        node[i].conn = &fake_make(&node_conn_ops, &node[i])->conn;
-        node[i].state = NODE_RUNNING;
-    }
     return 0;
 }
 
 static int teardown(void **state)
 {
-    size_t i;
-
     (void)state;
-    for (i = 0; i < HOSTS; i++)
-        node_clear(&node[i]);
-    draining_await(run.base, 0);
-    for (i = 0; i < fakes_made; i++) {
-        evbuffer_free(fakes[i].to_launcher);
-        evbuffer_free(fakes[i].to_agent);
-    }
     notice_free(run.notice);
-    event_base_free(run.base);
-    members_clear(&members);
+    run_fixture_end();
     return 0;
-}
-
-static void turn(double seconds)
-{
-    struct timeval limit = clock_interval(seconds);
-
-    event_base_loopexit(run.base, &limit);
-    event_base_dispatch(run.base);
 }
 
 /* Both nodes with places were told, and nobody else. */
@@ -258,11 +184,11 @@ static void test_all_are_told(void **state)
 {
     (void)state;
     notice_give(&run, &node[1], 100, 20, "spot");
-    expect("te2 leaves in 80 (spot);");
+    expect_told("te2 leaves in 80 (spot);");
     expect_notice("te2", 100, "spot", SIGNAL);
     assert_true(notice_was_told(run.notice));
     notice_give(&run, &node[0], 50, 0, "muster drain");
-    expect("te1 leaves in 50 (muster drain);");
+    expect_told("te1 leaves in 50 (muster drain);");
     expect_notice("te1", 50, "muster drain", 0); /* no rank is signalled twice */
 }
 
@@ -271,12 +197,12 @@ static void test_again(void **state)
     (void)state;
     notice_give(&run, &node[1], 100, 20, "spot");
     expect_notice("te2", 100, "spot", SIGNAL);
-    told[0] = '\0';
+    forget_told();
     notice_give(&run, &node[1], 100, 10, "later");
-    expect("");
+    expect_told("");
     expect_no_notice();
     notice_give(&run, &node[1], 30, 10, "sooner");
-    expect("te2 leaves in 20 (sooner);");
+    expect_told("te2 leaves in 20 (sooner);");
     expect_notice("te2", 30, "sooner", 0);
 }
 
@@ -286,7 +212,7 @@ static void test_no_ranks_run(void **state)
     (void)state;
     run.phase.now = PHASE_PREPARING;
     notice_give(&run, &node[1], 100, 20, "spot");
-    expect("te2 leaves in 80 (spot);");
+    expect_told("te2 leaves in 80 (spot);");
     expect_no_notice();
     assert_false(notice_was_told(run.notice));
     run.phase.now = PHASE_RUNNING;
@@ -316,10 +242,10 @@ static void test_it_has_no_place(void **state)
 {
     (void)state;
     notice_give(&run, &node[2], 100, 20, "spot");
-    expect("te3 leaves in 0 (spot);");
+    expect_told("te3 leaves in 0 (spot);");
     plan_node[2].host = (char *)"te2"; /* it comes back, with its old place not taken */
     notice_give(&run, &node[2], 100, 20, "spot");
-    expect("te2 leaves in 0 (spot);");
+    expect_told("te2 leaves in 0 (spot);");
     expect_no_notice();
 }
 
@@ -342,14 +268,14 @@ static void test_the_cloud_says_so(void **state)
 {
     (void)state;
     take(1, json_pack("{s:f, s:s}", "left_s", 100.0, "reason", "spot"));
-    expect("te2 is spot;te2 leaves in 80 (spot);"); /* 20 s for the end of its ranks */
+    expect_told("te2 is spot;te2 leaves in 80 (spot);"); /* 20 s for the end of its ranks */
     assert_true(members.item[1].back_s == 1000 + 100 + MEMBERS_COOL_S);
     take(0, json_pack("{s:f, s:s, s:b}", "left_s", 30.0, "reason", "logout", "session", 1));
-    expect("te1 leaves in 15 (logout);"); /* half of that, if it is short; it tells no class */
+    expect_told("te1 leaves in 15 (logout);"); /* half of that, if it is short; it tells no class */
     take(2, json_pack("{s:f, s:s}", "left_s", 30.0, "reason", "spot"));
-    expect("te3 is spot;spare te3 goes in 30 (spot);");
+    expect_told("te3 is spot;spare te3 goes in 30 (spot);");
     take(0, json_pack("{s:s, s:f, s:s}", "class", "on-demand", "left_s", 5.0, "reason", "x"));
-    expect("te1 is on-demand;"); /* that is no notice */
+    expect_told("te1 is on-demand;"); /* that is no notice */
 }
 
 static void test_senseless(void **state)
@@ -357,7 +283,7 @@ static void test_senseless(void **state)
     (void)state;
     take(0, json_pack("{s:f, s:s}", "left_s", -1.0, "reason", "spot"));
     take(1, json_pack("{s:f, s:s}", "left_s", 86401.0, "reason", "spot"));
-    expect("");
+    expect_told("");
     assert_int_equal(node[0].state, NODE_FAILED);
     assert_int_equal(node[1].state, NODE_FAILED);
     assert_int_equal(node[1].failure->exit_code, EXIT_PROTOCOL);
@@ -369,14 +295,14 @@ static void test_checkpoint(void **state)
 {
     (void)state;
     is_written();
-    expect(""); /* nobody was told: it is any checkpoint */
+    expect_told(""); /* nobody was told: it is any checkpoint */
     notice_give(&run, &node[0], 100, 0, "spot");
     notice_give(&run, &node[1], 100, 0, "muster drain");
-    told[0] = '\0';
+    forget_told();
     is_written();
-    expect("checkpoint;te1 leaves in 0 (spot);te2 leaves in 0 (muster drain);");
+    expect_told("checkpoint;te1 leaves in 0 (spot);te2 leaves in 0 (muster drain);");
     is_written();
-    expect("");
+    expect_told("");
 }
 
 static void test_checkpoint_of_the_last_generation(void **state)
@@ -386,15 +312,15 @@ static void test_checkpoint_of_the_last_generation(void **state)
     is_written();
     notice_end(&run);
     assert_false(notice_was_told(run.notice));
-    told[0] = '\0';
+    forget_told();
     is_written();
-    expect("");
+    expect_told("");
     json_decref(fake_expect(&fakes[0], FRAME_NOTICE));
     json_decref(fake_expect(&fakes[1], FRAME_NOTICE));
     notice_begin(&run); /* te1 is still there, and the ranks are others */
     expect_notice("te1", 100, "spot", SIGNAL);
     is_written();
-    expect("checkpoint;te1 leaves in 0 (spot);");
+    expect_told("checkpoint;te1 leaves in 0 (spot);");
 }
 
 /* Whatever ended the generation: those of which its ranks were told do not take part again. */
@@ -423,9 +349,9 @@ static void test_keep(void **state)
     notice_give(&run, &node[0], 100, 0, "spot");
     notice_give(&run, &node[1], 100, 0, "muster drain");
     notice_forget(run.notice, "te1");
-    told[0] = '\0';
+    forget_told();
     notice_keep(&run, "te1");
-    expect("forget te1;");
+    expect_told("forget te1;");
     assert_true(notice_was_told(run.notice)); /* of te2, too */
     notice_forget(run.notice, "te2");
     notice_change(&run, 600, "te2", "muster scale");
@@ -454,7 +380,7 @@ static void test_save(void **state)
     expect_notice("muster", 30, "muster is to end", SIGNAL);
     assert_false(notice_save(&run));
     is_written();
-    expect("checkpoint;stop;stop nodes;");
+    expect_told("checkpoint;stop;stop nodes;");
     assert_true(stop_s > 20 && stop_s <= 30);
 }
 
@@ -464,10 +390,10 @@ static void test_nobody_saves(void **state)
     (void)state;
     options.grace_s = 0.9;
     assert_true(notice_save(&run));
-    turn(0.1);
-    expect("");
-    turn(0.6);
-    expect("stop;stop nodes;");
+    run_fixture_turn(0.1);
+    expect_told("");
+    run_fixture_turn(0.6);
+    expect_told("stop;stop nodes;");
     assert_true(stop_s >= 0 && stop_s < 0.31);
 }
 
@@ -478,8 +404,8 @@ static void test_save_is_too_late(void **state)
     options.grace_s = 0.03;
     assert_true(notice_save(&run));
     run.phase.now = PHASE_STOPPING;
-    turn(0.06);
-    expect("");
+    run_fixture_turn(0.06);
+    expect_told("");
 }
 
 static void test_change(void **state)
@@ -491,10 +417,10 @@ static void test_change(void **state)
     expect_no_notice();
     notice_change(&run, 0.5, "te1", "sooner");
     expect_notice("te1", 0.5, "sooner", 0);
-    turn(0.01);
-    expect("");
-    turn(0.6);
-    expect("change: sooner;");
+    run_fixture_turn(0.01);
+    expect_told("");
+    run_fixture_turn(0.6);
+    expect_told("change: sooner;");
 }
 
 static void test_change_after_a_checkpoint(void **state)
@@ -502,7 +428,7 @@ static void test_change_after_a_checkpoint(void **state)
     (void)state;
     notice_change(&run, 600, "te2", "muster scale");
     is_written();
-    expect("checkpoint;change: muster scale;");
+    expect_told("checkpoint;change: muster scale;");
 }
 
 static void test_no_change(void **state)
@@ -511,13 +437,13 @@ static void test_no_change(void **state)
     notice_change(&run, 0.02, "te2", "muster scale");
     notice_take_back(&run);
     assert_false(notice_was_told(run.notice));
-    turn(0.06);
-    expect("");
+    run_fixture_turn(0.06);
+    expect_told("");
     run.phase.now = PHASE_PREPARING;
     notice_change(&run, 0.02, "te2", "muster scale");
     assert_false(notice_was_told(run.notice));
-    turn(0.06);
-    expect(""); /* what is prepared is another world already */
+    run_fixture_turn(0.06);
+    expect_told(""); /* what is prepared is another world already */
 }
 
 /* --- muster drain -------------------------------------------------------------- */
@@ -540,13 +466,13 @@ static void test_drain(void **state)
     (void)state;
     members.item[1].back_s = 5;
     assert_int_equal(drain("60", "te2", "te3", answer, &err), 0);
-    expect("te2 leaves in 60 (muster drain);te3 leaves in 0 (muster drain);");
+    expect_told("te2 leaves in 60 (muster drain);te3 leaves in 0 (muster drain);");
     assert_string_equal(answer, "2 nodes to go within 60 s");
     assert_true(members.item[1].back_s == 0); /* the user wants it gone */
     plan_node[0].label = (char *)"front";
     members.item[0].back_s = 5;
     assert_int_equal(drain("2.2", "front", NULL, answer, &err), 0);
-    expect("te1 leaves in 2 (muster drain);");
+    expect_told("te1 leaves in 2 (muster drain);");
     assert_true(members.item[0].back_s == 0);
     assert_string_equal(answer, "1 node to go within 2.2 s");
 }
@@ -564,7 +490,7 @@ static void test_drain_is_refused(void **state)
     is_last = true;
     assert_int_equal(drain("5", "te2", NULL, answer, &err), -1);
     assert_string_equal(err.text, "this run is ending");
-    expect(""); /* all or nothing */
+    expect_told(""); /* all or nothing */
     assert_string_equal(answer, "");
 }
 
