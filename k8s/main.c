@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,31 +24,44 @@
 #include "nearby.h"
 #include "xalloc.h"
 
-static const struct {
-    const char *name, *summary;
+static const struct subcommand {
+    const char *name, *arguments, *summary;
     int (*run)(char *const *argv);
 } subcommands[] = {
-    { "submit", "start a job: its objects are created, or printed with --dry-run", command_submit },
-    { "get", "show a job and its Pods", command_get },
-    { "list", "list jobs", command_list },
-    { "logs", "show what a job has printed; -f goes along", command_logs },
-    { "attach", "stay with a job as submit --wait does, and exit with its status", command_attach },
-    { "shell", "a shell, or another command, in a Pod of a job", command_shell },
-    { "top", "what the Pods of a job use now, if the cluster measures it", command_top },
-    { "events", "what the cluster tells about the Pods of a job", command_events },
-    { "tensorboard", "the TensorBoard of a job at a port of this machine", command_tensorboard },
-    { "pause", "end the run, and keep the job", command_pause },
-    { "resume", "start the run of a paused job again", command_resume },
-    { "scale", "give a job another number of workers", command_scale },
-    { "delete", "delete a job and everything it has in the cluster", command_delete },
-    { "prune", "delete the jobs that have ended some time ago", command_prune },
-    { "check", "may you do in this namespace what the others need?", command_check },
-    { "controller", "do for all jobs what submit --wait does for one", command_controller },
+    { "submit", "[OPTIONS] [--] [MUSTER'S OPTIONS] SCRIPT [ARGS...]",
+      "start a job: its objects are created, or printed with --dry-run", command_submit },
+    { "get", "[OPTIONS] NAME", "show a job and its Pods", command_get },
+    { "list", "[OPTIONS]", "list jobs", command_list },
+    { "logs", "[OPTIONS] NAME", "show what a job has printed; -f goes along", command_logs },
+    { "attach", "[OPTIONS] NAME",
+      "stay with a job as submit --wait does, and exit with its status", command_attach },
+    { "shell", "[OPTIONS] NAME [--] [COMMAND...]",
+      "a shell, or another command, in a Pod of a job", command_shell },
+    { "top", "[OPTIONS] NAME", "what the Pods of a job use now, if the cluster measures it",
+      command_top },
+    { "events", "[OPTIONS] NAME", "what the cluster tells about the Pods of a job",
+      command_events },
+    { "tensorboard", "[OPTIONS] NAME", "the TensorBoard of a job at a port of this machine",
+      command_tensorboard },
+    { "pause", "[OPTIONS] NAME", "end the run, and keep the job", command_pause },
+    { "resume", "[OPTIONS] NAME", "start the run of a paused job again", command_resume },
+    { "scale", "--workers=N [OPTIONS] NAME", "give a job another number of workers",
+      command_scale },
+    { "delete", "[OPTIONS] NAME...", "delete a job and everything it has in the cluster",
+      command_delete },
+    { "prune", "--since=TIME [OPTIONS]", "delete the jobs that have ended some time ago",
+      command_prune },
+    { "check", "[OPTIONS]", "may you do in this namespace what the others need?",
+      command_check },
+    { "controller", "[OPTIONS]", "do for all jobs what submit --wait does for one",
+      command_controller },
 };
 
 static void wipe_and_free(void *old);
 static int  run(char *const *argv);
+static bool asks_for_help(const char *word);
 static void print_help(FILE *out);
+static void print_usage(const struct subcommand *about);
 
 int main(int argc, char **argv)
 {
@@ -80,8 +94,12 @@ static int run(char *const *argv)
     size_t      i, count = sizeof subcommands / sizeof subcommands[0], distance, least = SIZE_MAX;
     const char *word = argv[0], *best = NULL;
 
-    if (word == NULL || strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
-        strcmp(word, "-h") == 0) {
+    if (word != NULL && strcmp(word, "help") == 0 && argv[1] != NULL) {
+        char *const asked[] = { argv[1], (char *)"--help", NULL };
+
+        return run(asked);
+    }
+    if (word == NULL || strcmp(word, "help") == 0 || asks_for_help(word)) {
         print_help(word != NULL ? stdout : stderr);
         return word != NULL ? 0 : EXIT_USAGE;
     }
@@ -90,6 +108,10 @@ static int run(char *const *argv)
         return 0;
     }
     for (i = 0; i < count; i++) {
+        if (strcmp(word, subcommands[i].name) == 0 && asks_for_help(argv[1])) {
+            print_usage(&subcommands[i]);
+            return 0;
+        }
         if (strcmp(word, subcommands[i].name) == 0)
             return subcommands[i].run(argv + 1);
         distance = nearby(word, strlen(word), subcommands[i].name);
@@ -103,6 +125,11 @@ static int run(char *const *argv)
     return EXIT_USAGE;
 }
 
+static bool asks_for_help(const char *word)
+{
+    return word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
 static void print_help(FILE *out)
 {
     size_t i;
@@ -114,4 +141,10 @@ static void print_help(FILE *out)
           out);
     for (i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
         fprintf(out, "  %-11s %s\n", subcommands[i].name, subcommands[i].summary);
+}
+
+static void print_usage(const struct subcommand *about)
+{
+    printf("usage: muster k8s %s %s\n\n%s\n\nmuster-k8s(1) has the options.\n", about->name,
+           about->arguments, about->summary);
 }

@@ -24,6 +24,21 @@ ok "... lists them" grep -q '^  submit' err
 run muster k8s sumbit
 is "a wrong one" "$rc" 2
 ok "... is told the right one" grep -q 'did you mean submit?' err
+# Each has a synopsis of its own, which fits a line, and the manual has one that begins alike.
+run muster k8s --help
+awk '/^  [a-z]/ { print $1 }' out >words
+while read -r word; do
+    run muster k8s "$word" --help
+    is "$word --help" "$rc $(head -n 1 out | cut -d ' ' -f 1-4)" "0 usage: muster k8s $word"
+    ok "... fits a terminal" test "$(wc -l <out) $(awk 'length > 80' out | wc -l)" = "5 0"
+    sed '/^.SH DESCRIPTION/,$d' "$top_srcdir/doc/muster-k8s.1" >synopsis
+    ok "... and is in the manual" grep -q "\<$word\>" synopsis
+    cp out usage
+    run muster k8s help "$word"
+    is "help $word is the same" "$(cat out)" "$(cat usage)"
+done <words
+run muster k8s help sumbit
+is "no help for a wrong one" "$rc" 2
 run muster k8s submit --name j --image i --workers 2 --gpus 8 --dry-run -- train.py --lr 1
 is "a dry run" "$rc" 0
 is "... prints all objects" "$(grep '^kind: ' out | tr '\n' ' ')" \
