@@ -69,11 +69,11 @@ void leaving_free(struct leavings *all)
 
 void leaving_add(struct run *run, const char *host, int64_t deadline_ns, const char *reason)
 {
-    struct leavings   *all = run->leavings;
-    double             left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
-    struct timeval     left = clock_interval(left_s > 0 ? left_s : 0);
-    struct leaving    *leaving;
-    size_t             i = 0;
+    struct leavings *all = run->leavings;
+    double           left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
+    struct timeval   left = clock_interval(left_s > 0 ? left_s : 0);
+    struct leaving  *leaving;
+    size_t           i = 0;
 
     if (all == NULL)
         return; /* the run is over, though not all nodes are */
@@ -168,7 +168,7 @@ static bool is_unlisted(const struct run *run, const char *host)
 int leaving_scale(const struct strlist *words, char *answer, size_t size, void *arg,
                   struct error *err)
 {
-    struct run          *run = arg;
+    struct run           *run = arg;
     const struct members *members = pool_members(run);
     const size_t          now = members->places;
     int64_t               nodes;

@@ -288,7 +288,7 @@ static void test_offer_while_running(void **state)
     is_offered(true, false, false);
     leaving_offer(&run, NULL);
     expect_told("offer;notice te2 300 0 its host is no longer on the list;"
-           "forget te3;spare te3 leaves;changed;");
+                "forget te3;spare te3 leaves;changed;");
     run_fixture_turn(0.02);
     expect_told(""); /* te2's ranks save */
 }
