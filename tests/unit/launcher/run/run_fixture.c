@@ -27,7 +27,7 @@ struct node     *nodes[NODES];
 struct members   members;
 struct run       run;
 
-static char text_of_all[600];
+static char text_of_all[1000];
 
 static void ignore(struct node *of, void *arg)
 {
