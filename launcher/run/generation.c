@@ -17,6 +17,7 @@
 #include "run/generation_words.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
+#include "run/leaving.h"
 #include "rendezvous/kvs.h"
 #include "run/notice.h"
 #include "run/pool.h"
@@ -260,7 +261,7 @@ static void ask_to_end(struct run *run)
     double                   within_s = generation->within_s;
 
     if (within_s < 0)
-        within_s = generation_save_s(run);
+        within_s = leaving_save_s(run);
     if (generation->policy.is_scaled)
         snprintf(reason, sizeof reason, "muster scale: %zu node%s", target,
                  target == 1 ? "" : "s");

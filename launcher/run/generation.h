@@ -10,17 +10,14 @@
 #define MUSTER_GENERATION_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 
 #include "err.h"
-#include "strlist.h"
 
 struct member_rules;
-struct selection;
 struct node;
 struct run;
 struct generation;
-struct leavings;
 
 struct generation *generation_new(struct run *run);
 void               generation_free(struct generation *generation); /* NULL is fine */
@@ -62,31 +59,5 @@ void generation_change(struct run *run, const char *text);
 /* The run is to go on with so many nodes, after a checkpoint for which the ranks have within_s.
  * -1 with err: it may not. */
 int generation_scale(struct run *run, size_t nodes, double within_s, struct error *err);
-
-/* ---- leaving.c ---- */
-
-/* How long ranks have for a checkpoint if nobody has said it: less, if nobody can tell that they
- * have saved. */
-double generation_save_s(const struct run *run);
-
-struct leavings *leavings_new(void);
-void             leavings_free(struct leavings *all); /* NULL is fine */
-
-/* That node is to go, for that reason. At the deadline (by clock_now_ns()) the generation ends, and
- * the next one does without it: a spare takes its place, or the run waits for a node. A run that
- * does not go on ends. It may come again with another deadline: with one that has passed when the
- * node need not wait any more. */
-void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason);
-
-/* It is connected anew: what was said of it before was of another machine. */
-void generation_forget_leaving(struct run *run, const char *host);
-
-/* The verb "scale" of history/control.h; arg: the run. */
-int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,
-                          struct error *err);
-
-/* These hosts may take part from now on; a node whose host is not among them is to leave, with a
- * notice to the ranks and generation_save_s() to save. */
-void generation_offer(struct run *run, const struct selection *hosts);
 
 #endif

@@ -12,7 +12,8 @@
 #include "clock.h"
 #include "log.h"
 #include "node/flow.h"
-#include "run/peers.h"
+#include "node/peers.h"
+#include "run/rendezvous.h"
 #include "run/run.h"
 #include "sanitize.h"
 #include "xalloc.h"
@@ -45,6 +46,7 @@ static bool   is_idle(const struct hang *hang);
 static bool   has_ranks(const struct run *run, size_t node);
 static void   begin(struct hang *hang);
 static size_t ask_all(struct hang *hang);
+static void   ask_peers(struct hang *hang);
 static void   add_stack(struct hang *hang, const struct node *node, uint32_t rank,
                         const char *text);
 static void   maybe_end(void *arg);
@@ -145,7 +147,7 @@ static void begin(struct hang *hang)
                   limit_s);
     log_error("no output and no CPU time from any rank for %g s: asking where they are", limit_s);
     hang->awaited = ask_all(hang);
-    hang->peers = peers_begin(run, maybe_end, hang);
+    ask_peers(hang);
 }
 
 static size_t ask_all(struct hang *hang)
@@ -161,6 +163,22 @@ static size_t ask_all(struct hang *hang)
         node_send_empty(run->node[i], FRAME_STACKS);
     }
     return asked;
+}
+
+static void ask_peers(struct hang *hang)
+{
+    const struct run     *run = hang->run;
+    struct node         **node = xcalloc(run->plan->nodes, sizeof(struct node *));
+    struct peers_question question = { .node = node,
+                                       .token = rendezvous_token(run->rendezvous),
+                                       .master_addr = run->plan->master_addr };
+    size_t                i;
+
+    for (i = 0; i < run->plan->nodes; i++)
+        if (has_ranks(run, i))
+            node[question.nodes++] = run->node[i];
+    hang->peers = peers_begin(run->base, &question, maybe_end, hang);
+    free(node);
 }
 
 void hang_take_stack(struct run *run, struct node *node, uint32_t rank, const json_t *body)

@@ -74,6 +74,7 @@
 #include "run/generation.h"
 #include "run/hang.h"
 #include "run/interrupt.h"
+#include "run/leaving.h"
 #include "rendezvous/kvs.h"
 #include "node/node_job.h"
 #include "run/notice.h"
@@ -95,7 +96,7 @@
 /* What can be asked of a run. */
 static const struct control_verb verbs[] = {
     { "drain", "drain SECONDS HOST...", 2, notice_drain },
-    { "scale", "scale NODES SECONDS", 2, generation_take_scale },
+    { "scale", "scale NODES SECONDS", 2, leaving_scale },
     { .name = NULL },
 };
 
@@ -227,7 +228,7 @@ static void begin(struct run *run)
     outcome_set_rules(&run->outcome, run_is_exec(run), run->options->largest_status);
     phase_begin(run);
     run->generation = generation_new(run);
-    run->leavings = leavings_new();
+    run->leavings = leaving_new();
     run->flow = flow_new(run->plan->nodes);
     rank_output_open(run);
     world_make_nodes(run);
@@ -277,7 +278,7 @@ static void offer_hosts(const struct hostlist *hosts, const char *words, void *a
         log_warn("%s; the hosts stay as they were", err.text);
         return;
     }
-    generation_offer(run, &offered);
+    leaving_offer(run, &offered);
     selection_clear(&offered);
 }
 
@@ -293,7 +294,7 @@ static void carry_out(struct run *run)
     run->host_watch = NULL;
     control_free(run->control);
     run->control = NULL;
-    leavings_free(run->leavings); /* a node that was to go later has gone */
+    leaving_free(run->leavings); /* a node that was to go later has gone */
     run->leavings = NULL;
     notice_end(run);
     interrupt_nodes_over(run);
@@ -459,7 +460,7 @@ static void run_clear(struct run *run)
     hang_free(run->hang);
     generation_free(run->generation);
     pool_free(run->pool);
-    leavings_free(run->leavings);
+    leaving_free(run->leavings);
     notice_free(run->notice);
     rank_output_close(run);
     flow_free(run->flow);

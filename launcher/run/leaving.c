@@ -1,10 +1,9 @@
-/* leaving.c - nodes that are to go: at a notice, by muster drain or scale, or because their host is
- * no longer offered: generation_leave() and its kin of generation.h
+/* leaving.c - see leaving.h
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
 
-#include "run/generation.h"
+#include "run/leaving.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "clock.h"
 #include "number.h"
 #include "plan/hostfile.h"
+#include "run/generation.h"
 #include "run/generation_words.h"
 #include "run/notice.h"
 #include "run/pool.h"
@@ -42,17 +42,17 @@ static void         leave_cb(evutil_socket_t fd, short what, void *arg);
 static struct node *place_of(const struct run *run, size_t which);
 static bool         is_unlisted(const struct run *run, const char *host);
 
-double generation_save_s(const struct run *run)
+double leaving_save_s(const struct run *run)
 {
     return run->plan->ckpt_marker != NULL ? SAVE_WITHIN_S : run->options->grace_s;
 }
 
-struct leavings *leavings_new(void)
+struct leavings *leaving_new(void)
 {
     return xcalloc(1, sizeof(struct leavings));
 }
 
-void leavings_free(struct leavings *all)
+void leaving_free(struct leavings *all)
 {
     size_t i;
 
@@ -67,13 +67,13 @@ void leavings_free(struct leavings *all)
     free(all);
 }
 
-void generation_leave(struct run *run, const char *host, int64_t deadline_ns, const char *reason)
+void leaving_add(struct run *run, const char *host, int64_t deadline_ns, const char *reason)
 {
-    struct leavings   *all = run->leavings;
-    double             left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
-    struct timeval     left = clock_interval(left_s > 0 ? left_s : 0);
-    struct leaving    *leaving;
-    size_t             i = 0;
+    struct leavings *all = run->leavings;
+    double           left_s = (double)(deadline_ns - clock_now_ns()) / NS_PER_S;
+    struct timeval   left = clock_interval(left_s > 0 ? left_s : 0);
+    struct leaving  *leaving;
+    size_t           i = 0;
 
     if (all == NULL)
         return; /* the run is over, though not all nodes are */
@@ -82,9 +82,7 @@ void generation_leave(struct run *run, const char *host, int64_t deadline_ns, co
     if (i == all->count) {
         leaving = xcalloc(1, sizeof *leaving);
         *leaving = (struct leaving){ run, xstrdup(host), NULL, NULL };
-        leaving->due = evtimer_new(run->base, leave_cb, leaving);
-        if (leaving->due == NULL)
-            xalloc_die();
+        leaving->due = xevent_new(run->base, -1, leave_cb, leaving);
         all->item = xreallocarray(all->item, i + 1, sizeof(struct leaving *));
         all->item[all->count++] = leaving;
     }
@@ -127,7 +125,7 @@ static struct node *place_of(const struct run *run, size_t which)
 }
 
 /* Ranks may save first; where there are none, nobody has to wait. */
-void generation_offer(struct run *run, const struct selection *hosts)
+void leaving_offer(struct run *run, const struct selection *hosts)
 {
     struct node *node;
     const char  *name;
@@ -143,11 +141,11 @@ void generation_offer(struct run *run, const struct selection *hosts)
             if (is_unlisted(run, name)) /* it is back in time */
                 notice_keep(run, name);
         } else if (node != NULL && run->phase.now == PHASE_RUNNING) {
-            notice_give(run, node, generation_save_s(run), 0, UNLISTED);
+            notice_give(run, node, leaving_save_s(run), 0, UNLISTED);
         } else {
-            generation_forget_leaving(run, name);
+            leaving_forget(run, name);
             if (node != NULL)
-                generation_leave(run, name, clock_now_ns(), UNLISTED);
+                leaving_add(run, name, clock_now_ns(), UNLISTED);
             else
                 pool_leave(run, i);
         }
@@ -167,10 +165,10 @@ static bool is_unlisted(const struct run *run, const char *host)
     return false;
 }
 
-int generation_take_scale(const struct strlist *words, char *answer, size_t size, void *arg,
-                          struct error *err)
+int leaving_scale(const struct strlist *words, char *answer, size_t size, void *arg,
+                  struct error *err)
 {
-    struct run          *run = arg;
+    struct run           *run = arg;
     const struct members *members = pool_members(run);
     const size_t          now = members->places;
     int64_t               nodes;
@@ -192,7 +190,7 @@ int generation_take_scale(const struct strlist *words, char *answer, size_t size
     return 0;
 }
 
-void generation_forget_leaving(struct run *run, const char *host)
+void leaving_forget(struct run *run, const char *host)
 {
     size_t i;
 

@@ -15,6 +15,7 @@
 #include "node/body.h"
 #include "number.h"
 #include "run/generation.h"
+#include "run/leaving.h"
 #include "run/pool.h"
 #include "run/run.h"
 #include "xalloc.h"
@@ -99,10 +100,10 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
     leaving = find(run->notice, host);
     log_warn("%s goes in %.0f s (%s)", plan_label(node->plan), left_s, reason);
     if (node_of(run, host) != node) {
-        generation_leave(run, host, clock_now_ns(), reason);
+        leaving_add(run, host, clock_now_ns(), reason);
         return;
     }
-    generation_leave(run, host, leaving->end_ns, reason);
+    leaving_add(run, host, leaving->end_ns, reason);
     if (run->phase.now == PHASE_RUNNING)
         tell(run, leaving);
 }
@@ -154,7 +155,7 @@ void notice_keep(struct run *run, const char *host)
     struct notice *notice = run->notice;
     size_t         i;
 
-    generation_forget_leaving(run, host);
+    leaving_forget(run, host);
     for (i = 0; i < notice->count; i++)
         if (node_of(run, notice->leaving[i].host) != NULL)
             return;
@@ -332,7 +333,7 @@ void notice_take_checkpoint(struct run *run, struct node *node, const json_t *bo
     for (i = 0; i < notice->count; i++) {
         leaver = node_of(run, notice->leaving[i].host);
         if (leaver != NULL)
-            generation_leave(run, leaver->plan->host, clock_now_ns(), notice->leaving[i].reason);
+            leaving_add(run, leaver->plan->host, clock_now_ns(), notice->leaving[i].reason);
     }
 }
 
@@ -410,7 +411,7 @@ static void drain(struct run *run, const char *host, double left_s)
         return;
     }
     log_warn("%s goes now: it has no ranks (%s)", host, reason);
-    generation_leave(run, host, clock_now_ns(), reason);
+    leaving_add(run, host, clock_now_ns(), reason);
 }
 
 /* By that time another machine may have its name, or the cloud has kept it after all. 0: the user

@@ -16,6 +16,7 @@
 #include "run/costs.h"
 #include "run/generation.h"
 #include "run/launch.h"
+#include "run/leaving.h"
 #include "run/notice.h"
 #include "run/run.h"
 #include "run/start_check.h"
@@ -164,7 +165,7 @@ void pool_connect(struct run *run, size_t which)
         members_failed(&run->pool->members, which, generation_now_s(), false);
         return;
     }
-    generation_forget_leaving(run, pool_name(run, which));
+    leaving_forget(run, pool_name(run, which));
     item->node = xcalloc(1, sizeof *item->node);
     node_init(item->node, which, &item->plan.node[0], run->base, &ops, run);
     node_connect(item->node, phase_conn(run, item->node, run->options->connect_timeout_s,

@@ -121,7 +121,7 @@ restore
 printf x | dd of="$nodes_dir/node2/disk/changed" bs=1 seek=3000000 conv=notrunc status=none
 touch -d '2020-01-02 03:04:05.678' "$nodes_dir/node2/disk/changed"
 sha256sum "$nodes_dir/node2/disk/changed" >"$tmp/changed"
-unplug node2
+ok "node2's disk is unplugged" unplug node2
 plug node2
 for node in 1 2 3; do
     node_start_in_namespace "node$node" "$(node_address "$node")"
@@ -176,7 +176,7 @@ ok "and reads nothing" not grep -q MiB out
 again() {
     nodes_stop
     for node in 1 2 3; do
-        unplug "node$node"
+        ok "node$node's disk is unplugged" unplug "node$node"
         rm -rf "$nodes_dir/node$node/varlib/"* # where it says that all is read
     done
     restore

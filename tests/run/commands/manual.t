@@ -81,6 +81,9 @@ if [ -x "$top_builddir/k8s/muster-k8s" ]; then
             echo "$word"
     done <words >odd
     is "each has a short help" "$(cat odd)" ""
+    is "... which begins as the manual's" "$(while read -r word; do
+        sed '/^.SH DESCRIPTION/,$d' "$top_srcdir/doc/muster-k8s.1" | grep -q "\<$word\>" || echo "$word"
+    done <words)" ""
     is "... of 80 columns" "$(cat help.* | awk 'length > 80')" ""
     sed -e 's/\\-/-/g' "$top_srcdir/doc/muster-k8s.1" | grep '^\.B' |
         grep -oE -e '--[a-zA-Z][a-zA-Z_-]*' | sort -u >documented
@@ -93,7 +96,7 @@ if [ -x "$top_builddir/k8s/muster-k8s" ]; then
     run muster k8s submit --name j --image i --dry-run train.py --help
     ok "what comes after the script is the script's" grep -q -e "- '\?--help" out
 else
-    for _ in 1 2 3 4 5 6 7; do skip "muster-k8s.1" "muster-k8s was not built"; done
+    for _ in 1 2 3 4 5 6 7 8; do skip "muster-k8s.1" "muster-k8s was not built"; done
 fi
 
 # muster help opens the manual page on a terminal, if man finds one.

@@ -12,10 +12,17 @@ rank, notice = int(os.environ["RANK"]), os.environ["MUSTER_NOTICE_FILE"]
 seen = f"seen-{os.environ['MUSTER_GENERATION']}-{rank}"
 if rank == 3:
     os.execvp("sh", ["sh", "-c", f"trap 'echo TERM >{seen}' TERM; touch up-3; sleep 1000 & wait; wait"])
+def wait_for_others():
+    end = time.monotonic() + 10
+    while time.monotonic() < end and not all(
+            os.path.exists(seen[:-1] + other) for other in "12"):
+        time.sleep(0.02)
 def tell(word):
     with open(seen + ".new", "w") as file:
         file.write(word + "\n" + open(notice).read())
     os.rename(seen + ".new", seen)
+    if rank == 0: # saving ends the generation: as in a training, all of it know first
+        wait_for_others()
     if os.environ.get("SAVES") == str(rank):
         os.makedirs("save", exist_ok=True)
         with open("save/new", "w") as file:

@@ -9,7 +9,9 @@
 #define MUSTER_PEERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include <event2/event.h>
 #include <jansson.h>
 
 #include "node/node.h"
@@ -17,11 +19,19 @@
 
 #define PEERS_S 5.0
 
-struct run;
 struct peers;
 
-/* Ask the nodes whose ranks run. done comes once, from the event loop. */
-struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg);
+/* All is borrowed; the list of the nodes only during peers_begin(). */
+struct peers_question {
+    struct node *const *node; /* those whose ranks run */
+    size_t              nodes;
+    const char         *token;       /* of the run, by which they know each other */
+    const char         *master_addr; /* of the ranks; NULL: none */
+};
+
+/* Ask these nodes. done comes once, from the event loop. */
+struct peers *peers_begin(struct event_base *base, const struct peers_question *question,
+                          void (*done)(void *arg), void *arg);
 void          peers_free(struct peers *peers);
 
 /* PROBED has come from a node. */

@@ -3,7 +3,7 @@
  */
 #include "config.h"
 
-#include "run/peers.h"
+#include "node/peers.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "run/rendezvous.h"
-#include "run/run.h"
+#include "exit_code.h"
 #include "rendezvous/unreachable_pairs.h"
 #include "sanitize.h"
 #include "xalloc.h"
@@ -30,7 +29,7 @@ struct peer {
 };
 
 struct peers {
-    struct run              *run;
+    const char              *token, *master_addr;
     struct event            *late;
     struct peer             *peer;
     struct reach_node       *who; /* beside each peer */
@@ -43,7 +42,7 @@ struct peers {
 };
 
 static void        add_peer(struct peers *peers, struct node *node);
-static const char *address_of(const struct run *run, const struct node *node);
+static const char *address_of(const struct node *node, const char *master);
 static bool        is_address(const char *text);
 static void        late_cb(evutil_socket_t fd, short what, void *arg);
 static int         take_port(struct peers *peers, struct peer *peer, const json_t *body);
@@ -54,25 +53,25 @@ static json_t     *calls_of(const struct peers *peers, size_t from);
 static int         take_pairs(struct peers *peers, size_t from, const json_t *body);
 static void        finish(struct peers *peers);
 
-struct peers *peers_begin(struct run *run, void (*done)(void *arg), void *arg)
+struct peers *peers_begin(struct event_base *base, const struct peers_question *question,
+                          void (*done)(void *arg), void *arg)
 {
     struct timeval limit = clock_interval(LISTEN_S);
     struct peers  *peers = xcalloc(1, sizeof *peers);
     size_t         i;
 
-    *peers = (struct peers){ .run = run, .done = done, .arg = arg };
-    peers->peer = xcalloc(run->plan->nodes, sizeof *peers->peer);
-    peers->who = xcalloc(run->plan->nodes, sizeof *peers->who);
-    peers->late = event_new(run->base, -1, 0, late_cb, peers);
-    if (peers->late == NULL)
-        xalloc_die();
-    for (i = 0; i < run->plan->nodes; i++)
-        add_peer(peers, run->node[i]);
+    *peers = (struct peers){ .token = question->token, .master_addr = question->master_addr,
+                             .done = done, .arg = arg };
+    peers->peer = xcalloc(question->nodes, sizeof *peers->peer);
+    peers->who = xcalloc(question->nodes, sizeof *peers->who);
+    peers->late = xevent_new(base, -1, late_cb, peers);
+    for (i = 0; i < question->nodes; i++)
+        add_peer(peers, question->node[i]);
     peers->pairs = (struct unreachable_pairs){ .node = peers->who, .nodes = peers->count };
     for (i = 0; i < peers->count && peers->count > 1; i++)
         await(peers, &peers->peer[i],
-              json_pack("{s:s, s:s, s:i}", "op", "listen", "token",
-                        rendezvous_token(run->rendezvous), "timeout_ms", (int)(PEERS_S * 1000)));
+              json_pack("{s:s, s:s, s:i}", "op", "listen", "token", peers->token, "timeout_ms",
+                        (int)(PEERS_S * 1000)));
     if (peers->awaited == 0)
         limit = (struct timeval){ 0 };
     xevent_add(peers->late, &limit);
@@ -111,10 +110,9 @@ json_t *peers_json(const struct peers *peers)
 /* A node whose connection is cut cannot answer, and that is known already. */
 static void add_peer(struct peers *peers, struct node *node)
 {
-    const char *addr = address_of(peers->run, node);
+    const char *addr = address_of(node, peers->master_addr);
 
-    if (node->state != NODE_RUNNING || node->conn == NULL ||
-        peers->run->outcome.ranks_left[node->index] == 0 || addr == NULL)
+    if (node->conn == NULL || addr == NULL)
         return;
     peers->who[peers->count] = (struct reach_node){ .host = node->plan->host, .addr = addr };
     peers->peer[peers->count++] = (struct peer){ .node = node };
@@ -122,9 +120,9 @@ static void add_peer(struct peers *peers, struct node *node)
 
 /* The address that ranks use: of the interface by which the node reaches MASTER_ADDR, and of the
  * same family. */
-static const char *address_of(const struct run *run, const struct node *node)
+static const char *address_of(const struct node *node, const char *master)
 {
-    const char   *master = run->plan->master_addr, *best = NULL;
+    const char   *best = NULL;
     const json_t *entry;
     int           best_cost = INT_MAX, cost;
     size_t        i;
@@ -230,9 +228,8 @@ static void call_all(struct peers *peers)
     for (i = 0; i < peers->count; i++)
         if (peers->peer[i].port > 0)
             await(peers, &peers->peer[i],
-                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token",
-                            rendezvous_token(peers->run->rendezvous), "timeout_ms", CALL_MS,
-                            "peers", calls_of(peers, i)));
+                  json_pack("{s:s, s:s, s:i, s:o}", "op", "peers", "token", peers->token,
+                            "timeout_ms", CALL_MS, "peers", calls_of(peers, i)));
     if (peers->awaited == 0)
         finish(peers);
 }

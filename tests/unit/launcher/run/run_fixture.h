@@ -1,0 +1,39 @@
+/* run_fixture.h - a run of two nodes and a spare, whose agents are fakes
+ *
+ * A test of one part of the run plays the other parts: it defines their functions, and notes what
+ * they are told.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef MUSTER_RUN_FIXTURE_H
+#define MUSTER_RUN_FIXTURE_H
+
+#include "elastic/members.h"
+#include "fake_conn.h"
+#include "run/run.h"
+
+#define HOSTS 3 /* te1 and te2 have places, te3 is a spare */
+#define NODES 2
+
+extern const char *const names[HOSTS];
+
+extern struct options   options;
+extern struct plan      plan;
+extern struct plan_node plan_node[HOSTS];
+extern struct node      node[HOSTS]; /* running, on the fakes of the same number */
+extern struct node     *nodes[NODES];
+extern struct members   members; /* the first two are in; the spare waits */
+extern struct run       run;     /* the same two; its parts are NULL */
+
+void run_fixture_begin(void);
+void run_fixture_end(void);
+
+/* Let events happen for that long. */
+void run_fixture_turn(double seconds);
+
+/* A part of the run is told that. */
+void told(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What they were told since the last time, in order. */
+void expect_told(const char *text);
+void forget_told(void);
+
+#endif

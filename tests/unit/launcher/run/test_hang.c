@@ -1,0 +1,390 @@
+/* test_hang.c - --hang-timeout: which runs hang, and what is said of one
+ *
+ * The phases, the peers and the run directory are the test itself.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "node/flow.h"
+#include "node/peers.h"
+#include "run/hang.h"
+#include "run/rendezvous.h"
+#include "run_fixture.h"
+#include "xalloc.h"
+
+static bool           are_known; /* the peers have said all */
+static void           (*peers_done)(void *arg);
+static void          *peers_arg;
+static struct strlist lines;
+static char          *stacks; /* of stacks.txt */
+
+/* --- the others ------------------------------------------------------------- */
+
+const char *rendezvous_token(const struct rendezvous *rendezvous)
+{
+    (void)rendezvous;
+    return "secret";
+}
+
+struct peers *peers_begin(struct event_base *base, const struct peers_question *question,
+                          void (*done)(void *arg), void *arg)
+{
+    size_t i;
+
+    assert_ptr_equal(base, run.base);
+    peers_done = done;
+    peers_arg = arg;
+    told("peers %s %s", question->token, question->master_addr);
+    for (i = 0; i < question->nodes; i++)
+        told(" %s", question->node[i]->plan->host);
+    told(";");
+    return (struct peers *)&lines;
+}
+
+void peers_free(struct peers *peers)
+{
+    (void)peers;
+}
+
+void peers_take(struct peers *peers, struct node *from, const json_t *body)
+{
+    (void)peers, (void)body;
+    told("probed %s;", from->plan->host);
+}
+
+bool peers_are_known(const struct peers *peers)
+{
+    (void)peers;
+    return are_known;
+}
+
+const struct strlist *peers_lines(const struct peers *peers)
+{
+    (void)peers;
+    return &lines;
+}
+
+json_t *peers_json(const struct peers *peers)
+{
+    (void)peers;
+    return json_array();
+}
+
+void phase_stop(struct run *of)
+{
+    (void)of;
+    told("stop;");
+}
+
+int run_dir_stacks(const struct run_dir *dir, const char *text, size_t size, struct error *err)
+{
+    (void)dir, (void)err;
+    free(stacks);
+    stacks = xstrndup(text, size);
+    return 0;
+}
+
+/* --- the run ---------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    (void)state;
+    run_fixture_begin();
+    are_known = true;
+    options.hang_timeout_s = 60;
+    plan.master_addr = (char *)"10.0.0.1";
+    outcome_init(&run.outcome, &plan);
+    run.flow = flow_new(NODES);
+    flow_begin(run.flow, 0);
+    flow_begin(run.flow, 1);
+    hang_open(&run);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    hang_free(run.hang);
+    flow_free(run.flow);
+    outcome_clear(&run.outcome);
+    strlist_clear(&lines);
+    free(stacks);
+    stacks = NULL;
+    run_fixture_end();
+    return 0;
+}
+
+/* Its ranks have done nothing for so long. */
+static void is_idle(size_t which, double idle_s)
+{
+    json_t *body = json_pack("{s:f}", "idle_s", idle_s);
+
+    hang_take_idle(&run, &node[which], body);
+    json_decref(body);
+}
+
+static void expect_no_hang(void)
+{
+    hang_look(&run);
+    expect_told("");
+    assert_int_equal(run.outcome.cause, 0);
+    fake_expect_none(&fakes[0]);
+    fake_expect_none(&fakes[1]);
+}
+
+/* Both nodes hang, and were asked for their stacks. */
+static void begin(void)
+{
+    is_idle(0, 60);
+    is_idle(1, 61);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te1 te2;");
+    fake_expect(&fakes[0], FRAME_STACKS);
+    fake_expect(&fakes[1], FRAME_STACKS);
+}
+
+static void stack(size_t which, const char *text, bool is_end)
+{
+    json_t *body = json_pack("{s:s, s:b}", "text", text, "end", (int)is_end);
+
+    hang_take_stack(&run, &node[which], (uint32_t)which, body);
+    json_decref(body);
+}
+
+/* What the user sees; caller frees. */
+static char *report(void)
+{
+    char  *text;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+
+    hang_report(&run, out);
+    fclose(out);
+    return text;
+}
+
+/* --- does it hang? ------------------------------------------------------------ */
+
+static void test_it_works(void **state)
+{
+    char *text;
+
+    (void)state;
+    expect_no_hang();
+    is_idle(0, 1000);
+    is_idle(1, 59.9); /* one that works is enough */
+    expect_no_hang();
+    assert_false(hang_is_over(&run));
+    text = report();
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void test_it_hangs(void **state)
+{
+    (void)state;
+    begin();
+    assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
+    hang_look(&run); /* once */
+    expect_told("");
+    fake_expect_none(&fakes[0]);
+}
+
+static void test_other_phases(void **state)
+{
+    (void)state;
+    is_idle(0, 60);
+    is_idle(1, 60);
+    options.hang_timeout_s = 0;
+    expect_no_hang();
+    options.hang_timeout_s = 60;
+    run.phase.now = PHASE_STOPPING;
+    expect_no_hang();
+}
+
+/* A node whose ranks have ended has nothing to do. */
+static void test_ranks_have_ended(void **state)
+{
+    (void)state;
+    is_idle(1, 60);
+    run.outcome.ranks_left[0] = 0;
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te2;");
+    fake_expect_none(&fakes[0]);
+    fake_expect(&fakes[1], FRAME_STACKS);
+}
+
+static void test_no_ranks_are_left(void **state)
+{
+    (void)state;
+    is_idle(0, 60);
+    is_idle(1, 60);
+    node[0].state = NODE_STAYING;
+    run.outcome.ranks_left[1] = 0;
+    expect_no_hang();
+}
+
+/* The reader of the output has stalled: the ranks wait for it, and for as long again once it reads,
+ * as they may need that to go on. */
+static void test_held_up(void **state)
+{
+    (void)state;
+    options.hang_timeout_s = 0.5;
+    is_idle(0, 60);
+    is_idle(1, 60);
+    flow_take(run.flow, 0, FLOW_FIRST, clock_now_ns());
+    expect_no_hang();
+    run.outcome.ranks_left[0] = 0; /* nobody waits there any more */
+    expect_no_hang();
+    run_fixture_turn(0.6);
+    hang_look(&run);
+    expect_told("peers secret 10.0.0.1 te2;");
+}
+
+/* --- what is said --------------------------------------------------------------- */
+
+static void test_stacks(void **state)
+{
+    char *text;
+
+    (void)state;
+    begin();
+    stack(0, "main\nwait\n", false);
+    stack(0, "", true);
+    expect_told("");
+    stack(1, "loop \033[2J", true);
+    expect_told("stop;");
+    assert_true(hang_is_over(&run));
+    assert_non_null(run.outcome.unreached);
+    assert_null(stacks); /* there is no run directory */
+    text = report();
+    assert_non_null(strstr(text, "  | rank 0 on te1:\n  | main\n  | wait\n"));
+    assert_non_null(strstr(text, "  | rank 1 on te2:\n  | loop "));
+    assert_null(strchr(text, '\033'));
+    free(text);
+}
+
+/* The peers take longer. */
+static void test_peers_last(void **state)
+{
+    char *text;
+
+    (void)state;
+    are_known = false;
+    run.dir.path = (char *)"/run";
+    begin();
+    stack(0, "main", true);
+    stack(1, "main", true);
+    expect_told("");
+    strlist_addf(&lines, "te1 cannot reach te2");
+    are_known = true;
+    peers_done(peers_arg);
+    expect_told("stop;");
+    assert_string_equal(stacks, "te1 cannot reach te2\nrank 0 on te1:\nmain\nrank 1 on te2:\n"
+                                "main\n");
+    text = report();
+    assert_non_null(strstr(text, "muster: all stacks are in /run/stacks.txt\n"
+                                 "muster: te1 cannot reach te2\n"));
+    free(text);
+    peers_done(peers_arg); /* its time is over, too */
+    expect_told("");
+}
+
+static void test_probed(void **state)
+{
+    (void)state;
+    hang_take_probed(&run, &node[1], NULL); /* of the start: it is not ours */
+    expect_told("");
+    begin();
+    hang_take_probed(&run, &node[1], NULL);
+    expect_told("probed te2;");
+}
+
+static void test_nobody_has_asked(void **state)
+{
+    (void)state;
+    stack(0, "main", true);
+    assert_int_equal(node[0].state, NODE_FAILED);
+    assert_int_equal(node[0].failure->exit_code, EXIT_PROTOCOL);
+    run.outcome.ranks_left[0] = 0;
+    is_idle(1, 60);
+    hang_look(&run);
+    forget_told();
+    stack(1, "main", true);
+    expect_told("stop;");
+    stack(1, "main", true); /* it has said all */
+    assert_int_equal(node[1].state, NODE_FAILED);
+    expect_told("");
+}
+
+/* However much the ranks have to say. */
+static void test_bounds(void **state)
+{
+    const size_t size = 1u << 20;
+    char        *many = xcalloc(size + 1, 1), *text;
+    size_t       i, count = 0;
+
+    (void)state;
+    run.dir.path = (char *)"/run";
+    begin();
+    memset(many, '\n', 1000);
+    stack(0, many, false);
+    memset(many, 'x', size);
+    for (i = 0; i < 20; i++)
+        stack(0, many, false);
+    stack(0, "", true);
+    stack(1, "the last", true);
+    assert_true(strlen(stacks) >= 16 * size && strlen(stacks) < 18 * size);
+    text = report();
+    for (i = 0; text[i] != '\0'; i++)
+        count += text[i] == '\n';
+    assert_int_equal(count, 402); /* 400, "and more", and where the rest is */
+    assert_non_null(strstr(text, "  | ... and more\n"));
+    free(text);
+    free(many);
+}
+
+static void test_another_generation(void **state)
+{
+    (void)state;
+    begin();
+    stack(0, "main", true);
+    stack(1, "main", true);
+    expect_told("stop;");
+    hang_again(&run);
+    assert_false(hang_is_over(&run));
+    hang_look(&run); /* its ranks have done something: they have started */
+    expect_told("");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_it_works, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_it_hangs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_phases, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ranks_have_ended, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_ranks_are_left, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_peers_last, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_probed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_has_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_generation, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
