@@ -45,7 +45,7 @@ static int  take_descriptors(const int fds[SPAWN_FDS]);
 static int  move_up(int fd);
 static void reset_signals(void);
 static void raise_oom_score(void);
-static void wait_at_gate(const struct spawn_guard *guard);
+static int  wait_at_gate(const struct spawn_guard *guard);
 
 int spawn_pack(const struct spawn *spawn, struct error *err)
 {
@@ -107,7 +107,9 @@ struct spawn_failure spawn_exec(const int fds[SPAWN_FDS], const struct spawn_gua
     reset_signals();
     own_limits_undo();
     if (guard->gate_fd >= 0) {
-        wait_at_gate(guard);
+        failure.step = SPAWN_PREPARE;
+        if (wait_at_gate(guard) < 0)
+            goto failed;
         go_env_lay(guard->go_env, spec.env);
     }
     failure.step = SPAWN_EXEC;
@@ -231,13 +233,16 @@ static void raise_oom_score(void)
     fd_write_file("/proc/self/oom_score_adj", text);
 }
 
-/* All the ranks of a node are let through at once. */
-static void wait_at_gate(const struct spawn_guard *guard)
+/* All the ranks of a node are let through at once. -1: the guard cannot be told that this one
+ * stands there, so it would never open. */
+static int wait_at_gate(const struct spawn_guard *guard)
 {
     static const struct spawn_failure stands = { SPAWN_OK, 0 };
     char                              byte;
 
-    fd_write_all(guard->word_fd, &stands, sizeof stands);
+    if (fd_write_all(guard->word_fd, &stands, sizeof stands) < sizeof stands)
+        return -1;
     while (read(guard->gate_fd, &byte, 1) < 0 && errno == EINTR)
         ;
+    return 0;
 }
