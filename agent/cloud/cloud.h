@@ -32,6 +32,10 @@
 
 enum cloud_form { CLOUD_TIME, CLOUD_TIME_EAST, CLOUD_JSON, CLOUD_TRUE, CLOUD_EVENTS };
 
+struct cloud_header {
+    const char *name, *value; /* NULL: there is none */
+};
+
 struct cloud {
     const char *name;      /* --spot=NAME */
     const char *title;     /* for people */
@@ -41,10 +45,12 @@ struct cloud {
     int         port;
     const char *host;      /* of the Host header */
     const char *path;      /* is it taken away? */
-    const char *headers;   /* of all questions; "Name: value CR LF" each */
+    struct cloud_header header; /* of all questions */
     /* A question before: for a token, which goes into that header, or for this VM's name. */
-    const char *first_method, *first_path, *first_headers; /* path NULL: none */
-    const char *token_header;                              /* NULL: the answer is the name */
+    const char *first_path;   /* NULL: none */
+    bool        first_is_put; /* else GET */
+    struct cloud_header first_header;
+    const char *token_header; /* NULL: the answer is the name */
     const char *class_path, *class_word; /* that is the answer of a spot machine; NULL: unknown */
     enum cloud_form form;
     size_t          body_max;

@@ -5,208 +5,213 @@
 
 #include "cloud/metadata.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/http.h>
 
 #include "clock.h"
 #include "xalloc.h"
+#include "xevent.h"
 
-#define HEAD_END "\r\n\r\n"
-#define NO_SIZE  SIZE_MAX
+struct metadata {
+    struct evhttp_connection *connection;
+    struct event             *over; /* time is up; or, made active, there is an answer */
+    metadata_answer_f        *answer;
+    void                     *arg;
+    bool                      was_connected;
+    bool                      has_reply;
+    struct metadata_reply     reply;
+    struct error              err; /* why there is none */
+};
 
-static bool   is_connected(int fd, int64_t late_ns, struct error *err);
-static int    await(int fd, short events, int64_t late_ns);
-static int    send_all(int fd, const char *text, int64_t late_ns);
-static int    read_head(const char *head, size_t size, struct metadata_reply *reply,
-                        size_t *body_size);
-static bool   begins(const char *at, const char *end, const char *name);
-static size_t decimal(const char *text, size_t most);
+/* Of metadata_ask(). */
+struct waiting {
+    struct metadata_reply *reply;
+    struct error          *err;
+    int                    rc;
+};
 
-char *metadata_request(const struct cloud *cloud, const char *method, const char *path,
-                       const char *more)
+static void connection_begin(struct metadata *metadata, struct event_base *base,
+                             const struct cloud *cloud);
+static void request_send(struct metadata *metadata, const struct cloud *cloud,
+                         enum metadata_asked asked, const char *first);
+static void add_header(struct evkeyvalq *headers, struct cloud_header header);
+static int  head_cb(struct evhttp_request *request, void *arg);
+static void close_cb(struct evhttp_connection *connection, void *arg);
+static void done_cb(struct evhttp_request *request, void *arg);
+static void over_cb(evutil_socket_t fd, short what, void *arg);
+static void hang_up(struct metadata *metadata);
+static void waited_cb(const struct metadata_reply *reply, const struct error *err, void *arg);
+
+struct metadata *metadata_begin(struct event_base *base, const struct cloud *cloud,
+                                enum metadata_asked asked, const char *first, int64_t late_ns,
+                                metadata_answer_f *answer, void *arg)
 {
-    return xasprintf("%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
-                     "Content-Length: 0\r\n%s%s\r\n", method, path, cloud->host, cloud->headers,
-                     more);
+    struct metadata *metadata = xcalloc(1, sizeof *metadata);
+    int64_t          left_ns = late_ns - clock_now_ns();
+    struct timeval   limit = clock_interval(left_ns > 0 ? (double)left_ns / NS_PER_S : 0);
+
+    metadata->answer = answer;
+    metadata->arg = arg;
+    err_set(&metadata->err, "its answer took too long");
+    metadata->over = xevent_new(base, -1, over_cb, metadata);
+    xevent_add(metadata->over, &limit);
+    connection_begin(metadata, base, cloud);
+    request_send(metadata, cloud, asked, first);
+    return metadata;
 }
 
-int metadata_connect(const struct cloud *cloud, struct error *err)
+void metadata_free(struct metadata *metadata)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)cloud->port) };
-    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (metadata == NULL)
+        return;
+    hang_up(metadata);
+    event_free(metadata->over);
+    free(metadata);
+}
 
-    inet_pton(AF_INET, cloud->address, &to.sin_addr);
-    if (fd >= 0 && (connect(fd, (struct sockaddr *)&to, sizeof to) == 0 || errno == EINPROGRESS))
-        return fd;
-    err_set(err, "%s", strerror(errno));
+/* The bound of the bufferevent is for what evhttp reads while it expects nothing. */
+static void connection_begin(struct metadata *metadata, struct event_base *base,
+                             const struct cloud *cloud)
+{
+    metadata->connection = evhttp_connection_base_new(base, NULL, cloud->address,
+                                                      (uint16_t)cloud->port);
+    if (metadata->connection == NULL)
+        xalloc_die();
+    evhttp_connection_set_family(metadata->connection, AF_INET);
+    evhttp_connection_set_max_headers_size(metadata->connection, METADATA_HEAD);
+    evhttp_connection_set_max_body_size(metadata->connection, METADATA_BODY);
+    evhttp_connection_set_closecb(metadata->connection, close_cb, metadata);
+    bufferevent_setwatermark(evhttp_connection_get_bufferevent(metadata->connection), EV_READ, 0,
+                             METADATA_HEAD + METADATA_BODY);
+}
+
+/* If there is no way to the address, done_cb() was called when evhttp_make_request() returns. */
+static void request_send(struct metadata *metadata, const struct cloud *cloud,
+                         enum metadata_asked asked, const char *first)
+{
+    struct evhttp_request *request = evhttp_request_new(done_cb, metadata);
+    const char            *paths[] = { cloud->first_path, cloud->path, cloud->class_path };
+    bool                   is_put = asked == METADATA_FIRST && cloud->first_is_put;
+    struct evkeyvalq      *headers;
+    evutil_socket_t        fd;
+
+    if (request == NULL)
+        xalloc_die();
+    evhttp_request_set_header_cb(request, head_cb);
+    headers = evhttp_request_get_output_headers(request);
+    add_header(headers, (struct cloud_header){ "Host", cloud->host });
+    add_header(headers, (struct cloud_header){ "Connection", "close" });
+    add_header(headers, cloud->header);
+    if (asked == METADATA_FIRST)
+        add_header(headers, cloud->first_header);
+    else if (first[0] != '\0')
+        add_header(headers, (struct cloud_header){ cloud->token_header, first });
+    if (evhttp_make_request(metadata->connection, request,
+                            is_put ? EVHTTP_REQ_PUT : EVHTTP_REQ_GET, paths[asked]) < 0)
+        xalloc_die();
+    /* libevent does not make its sockets so, and takes none of ours. */
+    fd = bufferevent_getfd(evhttp_connection_get_bufferevent(metadata->connection));
     if (fd >= 0)
-        close(fd);
-    return -1;
+        evutil_make_socket_closeonexec(fd);
 }
 
-int metadata_ask(const struct cloud *cloud, const char *method, const char *path,
-                 const char *more, int64_t late_ns, struct metadata_reply *reply,
-                 struct error *err)
+static void add_header(struct evkeyvalq *headers, struct cloud_header header)
 {
-    int   fd = metadata_connect(cloud, err), rc = -1;
-    char *request;
-
-    if (fd < 0)
-        return -1;
-    if (is_connected(fd, late_ns, err)) {
-        request = metadata_request(cloud, method, path, more);
-        rc = metadata_exchange(fd, request, late_ns, reply, err);
-        free(request);
-    }
-    close(fd);
-    return rc;
+    if (header.name != NULL)
+        evhttp_add_header(headers, header.name, header.value);
 }
 
-static bool is_connected(int fd, int64_t late_ns, struct error *err)
-{
-    int       error = 0;
-    socklen_t size = sizeof error;
+/* --- the answer ------------------------------------------------------------- */
 
-    if (await(fd, POLLOUT, late_ns) < 0)
-        error = ETIMEDOUT;
-    else if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        error = errno;
-    if (error != 0)
-        err_set(err, "%s", strerror(error));
-    return error == 0;
+/* evhttp would keep the headers of any number of heads with 100 Continue, for which nobody asks;
+ * and with "Connection: keep-alive" it would take a body whose end is that of the connection for
+ * an empty one, which would mean that this machine is safe. */
+static int head_cb(struct evhttp_request *request, void *arg)
+{
+    (void)arg;
+    evhttp_remove_header(evhttp_request_get_input_headers(request), "Connection");
+    return evhttp_request_get_response_code(request) == 100 ? -1 : 0;
 }
 
-int metadata_exchange(int fd, const char *request, int64_t late_ns, struct metadata_reply *reply,
-                      struct error *err)
+/* Called for connections that were made, before done_cb(). */
+static void close_cb(struct evhttp_connection *connection, void *arg)
 {
-    size_t  size = 0, most = METADATA_HEAD + METADATA_BODY;
-    char   *bytes = xmalloc(most);
-    ssize_t got;
-    int     found = 0;
+    struct metadata *metadata = arg;
 
-    if (send_all(fd, request, late_ns) < 0)
-        found = -1;
-    while (found == 0) {
-        if (await(fd, POLLIN, late_ns) < 0)
-            break;
-        got = read(fd, bytes + size, most - size);
-        if (got < 0 && (errno == EAGAIN || errno == EINTR))
-            continue;
-        size += got > 0 ? (size_t)got : 0;
-        found = metadata_parse(bytes, size, got <= 0, reply);
-    }
-    free(bytes);
-    return found > 0 ? 0 : err_set(err, "%s", found < 0 ? "what it says is not understood"
-                                                        : "its answer took too long");
+    (void)connection;
+    metadata->was_connected = true;
 }
 
-/* -1: not by then. */
-static int await(int fd, short events, int64_t late_ns)
+/* request: if its status is 0, the connection was refused; NULL: all that may go wrong else, and
+ * errno is about the connection if there was none. evhttp still uses its connection when this
+ * returns: over_cb() does the rest, in which it may be freed. */
+static void done_cb(struct evhttp_request *request, void *arg)
 {
-    struct pollfd wait = { fd, events, 0 };
-    int64_t       left_ms;
-    int           rc;
+    struct metadata       *metadata = arg;
+    struct metadata_reply *reply = &metadata->reply;
+    int                    error = request != NULL ? ECONNREFUSED : errno;
 
-    do {
-        left_ms = (late_ns - clock_now_ns()) / (NS_PER_S / 1000);
-        rc = left_ms <= 0 ? 0 : poll(&wait, 1, (int)left_ms);
-    } while (rc < 0 && errno == EINTR);
-    return rc > 0 ? 0 : -1;
+    reply->status = request != NULL ? evhttp_request_get_response_code(request) : 0;
+    metadata->has_reply = reply->status >= 100 && reply->status <= 999;
+    if (metadata->has_reply)
+        reply->size = (size_t)evbuffer_copyout(evhttp_request_get_input_buffer(request),
+                                               reply->body, METADATA_BODY);
+    else
+        err_set(&metadata->err, "%s", metadata->was_connected ? "what it says is not understood"
+                                                              : strerror(error));
+    event_active(metadata->over, EV_TIMEOUT, 0);
 }
 
-static int send_all(int fd, const char *text, int64_t late_ns)
+static void over_cb(evutil_socket_t fd, short what, void *arg)
 {
-    size_t  size = strlen(text);
-    ssize_t sent;
+    struct metadata *metadata = arg;
 
-    while (size > 0) {
-        if (await(fd, POLLOUT, late_ns) < 0)
-            return -1;
-        sent = send(fd, text, size, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EAGAIN && errno != EINTR)
-            return -1;
-        text += sent > 0 ? sent : 0;
-        size -= sent > 0 ? (size_t)sent : 0;
-    }
-    return 0;
+    (void)fd, (void)what;
+    hang_up(metadata);
+    metadata->answer(metadata->has_reply ? &metadata->reply : NULL, &metadata->err,
+                     metadata->arg);
 }
 
-/* --- HTTP ------------------------------------------------------------------- */
-
-int metadata_parse(const char *bytes, size_t size, int is_end, struct metadata_reply *reply)
+/* Frees the request, too, if there is no answer yet. */
+static void hang_up(struct metadata *metadata)
 {
-    const char *end = memmem(bytes, size < METADATA_HEAD ? size : METADATA_HEAD, HEAD_END,
-                             strlen(HEAD_END));
-    size_t      head, body, wanted;
-
-    if (end == NULL)
-        return is_end || size >= METADATA_HEAD ? -1 : 0;
-    head = (size_t)(end - bytes) + strlen(HEAD_END);
-    if (read_head(bytes, head, reply, &wanted) < 0)
-        return -1;
-    body = size - head;
-    if (wanted == NO_SIZE ? !is_end && body <= METADATA_BODY : body < wanted)
-        return is_end ? -1 : 0;
-    reply->size = wanted == NO_SIZE ? body : wanted;
-    if (reply->size > METADATA_BODY)
-        return -1;
-    memcpy(reply->body, bytes + head, reply->size);
-    reply->body[reply->size] = '\0';
-    return 1;
+    if (metadata->connection != NULL)
+        evhttp_connection_free(metadata->connection);
+    metadata->connection = NULL;
 }
 
-/* "HTTP/1.1 200 OK", then "Name: value". */
-static int read_head(const char *head, size_t size, struct metadata_reply *reply,
-                     size_t *body_size)
-{
-    static const char length[] = "\r\nContent-Length:", coding[] = "\r\nTransfer-Encoding:";
-    const char       *at;
+/* --- waiting ---------------------------------------------------------------- */
 
-    *body_size = NO_SIZE;
-    if (size < 13 || memcmp(head, "HTTP/1.", 7) != 0 || head[8] != ' ' ||
-        memchr(head, '\0', size) != NULL)
-        return -1;
-    reply->status = (int)decimal(head + 9, 999);
-    for (at = head; at < head + size - 2; at++) { /* no name begins later */
-        if (begins(at, head + size, coding))
-            return -1; /* none of them needs it */
-        if (!begins(at, head + size, length))
-            continue;
-        at += strlen(length);
-        at += strspn(at, " ");
-        *body_size = decimal(at, METADATA_BODY);
-        if (*body_size == NO_SIZE)
-            return -1;
-    }
-    return reply->status >= 100 && reply->status <= 999 ? 0 : -1;
+int metadata_ask(const struct cloud *cloud, enum metadata_asked asked, const char *first,
+                 int64_t late_ns, struct metadata_reply *reply, struct error *err)
+{
+    struct waiting     waiting = { reply, err, -1 };
+    struct event_base *base = event_base_new();
+    struct metadata   *metadata;
+
+    if (base == NULL)
+        xalloc_die();
+    metadata = metadata_begin(base, cloud, asked, first, late_ns, waited_cb, &waiting);
+    event_base_dispatch(base);
+    metadata_free(metadata);
+    event_base_free(base);
+    return waiting.rc;
 }
 
-/* In whatever case. */
-static bool begins(const char *at, const char *end, const char *name)
+static void waited_cb(const struct metadata_reply *reply, const struct error *err, void *arg)
 {
-    return (size_t)(end - at) >= strlen(name) && strncasecmp(at, name, strlen(name)) == 0;
-}
+    struct waiting *waiting = arg;
 
-/* NO_SIZE: it is no number, or a larger one. */
-static size_t decimal(const char *text, size_t most)
-{
-    size_t number = 0;
-
-    if (!isdigit((unsigned char)*text))
-        return NO_SIZE;
-    for (; isdigit((unsigned char)*text); text++) {
-        number = number * 10 + (size_t)(*text - '0');
-        if (number > most)
-            return NO_SIZE;
-    }
-    return number;
+    waiting->rc = reply != NULL ? 0 : -1;
+    if (reply != NULL)
+        *waiting->reply = *reply;
+    else
+        *waiting->err = *err;
 }

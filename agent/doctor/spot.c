@@ -29,10 +29,10 @@ struct asked {
     int64_t                late_ns;
     struct metadata_reply *reply;
     char                   first[CLOUD_FIRST_MAX + 1]; /* a token, or this VM's name; or "" */
-    char                  *more; /* headers */
 };
 
 /* -1 with err: it does not answer. */
+static int             ask(struct asked *asked, enum metadata_asked question, struct error *err);
 static int             ask_first(struct asked *asked, struct error *err);
 static int             ask_class(const struct checkup *checkup, struct asked *asked,
                                  struct error *err);
@@ -64,8 +64,12 @@ void spot_check(const struct checkup *checkup)
                      "no answer from %s's metadata service: %s", asked.cloud->title, err.text);
     else if (says == CLOUD_GOES)
         tell(checkup, asked.cloud, &notice);
-    free(asked.more);
     free(asked.reply);
+}
+
+static int ask(struct asked *asked, enum metadata_asked question, struct error *err)
+{
+    return metadata_ask(asked->cloud, question, asked->first, asked->late_ns, asked->reply, err);
 }
 
 /* Services that are set to want a token answer nothing without one, and those that know none have
@@ -75,20 +79,14 @@ static int ask_first(struct asked *asked, struct error *err)
     const struct cloud *cloud = asked->cloud;
     struct metadata_reply *reply = asked->reply;
 
-    asked->more = xstrdup("");
     if (cloud->first_path == NULL)
         return 0;
-    if (metadata_ask(cloud, cloud->first_method, cloud->first_path, cloud->first_headers,
-                     asked->late_ns, reply, err) < 0)
+    if (ask(asked, METADATA_FIRST, err) < 0)
         return -1;
     if (reply->status != OK)
         return 0;
     if (cloud_read_first(reply->body, reply->size, asked->first) < 0)
         return err_set(err, "its %s is not understood", cloud->token_header ? "token" : "name");
-    if (cloud->token_header == NULL)
-        return 0;
-    free(asked->more);
-    asked->more = xasprintf("%s: %s\r\n", cloud->token_header, asked->first);
     return 0;
 }
 
@@ -98,8 +96,7 @@ static int ask_class(const struct checkup *checkup, struct asked *asked, struct 
 
     if (cloud->class_path == NULL)
         return 0;
-    if (metadata_ask(cloud, "GET", cloud->class_path, asked->more, asked->late_ns, asked->reply,
-                     err) < 0)
+    if (ask(asked, METADATA_CLASS, err) < 0)
         return -1;
     if (asked->reply->status != OK)
         return err_set(err, "it refuses to say what kind of machine this is (%d)",
@@ -111,8 +108,7 @@ static int ask_class(const struct checkup *checkup, struct asked *asked, struct 
 static enum cloud_says ask_notice(struct asked *asked, struct cloud_notice *notice,
                                   struct error *err)
 {
-    if (metadata_ask(asked->cloud, "GET", asked->cloud->path, asked->more, asked->late_ns,
-                     asked->reply, err) < 0)
+    if (ask(asked, METADATA_NOTICE, err) < 0)
         return CLOUD_UNKNOWN;
     return cloud_read(asked->cloud, asked->reply->status, asked->reply->body, asked->reply->size,
                       asked->first, time(NULL), notice, err);

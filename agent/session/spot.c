@@ -11,9 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <event2/buffer.h>
-#include <event2/bufferevent.h>
-
 #include "clock.h"
 #include "cloud/cloud.h"
 #include "cloud/metadata.h"
@@ -30,8 +27,6 @@
 #define CLASSES 5 /* rounds that ask for the class, at most */
 #define DMI     "/sys/class/dmi/id/"
 
-enum question { ASKED_FIRST, ASKED_NOTICE, ASKED_CLASS };
-
 struct spot {
     struct event_base   *base;
     const struct cloud  *cloud;
@@ -39,28 +34,26 @@ struct spot {
     char                 room[URL_MAX + 2];
     const struct spot_ops *ops;
     void                *arg;
-    struct event        *next, *late; /* round; this one is late */
-    struct bufferevent  *bev;         /* of a question; NULL: none is under way */
-    enum question        asked;
-    int                  classes;     /* how often it was asked for */
+    struct event        *next;     /* round */
+    int64_t              late_ns;  /* when this one is late */
+    struct metadata     *question; /* NULL: none is under way */
+    enum metadata_asked  asked;
+    int                  classes;  /* how often it was asked for */
     char                 first[CLOUD_FIRST_MAX + 1]; /* its answer */
     struct cloud_watch   watch;
     int64_t              seen_ns; /* when the last answer was GOES, and the one before was not */
-    struct metadata_reply reply;
 };
 
 static const struct cloud *choose(struct spot *spot, const char *setting, struct error *err);
 static const struct cloud *by_firmware(void);
 static void                again(struct spot *spot, double pause_s);
 static void                next_cb(evutil_socket_t fd, short what, void *arg);
-static void                late_cb(evutil_socket_t fd, short what, void *arg);
-static void                ask(struct spot *spot, enum question question);
-static void                read_cb(struct bufferevent *bev, void *arg);
-static void                end_cb(struct bufferevent *bev, short what, void *arg);
-static void                look(struct spot *spot, bool is_end);
-static void                take_first(struct spot *spot);
-static void                take(struct spot *spot);
-static void                take_class(struct spot *spot);
+static void                ask(struct spot *spot, enum metadata_asked asked);
+static void                answer_cb(const struct metadata_reply *reply, const struct error *err,
+                                     void *arg);
+static void                take_first(struct spot *spot, const struct metadata_reply *reply);
+static void                take(struct spot *spot, const struct metadata_reply *reply);
+static void                take_class(struct spot *spot, const struct metadata_reply *reply);
 static void                tell(struct spot *spot, const struct cloud_notice *notice);
 static void                hang_up(struct spot *spot);
 
@@ -80,7 +73,6 @@ int spot_begin(struct spot **made, struct event_base *base, const char *setting,
     spot->ops = ops;
     spot->arg = arg;
     spot->next = xevent_new(base, -1, next_cb, spot);
-    spot->late = xevent_new(base, -1, late_cb, spot);
     again(spot, 0);
     *made = spot;
     return 0;
@@ -92,7 +84,6 @@ void spot_free(struct spot *spot)
         return;
     hang_up(spot);
     event_free(spot->next);
-    event_free(spot->late);
     free(spot);
 }
 
@@ -126,140 +117,86 @@ static void again(struct spot *spot, double pause_s)
     const struct timeval pause = clock_interval(other != NULL ? strtod(other, NULL) : pause_s);
 
     hang_up(spot);
-    event_del(spot->late);
     xevent_add(spot->next, &pause);
 }
 
 static void next_cb(evutil_socket_t fd, short what, void *arg)
 {
-    const struct timeval limit = clock_interval(ROUND_S);
-    struct spot         *spot = arg;
-
-    (void)fd, (void)what;
-    spot->first[0] = '\0';
-    xevent_add(spot->late, &limit);
-    ask(spot, spot->cloud->first_path != NULL ? ASKED_FIRST : ASKED_NOTICE);
-}
-
-static void late_cb(evutil_socket_t fd, short what, void *arg)
-{
     struct spot *spot = arg;
 
     (void)fd, (void)what;
-    cloud_watch_take(&spot->watch, CLOUD_UNKNOWN, NULL);
-    again(spot, POLL_S);
+    spot->first[0] = '\0';
+    spot->late_ns = clock_now_ns() + (int64_t)(ROUND_S * NS_PER_S);
+    ask(spot, spot->cloud->first_path != NULL ? METADATA_FIRST : METADATA_NOTICE);
 }
 
-static void ask(struct spot *spot, enum question question)
+static void ask(struct spot *spot, enum metadata_asked asked)
 {
-    const struct cloud *cloud = spot->cloud;
-    bool                has_token = cloud->token_header != NULL && spot->first[0] != '\0';
-    char               *token = has_token ? xasprintf("%s: %s\r\n", cloud->token_header,
-                                                      spot->first) : xstrdup("");
-    char               *request;
-    struct error        err;
-    int                 fd;
-
     hang_up(spot);
-    spot->asked = question;
-    fd = metadata_connect(cloud, &err);
-    if (fd >= 0) {
-        request = question == ASKED_FIRST
-                      ? metadata_request(cloud, cloud->first_method, cloud->first_path,
-                                         cloud->first_headers)
-                      : metadata_request(cloud, "GET", question == ASKED_CLASS ? cloud->class_path
-                                                                               : cloud->path,
-                                         token);
-        spot->bev = bufferevent_socket_new(spot->base, fd, BEV_OPT_CLOSE_ON_FREE);
-        if (spot->bev == NULL)
-            xalloc_die();
-        bufferevent_setcb(spot->bev, read_cb, NULL, end_cb, spot);
-        bufferevent_setwatermark(spot->bev, EV_READ, 0, METADATA_HEAD + METADATA_BODY);
-        bufferevent_write(spot->bev, request, strlen(request));
-        bufferevent_enable(spot->bev, EV_READ | EV_WRITE);
-        free(request);
-    } /* else the round is late */
-    free(token);
+    spot->asked = asked;
+    spot->question = metadata_begin(spot->base, spot->cloud, asked, spot->first, spot->late_ns,
+                                    answer_cb, spot);
 }
 
 static void hang_up(struct spot *spot)
 {
-    if (spot->bev != NULL)
-        bufferevent_free(spot->bev);
-    spot->bev = NULL;
+    metadata_free(spot->question);
+    spot->question = NULL;
 }
 
 /* --- answers ---------------------------------------------------------------- */
 
-static void read_cb(struct bufferevent *bev, void *arg)
+static void answer_cb(const struct metadata_reply *reply, const struct error *err, void *arg)
 {
-    (void)bev;
-    look(arg, false);
-}
+    struct spot *spot = arg;
 
-static void end_cb(struct bufferevent *bev, short what, void *arg)
-{
-    (void)bev;
-    if ((what & BEV_EVENT_EOF) != 0)
-        look(arg, true);
-    else
-        late_cb(-1, 0, arg);
-}
-
-static void look(struct spot *spot, bool is_end)
-{
-    struct evbuffer *in = bufferevent_get_input(spot->bev);
-    size_t           size = evbuffer_get_length(in);
-    const char      *bytes = size > 0 ? (char *)evbuffer_pullup(in, (ev_ssize_t)size) : "";
-    int              rc = metadata_parse(bytes, size, is_end, &spot->reply);
-
-    if (rc < 0)
-        late_cb(-1, 0, spot);
-    else if (rc > 0 && spot->asked == ASKED_FIRST)
-        take_first(spot);
-    else if (rc > 0 && spot->asked == ASKED_CLASS)
-        take_class(spot);
-    else if (rc > 0)
-        take(spot);
+    (void)err;
+    if (reply == NULL) {
+        cloud_watch_take(&spot->watch, CLOUD_UNKNOWN, NULL);
+        again(spot, POLL_S);
+    } else if (spot->asked == METADATA_FIRST) {
+        take_first(spot, reply);
+    } else if (spot->asked == METADATA_CLASS) {
+        take_class(spot, reply);
+    } else {
+        take(spot, reply);
+    }
 }
 
 /* Without it the service may still answer; if not, it says so. */
-static void take_first(struct spot *spot)
+static void take_first(struct spot *spot, const struct metadata_reply *reply)
 {
-    if (spot->reply.status != OK ||
-        cloud_read_first(spot->reply.body, spot->reply.size, spot->first) < 0)
+    if (reply->status != OK || cloud_read_first(reply->body, reply->size, spot->first) < 0)
         spot->first[0] = '\0';
-    ask(spot, ASKED_NOTICE);
+    ask(spot, METADATA_NOTICE);
 }
 
-static void take(struct spot *spot)
+static void take(struct spot *spot, const struct metadata_reply *reply)
 {
     struct cloud_notice notice;
     struct error        err;
-    enum cloud_says     says = cloud_read(spot->cloud, spot->reply.status, spot->reply.body,
-                                          spot->reply.size, spot->first, time(NULL), &notice,
-                                          &err);
+    enum cloud_says     says = cloud_read(spot->cloud, reply->status, reply->body, reply->size,
+                                          spot->first, time(NULL), &notice, &err);
 
     if (says == CLOUD_GOES && !spot->watch.is_pending)
         spot->seen_ns = clock_boot_ns();
     if (!cloud_watch_take(&spot->watch, says, &notice)) {
         if (says == CLOUD_SAFE && spot->cloud->class_path != NULL && spot->classes++ < CLASSES)
-            ask(spot, ASKED_CLASS);
+            ask(spot, METADATA_CLASS);
         else
             again(spot, says == CLOUD_GOES ? AGAIN_S : POLL_S);
         return;
     }
     hang_up(spot);
-    event_del(spot->late);
     tell(spot, &notice);
 }
 
 /* A refusal may be of today. */
-static void take_class(struct spot *spot)
+static void take_class(struct spot *spot, const struct metadata_reply *reply)
 {
-    if (spot->reply.status == OK) {
+    if (reply->status == OK) {
         spot->classes = CLASSES;
-        spot->ops->class(cloud_is_spot(spot->cloud, spot->reply.body) ? "spot" : "on-demand",
+        spot->ops->class(cloud_is_spot(spot->cloud, reply->body) ? "spot" : "on-demand",
                          spot->arg);
     }
     again(spot, POLL_S);

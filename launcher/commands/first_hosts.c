@@ -39,6 +39,7 @@ struct waiting {
     int                 status; /* 0: it goes on */
 };
 
+static void keep_hup(const struct options *options);
 static int  read_hosts(const struct options *options, char *const *here, struct first_hosts *first);
 static bool may_wait(const struct options *options, const struct first_hosts *first);
 static struct select_rules rules_of(const struct options *options, const struct first_hosts *first);
@@ -55,8 +56,10 @@ static void signal_cb(evutil_socket_t number, short what, void *arg);
 
 int first_hosts_find(const struct options *options, char *const *here, struct first_hosts *first)
 {
-    int status = read_hosts(options, here, first);
+    int status;
 
+    keep_hup(options);
+    status = read_hosts(options, here, first);
     if (status == 0) {
         copy_hosts(&first->named, &first->hosts);
         status = look(options, here, first);
@@ -75,6 +78,16 @@ void first_hosts_clear(struct first_hosts *first)
     hostlist_clear(&first->named);
     free(first->include);
     *first = (struct first_hosts){ 0 };
+}
+
+/* Where HUP is about the hosts it must not end muster while nobody waits for it yet: they are being
+ * read anyway. Whoever waits for it does so although it is ignored. */
+static void keep_hup(const struct options *options)
+{
+    if (options->command == COMMAND_RUN && host_watch_is_possible(options) &&
+        (options->discovery_script != NULL || options_take_nodes(options)) &&
+        interrupt_hup_reads())
+        signal(SIGHUP, SIG_IGN);
 }
 
 /* -1: first->missing says why there are none. */

@@ -17,6 +17,18 @@ asked_again() {
     ok "... the script is asked again and again" wait_for 20 sh -c '[ "$(wc -l <asked)" -ge 3 ]'
 }
 
+# asked_in COMMAND...: how many milliseconds pass until the script is asked five times, each after
+# this.
+asked_in() {
+    since=$(now_ms)
+    for time in 1 2 3 4 5; do
+        : >asked
+        "$@"
+        wait_for 20 [ -s asked ] || break
+    done
+    echo $(($(now_ms) - since))
+}
+
 # waits OPTIONS...: a run of ranks that tell how many they are.
 waits() {
     start muster --host-discovery-script ./find --label none "$@" sh -c 'echo "$WORLD_SIZE ranks"'
@@ -70,6 +82,23 @@ kill -TERM "$pid"
 finish_run 20
 is "... so does TERM" "$rc" 143
 
+# A session of its own has no terminal, so HUP is for us to read the hosts.
+rm asked
+discovered 'until [ -e go ]; do sleep 0.1; done; echo node1:1'
+start setsid muster --host-discovery-script ./find --label none --nnodes 2:3 \
+    sh -c 'echo "$WORLD_SIZE ranks"'
+ok "a script that takes its time" wait_for 20 [ -e asked ]
+kill -HUP "$pid"
+touch go
+ok "HUP does not end muster before it waits" wait_for 20 grep -q 'waiting for hosts' err
+by_itself=$(asked_in :)
+by_hup=$(asked_in kill -HUP "$pid")
+ok "... and makes it ask at once, not each second" [ $((2 * by_hup)) -lt "$by_itself" ] ||
+    echo "# five times in $by_hup ms, $by_itself ms without HUP"
+discovered 'echo node1:1; echo node2:1'
+begins 2
+
+discovered 'echo node1:1'
 run muster --host-discovery-script ./find --spares 2 --max-wait 1 true
 is "--max-wait is over: 75" "$rc" 75
 ok "... with what was missing" grep -q 'error: --spares 2: there is only 1; waited for 1 s (--max-wait)$' err
