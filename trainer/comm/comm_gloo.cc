@@ -13,9 +13,11 @@
 
 #include "comm/comm.h"
 #include "comm/iface.h"
+#include "comm/peers.h"
 
 #include <chrono>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -41,15 +43,20 @@ using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 /* Gloo's slots: the collectives use the prefixes 1 to 15 in bits 40 to 47. */
 constexpr uint64_t slot_peer = uint64_t(0x70) << 40;
 constexpr uint64_t slot_ring = uint64_t(0x71) << 40;
-constexpr uint64_t slot_probe = uint64_t(0x72) << 40;
+
+using Peers = std::unique_ptr<struct peers, decltype(&peers_close)>;
 
 /* A context whose pairs are connected by addresses that went through PMI. */
 class Mesh : public gloo::Context {
 public:
-    Mesh(const comm_world &world, std::shared_ptr<gloo::transport::Device> device);
+    explicit Mesh(const comm_world &world);
+
+    Peers peers{ nullptr, peers_close }; /* null: this rank is alone */
 
 private:
+    void open_device(const comm_world &world);
     void publish(const comm_world &world);
+    void know_peers(const comm_world &world);
     void connect(const comm_world &world);
 };
 
@@ -76,8 +83,19 @@ struct PmiFailure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+Mesh::Mesh(const comm_world &world) : gloo::Context(world.rank, world.size)
+{
+    setTimeout(milliseconds(int64_t(world.timeout_s * 1000)));
+    open_device(world);
+    transportContext_ = device_->createContext(rank, size);
+    transportContext_->setTimeout(getTimeout());
+    publish(world);
+    know_peers(world);
+    connect(world);
+}
+
 /* One rank alone needs no network. */
-std::shared_ptr<gloo::transport::Device> open_device(int size)
+void Mesh::open_device(const comm_world &world)
 {
     gloo::transport::tcp::attr attr;
     struct iface               chosen;
@@ -88,19 +106,11 @@ std::shared_ptr<gloo::transport::Device> open_device(int size)
         if (iface_choose("gloo", &chosen, &err) < 0)
             throw std::runtime_error(err.text);
         attr.hostname = chosen.address;
+        peers.reset(peers_listen(&chosen.socket_address, world.rank, world.size, &err));
+        if (peers == nullptr)
+            throw std::runtime_error(err.text);
     }
-    return gloo::transport::tcp::CreateDevice(attr);
-}
-
-Mesh::Mesh(const comm_world &world, std::shared_ptr<gloo::transport::Device> device)
-    : gloo::Context(world.rank, world.size)
-{
-    setTimeout(milliseconds(int64_t(world.timeout_s * 1000)));
-    device_ = std::move(device);
-    transportContext_ = device_->createContext(rank, size);
-    transportContext_->setTimeout(getTimeout());
-    publish(world);
-    connect(world);
+    device_ = gloo::transport::tcp::CreateDevice(attr);
 }
 
 /* Addresses are mostly zeros: "z120." stands for 120 of them. It matters, for
@@ -157,10 +167,21 @@ std::string key(int from, int to)
     return "gloo-" + std::to_string(from) + "-" + std::to_string(to);
 }
 
+std::string peers_key(int rank)
+{
+    return "peers-" + std::to_string(rank);
+}
+
 void Mesh::publish(const comm_world &world)
 {
     struct error err;
+    char         address[2 * sizeof(struct sockaddr_storage) + 1];
 
+    if (peers != nullptr) {
+        peers_address(peers.get(), address, sizeof address);
+        if (pmi_put(world.pmi, peers_key(rank).c_str(), address, &err) < 0)
+            throw PmiFailure(err.text);
+    }
     for (int peer = 0; peer < size; peer++) {
         if (peer == rank)
             continue;
@@ -175,27 +196,17 @@ void Mesh::publish(const comm_world &world)
         throw PmiFailure(err.text);
 }
 
-/* All ranks go through their peers in rising order, so that somebody can always
- * go on. */
-void Mesh::connect(const comm_world &world)
+void Mesh::know_peers(const comm_world &world)
 {
     struct error err;
     char         value[PMI_LINE_MAX];
 
-    for (int peer = 0; peer < size; peer++) {
-        if (peer == rank)
-            continue;
-        if (pmi_get(world.pmi, key(peer, rank).c_str(), value, sizeof value, &err) < 0)
+    for (int peer = 0; peer < size; peer++)
+        if (peer != rank &&
+            (pmi_get(world.pmi, peers_key(peer).c_str(), value, sizeof value, &err) < 0 ||
+             peers_know(peers.get(), peer, value, &err) < 0))
             throw PmiFailure(err.text);
-        try {
-            transportContext_->getPair(peer)->connect(unpack(value));
-        } catch (const std::exception &failure) {
-            throw std::runtime_error(std::string(world.label[peer]) + ": " + failure.what());
-        }
-    }
 }
-
-/* ---- errors ---- */
 
 /* Gloo puts its source file in front: "[../gloo/transport/tcp/pair.cc:598] ". */
 const char *plain(const char *text)
@@ -205,25 +216,52 @@ const char *plain(const char *text)
     return end != nullptr ? end + 2 : text;
 }
 
-/* The ranks whose connection is gone. Sending them something throws at once, and
- * that is the only way to ask. With the others it leaves an announcement that
- * nobody will answer; the communicator is broken anyway, so that does no harm. */
-std::string lost_ranks(GlooComm &comm)
+/* All ranks go through their peers in rising order, so that somebody can always
+ * go on. Some may be done with it: so that they do not miss this rank, all are
+ * called if it fails. */
+void Mesh::connect(const comm_world &world)
 {
-    static char nothing;
-    std::string lost;
+    std::vector<peer_state> state(size, PEER_THERE);
+    struct error            err;
+    char                    value[PMI_LINE_MAX];
 
-    for (int peer = 0; peer < comm.size; peer++) {
-        if (peer == comm.rank)
+    for (int peer = 0; peer < size; peer++) {
+        if (peer == rank)
             continue;
+        if (pmi_get(world.pmi, key(peer, rank).c_str(), value, sizeof value, &err) < 0)
+            throw PmiFailure(err.text);
         try {
-            comm.pending.push_back({ comm.mesh->createUnboundBuffer(&nothing, 0), true });
-            comm.pending.back().buffer->send(peer, slot_probe);
-        } catch (const std::exception &) {
-            lost += (lost.empty() ? "" : ", ") + comm.label[peer];
+            transportContext_->getPair(peer)->connect(unpack(value));
+        } catch (const std::exception &failure) {
+            peers_ask(peers.get(), false, state.data());
+            throw std::runtime_error(std::string(world.label[peer]) + ": " +
+                                     plain(failure.what()));
         }
     }
-    return lost;
+}
+
+/* ---- errors of operations ---- */
+
+/* "all_reduce: lost rank 3 on te2 (its process has ended)", or why. Gloo knows only which
+ * connection broke, and that may be one of a rank that has ended for the sake of another. */
+int set_lost(GlooComm &comm, const char *what, const char *why, struct error *err)
+{
+    std::vector<const char *> label;
+    std::vector<peer_state>   state(comm.size, PEER_THERE);
+    char                      lost[900], late[80] = "lost ";
+
+    if (comm.mesh->peers != nullptr)
+        peers_ask(comm.mesh->peers.get(), comm.timed_out, state.data());
+    if (state[comm.rank] == PEER_TOLD)
+        return err_set(err, "%s: other ranks miss this one", what);
+    for (const std::string &text : comm.label)
+        label.push_back(text.c_str());
+    peers_describe(state.data(), comm.size, label.data(), lost, sizeof lost);
+    if (comm.timed_out)
+        snprintf(late, sizeof late, "no end within %g s: ", comm.timeout_s);
+    else if (*lost == '\0')
+        *late = '\0';
+    return err_set(err, "%s: %s%s", what, late, *lost != '\0' ? lost : why);
 }
 
 /* Do work; turn what it throws into an error that names operation and peer. A
@@ -239,17 +277,18 @@ int guarded(struct comm *base, const char *what, struct error *err, Work work)
         work(comm);
         return 0;
     } catch (const std::exception &failure) {
-        /* Gloo closes all connections when one is late, so none can be named. */
         comm.timed_out = steady_clock::now() - start >= comm.mesh->getTimeout();
-        if (comm.timed_out)
-            return err_set(err, "%s: no answer from the other ranks within %g s", what,
-                           comm.timeout_s);
-        std::string lost = lost_ranks(comm);
-
-        if (lost.empty())
-            return err_set(err, "%s: %s", what, plain(failure.what()));
-        return err_set(err, "%s: lost %s (%s)", what, lost.c_str(), plain(failure.what()));
+        return set_lost(comm, what, comm.timed_out ? "all ranks answer" : plain(failure.what()),
+                        err);
     }
+}
+
+/* The same, of an operation in which all ranks take part. */
+template <typename Work>
+int together(struct comm *base, const char *what, struct error *err, Work work)
+{
+    peers_count(static_cast<GlooComm *>(base)->mesh->peers.get());
+    return guarded(base, what, err, work);
 }
 
 /* ---- operations ---- */
@@ -279,7 +318,7 @@ int all_reduce(struct comm *base, const void *in, void *out, size_t count, enum 
         memcpy(out, in, count * dtype_size(type));
     if (base->size == 1 || count == 0)
         return 0;
-    return guarded(base, "all_reduce", err, [=](GlooComm &comm) {
+    return together(base, "all_reduce", err, [=](GlooComm &comm) {
         switch (dtype_size(type)) { /* Gloo takes the size from the C++ type */
         case 1: return all_reduce_as<uint8_t>(comm, in, out, count, reduce);
         case 2: return all_reduce_as<uint16_t>(comm, in, out, count, reduce);
@@ -300,7 +339,7 @@ int reduce_scatter(struct comm *base, const void *in, void *out, size_t count,
         return static_cast<const char *>(in) + size_t((of + 2 * size) % size) * bytes;
     };
 
-    return guarded(base, "reduce_scatter", err, [=](GlooComm &comm) {
+    return together(base, "reduce_scatter", err, [=](GlooComm &comm) {
         comm.scratch.resize(2 * bytes);
         char  *sum = comm.scratch.data(), *next = sum + bytes;
         Buffer from = comm.mesh->createUnboundBuffer(sum, bytes);
@@ -330,7 +369,7 @@ int all_gather(struct comm *base, const void *in, void *out, size_t count, enum 
         memcpy(own, in, bytes);
     if (base->size == 1 || count == 0)
         return 0;
-    return guarded(base, "all_gather", err, [=](GlooComm &comm) {
+    return together(base, "all_gather", err, [=](GlooComm &comm) {
         gloo::AllgatherOptions options(comm.mesh);
 
         options.setOutput(static_cast<char *>(out), bytes * size_t(comm.size));
@@ -348,7 +387,7 @@ int all_to_all(struct comm *base, const void *in, void *out, size_t count, enum 
         memcpy(out, in, bytes);
     if (base->size == 1 || count == 0)
         return 0;
-    return guarded(base, "all_to_all", err, [=](GlooComm &comm) {
+    return together(base, "all_to_all", err, [=](GlooComm &comm) {
         gloo::AlltoallOptions options(comm.mesh);
 
         options.setInput(static_cast<char *>(const_cast<void *>(in)), bytes);
@@ -363,7 +402,7 @@ int broadcast(struct comm *base, void *buffer, size_t count, enum dtype type, in
 {
     if (base->size == 1 || count == 0)
         return 0;
-    return guarded(base, "broadcast", err, [=](GlooComm &comm) {
+    return together(base, "broadcast", err, [=](GlooComm &comm) {
         gloo::BroadcastOptions options(comm.mesh);
 
         options.setOutput(static_cast<char *>(buffer), count * dtype_size(type));
@@ -429,7 +468,7 @@ int barrier(struct comm *base, struct error *err)
 {
     if (base->size == 1)
         return 0;
-    return guarded(base, "barrier", err, [](GlooComm &comm) {
+    return together(base, "barrier", err, [](GlooComm &comm) {
         gloo::BarrierOptions options(comm.mesh);
 
         options.setTag(comm.tag++);
@@ -515,7 +554,7 @@ struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
         made->memory = COMM_HOST;
         made->timeout_s = world->timeout_s;
         made->label.assign(world->label, world->label + world->size);
-        made->mesh = std::make_shared<Mesh>(*world, open_device(world->size));
+        made->mesh = std::make_shared<Mesh>(*world);
         return made.release();
     } catch (const PmiFailure &failure) {
         *timed_out = world->pmi->timed_out;

@@ -73,10 +73,10 @@ static double squares(struct zero_device *device, enum dtype type, const void *g
     return zero_loops_squares(&of(device)->loops, type, grad, count);
 }
 
-static size_t first_bad(struct zero_device *device, enum dtype type, const void *grad,
-                        size_t count)
+static size_t last_bad(struct zero_device *device, enum dtype type, const void *grad,
+                       size_t count)
 {
-    return zero_loops_first_bad(&of(device)->loops, type, grad, count);
+    return zero_loops_last_bad(&of(device)->loops, type, grad, count);
 }
 
 static void adam(struct zero_device *device, const struct adam *how, int64_t step, double factor,
@@ -262,7 +262,7 @@ struct zero_device *zero_cuda_new(void *stream, struct error *err)
     device->add = add;
     device->narrow = narrow;
     device->squares = squares;
-    device->first_bad = first_bad;
+    device->last_bad = last_bad;
     device->adam = adam;
     device->pinned = pinned;
     device->unpin = unpin;

@@ -69,12 +69,12 @@ void zero_loops_narrow(struct zero_loops *loops, enum dtype type, void *to, cons
 
 /* ---- one number of all ---- */
 
-/* parts[block]: the sum of squares, in an order of its own but always the same; or the first
- * element that is not finite, or count. */
+/* parts[block]: the sum of squares, in an order of its own but always the same; or the last
+ * element that is not finite, or -1. */
 template <typename T>
 static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, size_t count)
 {
-    double *mine = (double *)shared_memory(), value = is_sum ? 0 : (double)count;
+    double *mine = (double *)shared_memory(), value = is_sum ? 0 : -1;
     size_t  i;
 
     for (i = thread_number(); i < count; i += thread_count()) {
@@ -82,7 +82,7 @@ static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, si
 
         if (is_sum)
             value += x * x;
-        else if (!isfinite(x) && (double)i < value)
+        else if (!isfinite(x))
             value = (double)i;
     }
     mine[threadIdx.x] = value;
@@ -90,7 +90,7 @@ static __global__ void part_kernel(bool is_sum, double *parts, const T *grad, si
     if (threadIdx.x > 0)
         return;
     for (i = 1; i < LOOP_THREADS; i++)
-        value = is_sum ? value + mine[i] : fmin(value, mine[i]);
+        value = is_sum ? value + mine[i] : fmax(value, mine[i]);
     parts[blockIdx.x] = value;
 }
 
@@ -98,14 +98,14 @@ template <typename T>
 static double parts_of(struct zero_loops *loops, bool is_sum, const void *grad, size_t count)
 {
     const size_t blocks = loop_blocks(count), parts = blocks < PARTS ? blocks : PARTS;
-    double       all[PARTS], value = is_sum ? 0 : (double)count;
+    double       all[PARTS], value = is_sum ? 0 : -1;
     size_t       i;
 
     stream_launch(loops->stream, "norm", part_kernel<T>, parts, LOOP_THREADS,
                   LOOP_THREADS * sizeof(double), is_sum, loops->parts, (const T *)grad, count);
     stream_read(loops->stream, all, loops->parts, parts * sizeof *all);
     for (i = 0; i < parts && !loops->stream->failed; i++)
-        value = is_sum ? value + all[i] : fmin(value, all[i]);
+        value = is_sum ? value + all[i] : fmax(value, all[i]);
     return value;
 }
 
@@ -115,10 +115,12 @@ double zero_loops_squares(struct zero_loops *loops, enum dtype type, const void 
     return FOR_TYPE(type, parts_of, loops, true, grad, count);
 }
 
-size_t zero_loops_first_bad(struct zero_loops *loops, enum dtype type, const void *grad,
-                            size_t count)
+size_t zero_loops_last_bad(struct zero_loops *loops, enum dtype type, const void *grad,
+                           size_t count)
 {
-    return (size_t)FOR_TYPE(type, parts_of, loops, false, grad, count);
+    const double at = FOR_TYPE(type, parts_of, loops, false, grad, count);
+
+    return at < 0 ? count : (size_t)at;
 }
 
 /* ---- Adam ---- */

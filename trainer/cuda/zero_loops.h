@@ -25,8 +25,8 @@ void   zero_loops_narrow(struct zero_loops *loops, enum dtype type, void *to, co
                          size_t count);
 double zero_loops_squares(struct zero_loops *loops, enum dtype type, const void *grad,
                           size_t count);
-size_t zero_loops_first_bad(struct zero_loops *loops, enum dtype type, const void *grad,
-                            size_t count);
+size_t zero_loops_last_bad(struct zero_loops *loops, enum dtype type, const void *grad,
+                           size_t count);
 void   zero_loops_adam(struct zero_loops *loops, const struct adam *adam, int64_t step,
                        double factor, const struct adam_arrays *arrays);
 

@@ -113,12 +113,18 @@ static void say_speed(const struct progress *progress, const struct step *step, 
 
 static void say_skipped(const struct step *step, const struct step_result *result)
 {
+    const struct world       *world = step->world;
+    const bool                is_sum = world->size > 1 && result->bad_rank < 0;
     const struct model_param *param = NULL;
 
     if (result->zero.bad >= 0)
         param = model_param_at(step->model, (size_t)result->zero.bad);
-    fprintf(stderr, "muster-train: step %" PRId64 ": the gradient of %s is not finite: skipped",
-            step->state->step, param != NULL ? param->name : "a parameter");
+    fprintf(stderr, "muster-train: step %" PRId64 ": the gradient of %s", step->state->step,
+            param != NULL ? param->name : "a parameter");
+    if (world->size > 1 && !is_sum)
+        fprintf(stderr, " on %s", world->roster.label[result->bad_rank]);
+    fprintf(stderr, "%s is not finite%s: skipped", is_sum ? ", finite on each rank," : "",
+            is_sum ? " in their sum" : "");
     if (result->scale != step->state->scale.scale)
         fprintf(stderr, ", the loss scale is now %g", step->state->scale.scale);
     fputc('\n', stderr);

@@ -16,9 +16,12 @@ static int         take_samples(struct step *step, struct error *err);
 static uint64_t    first_sample(const struct step *step, int64_t pass);
 static int         run_passes(struct step *step, struct step_result *result,
                               struct error *err);
+static struct model_batch begin_pass(struct step *step, int64_t pass);
 static void        end_part(const struct step *step, struct step_result *result,
                             enum step_part part, int64_t *since_ns);
 static int         go_back(struct step *step, double scale, struct error *err);
+static double      gradient_scale(const struct step *step, double scale);
+static int         find_rank(struct step *step, struct step_result *result, struct error *err);
 static struct adam adam_of(const struct ds_config *config, int64_t updates);
 static int         enter(void *arg, int layer, enum model_pass pass, struct error *err);
 static int         leave(void *arg, int layer, enum model_pass pass, struct error *err);
@@ -79,7 +82,7 @@ int step_run(struct step *step, struct step_result *result, struct error *err)
     state->samples += step->config->train_batch_size;
     state->updates = zero_steps(step->zero);
     if (loss_scale_update(&state->scale, result->zero.is_skipped, err) == 0)
-        return 0;
+        return result->zero.is_skipped ? find_rank(step, result, err) : 0;
     if (step->bad.text[0] == '\0')
         return -1;
     return err_set(err, "%s, and first the output of %s", err->text, step->bad.text);
@@ -118,21 +121,15 @@ static uint64_t first_sample(const struct step *step, int64_t pass)
 static int run_passes(struct step *step, struct step_result *result, struct error *err)
 {
     const struct ds_config *config = step->config;
-    const int64_t           passes = config->accumulation_steps;
-    struct model_batch      batch = { .sequences = (int)config->micro_batch_size,
-                                      .length = step->samples->length };
+    struct model_batch      batch;
     double                  sum;
-    int64_t                 pass, at, since_ns;
+    int64_t                 pass, since_ns;
     int                     targets;
 
     step->told[0] = 0;
     step->bad.text[0] = '\0';
-    for (pass = 0; pass < passes; pass++) {
-        at = pass * batch.sequences * batch.length;
-        batch.sample = step->first[pass];
-        batch.tokens = step->tokens + at;
-        batch.targets = step->targets + at;
-        zero_begin(step->zero, pass == 0, pass == passes - 1);
+    for (pass = 0; pass < config->accumulation_steps; pass++) {
+        batch = begin_pass(step, pass);
         since_ns = clock_now_ns();
         if (model_forward(step->model, &batch, &sum, &targets, err) < 0)
             return -1;
@@ -145,6 +142,21 @@ static int run_passes(struct step *step, struct step_result *result, struct erro
         step->told[0] += sum;
     }
     return 0;
+}
+
+static struct model_batch begin_pass(struct step *step, int64_t pass)
+{
+    const int64_t passes = step->config->accumulation_steps;
+    const int64_t sequences = step->config->micro_batch_size, length = step->samples->length;
+
+    zero_begin(step->zero, pass == 0, pass == passes - 1);
+    return (struct model_batch){
+        .sequences = (int)sequences,
+        .length = (int)length,
+        .sample = step->first[pass],
+        .tokens = step->tokens + pass * sequences * length,
+        .targets = step->targets + pass * sequences * length,
+    };
 }
 
 /* It began then, which becomes now. */
@@ -165,9 +177,36 @@ static int go_back(struct step *step, double scale, struct error *err)
         return -1;
     if (step->target_count == 0)
         return err_set(err, "no sample of this step has a target");
+    return model_backward(step->model, gradient_scale(step, scale), err);
+}
+
+static double gradient_scale(const struct step *step, double scale)
+{
     if (step->config->gradient_allreduce_op == DS_SUM)
         scale *= step->world->size;
-    return model_backward(step->model, scale / step->target_count, err);
+    return scale / step->target_count;
+}
+
+/* The same passes once more: no parameter has changed, and dropout knows the samples. Only a step
+ * that was skipped takes that time. */
+static int find_rank(struct step *step, struct step_result *result, struct error *err)
+{
+    const double       scale = gradient_scale(step, result->scale);
+    struct model_batch batch;
+    double             sum;
+    int64_t            pass;
+    int                targets;
+
+    if (step->world->size == 1)
+        return 0;
+    zero_search(step->zero, result->zero.bad);
+    for (pass = 0; pass < step->config->accumulation_steps; pass++) {
+        batch = begin_pass(step, pass);
+        if (model_forward(step->model, &batch, &sum, &targets, err) < 0 ||
+            model_backward(step->model, scale, err) < 0)
+            return -1;
+    }
+    return zero_search_end(step->zero, &result->bad_rank, err);
 }
 
 static struct adam adam_of(const struct ds_config *config, int64_t updates)

@@ -58,6 +58,7 @@ struct step_result {
     double             lr;
     double             scale; /* of this step's loss */
     struct zero_result zero;
+    int                bad_rank; /* skipped: whose own gradient is not finite; -1: only the sum */
     double             seconds[STEP_PARTS]; /* on this rank, over all passes */
     double             mib[STEP_PARTS];     /* in use behind each; with memory_breakdown */
     bool               wants[STEP_WANTS]; /* of any rank */

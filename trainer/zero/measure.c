@@ -86,13 +86,14 @@ CLONES static double block_squares(enum dtype type, const void *grad, size_t fir
     return total;
 }
 
-size_t measure_first_bad(enum dtype type, const void *grad, size_t count)
+size_t measure_last_bad(enum dtype type, const void *grad, size_t count)
 {
     size_t i;
 
-    for (i = 0; i < count && isfinite(load(type, grad, i)); i++)
-        ;
-    return i;
+    for (i = count; i > 0; i--)
+        if (!isfinite(load(type, grad, i - 1)))
+            return i - 1;
+    return count;
 }
 
 static float load(enum dtype type, const void *grad, size_t i)

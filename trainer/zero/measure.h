@@ -13,7 +13,7 @@
  * type is float, half or bfloat16. */
 double measure_squares(enum dtype type, const void *grad, size_t count);
 
-/* The first element that is not finite, or count. */
-size_t measure_first_bad(enum dtype type, const void *grad, size_t count);
+/* The last element that is not finite, or count. */
+size_t measure_last_bad(enum dtype type, const void *grad, size_t count);
 
 #endif

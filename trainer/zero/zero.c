@@ -14,6 +14,7 @@
 static int    make_mirror(struct zero *zero, struct error *err);
 static void  *whole_grads(struct zero *zero, int bucket, struct error *err);
 static struct bucket_room *empty_room(struct zero *zero, int bucket, struct error *err);
+static int    look(struct zero *zero, int bucket, struct error *err);
 static int    reduce(struct zero *zero, int bucket, struct error *err);
 
 struct zero *zero_open(struct comm *comm, const struct zero_options *options,
@@ -302,7 +303,20 @@ int zero_done(struct zero *zero, int layer, struct error *err)
         return 0;
     if (!zero->bucket[bucket].has_grads)
         return err_set(err, "zero: layer %d is done, but was never entered", layer);
-    return reduce(zero, bucket, err);
+    return zero->is_searching ? look(zero, bucket, err) : reduce(zero, bucket, err);
+}
+
+/* Then nobody needs it. */
+static int look(struct zero *zero, int bucket, struct error *err)
+{
+    const int           rc = zero_look(zero, bucket, whole_grads(zero, bucket, err), err);
+    struct bucket_room *room = zero->plan.grads_go ? bucket_find(&zero->reduced, bucket) : NULL;
+
+    if (room != NULL) {
+        room->users = 0;
+        room->holds = -1;
+    }
+    return rc;
 }
 
 /* Below stage 2, gradients of all passes are added up before they are reduced. */

@@ -100,7 +100,7 @@ struct zero_piece {
 struct zero_result {
     double  norm;       /* of the whole gradient, unscaled and not clipped */
     bool    is_skipped; /* a gradient is not finite: nothing has changed */
-    int64_t bad;        /* the first such element of the flat array; -1: none */
+    int64_t bad;        /* the last such element of the flat array; -1: none */
 };
 
 struct zero;
@@ -134,6 +134,13 @@ int zero_done(struct zero *zero, int layer, struct error *err);
 /* Gradients are sums over all ranks; they are divided by scale, and clipped. */
 int zero_step(struct zero *zero, const struct adam *adam, double scale,
               struct zero_result *result, struct error *err);
+
+/* Whose gradient is not finite? A sum does not tell, and what it was made of is gone. A step that
+ * was skipped has changed no parameter: so in between come its passes once more, from which
+ * nothing is reduced. Then *rank is the lowest whose own gradient of this element is not finite;
+ * -1: it is on each, but not their sum. */
+void zero_search(struct zero *zero, int64_t element);
+int  zero_search_end(struct zero *zero, int *rank, struct error *err);
 
 /* Steps that were not skipped; a checkpoint sets it. */
 int64_t zero_steps(const struct zero *zero);

@@ -50,11 +50,11 @@ static double squares(struct zero_device *device, enum dtype type, const void *g
     return measure_squares(type, grad, count);
 }
 
-static size_t first_bad(struct zero_device *device, enum dtype type, const void *grad,
-                        size_t count)
+static size_t last_bad(struct zero_device *device, enum dtype type, const void *grad,
+                       size_t count)
 {
     (void)device;
-    return measure_first_bad(type, grad, count);
+    return measure_last_bad(type, grad, count);
 }
 
 static void adam(struct zero_device *device, const struct adam *how, int64_t step,
@@ -102,7 +102,7 @@ struct zero_device zero_device_cpu = {
     .add = add,
     .narrow = narrow,
     .squares = squares,
-    .first_bad = first_bad,
+    .last_bad = last_bad,
     .adam = adam,
     .pinned = pinned,
     .unpin = unpin,

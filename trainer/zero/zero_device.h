@@ -29,8 +29,8 @@ struct zero_device {
     /* As measure.h and adam.h have them. */
     double (*squares)(struct zero_device *device, enum dtype type, const void *grad,
                       size_t count);
-    size_t (*first_bad)(struct zero_device *device, enum dtype type, const void *grad,
-                        size_t count);
+    size_t (*last_bad)(struct zero_device *device, enum dtype type, const void *grad,
+                       size_t count);
     void   (*adam)(struct zero_device *device, const struct adam *adam, int64_t step,
                    double factor, const struct adam_arrays *arrays);
 

@@ -48,6 +48,9 @@ struct zero {
     struct bucket_rooms reduced;  /* gradients, stages 2 and 3 */
 
     bool               is_first, is_last; /* pass of the step */
+    bool               is_searching; /* zero_search: no gradient is reduced */
+    bool               is_found;     /* on this rank */
+    size_t             searched;     /* element of the flat array */
     bool               has_no_memory;
     int                entered, direction; /* the bucket entered last, in turn: 1 or -1; 0: none */
     unsigned           fetches;
@@ -101,6 +104,9 @@ void zero_add_grads(struct zero *zero, struct bucket_room *room);
  * them there; NULL with err. Then they go where they belong. */
 void *zero_params_room(struct zero *zero, int bucket, struct error *err);
 void  zero_params_sent(struct zero *zero, int bucket);
+
+/* zero_step.c: this rank's gradient of a whole bucket, during a search. */
+int zero_look(struct zero *zero, int bucket, const void *grads, struct error *err);
 
 /* Wait for gradients under way, and add this rank's piece to its sum. */
 int zero_collect(struct zero *zero, struct bucket_room *room, struct error *err);

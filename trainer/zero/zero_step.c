@@ -81,24 +81,59 @@ static int over_ranks(struct zero *zero, double *value, enum redop op, struct er
     return comm->ops->wait(comm, comm->ops->mark(comm), err);
 }
 
-/* The first of all ranks, so that all name the same. */
+/* The last of all ranks, so that all name the same. The backward pass goes from the end of the
+ * array to its beginning, and spreads what is not finite: so this is where it began. */
 static int find_bad(struct zero *zero, int64_t *bad, struct error *err)
 {
     struct zero_device *device = where_grads_are(zero);
     struct zero_piece   piece;
-    double              first = 0x1p52; /* more than there can be elements */
+    double              last = -1;
     size_t              at;
     int                 bucket;
 
-    for (bucket = 0; bucket < zero->partition.buckets && first == 0x1p52; bucket++) {
+    for (bucket = zero->partition.buckets - 1; bucket >= 0 && last < 0; bucket--) {
         piece = zero_own_piece(zero, bucket);
-        at = device->first_bad(device, zero->type, zero_own_grads(zero, bucket), piece.count);
+        at = device->last_bad(device, zero->type, zero_own_grads(zero, bucket), piece.count);
         if (at < piece.count)
-            first = (double)(piece.start + at);
+            last = (double)(piece.start + at);
     }
-    if (zero->comm->size > 1 && over_ranks(zero, &first, REDOP_MIN, err) < 0)
+    if (zero->comm->size > 1 && over_ranks(zero, &last, REDOP_MAX, err) < 0)
         return -1;
-    *bad = (int64_t)first;
+    *bad = (int64_t)last;
+    return 0;
+}
+
+void zero_search(struct zero *zero, int64_t element)
+{
+    zero->is_searching = true;
+    zero->searched = (size_t)element;
+    zero->is_found = false;
+}
+
+/* squares: of one element, it tells whether that is finite, wherever it lies. */
+int zero_look(struct zero *zero, int bucket, const void *grads, struct error *err)
+{
+    const struct partition_bucket *b = &zero->partition.bucket[bucket];
+    struct zero_device            *device = zero->device;
+    const size_t                   at = zero->searched - b->start;
+
+    if (zero->searched < b->start || at >= b->count)
+        return 0;
+    grads = (const char *)grads + at * zero->element;
+    if (!isfinite(device->squares(device, zero->type, grads, 1)))
+        zero->is_found = true;
+    return device->check(device, err);
+}
+
+int zero_search_end(struct zero *zero, int *rank, struct error *err)
+{
+    const int size = zero->comm->size;
+    double    lowest = zero->is_found ? zero->comm->rank : size;
+
+    zero->is_searching = false;
+    if (size > 1 && over_ranks(zero, &lowest, REDOP_MIN, err) < 0)
+        return -1;
+    *rank = lowest < size ? (int)lowest : -1;
     return 0;
 }
 

@@ -209,12 +209,15 @@ config 2 '"fp16": { "enabled": true, "initial_scale_power": 34, "hysteresis": 1 
 train 4 2 --steps 50 --checkpoint_dir "$PWD/half"
 curve >curve.half
 is "half: 0" "$rc" 0
-skipped=$(grep -c 'is not finite: skipped, the loss scale is now' err)
+skipped=$(grep -c 'is not finite.*: skipped, the loss scale is now' err)
 ok "... steps are skipped ($skipped)" [ "$skipped" -gt 2 ]
 first=$(($(sed -n 's/^muster-train: step \([0-9]*\): the gradient.*/\1/p' err |
     awk '$1 == NR { n++ } END { print n + 0 }') + 1))
-named=$(grep -Ec 'gradient of [a-z0-9_.]+(weight|bias) is' err)
-ok "... each names a parameter" [ "$named" = "$skipped" ]
+whose=' on rank [0-3] on [^ ]+|, finite on each rank,'
+named=$(grep -Ec "gradient of [a-z0-9_.]+(weight|bias)($whose) is" err)
+ok "... each names a parameter, and whose gradient it is" [ "$named" = "$skipped" ]
+ok "... at first it is everyone's, and the lowest is named" \
+    grep -Eq '^muster-train: step 1: the gradient of [a-z0-9_.]+ on rank 0 on [^ ]+ is' err
 scale=$(awk "BEGIN { print 2 ^ (35 - $first) }")
 ok "... and halves the scale" grep -q "^step $first/50 .*  scale $scale " out
 ok "... the first that counts has the first rate" grep -q "^step $first/50 .* lr 0.000e+00 " out

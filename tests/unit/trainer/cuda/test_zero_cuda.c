@@ -131,12 +131,12 @@ static void test_measure(void **state)
     want = zero_device_cpu.squares(&zero_device_cpu, DTYPE_FLOAT, values, COUNT);
     memory = on_gpu(values, sizeof values);
     assert_true(fabs(gpu->squares(gpu, DTYPE_FLOAT, memory, COUNT) - want) < 1e-9);
-    assert_int_equal(gpu->first_bad(gpu, DTYPE_FLOAT, memory, COUNT), COUNT);
+    assert_int_equal(gpu->last_bad(gpu, DTYPE_FLOAT, memory, COUNT), COUNT);
     values[77] = INFINITY;
     values[2900] = NAN;
     gpu->write(gpu, memory, values, sizeof values);
     assert_false(isfinite(gpu->squares(gpu, DTYPE_FLOAT, memory, COUNT)));
-    assert_int_equal(gpu->first_bad(gpu, DTYPE_FLOAT, memory, COUNT), 77);
+    assert_int_equal(gpu->last_bad(gpu, DTYPE_FLOAT, memory, COUNT), 2900);
     cudaFree(memory);
 }
 

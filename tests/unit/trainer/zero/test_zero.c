@@ -48,6 +48,8 @@ struct training {
     bool       in_background;
     int64_t    compute_ns;    /* a layer takes so long, either way */
     int        overflow_step; /* a gradient of this step is infinite; -1: none */
+    int        overflow_from; /* from this rank on; each: one that comes later, too */
+    bool       in_sum;        /* on none of them, but all together */
 
     enum zero_place params, states;
     int             buffers;
@@ -57,6 +59,7 @@ struct training {
     double             norm[STEPS];
     bool               is_skipped[STEPS];
     int64_t            bad[STEPS];
+    int                bad_rank;
     struct zero_memory memory, needed;
 };
 
@@ -122,8 +125,12 @@ static void add_gradient(const struct training *t, struct comm *comm, int layer,
             add(t->type, grads, i,
                 gradient(load(t->type, params, i), start + i, step, sample));
     }
-    if (t->overflow_step == step && layer == 3 && comm->rank == comm->size - 1 && pass == 0)
-        add(t->type, grads, 123, INFINITY);
+    if (t->overflow_step != step || pass > 0)
+        return;
+    if (layer == 3 && (t->in_sum || comm->rank >= t->overflow_from))
+        add(t->type, grads, 123, !t->in_sum ? INFINITY : t->type == DTYPE_HALF ? 6e4f : 3e38f);
+    if (layer == 1)
+        add(t->type, grads, 12, INFINITY);
 }
 
 static void compute(const struct training *t)
@@ -177,18 +184,41 @@ static int backward(const struct training *t, struct comm *comm, struct zero *ze
     return 0;
 }
 
+static int run_passes(struct training *t, struct comm *comm, struct zero *zero, int step,
+                      struct error *err)
+{
+    int pass;
+
+    for (pass = 0; pass < t->passes; pass++) {
+        zero_begin(zero, pass == 0, pass == t->passes - 1);
+        if (forward(t, zero, err) < 0 || backward(t, comm, zero, step, pass, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int find_rank(struct training *t, struct comm *comm, struct zero *zero, int step,
+                     int64_t bad, struct error *err)
+{
+    int rank;
+
+    zero_search(zero, bad);
+    if (run_passes(t, comm, zero, step, err) < 0 || zero_search_end(zero, &rank, err) < 0)
+        return -1;
+    if (comm->rank == comm->size - 1)
+        t->bad_rank = rank;
+    return 0;
+}
+
 static int train(struct training *t, struct comm *comm, struct zero *zero, struct error *err)
 {
     struct zero_result result;
-    int                step, pass;
+    int                step;
 
     for (step = 0; step < STEPS; step++) {
-        for (pass = 0; pass < t->passes; pass++) {
-            zero_begin(zero, pass == 0, pass == t->passes - 1);
-            if (forward(t, zero, err) < 0 || backward(t, comm, zero, step, pass, err) < 0)
-                return -1;
-        }
-        if (zero_step(zero, &adam, 2, &result, err) < 0)
+        if (run_passes(t, comm, zero, step, err) < 0 ||
+            zero_step(zero, &adam, 2, &result, err) < 0 ||
+            (result.is_skipped && find_rank(t, comm, zero, step, result.bad, err) < 0))
             return -1;
         if (comm->rank == comm->size - 1) {
             t->norm[step] = result.norm;
@@ -321,6 +351,8 @@ static void check(struct training t, int ranks)
     if (wrong != NULL)
         fail_msg("stage %d, %d ranks: %s", t.stage, ranks, wrong);
     train_plainly(plain);
+    if (t.overflow_step >= 0)
+        assert_int_equal(divided->bad_rank, t.in_sum ? -1 : t.overflow_from);
     for (step = 0; step < STEPS; step++) {
         assert_int_equal(divided->is_skipped[step], plain->is_skipped[step]);
         assert_int_equal(divided->bad[step], plain->bad[step]);
@@ -404,17 +436,22 @@ static void test_rooms(void **state)
     assert_int_equal(memory.params, LAYERS * SWAP_ALIGN);
 }
 
+/* Whose gradient it is, is found, on whatever rank, and if it is on none. */
 static void test_clip_and_overflow(void **state)
 {
-    int stage, background;
+    struct training t = { .passes = 3, .type = DTYPE_BFLOAT16, .bucket_max = 2500, .clip = 10,
+                          .overflow_step = 2 };
 
     (void)state;
-    for (stage = 0; stage <= 3; stage++)
-        for (background = 0; background < 2; background++)
-            check((struct training){ .stage = stage, .passes = 3, .type = DTYPE_BFLOAT16,
-                                     .bucket_max = 2500, .clip = 10, .overflow_step = 2,
-                                     .in_background = background == 1 },
-                  4);
+    for (t.stage = 0; t.stage <= 3; t.stage++) {
+        for (t.overflow_from = 0; t.overflow_from < 4; t.overflow_from++) {
+            t.in_background = t.overflow_from % 2 == 1;
+            check(t, 4);
+        }
+        t.in_sum = true;
+        check(t, 4);
+        t.in_sum = false;
+    }
 }
 
 /* One reduce-scatter and one all-gather a bucket: what crosses the network is what the
