@@ -19,6 +19,7 @@
 #include "log.h"
 #include "run/launch.h"
 
+static void hold_signals(int how);
 static int  launch(const struct options *options, struct plan *plan, int fd);
 static int  leave_terminal(const struct run_dir *dir, void *arg, struct error *err);
 static int  move_output(const struct run_dir *dir, const char *name, int to,
@@ -34,11 +35,13 @@ int detach_run(const struct options *options, struct plan *plan)
     int   pair[2], status;
     pid_t launcher;
 
+    hold_signals(SIG_BLOCK);
     if (pipe2(pair, O_CLOEXEC) < 0 || (launcher = fork()) < 0) {
         log_error("--detach: %s", strerror(errno));
         return EXIT_INTERNAL;
     }
     if (launcher == 0) {
+        hold_signals(SIG_UNBLOCK);
         close(pair[0]);
         return launch(options, plan, pair[1]);
     }
@@ -46,6 +49,18 @@ int detach_run(const struct options *options, struct plan *plan)
     status = stay(options, plan, launcher, pair[0]);
     close(pair[0]);
     return status;
+}
+
+/* Until follow_run() passes them on: the launcher has left the terminal by then, and would live on
+ * if this process died of them. */
+static void hold_signals(int how)
+{
+    sigset_t held;
+
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigprocmask(how, &held, NULL);
 }
 
 /* ---- the launcher ---- */
@@ -150,6 +165,8 @@ static int status_of(pid_t launcher)
             return EXIT_INTERNAL;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
+    if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)
+        return 128 + WTERMSIG(status); /* passed on so early that nothing had begun */
     log_error("muster itself was killed by %s", signal_name(WTERMSIG(status)).text);
     return EXIT_LOST;
 }

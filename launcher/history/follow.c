@@ -88,6 +88,7 @@ static void open_all(struct follow *follow)
 {
     static const struct output_ops ops = { .consumed = consumed_cb, .failed = failed_cb };
     static const int               watched[SIGNALS] = { SIGINT, SIGTERM };
+    sigset_t                       held;
     struct output_settings         settings = {
         .out_fd = follow->terms->out_fd,
         .err_fd = STDERR_FILENO,
@@ -104,10 +105,13 @@ static void open_all(struct follow *follow)
     follow->output = output_new(follow->base, &settings, &ops, follow);
     output_add_rank(follow->output, 0, 0, "", "", true, NULL);
     follow->turn = evtimer_new(follow->base, turn_cb, follow);
+    sigemptyset(&held);
     for (i = 0; i < SIGNALS; i++) {
         follow->signals[i] = evsignal_new(follow->base, watched[i], signal_cb, follow);
         xevent_add(follow->signals[i], NULL);
+        sigaddset(&held, watched[i]);
     }
+    sigprocmask(SIG_UNBLOCK, &held, NULL); /* some may have come before */
     if (follow->terms->started_fd < 0)
         return;
     follow->started =

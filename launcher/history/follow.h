@@ -21,7 +21,8 @@ struct follow_terms {
     int   tail;       /* begin with that many last lines of each file; -1: at its beginning */
     int   out_fd;     /* for what the run has written to stdout */
     int   started_fd; /* stop when a byte comes here; -1: only at the end */
-    pid_t launcher;   /* a child, which gets INT and TERM instead of us; 0: none */
+    pid_t launcher;   /* a child, which gets INT and TERM instead of us, also those that were
+                         blocked when they came; 0: none */
 };
 
 enum follow_end follow_run(const struct follow_terms *terms);

@@ -26,6 +26,18 @@ kill -INT "$pid"
 finish_run 20
 is "Ctrl-C stops the start: 130" "$rc" 130
 ok "nothing is left" no_leftovers
+# When the launcher has just left the terminal, it does not get what comes from there any more.
+for _ in 1 2 3 4; do
+    rm -rf "$runs" preparing
+    start muster --detach -H node1:1 --grace 1 --venv_script "$PWD/slow" sleep 1
+    until set -- "$runs"/*/stdout && [ -e "$1" ]; do
+        kill -0 "$pid" || break
+    done
+    kill -INT "$pid"
+    finish_run 20
+    echo "$rc" && no_leftovers
+done >early
+is "nor if it comes at once: 130" "$(tr '\n' ' ' <early)" "130 130 130 130 "
 run muster exec --detach -H node1 true
 is "muster exec cannot be detached: 2" "$rc" 2
 XDG_STATE_HOME=/dev/null/nowhere
