@@ -58,7 +58,7 @@ struct peers {
 
     /* The thread's. Who comes when all are taken gets the place of the oldest. */
     struct caller *caller;
-    size_t         callers, calls;
+    size_t         callers, oldest;
 
     pthread_mutex_t mutex;
     bool           *has_told; /* under it: each rank; */
@@ -217,7 +217,8 @@ static void answer(struct peers *peers)
         (void)poll(NULL, 0, 10); /* too many descriptors: not at once again */
         return;
     }
-    caller = &peers->caller[peers->calls++ % peers->callers];
+    caller = &peers->caller[peers->oldest];
+    peers->oldest = peers->oldest + 1 < peers->callers ? peers->oldest + 1 : 0;
     hang_up(&caller->fd);
     caller->fd = fd;
     caller->got = 0;
@@ -341,13 +342,12 @@ static void take_event(int rank, struct call *call)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     call->got += n > 0 ? (size_t)n : 0;
-    if (n <= 0)
-        end_call(call, PEER_ENDED);
-    else if (call->got == sizeof call->hello &&
-             (call->hello.magic != MAGIC || call->hello.rank != rank))
-        end_call(call, PEER_ENDED); /* another program has its port */
-    else if (call->got == sizeof call->hello)
+    if (n > 0 && call->got < sizeof call->hello)
+        return;
+    if (n > 0 && call->hello.magic == MAGIC && call->hello.rank == rank)
         call->state = PEER_THERE;
+    else
+        end_call(call, PEER_ENDED); /* or another program has its port */
 }
 
 static void end_call(struct call *call, enum peer_state state)
