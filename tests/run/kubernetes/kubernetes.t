@@ -241,6 +241,8 @@ is "so does list" "$(muster k8s list -n "$space" -o json | python3 -c 'import js
 print(*(job["status"] for job in json.load(sys.stdin) if job["name"] == "good"))')" SUCCEEDED
 is "... which can print names" "$(muster k8s list -n "$space" -o name | grep good)" deepspeedjob.muster.dev/good
 ok "... and people read" sh -c "muster k8s list -n $space | grep -q '^good  *SUCCEEDED'"
+is "... with -o wide what each waits for, too" \
+    "$(muster k8s list -n "$space" -o wide | awk 'NR == 1 { print $NF }')" REASON
 is "logs has its output" "$(in_space logs good | grep -c '^hello world')" 6
 is "and its last line alone" "$(in_space logs good --tail 1 | wc -l)" 1
 none_runs() {
