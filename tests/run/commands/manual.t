@@ -81,7 +81,7 @@ if [ -x "$top_builddir/k8s/muster-k8s" ]; then
             echo "$word"
     done <words >odd
     is "each has a short help" "$(cat odd)" ""
-    is "... which begins as the manual's" "$(while read -r word; do
+    is "... and is in the manual's synopsis" "$(while read -r word; do
         sed '/^.SH DESCRIPTION/,$d' "$top_srcdir/doc/muster-k8s.1" | grep -q "\<$word\>" || echo "$word"
     done <words)" ""
     is "... of 80 columns" "$(cat help.* | awk 'length > 80')" ""

@@ -584,7 +584,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_ends), cmocka_unit_test(test_launcher_has_waited),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_launcher_has_waited),
         cmocka_unit_test(test_lost_worker),
         cmocka_unit_test(test_retries),
         cmocka_unit_test(test_replacements),
