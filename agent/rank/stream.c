@@ -175,14 +175,15 @@ static void count_unread(struct stream *stream)
  * completed, and when there is space again the frames continue at the beginning of a line. */
 static void keep(struct stream *stream, struct evbuffer *fresh)
 {
-    size_t size = evbuffer_get_length(fresh), line = size;
-    bool   is_full = evbuffer_get_length(stream->waiting) >= STREAM_WAITING_MAX;
+    size_t size = evbuffer_get_length(fresh), waits = evbuffer_get_length(stream->waiting);
+    size_t line = size; /* up to the first newline, or all */
+    bool   is_full = waits >= STREAM_WAITING_MAX, has_end = find_newline(fresh, &line);
 
     if (stream->log != NULL)
         log_file_add(stream->log, fresh);
     if (!stream->to_frames)
         return;
-    if (stream->skipping && (is_full || !find_newline(fresh, &line))) {
+    if (stream->skipping && (is_full || !has_end)) {
         stream->lost_bytes += size;
         return;
     }
@@ -191,8 +192,7 @@ static void keep(struct stream *stream, struct evbuffer *fresh)
         stream->lost_bytes += line;
         evbuffer_drain(fresh, line);
     } else if (is_full) {
-        stream->skipping = true;
-        line = find_newline(fresh, &line) ? line : 0;
+        stream->skipping = has_end || waits >= STREAM_WAITING_MAX + STREAM_LINE_MAX;
         stream->lost_bytes += size - line;
         if (evbuffer_remove_buffer(fresh, stream->waiting, line) < 0)
             xalloc_die();

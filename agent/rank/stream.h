@@ -20,6 +20,7 @@
 #include "rank/log_file.h"
 
 #define STREAM_WAITING_MAX (2u << 20) /* bytes; twice that for a rank's two */
+#define STREAM_LINE_MAX    (1u << 20) /* beyond that, to complete a line; then it is cut */
 /* One read, one frame. With libevent's own header it fills a block of 128 KiB exactly, which
  * moves from pipe to link without being copied. */
 #define STREAM_FRAME_MAX (128 * 1024 - 64)

@@ -44,8 +44,8 @@ for rank in 0 1; do
 done
 says '[0-9]+ bytes were not shown'
 ok "the reader saw less than all" test "$(wc -c <shown)" -lt 182000000
-ok "... and whole lines only" \
-    not grep -Evq -e '^[01] [0-9]{7} +[0-9]+$' -e 'bytes (were )?(not shown|skipped)' shown
+is "... and whole lines only" "$(grep -Evn -e '^[01] [0-9]{7} +[0-9]+$' \
+    -e 'bytes (were )?(not shown|skipped)' shown | head -n 3 | cut -c 1-300)" ""
 
 # What is folded is kept until the end; the reader is slower than muster then, too.
 script_file peak <<'END'
