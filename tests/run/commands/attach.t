@@ -72,6 +72,7 @@ tail_is 3 "$(cat "$kept/stderr")"
 tail_is 4 "$(cat "$kept/stderr")"
 tail_is 9 "$(cat "$kept/stderr")"
 detach -H node1:1 sh -c 'seq 10; until [ -e go ]; do sleep 0.2; done; echo end'
+ok "its first lines are kept" wait_for 10 grep -q 10 "$kept/stdout"
 start muster attach --tail 2 "$id"
 ok "--tail of a run that is running: what is there" wait_for 10 grep -q 10 out
 : >go
