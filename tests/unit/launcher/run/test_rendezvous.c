@@ -1,0 +1,545 @@
+/* test_rendezvous.c - who is asked what, and when, until all nodes know MASTER_ADDR and MASTER_PORT
+ *
+ * The phase and the generation are the test itself. The agents of two nodes are fakes.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exit_code.h"
+#include "run/generation.h"
+#include "run/rendezvous.h"
+#include "run_fixture.h"
+
+#define LISTENS 4000 /* the port on which te1 does */
+
+static bool goes_on;
+
+/* --- the others ------------------------------------------------------------- */
+
+bool generation_goes_on(const struct run *of)
+{
+    (void)of;
+    return goes_on;
+}
+
+void phase_await(struct run *of, struct node *which)
+{
+    (void)of;
+    told("await %s;", which->plan->host);
+}
+
+/* --- the run ---------------------------------------------------------------- */
+
+/* Connections were made, and HELLO has come of both nodes; nobody was asked anything. */
+static int setup(void **state)
+{
+    size_t i;
+
+    (void)state;
+    run_fixture_begin();
+    goes_on = false;
+    run.phase.now = PHASE_CONNECTING;
+    for (i = 0; i < HOSTS; i++)
+        node[i].state = NODE_ANSWERED;
+    node[0].hello = json_pack("{s:[{s:s, s:s, s:b}]}", "addresses", "if", "eth1", "addr",
+                              "10.0.0.1", "loopback", 0);
+    run.rendezvous = rendezvous_new();
+    outcome_init(&run.outcome, &plan);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    size_t i;
+
+    (void)state;
+    rendezvous_free(run.rendezvous);
+    outcome_clear(&run.outcome);
+    free(plan.master_addr);
+    run_fixture_end();
+    for (i = 0; i < HOSTS; i++)
+        free(plan_node[i].iface);
+    return 0;
+}
+
+static void answer(size_t which, json_t *body)
+{
+    assert_non_null(body);
+    rendezvous_take(&run, &node[which], body);
+    json_decref(body);
+}
+
+static void expect_listen(void)
+{
+    json_t     *body = fake_expect(&fakes[0], FRAME_PROBE);
+    const char *op, *token;
+
+    assert_int_equal(json_unpack(body, "{s:s, s:s}", "op", &op, "token", &token), 0);
+    assert_string_equal(op, "listen");
+    assert_string_equal(token, rendezvous_token(run.rendezvous));
+    json_decref(body);
+}
+
+static void expect_port(int wanted, bool wants_it_only)
+{
+    json_t     *body = fake_expect(&fakes[0], FRAME_PROBE);
+    const char *op;
+    int         port, fixed;
+
+    assert_int_equal(json_unpack(body, "{s:s, s:i, s:b}", "op", &op, "port", &port, "fixed",
+                                 &fixed), 0);
+    assert_string_equal(op, "port");
+    assert_int_equal(port, wanted);
+    assert_int_equal(fixed, wants_it_only);
+    json_decref(body);
+}
+
+static void expect_connect(void)
+{
+    json_t     *body = fake_expect(&fakes[1], FRAME_PROBE);
+    const char *op, *token, *address;
+    int         port;
+
+    assert_int_equal(json_unpack(body, "{s:s, s:s, s:i, s:[s!]}", "op", &op, "token", &token,
+                                 "port", &port, "addresses", &address), 0);
+    assert_string_equal(op, "connect");
+    assert_string_equal(token, rendezvous_token(run.rendezvous));
+    assert_int_equal(port, LISTENS);
+    assert_string_equal(address, "10.0.0.1");
+    json_decref(body);
+}
+
+static void first_listens(void)
+{
+    answer(0, json_pack("{s:s, s:i}", "op", "listen", "port", LISTENS));
+}
+
+static void first_holds(int port)
+{
+    answer(0, json_pack("{s:s, s:i}", "op", "port", "port", port));
+}
+
+static void second_reaches(const char *address)
+{
+    answer(1, json_pack("{s:s, s:[{s:s, s:s}]}", "op", "connect", "reached", "addr", address, "if",
+                        "ens5"));
+}
+
+static void second_reaches_none(void)
+{
+    answer(1, json_pack("{s:s, s:[]}", "op", "connect", "reached"));
+}
+
+/* The first start, up to the answer of te2. */
+static void ask_both(void)
+{
+    rendezvous_ask(&run, &node[0]);
+    expect_listen();
+    expect_port(29500, false);
+    rendezvous_ask(&run, &node[1]);
+    first_listens();
+    expect_connect();
+    first_holds(29500);
+}
+
+static void expect_failure(size_t which, const char *stage, int exit_code, const char *text)
+{
+    assert_non_null(node[which].failure);
+    assert_string_equal(node[which].failure->stage, stage);
+    assert_int_equal(node[which].failure->exit_code, exit_code);
+    assert_string_equal(node[which].failure->text, text);
+}
+
+/* --- the first start ---------------------------------------------------------- */
+
+static void test_first_start(void **state)
+{
+    (void)state;
+    rendezvous_ask(&run, &node[1]);
+    fake_expect_none(&fakes[1]); /* te1 does not listen yet */
+    rendezvous_ask(&run, &node[0]);
+    assert_int_equal(node[0].state, NODE_PROBING);
+    expect_listen();
+    expect_port(29500, false);
+    first_listens();
+    expect_connect();
+    assert_int_equal(node[0].state, NODE_PROBING); /* it owes the port */
+    assert_int_equal(node[1].state, NODE_PROBING);
+    first_holds(29500);
+    assert_int_equal(node[0].state, NODE_PROBED);
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_PROBED);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "10.0.0.1");
+    assert_int_equal(plan.master_port, 29500);
+    assert_string_equal(plan_node[1].iface, "ens5");
+    fake_expect_none(&fakes[0]);
+    fake_expect_none(&fakes[1]);
+}
+
+/* Nobody waits for te2: te1 listens before it is there. */
+static void test_late_node(void **state)
+{
+    (void)state;
+    rendezvous_ask(&run, &node[0]);
+    expect_listen();
+    expect_port(29500, false);
+    first_holds(29501); /* 29500 was taken */
+    first_listens();
+    assert_int_equal(node[0].state, NODE_PROBED);
+    fake_expect_none(&fakes[1]);
+    rendezvous_ask(&run, &node[1]);
+    expect_connect();
+    second_reaches("10.0.0.1");
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_int_equal(plan.master_port, 29501);
+}
+
+static void test_alone(void **state)
+{
+    (void)state;
+    plan.nodes = 1;
+    rendezvous_ask(&run, &node[0]);
+    expect_port(29500, false);
+    first_holds(29500);
+    assert_int_equal(node[0].state, NODE_PROBED);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "127.0.0.1");
+}
+
+/* --master_port is that one, or none. */
+static void test_port_is_given(void **state)
+{
+    (void)state;
+    options.master_port = 1234;
+    rendezvous_ask(&run, &node[0]);
+    expect_listen();
+    expect_port(1234, true);
+    answer(0, json_pack("{s:s, s:s, s:s}", "op", "port", "error", "port 1234 is in use", "holder",
+                        "sshd (pid 7)"));
+    expect_failure(0, "master port", EXIT_CREATE, "port 1234 is in use, held by sshd (pid 7)");
+}
+
+static void test_nobody_is_asked(void **state)
+{
+    (void)state;
+    options.no_ssh = true;
+    rendezvous_ask(&run, &node[0]);
+    rendezvous_ask(&run, &node[1]);
+    fake_expect_none(&fakes[0]);
+    fake_expect_none(&fakes[1]);
+    assert_true(rendezvous_take_ready(&run, &node[0]));
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "127.0.0.1");
+    assert_int_equal(plan.master_port, 29500);
+}
+
+/* --- READY and the answer, in either order ------------------------------------ */
+
+static void test_ready_first(void **state)
+{
+    (void)state;
+    ask_both();
+    run.phase.now = PHASE_PREPARING;
+    node[0].state = node[1].state = NODE_PREPARING;
+    assert_true(rendezvous_take_ready(&run, &node[0]));
+    assert_false(rendezvous_take_ready(&run, &node[1]));
+    assert_int_equal(node[1].state, NODE_PREPARING);
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_READY);
+}
+
+static void test_ready_last(void **state)
+{
+    (void)state;
+    ask_both();
+    run.phase.now = PHASE_PREPARING;
+    node[1].state = NODE_PREPARING;
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_PREPARING);
+    assert_true(rendezvous_take_ready(&run, &node[1]));
+}
+
+/* te2 cannot be asked any more, and must not be waited for. */
+static void test_without_first(void **state)
+{
+    struct conn_failure why = { .stage = "prepare", .text = "no space" };
+
+    (void)state;
+    rendezvous_ask(&run, &node[0]);
+    rendezvous_ask(&run, &node[1]);
+    node[1].state = NODE_PREPARING;
+    assert_false(rendezvous_take_ready(&run, &node[1]));
+    node_give_up(&node[0], &why, 0);
+    rendezvous_without_first(&run);
+    assert_int_equal(node[1].state, NODE_READY);
+    node[1].state = NODE_PREPARING;
+    assert_true(rendezvous_take_ready(&run, &node[1]));
+}
+
+/* Nor if it comes when te1 listened, but has failed since. */
+static void test_first_is_gone(void **state)
+{
+    struct conn_failure why = { .stage = "prepare", .text = "no space" };
+
+    (void)state;
+    rendezvous_ask(&run, &node[0]);
+    first_listens();
+    node_give_up(&node[0], &why, 0);
+    rendezvous_ask(&run, &node[1]);
+    fake_expect_none(&fakes[1]);
+    assert_true(rendezvous_take_ready(&run, &node[1]));
+}
+
+static void test_stopped(void **state)
+{
+    (void)state;
+    ask_both();
+    node_stop(&node[1], 0);
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_PROBING);
+    assert_null(node[1].failure);
+}
+
+/* --- what is wrong ------------------------------------------------------------ */
+
+static void test_nobody_asked(void **state)
+{
+    (void)state;
+    second_reaches("10.0.0.1");
+    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame with an answer to no question");
+}
+
+static void test_answer_of_another(void **state)
+{
+    (void)state;
+    ask_both();
+    answer(1, json_pack("{s:s, s:i}", "op", "port", "port", 1));
+    expect_failure(1, "protocol", EXIT_PROTOCOL, "PROBED frame with an answer to no question");
+}
+
+static void test_no_port(void **state)
+{
+    (void)state;
+    rendezvous_ask(&run, &node[0]);
+    answer(0, json_pack("{s:s}", "op", "listen"));
+    expect_failure(0, "protocol", EXIT_PROTOCOL, "PROBED frame without a port");
+}
+
+static void test_no_address(void **state)
+{
+    (void)state;
+    json_decref(node[0].hello);
+    node[0].hello = json_pack("{s:[]}", "addresses");
+    rendezvous_ask(&run, &node[0]);
+    assert_string_equal(node[0].failure->stage, "probe");
+    assert_int_equal(node[0].failure->exit_code, EXIT_UNREACHABLE);
+}
+
+static void test_not_reached(void **state)
+{
+    (void)state;
+    ask_both();
+    second_reaches_none();
+    assert_false(rendezvous_ask_again(&run)); /* te1 had nothing else to do */
+    assert_int_equal(rendezvous_choose(&run), -1);
+    assert_int_equal(run.outcome.cause, EXIT_UNREACHABLE);
+    assert_non_null(strstr(run.outcome.cause_text, "--master_addr overrides"));
+    assert_null(node[1].failure);
+}
+
+static void test_address_is_given(void **state)
+{
+    (void)state;
+    plan.master_addr = strdup("te1.example");
+    ask_both();
+    second_reaches_none();
+    assert_false(rendezvous_ask_again(&run));
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "te1.example");
+    assert_int_equal(run.outcome.cause, 0);
+}
+
+/* te1 was busy with its PLAN: once more, and only once. */
+static void test_first_was_busy(void **state)
+{
+    (void)state;
+    ask_both();
+    run.phase.now = PHASE_PREPARING;
+    node[1].state = NODE_READY;
+    second_reaches_none();
+    assert_true(rendezvous_ask_again(&run));
+    expect_told("await te2;");
+    expect_connect();
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_READY);
+    assert_false(evtimer_pending(node[1].late, NULL)); /* it is not late any more */
+    assert_false(rendezvous_ask_again(&run));
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "10.0.0.1");
+}
+
+static void test_busy_for_ever(void **state)
+{
+    (void)state;
+    ask_both();
+    run.phase.now = PHASE_PREPARING;
+    node[1].state = NODE_READY;
+    second_reaches_none();
+    assert_true(rendezvous_ask_again(&run));
+    second_reaches_none();
+    assert_false(rendezvous_ask_again(&run));
+    assert_int_equal(rendezvous_choose(&run), -1);
+}
+
+/* --- the next generations ----------------------------------------------------- */
+
+/* Both have run, and stay. */
+static void run_once(void)
+{
+    rendezvous_ask(&run, &node[0]);
+    assert_false(rendezvous_take_ready(&run, &node[0]));
+    expect_listen();
+    expect_port(29500, false);
+    rendezvous_ask(&run, &node[1]);
+    first_listens();
+    expect_connect();
+    first_holds(29500);
+    second_reaches("10.0.0.1");
+    assert_int_equal(rendezvous_choose(&run), 0);
+    node_stay(&node[0]);
+    node_stay(&node[1]);
+    plan.generation++;
+    run.phase.now = PHASE_PREPARING;
+}
+
+/* On the same nodes: another port, and nothing else is asked. */
+static void test_again(void **state)
+{
+    (void)state;
+    run_once();
+    rendezvous_take_holder(&run, &node[0], "sshd (pid 7)");
+    rendezvous_again(&run);
+    assert_null(rendezvous_port_holder(run.rendezvous));
+    expect_port(29501, false);
+    assert_false(rendezvous_take_ready(&run, &node[0]));
+    assert_true(rendezvous_take_ready(&run, &node[1]));
+    node[0].state = NODE_PREPARING;
+    first_holds(29501);
+    assert_int_equal(node[0].state, NODE_READY);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "10.0.0.1");
+    assert_int_equal(plan.master_port, 29501);
+    fake_expect_none(&fakes[0]);
+    fake_expect_none(&fakes[1]);
+}
+
+static void test_again_port_first(void **state)
+{
+    (void)state;
+    run_once();
+    rendezvous_again(&run);
+    node[0].state = NODE_PREPARING;
+    first_holds(29501);
+    assert_int_equal(node[0].state, NODE_PREPARING);
+    assert_true(rendezvous_take_ready(&run, &node[0]));
+}
+
+static void test_ports_in_turn(void **state)
+{
+    (void)state;
+    run_once();
+    plan.master_port = 29599;
+    rendezvous_again(&run);
+    expect_port(29500, false);
+    options.master_port = 1234;
+    rendezvous_again(&run);
+    expect_port(1234, true);
+}
+
+static void test_anew(void **state)
+{
+    (void)state;
+    run_once();
+    free(plan.master_addr); /* world_change() has made another plan */
+    plan.master_addr = NULL;
+    rendezvous_anew(&run);
+    expect_listen();
+    expect_port(29501, false);
+    assert_int_equal(node[0].state, NODE_STAYING);
+    first_listens();
+    expect_connect();
+    first_holds(29501);
+    second_reaches("10.0.0.1");
+    assert_int_equal(node[1].state, NODE_STAYING);
+    assert_int_equal(rendezvous_choose(&run), 0);
+    assert_string_equal(plan.master_addr, "10.0.0.1");
+}
+
+/* A run that goes on gives up the node that came last, after five tries. */
+static void test_apart(void **state)
+{
+    int i;
+
+    (void)state;
+    run_once();
+    node[1].generation = 1; /* it has just come */
+    free(plan.master_addr);
+    plan.master_addr = NULL;
+    goes_on = true;
+    rendezvous_anew(&run);
+    expect_listen();
+    expect_port(29501, false);
+    first_listens();
+    first_holds(29501);
+    for (i = 0; i < 5; i++) {
+        expect_connect();
+        second_reaches_none();
+        assert_true(rendezvous_ask_again(&run));
+    }
+    expect_connect();
+    second_reaches_none();
+    assert_false(rendezvous_ask_again(&run));
+    assert_int_equal(rendezvous_choose(&run), -1);
+    assert_null(node[0].failure);
+    assert_int_equal(node[1].failure->exit_code, EXIT_UNREACHABLE);
+    assert_int_equal(run.outcome.cause, 0); /* it goes on */
+}
+
+static void test_port_holder(void **state)
+{
+    (void)state;
+    rendezvous_take_holder(&run, &node[1], "not where rank 0 is");
+    rendezvous_take_holder(&run, &node[0], "");
+    assert_null(rendezvous_port_holder(run.rendezvous));
+    rendezvous_take_holder(&run, &node[0], "sshd (pid 7)");
+    rendezvous_take_holder(&run, &node[0], "another one, later");
+    assert_string_equal(rendezvous_port_holder(run.rendezvous), "sshd (pid 7)");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_first_start),     TEST(test_late_node),      TEST(test_alone),
+        TEST(test_port_is_given),   TEST(test_nobody_is_asked), TEST(test_ready_first),
+        TEST(test_ready_last),      TEST(test_without_first),  TEST(test_first_is_gone),
+        TEST(test_stopped),         TEST(test_nobody_asked),   TEST(test_answer_of_another),
+        TEST(test_no_port),         TEST(test_no_address),     TEST(test_not_reached),
+        TEST(test_address_is_given), TEST(test_first_was_busy), TEST(test_busy_for_ever),
+        TEST(test_again),           TEST(test_again_port_first), TEST(test_ports_in_turn),
+        TEST(test_anew),            TEST(test_apart),          TEST(test_port_holder),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
