@@ -185,10 +185,15 @@ size_t members_next_size(const struct members *members, const struct member_rule
     return places;
 }
 
-bool members_is_same(const struct members *members, const size_t *world, size_t places)
+bool members_next_is_same(const struct members *members, const struct member_rules *rules)
 {
-    return places == members->places &&
-           memcmp(world, members->place, places * sizeof *world) == 0;
+    size_t *world = xcalloc(members->count + members->places + 1, sizeof *world);
+    size_t  places = members_choose(members, rules, world);
+    bool    is_same = places == members->places &&
+                   (places == 0 || memcmp(world, members->place, places * sizeof *world) == 0);
+
+    free(world);
+    return is_same;
 }
 
 int members_ranks(const struct members *members, const struct member_rules *rules, size_t place,

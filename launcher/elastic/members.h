@@ -79,7 +79,8 @@ void members_take(struct members *members, const struct member_rules *rules, con
                   size_t places);
 /* How many nodes and ranks it would have; with 0 nodes it does not exist. */
 size_t members_next_size(const struct members *members, const struct member_rules *rules);
-bool   members_is_same(const struct members *members, const size_t *world, size_t places);
+/* It would have the same members in the same places. */
+bool   members_next_is_same(const struct members *members, const struct member_rules *rules);
 int    members_ranks(const struct members *members, const struct member_rules *rules, size_t place,
                      size_t member);
 

@@ -275,7 +275,7 @@ static void ask_to_end(struct run *run)
 
 void generation_change(struct run *run, const char *text)
 {
-    if (!is_same_world(run)) {
+    if (!members_next_is_same(pool_members(run), generation_members(run))) {
         generation_end_for_change(run, text);
         return;
     }
@@ -508,19 +508,12 @@ static void tell_park(struct run *run, const char *why)
     generation_tell_park(run, why, &run->generation->rules);
 }
 
+/* All of it waits for the next generation. */
 static bool is_same_world(const struct run *run)
 {
-    const struct members *members = pool_members(run);
-    size_t               *world, places;
-    bool                  is_same;
-
-    if (!generation_goes_on(run))
-        return true;
-    world = xcalloc(members->count + members->places + 1, sizeof *world);
-    places = members_choose(members, &run->generation->rules.members, world);
-    is_same = members_is_same(members, world, places);
-    free(world);
-    return is_same && generation_missing(run) == NULL;
+    return !generation_goes_on(run) ||
+           (members_next_is_same(pool_members(run), generation_members(run)) &&
+            generation_missing(run) == NULL);
 }
 
 static void start(struct run *run)

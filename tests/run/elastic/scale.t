@@ -23,7 +23,8 @@ with open("told-" + now, "w") as file:
     print(told["node"], told["reason"], file=file)
 if os.path.exists("save"):
     open("save/latest", "w").close()
-time.sleep(1000)
+while not os.path.exists("go"):
+    time.sleep(0.02)
 END_OF_RANK
 
 # runs GENERATION RANKS
@@ -76,6 +77,26 @@ touch go
 finish_run 30
 is "it ends well" "$rc" 0
 rm go
+
+rm told-*
+printf 'node1 slots=1\n' >hosts
+start muster -v --grace 2 --label none --nnodes 1:2 --grow-interval 0 --name job --ckpt-marker \
+    'save/late*' --hostfile hosts ./rank
+ok "a run of one node, with --ckpt-marker" wait_for 30 runs 0 1
+printf 'node1 slots=1\nnode2 slots=1\n' >hosts.new
+mv hosts.new hosts
+ok "a host comes" wait_for 30 test -s told-0
+printf 'node1 slots=1\n' >hosts.new
+mv hosts.new hosts
+ok "... and goes before they have saved" wait_for 30 grep -q 'node2: done -> ended' err
+mkdir save
+: >save/latest
+ok "the run goes on as it was" wait_for 30 \
+    grep -q 'the world grows: not now, the next generation would have the same nodes' err
+touch go
+finish_run 30
+is "... to its end" "$rc $(cat out)" "0 generation 0 rank 0 of 1"
+rm -r go save
 
 start muster --label none --max-restarts 1 --name job -H node1:1,node2:1 ./rank
 ok "a run of a fixed size" wait_for 30 runs 0 2

@@ -1,0 +1,856 @@
+/* test_generation.c - a generation is over: what follows, and what is done for it
+ *
+ * What is decided, policy.c's own tests show. Here the other parts of the run are the test itself,
+ * and it notes what they are told. te1 and te2 have places, te3 is a spare.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "exit_code.h"
+#include "rendezvous/kvs.h"
+#include "run/data_shards.h"
+#include "run/deadline.h"
+#include "run/generation.h"
+#include "run/hang.h"
+#include "run/interrupt.h"
+#include "run/leaving.h"
+#include "run/notice.h"
+#include "run/pool.h"
+#include "run/rank_output.h"
+#include "run/rendezvous.h"
+#include "run/run_status.h"
+#include "run/world.h"
+#include "run_fixture.h"
+
+static struct member_rules rules; /* what the options say of members */
+static struct plan_source  source;
+static bool                is_interrupted, is_late, has_hung, was_noticed, is_refused;
+
+/* --- the others ------------------------------------------------------------- */
+
+bool phase_is_over(const struct run *of)
+{
+    size_t i;
+
+    for (i = 0; i < of->plan->nodes; i++)
+        if (of->node[i]->state < NODE_STAYING)
+            return false;
+    return true;
+}
+
+void phase_restart(struct run *of)
+{
+    of->phase.now = PHASE_RESTARTING;
+    told("restart;");
+}
+
+void phase_prepare(struct run *of)
+{
+    of->phase.now = PHASE_PREPARING;
+    told("prepare;");
+}
+
+void phase_leave(struct run *of)
+{
+    (void)of;
+    told("leave;");
+}
+
+void phase_stop(struct run *of)
+{
+    of->phase.now = PHASE_STOPPING;
+    told("stop;");
+}
+
+void world_open(struct run *of, struct member_rules *made)
+{
+    (void)of;
+    *made = rules;
+}
+
+bool world_is_held(const struct run *of, const struct member_rules *by, size_t places)
+{
+    (void)of, (void)by, (void)places;
+    return false;
+}
+
+int world_change(struct run *of, const struct member_rules *by, const size_t *world,
+                 size_t places, struct error *err)
+{
+    size_t i;
+
+    if (is_refused)
+        return err_set(err, "there is no such world");
+    told("world");
+    for (i = 0; i < places; i++) {
+        told(" %s", names[world[i]]);
+        nodes[i] = &node[world[i]];
+        node[world[i]].state = NODE_STAYING;
+    }
+    told(";");
+    of->plan->nodes = places;
+    members_take(&members, by, world, places);
+    return 0;
+}
+
+struct pool *pool_new(const struct run *of, const struct member_rules *by)
+{
+    (void)of, (void)by;
+    return NULL;
+}
+
+struct members *pool_members(const struct run *of)
+{
+    (void)of;
+    return &members;
+}
+
+const char *pool_name(const struct run *of, size_t which)
+{
+    (void)of;
+    return names[which];
+}
+
+void pool_connect(struct run *of, size_t which)
+{
+    (void)of;
+    told("connect %s;", names[which]);
+}
+
+void pool_leave(struct run *of, size_t which)
+{
+    (void)of;
+    told("%s leaves;", names[which]);
+}
+
+void rendezvous_again(struct run *of)
+{
+    (void)of;
+    told("same place;");
+}
+
+void rendezvous_anew(struct run *of)
+{
+    (void)of;
+    told("new place;");
+}
+
+const char *rendezvous_port_holder(const struct rendezvous *of)
+{
+    (void)of;
+    return NULL;
+}
+
+void notice_over(struct run *of)
+{
+    (void)of;
+}
+
+void notice_end(struct run *of)
+{
+    (void)of;
+    was_noticed = false;
+}
+
+void notice_take_back(struct run *of)
+{
+    (void)of;
+    told("take back;");
+}
+
+void notice_change(struct run *of, double seconds, const char *hosts, const char *reason)
+{
+    (void)of;
+    told("save in %g s, %s goes: %s;", seconds, hosts, reason);
+}
+
+bool notice_was_told(const struct notice *of)
+{
+    (void)of;
+    return was_noticed;
+}
+
+double leaving_save_s(const struct run *of)
+{
+    (void)of;
+    return 60;
+}
+
+bool interrupt_has_come(const struct run *of)
+{
+    (void)of;
+    return is_interrupted;
+}
+
+bool deadline_has_passed(const struct deadline *of)
+{
+    (void)of;
+    return is_late;
+}
+
+void deadline_reset(struct deadline *of)
+{
+    (void)of;
+}
+
+bool hang_is_over(const struct run *of)
+{
+    (void)of;
+    return has_hung;
+}
+
+void hang_again(struct run *of)
+{
+    (void)of;
+}
+
+void hang_report(const struct run *of, FILE *out)
+{
+    (void)of, (void)out;
+}
+
+void rank_output_again(struct run *of)
+{
+    (void)of;
+}
+
+void data_shards_again(struct run *of)
+{
+    (void)of;
+}
+
+void kvs_again(struct kvs *of, size_t count)
+{
+    (void)of, (void)count;
+}
+
+void run_status_again(struct run *of)
+{
+    (void)of;
+}
+
+void run_status_beat(struct run *of)
+{
+    (void)of;
+}
+
+/* --- the run ---------------------------------------------------------------- */
+
+/* Its first generation runs. */
+static int setup(void **state)
+{
+    (void)state;
+    run_fixture_begin();
+    rules = (struct member_rules){ 0 };
+    is_interrupted = is_late = has_hung = was_noticed = is_refused = false;
+    options.master_port = 29500;
+    options.restart_delay_s = -1;
+    options.dead_after_s = 15;
+    plan.world_size = NODES;
+    plan.node_count = NODES;
+    plan.source = &source;
+    plan.run_id = strdup("r");
+    plan.stamp = strdup("r");
+    return 0;
+}
+
+static void begin(void)
+{
+    plan.max_restarts = options.max_restarts;
+    run.generation = generation_new(&run);
+    outcome_init(&run.outcome, &plan);
+    outcome_begun(&run.outcome);
+    run.phase.go_ns = clock_now_ns();
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    generation_free(run.generation);
+    outcome_clear(&run.outcome);
+    free(plan.run_id);
+    free(plan.stamp);
+    run_fixture_end();
+    return 0;
+}
+
+static void elastic(void)
+{
+    rules = (struct member_rules){ .goes_on = true, .is_elastic = true };
+    options.members.grow_s = 1000;
+    options.members.max_wait_s = 100;
+}
+
+static void rank_ends(int rank, int code)
+{
+    const int64_t         now_ns = clock_now_ns();
+    const struct rank_end end = { .started = true, .ended = true, .code = code,
+                                  .start_ns = now_ns, .end_ns = now_ns };
+
+    outcome_rank_started(&run.outcome, rank, 100 + rank, now_ns);
+    outcome_rank_ended(&run.outcome, rank, &end);
+}
+
+static void node_is_lost(size_t which)
+{
+    node_fail(nodes[which], "running", EXIT_LOST, "", "silent");
+    outcome_node_failed(&run.outcome, which, nodes[which]->failure, clock_now_ns());
+}
+
+/* The other nodes stay, and this generation is over. */
+static void is_over(void)
+{
+    size_t i;
+
+    run.phase.stop_ns = clock_now_ns();
+    for (i = 0; i < plan.nodes; i++)
+        if (nodes[i]->state == NODE_RUNNING)
+            nodes[i]->state = NODE_STAYING;
+    generation_look(&run);
+    run_fixture_turn(0);
+}
+
+/* What follows runs. */
+static void runs(void)
+{
+    size_t i;
+
+    run.phase.now = PHASE_RUNNING;
+    run.phase.go_ns = clock_now_ns();
+    run.phase.stop_ns = 0;
+    outcome_begun(&run.outcome);
+    for (i = 0; i < plan.nodes; i++)
+        nodes[i]->state = NODE_RUNNING;
+}
+
+/* --- the same world ----------------------------------------------------------- */
+
+static void test_all_is_well(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    rank_ends(0, 0);
+    generation_look(&run);
+    run_fixture_turn(0);
+    expect_told(""); /* te2 still runs */
+    rank_ends(1, 0);
+    is_over();
+    expect_told("leave;");
+    assert_false(generation_goes_on(&run));
+}
+
+static void test_restart(void **state)
+{
+    (void)state;
+    options.max_restarts = 1;
+    begin();
+    assert_true(generation_may_follow(&run));
+    rank_ends(1, 3);
+    is_over();
+    expect_told("restart;same place;prepare;");
+    assert_int_equal(plan.generation, 1);
+    assert_string_equal(plan.stamp, "r-1");
+    assert_int_equal(run.outcome.first_rank, -1);
+    runs();
+    rank_ends(0, 4);
+    is_over();
+    expect_told("leave;");
+    generation_end(&run);
+    assert_int_equal(run.outcome.first_rank, 0);
+}
+
+static void test_no_restarts(void **state)
+{
+    (void)state;
+    begin();
+    assert_false(generation_may_follow(&run));
+    rank_ends(1, 3);
+    is_over();
+    expect_told("leave;");
+}
+
+/* The second time after a second: what comes in between waits. */
+static void test_delay(void **state)
+{
+    (void)state;
+    options.max_restarts = 2;
+    options.restart_delay_s = 0.05;
+    begin();
+    rank_ends(1, 3);
+    is_over();
+    expect_told("restart;");
+    run_fixture_turn(0.01);
+    expect_told("");
+    run_fixture_turn(0.2);
+    expect_told("same place;prepare;");
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    assert_false(generation_is_last(&run));
+    is_interrupted = true;
+    run.phase.now = PHASE_STOPPING;
+    assert_true(generation_is_last(&run));
+    rank_ends(0, 3);
+    is_over();
+    expect_told("leave;");
+}
+
+static void test_time_limit(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    is_late = true;
+    outcome_cause(&run.outcome, EXIT_TIMEOUT, "too long");
+    is_over();
+    expect_told("leave;");
+}
+
+static void test_hang(void **state)
+{
+    (void)state;
+    options.max_restarts = 1;
+    begin();
+    has_hung = true;
+    outcome_cause(&run.outcome, EXIT_TIMEOUT, "no rank did anything");
+    is_over();
+    expect_told("restart;same place;prepare;");
+}
+
+/* Two generations of which every rank fails at once, and alike. */
+static void test_fails_again(void **state)
+{
+    (void)state;
+    options.max_restarts = 9;
+    begin();
+    rank_ends(0, 3);
+    rank_ends(1, 3);
+    is_over();
+    expect_told("restart;same place;prepare;");
+    runs();
+    assert_true(generation_others_s(&run) == 0);
+    rank_ends(0, 3);
+    assert_true(generation_others_s(&run) > 0);
+    rank_ends(1, 3);
+    is_over();
+    expect_told("leave;");
+}
+
+/* A world of fixed nodes has lost one: no restart. */
+static void test_node_is_lost(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    node_is_lost(1);
+    is_over();
+    expect_told("leave;");
+}
+
+/* And while it waits to start again. */
+static void test_node_is_lost_between(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    options.restart_delay_s = 100;
+    begin();
+    rank_ends(1, 3);
+    is_over();
+    expect_told("restart;");
+    node_fail(nodes[1], "staying", EXIT_LOST, "", "silent");
+    generation_lost_node(&run, nodes[1]);
+    expect_told("stop;");
+}
+
+/* Agents that do not stay end it before anything was decided. */
+static void test_end_without_decision(void **state)
+{
+    (void)state;
+    begin();
+    rank_ends(0, 3);
+    generation_end(&run);
+    assert_false(generation_goes_on(&run));
+    expect_told("");
+}
+
+/* --- another world ------------------------------------------------------------ */
+
+static void test_spare_takes_place(void **state)
+{
+    (void)state;
+    rules = (struct member_rules){ .goes_on = true, .spares = 1 };
+    options.members.max_wait_s = 100;
+    begin();
+    node_is_lost(1);
+    node[1].liveness.heard_ns = clock_now_ns() - 20 * NS_PER_S;
+    assert_true(generation_goes_on(&run));
+    is_over();
+    expect_told("restart;world te1 te3;new place;prepare;");
+    assert_int_equal(members.item[1].state, MEMBER_AWAY);
+    assert_true(members.item[1].free_s > generation_now_s() + 20);
+    assert_int_equal(members.item[1].taken_down, 1);
+}
+
+/* Ranks of a node that nobody could look at live until its lease is over. */
+static void test_lease(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    node_is_lost(1);
+    node[1].liveness.heard_ns = clock_now_ns() - 15 * NS_PER_S + NS_PER_S / 10;
+    is_over();
+    expect_told("restart;");
+    run_fixture_turn(0.3);
+    expect_told("world te1 te3;new place;prepare;");
+}
+
+/* They were seen to be dead. */
+static void test_lease_of_cleaned(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    node_is_lost(1);
+    node[1].liveness.heard_ns = clock_now_ns();
+    outcome_node_cleaned(&run.outcome, 1, 1, 0, "1 process ended");
+    is_over();
+    expect_told("restart;world te1 te3;new place;prepare;");
+}
+
+static void test_waits_for_node(void **state)
+{
+    (void)state;
+    rules = (struct member_rules){ .goes_on = true };
+    options.members.max_wait_s = 100;
+    begin();
+    members_failed(&members, 2, generation_now_s(), false);
+    node_is_lost(1);
+    is_over();
+    expect_told("restart;");
+    assert_true(generation_goes_on(&run));
+    members_stay(&members, 2); /* te3 has come back */
+    generation_changed(&run);
+    run_fixture_turn(0);
+    expect_told("world te1 te3;new place;prepare;");
+}
+
+static void test_max_wait(void **state)
+{
+    (void)state;
+    rules = (struct member_rules){ .goes_on = true };
+    options.members.max_wait_s = 0.05;
+    begin();
+    members_failed(&members, 2, generation_now_s(), false);
+    node_is_lost(1);
+    is_over();
+    expect_told("restart;");
+    run_fixture_turn(0.2);
+    expect_told("leave;");
+    assert_int_equal(run.outcome.cause, EXIT_WAITED);
+    assert_non_null(strstr(run.outcome.cause_text, "te2 is missing"));
+    assert_non_null(strstr(run.outcome.cause_text, "muster resume r"));
+    assert_false(generation_goes_on(&run));
+}
+
+static void test_lost_while_waiting(void **state)
+{
+    (void)state;
+    elastic();
+    options.max_restarts = 1;
+    options.restart_delay_s = 0.05;
+    begin();
+    rank_ends(0, 3);
+    is_over();
+    expect_told("restart;");
+    node_fail(nodes[1], "staying", EXIT_LOST, "", "silent");
+    generation_lost_node(&run, nodes[1]);
+    expect_told("");
+    assert_int_equal(members.item[1].state, MEMBER_AWAY);
+    run_fixture_turn(0.2);
+    expect_told("world te1 te3;new place;prepare;");
+}
+
+static void test_world_is_refused(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    is_refused = true;
+    node_is_lost(1);
+    outcome_node_cleaned(&run.outcome, 1, 0, 0, "");
+    is_over();
+    expect_told("restart;stop;stop;");
+    assert_int_equal(run.outcome.cause, EXIT_DATA);
+    assert_string_equal(run.outcome.cause_text, "there is no such world");
+}
+
+/* --- it is to change ----------------------------------------------------------- */
+
+static void test_change(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    members_leave(&members, 0);
+    generation_change(&run, "te1 is to go");
+    expect_told("stop;");
+    assert_false(generation_is_last(&run));
+    is_over();
+    expect_told("restart;world te3 te2;new place;prepare;");
+    assert_int_equal(run.outcome.cause, 0);
+}
+
+/* The ranks were told that a node goes: one that ends with an error has ended because of that. */
+static void test_rank_ends_after_notice(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    was_noticed = true;
+    members_leave(&members, 0);
+    rank_ends(0, 3);
+    is_over();
+    expect_told("restart;world te3 te2;new place;prepare;");
+}
+
+static void test_change_to_the_same(void **state)
+{
+    (void)state;
+    rules = (struct member_rules){ .goes_on = true };
+    begin();
+    generation_change(&run, "te1 is to go");
+    expect_told("take back;");
+    assert_int_equal(run.outcome.cause, 0);
+}
+
+/* Somebody else has ended it: that counts. */
+static void test_change_after_another_end(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    outcome_cause(&run.outcome, EXIT_TIMEOUT, "too long");
+    generation_end_for_change(&run, "te1 is to go");
+    expect_told("stop;");
+    assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
+    is_over();
+    expect_told("leave;");
+    generation_end_for_change(&run, "te1 is to go");
+    expect_told("");
+}
+
+static void test_scale(void **state)
+{
+    struct error err;
+
+    (void)state;
+    elastic();
+    begin();
+    assert_int_equal(generation_scale(&run, 9, 5, &err), -1);
+    assert_int_equal(generation_scale(&run, 1, 5, &err), 0);
+    assert_int_equal(generation_members(&run)->target, 1);
+    run_fixture_turn(0);
+    expect_told("te3 leaves;save in 5 s, te2 goes: muster scale: 1 node;");
+    generation_end_for_change(&run, "muster scale");
+    is_over();
+    expect_told("stop;restart;world te1;new place;prepare;");
+}
+
+static void test_scale_of_fixed(void **state)
+{
+    struct error err;
+
+    (void)state;
+    rules = (struct member_rules){ .goes_on = true };
+    begin();
+    assert_int_equal(generation_scale(&run, 1, 5, &err), -1);
+    assert_non_null(strstr(err.text, "is fixed"));
+    assert_int_equal(generation_members(&run)->target, 0);
+}
+
+/* A node has come: the ranks may save, in their own time. */
+static void test_grows(void **state)
+{
+    (void)state;
+    elastic();
+    options.members.grow_s = 0.05;
+    begin();
+    generation_changed(&run);
+    run_fixture_turn(0.2);
+    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+    run_fixture_turn(0.1);
+    expect_told(""); /* once */
+}
+
+/* What has come is gone before they have saved: they go on, and are asked again when it is back. */
+static void test_grows_later(void **state)
+{
+    (void)state;
+    elastic();
+    options.members.grow_s = 0.05;
+    begin();
+    generation_changed(&run);
+    run_fixture_turn(0.2);
+    forget_told();
+    members.item[2].is_silent = true;
+    generation_change(&run, "the world grows");
+    expect_told("take back;");
+    run_fixture_turn(0.2);
+    expect_told("");
+    members.item[2].is_silent = false;
+    generation_changed(&run);
+    run_fixture_turn(0.2);
+    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+    generation_change(&run, "the world grows");
+    expect_told("stop;");
+}
+
+/* Not before that is due. */
+static void test_looks_in_time(void **state)
+{
+    (void)state;
+    elastic();
+    options.members.grow_s = 0.1;
+    begin();
+    generation_changed(&run);
+    run_fixture_turn(0);
+    expect_told("");
+    run_fixture_turn(0.4);
+    expect_told("save in 60 s, muster goes: nodes have come: the world grows;");
+}
+
+/* Such a run has one generation, whatever its options say. */
+static void test_exec(void **state)
+{
+    (void)state;
+    elastic();
+    options.max_restarts = 3;
+    plan.command = COMMAND_EXEC;
+    begin();
+    assert_false(generation_goes_on(&run));
+    assert_false(generation_may_follow(&run));
+}
+
+/* Nobody could tell the nodes that others start about another one. */
+static void test_no_ssh(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    options.no_ssh = true;
+    begin();
+    assert_false(generation_may_follow(&run));
+}
+
+static void test_is_last(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    run.phase.now = PHASE_STOPPING;
+    assert_false(generation_is_last(&run)); /* another one may follow */
+    is_late = true;
+    assert_true(generation_is_last(&run));
+    is_late = false;
+    run.reader.is_begun = true;
+    assert_true(generation_is_last(&run));
+}
+
+static void test_is_last_of_fixed(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    assert_false(generation_is_last(&run));
+    run.phase.now = PHASE_STOPPING;
+    assert_true(generation_is_last(&run));
+}
+
+/* It is decided in the next turn of the loop, and something may have come in between. */
+static void test_not_over_yet(void **state)
+{
+    (void)state;
+    options.max_restarts = 3;
+    begin();
+    rank_ends(0, 3);
+    node[0].state = node[1].state = NODE_STAYING;
+    generation_look(&run);
+    node[1].state = NODE_RUNNING;
+    run_fixture_turn(0);
+    expect_told("");
+}
+
+/* While it ends nobody is connected. */
+static void test_members(void **state)
+{
+    (void)state;
+    elastic();
+    begin();
+    members.item[2].state = MEMBER_AWAY;
+    run.phase.now = PHASE_STOPPING;
+    generation_changed(&run);
+    run_fixture_turn(0);
+    expect_told("");
+    run.phase.now = PHASE_RUNNING;
+    generation_changed(&run);
+    run_fixture_turn(0);
+    expect_told("connect te3;");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_all_is_well),
+        TEST(test_restart),
+        TEST(test_no_restarts),
+        TEST(test_delay),
+        TEST(test_interrupted),
+        TEST(test_time_limit),
+        TEST(test_hang),
+        TEST(test_fails_again),
+        TEST(test_node_is_lost),
+        TEST(test_node_is_lost_between),
+        TEST(test_end_without_decision),
+        TEST(test_spare_takes_place),
+        TEST(test_lease),
+        TEST(test_lease_of_cleaned),
+        TEST(test_waits_for_node),
+        TEST(test_max_wait),
+        TEST(test_lost_while_waiting),
+        TEST(test_world_is_refused),
+        TEST(test_change),
+        TEST(test_rank_ends_after_notice),
+        TEST(test_change_to_the_same),
+        TEST(test_change_after_another_end),
+        TEST(test_scale),
+        TEST(test_scale_of_fixed),
+        TEST(test_grows),
+        TEST(test_grows_later),
+        TEST(test_looks_in_time),
+        TEST(test_exec),
+        TEST(test_no_ssh),
+        TEST(test_is_last),
+        TEST(test_is_last_of_fixed),
+        TEST(test_not_over_yet),
+        TEST(test_members),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
