@@ -1,0 +1,330 @@
+/* generation_fixture.c - see generation_fixture.h
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "generation_fixture.h"
+
+#include "clock.h"
+#include "exit_code.h"
+#include "rendezvous/kvs.h"
+#include "run/data_shards.h"
+#include "run/deadline.h"
+#include "run/generation.h"
+#include "run/hang.h"
+#include "run/interrupt.h"
+#include "run/leaving.h"
+#include "run/notice.h"
+#include "run/pool.h"
+#include "run/rank_output.h"
+#include "run/rendezvous.h"
+#include "run/run_status.h"
+#include "run/world.h"
+
+struct member_rules rules;
+bool                is_interrupted, is_late, has_hung, was_noticed, is_refused;
+
+static struct plan_source source;
+
+/* --- the others ------------------------------------------------------------- */
+
+bool phase_is_over(const struct run *of)
+{
+    size_t i;
+
+    for (i = 0; i < of->plan->nodes; i++)
+        if (of->node[i]->state < NODE_STAYING)
+            return false;
+    return true;
+}
+
+void phase_restart(struct run *of)
+{
+    of->phase.now = PHASE_RESTARTING;
+    told("restart;");
+}
+
+void phase_prepare(struct run *of)
+{
+    of->phase.now = PHASE_PREPARING;
+    told("prepare;");
+}
+
+void phase_leave(struct run *of)
+{
+    (void)of;
+    told("leave;");
+}
+
+void phase_stop(struct run *of)
+{
+    of->phase.now = PHASE_STOPPING;
+    told("stop;");
+}
+
+void world_open(struct run *of, struct member_rules *made)
+{
+    (void)of;
+    *made = rules;
+}
+
+bool world_is_held(const struct run *of, const struct member_rules *by, size_t places)
+{
+    (void)of, (void)by, (void)places;
+    return false;
+}
+
+int world_change(struct run *of, const struct member_rules *by, const size_t *world,
+                 size_t places, struct error *err)
+{
+    size_t i;
+
+    if (is_refused)
+        return err_set(err, "there is no such world");
+    told("world");
+    for (i = 0; i < places; i++) {
+        told(" %s", names[world[i]]);
+        nodes[i] = &node[world[i]];
+        node[world[i]].state = NODE_STAYING;
+    }
+    told(";");
+    of->plan->nodes = places;
+    members_take(&members, by, world, places);
+    return 0;
+}
+
+struct pool *pool_new(const struct run *of, const struct member_rules *by)
+{
+    (void)of, (void)by;
+    return NULL;
+}
+
+struct members *pool_members(const struct run *of)
+{
+    (void)of;
+    return &members;
+}
+
+const char *pool_name(const struct run *of, size_t which)
+{
+    (void)of;
+    return names[which];
+}
+
+void pool_connect(struct run *of, size_t which)
+{
+    (void)of;
+    told("connect %s;", names[which]);
+}
+
+void pool_leave(struct run *of, size_t which)
+{
+    (void)of;
+    told("%s leaves;", names[which]);
+}
+
+void rendezvous_again(struct run *of)
+{
+    (void)of;
+    told("same place;");
+}
+
+void rendezvous_anew(struct run *of)
+{
+    (void)of;
+    told("new place;");
+}
+
+const char *rendezvous_port_holder(const struct rendezvous *of)
+{
+    (void)of;
+    return NULL;
+}
+
+void notice_over(struct run *of)
+{
+    (void)of;
+}
+
+void notice_end(struct run *of)
+{
+    (void)of;
+    was_noticed = false;
+}
+
+void notice_take_back(struct run *of)
+{
+    (void)of;
+    told("take back;");
+}
+
+void notice_change(struct run *of, double seconds, const char *hosts, const char *reason)
+{
+    (void)of;
+    told("save in %g s, %s goes: %s;", seconds, hosts, reason);
+}
+
+bool notice_was_told(const struct notice *of)
+{
+    (void)of;
+    return was_noticed;
+}
+
+double leaving_save_s(const struct run *of)
+{
+    (void)of;
+    return 60;
+}
+
+bool interrupt_has_come(const struct run *of)
+{
+    (void)of;
+    return is_interrupted;
+}
+
+bool deadline_has_passed(const struct deadline *of)
+{
+    (void)of;
+    return is_late;
+}
+
+void deadline_reset(struct deadline *of)
+{
+    (void)of;
+}
+
+bool hang_is_over(const struct run *of)
+{
+    (void)of;
+    return has_hung;
+}
+
+void hang_again(struct run *of)
+{
+    (void)of;
+}
+
+void hang_report(const struct run *of, FILE *out)
+{
+    (void)of, (void)out;
+}
+
+void rank_output_again(struct run *of)
+{
+    (void)of;
+}
+
+void data_shards_again(struct run *of)
+{
+    (void)of;
+}
+
+void kvs_again(struct kvs *of, size_t count)
+{
+    (void)of, (void)count;
+}
+
+void run_status_again(struct run *of)
+{
+    (void)of;
+}
+
+void run_status_beat(struct run *of)
+{
+    (void)of;
+}
+
+/* --- the run ---------------------------------------------------------------- */
+
+int generation_fixture_begin(void **state)
+{
+    (void)state;
+    run_fixture_begin();
+    rules = (struct member_rules){ 0 };
+    is_interrupted = is_late = has_hung = was_noticed = is_refused = false;
+    options.master_port = 29500;
+    options.restart_delay_s = -1;
+    options.dead_after_s = 15;
+    plan.world_size = NODES;
+    plan.node_count = NODES;
+    plan.source = &source;
+    plan.run_id = strdup("r");
+    plan.stamp = strdup("r");
+    return 0;
+}
+
+void begin(void)
+{
+    plan.max_restarts = options.max_restarts;
+    run.generation = generation_new(&run);
+    outcome_init(&run.outcome, &plan);
+    outcome_begun(&run.outcome);
+    run.phase.go_ns = clock_now_ns();
+}
+
+int generation_fixture_end(void **state)
+{
+    (void)state;
+    generation_free(run.generation);
+    outcome_clear(&run.outcome);
+    free(plan.run_id);
+    free(plan.stamp);
+    run_fixture_end();
+    return 0;
+}
+
+void elastic(void)
+{
+    rules = (struct member_rules){ .goes_on = true, .is_elastic = true };
+    options.members.grow_s = 1000;
+    options.members.max_wait_s = 100;
+}
+
+void rank_ends(int rank, int code)
+{
+    const int64_t         now_ns = clock_now_ns();
+    const struct rank_end end = { .started = true, .ended = true, .code = code,
+                                  .start_ns = now_ns, .end_ns = now_ns };
+
+    outcome_rank_started(&run.outcome, rank, 100 + rank, now_ns);
+    outcome_rank_ended(&run.outcome, rank, &end);
+}
+
+void node_is_lost(size_t which)
+{
+    node_fail(nodes[which], "running", EXIT_LOST, "", "silent");
+    outcome_node_failed(&run.outcome, which, nodes[which]->failure, clock_now_ns());
+}
+
+void is_over(void)
+{
+    size_t i;
+
+    run.phase.stop_ns = clock_now_ns();
+    for (i = 0; i < plan.nodes; i++)
+        if (nodes[i]->state == NODE_RUNNING)
+            nodes[i]->state = NODE_STAYING;
+    generation_look(&run);
+    run_fixture_turn(0);
+}
+
+void runs(void)
+{
+    size_t i;
+
+    run.phase.now = PHASE_RUNNING;
+    run.phase.go_ns = clock_now_ns();
+    run.phase.stop_ns = 0;
+    outcome_begun(&run.outcome);
+    for (i = 0; i < plan.nodes; i++)
+        nodes[i]->state = NODE_RUNNING;
+}
