@@ -56,7 +56,6 @@ public:
 private:
     void open_device(const comm_world &world);
     void publish(const comm_world &world);
-    void know_peers(const comm_world &world);
     void connect(const comm_world &world);
 };
 
@@ -67,7 +66,6 @@ struct Pending {
 
 struct GlooComm : comm {
     std::shared_ptr<Mesh>    mesh;
-    std::vector<std::string> label;
     std::vector<char>        scratch; /* of reduce_scatter */
     std::vector<Pending>     pending; /* sends and recvs of the open group */
     bool                     in_group = false;
@@ -90,7 +88,6 @@ Mesh::Mesh(const comm_world &world) : gloo::Context(world.rank, world.size)
     transportContext_ = device_->createContext(rank, size);
     transportContext_->setTimeout(getTimeout());
     publish(world);
-    know_peers(world);
     connect(world);
 }
 
@@ -106,7 +103,8 @@ void Mesh::open_device(const comm_world &world)
         if (iface_choose("gloo", &chosen, &err) < 0)
             throw std::runtime_error(err.text);
         attr.hostname = chosen.address;
-        peers.reset(peers_listen(&chosen.socket_address, world.rank, world.size, &err));
+        peers.reset(peers_listen(&chosen.socket_address, world.rank, world.size, world.label,
+                                 &err));
         if (peers == nullptr)
             throw std::runtime_error(err.text);
     }
@@ -167,21 +165,12 @@ std::string key(int from, int to)
     return "gloo-" + std::to_string(from) + "-" + std::to_string(to);
 }
 
-std::string peers_key(int rank)
-{
-    return "peers-" + std::to_string(rank);
-}
-
 void Mesh::publish(const comm_world &world)
 {
     struct error err;
-    char         address[2 * sizeof(struct sockaddr_storage) + 1];
 
-    if (peers != nullptr) {
-        peers_address(peers.get(), address, sizeof address);
-        if (pmi_put(world.pmi, peers_key(rank).c_str(), address, &err) < 0)
-            throw PmiFailure(err.text);
-    }
+    if (peers != nullptr && peers_publish(peers.get(), world.pmi, &err) < 0)
+        throw PmiFailure(err.text);
     for (int peer = 0; peer < size; peer++) {
         if (peer == rank)
             continue;
@@ -192,20 +181,9 @@ void Mesh::publish(const comm_world &world)
                     &err) < 0)
             throw PmiFailure(err.text);
     }
-    if (pmi_barrier(world.pmi, &err) < 0)
+    if (pmi_barrier(world.pmi, &err) < 0 ||
+        (peers != nullptr && peers_meet(peers.get(), world.pmi, &err) < 0))
         throw PmiFailure(err.text);
-}
-
-void Mesh::know_peers(const comm_world &world)
-{
-    struct error err;
-    char         value[PMI_LINE_MAX];
-
-    for (int peer = 0; peer < size; peer++)
-        if (peer != rank &&
-            (pmi_get(world.pmi, peers_key(peer).c_str(), value, sizeof value, &err) < 0 ||
-             peers_know(peers.get(), peer, value, &err) < 0))
-            throw PmiFailure(err.text);
 }
 
 /* Gloo puts its source file in front: "[../gloo/transport/tcp/pair.cc:598] ". */
@@ -242,30 +220,9 @@ void Mesh::connect(const comm_world &world)
 
 /* ---- errors of operations ---- */
 
-/* "all_reduce: lost rank 3 on te2 (its process has ended)", or why. Gloo knows only which
- * connection broke, and that may be one of a rank that has ended for the sake of another. */
-int set_lost(GlooComm &comm, const char *what, const char *why, struct error *err)
-{
-    std::vector<const char *> label;
-    std::vector<peer_state>   state(comm.size, PEER_THERE);
-    char                      lost[900], late[80] = "lost ";
-
-    if (comm.mesh->peers != nullptr)
-        peers_ask(comm.mesh->peers.get(), comm.timed_out, state.data());
-    if (state[comm.rank] == PEER_TOLD)
-        return err_set(err, "%s: other ranks miss this one", what);
-    for (const std::string &text : comm.label)
-        label.push_back(text.c_str());
-    peers_describe(state.data(), comm.size, label.data(), lost, sizeof lost);
-    if (comm.timed_out)
-        snprintf(late, sizeof late, "no end within %g s: ", comm.timeout_s);
-    else if (*lost == '\0')
-        *late = '\0';
-    return err_set(err, "%s: %s%s", what, late, *lost != '\0' ? lost : why);
-}
-
-/* Do work; turn what it throws into an error that names operation and peer. A
- * peer's death is nearly always heard of at once; Gloo 2022 can miss it while a
+/* Do work; turn what it throws into an error that names operation and peer: Gloo knows
+ * only which connection broke, and that may be one of a rank that has ended for the sake
+ * of another. A peer's death is nearly always heard of at once; Gloo 2022 can miss it while a
  * message to that peer is half sent, and then the timeout ends the wait. */
 template <typename Work>
 int guarded(struct comm *base, const char *what, struct error *err, Work work)
@@ -278,8 +235,9 @@ int guarded(struct comm *base, const char *what, struct error *err, Work work)
         return 0;
     } catch (const std::exception &failure) {
         comm.timed_out = steady_clock::now() - start >= comm.mesh->getTimeout();
-        return set_lost(comm, what, comm.timed_out ? "all ranks answer" : plain(failure.what()),
-                        err);
+        return peers_blame(comm.mesh->peers.get(), what,
+                           comm.timed_out ? "all ranks answer" : plain(failure.what()),
+                           comm.timed_out ? comm.timeout_s : 0, err);
     }
 }
 
@@ -553,7 +511,6 @@ struct comm *comm_gloo_open(const struct comm_world *world, bool *timed_out,
         made->size = world->size;
         made->memory = COMM_HOST;
         made->timeout_s = world->timeout_s;
-        made->label.assign(world->label, world->label + world->size);
         made->mesh = std::make_shared<Mesh>(*world);
         return made.release();
     } catch (const PmiFailure &failure) {

@@ -6,6 +6,8 @@
  *
  * Every operation goes to one stream of our own. A mark is an event on it. Whoever computes has
  * another one, which each operation waits for on the GPU; the host waits for operations.
+ *
+ * NCCL says that a rank is gone, but not which: peers.h finds that out.
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -27,6 +29,8 @@
 #pragma GCC diagnostic pop
 
 #include "clock.h"
+#include "comm/iface.h"
+#include "comm/peers.h"
 #include "xalloc.h"
 
 #define MARKS   64               /* events; an older mark is waited for by a newer event */
@@ -42,6 +46,7 @@ struct numbers {
 
 struct nccl_comm {
     struct comm  base; /* first: a struct comm * is cast to this */
+    struct peers *peers; /* NULL: this rank is alone */
     ncclComm_t   nccl;
     cudaStream_t stream;
     cudaStream_t compute;  /* NULL: nobody asked for it */
@@ -57,8 +62,10 @@ struct nccl_comm {
 static const struct comm_ops nccl_ops;
 
 static int            make_stream(struct nccl_comm *c, int device, struct error *err);
-static int            exchange_id(const struct comm_world *world, ncclUniqueId *id,
-                                  struct error *err);
+static int            listen_to_peers(struct nccl_comm *c, const struct comm_world *world,
+                                      struct error *err);
+static int            exchange_id(struct nccl_comm *c, const struct comm_world *world,
+                                  ncclUniqueId *id, struct error *err);
 static int            connect_ranks(struct nccl_comm *c, const ncclUniqueId *id,
                                     struct error *err);
 static int            group_start(struct comm *comm, struct error *err);
@@ -70,6 +77,7 @@ static int            group_end(struct comm *comm, struct error *err);
 static int            all_reduce(struct comm *comm, const void *in, void *out,
                                  size_t count, enum dtype type, enum redop op,
                                  struct error *err);
+static int            begin(struct nccl_comm *c, struct error *err);
 static int            follow(struct nccl_comm *c, struct error *err);
 static void           give_numbers(struct nccl_comm *c, uint64_t until);
 static ncclDataType_t type_of(enum dtype type);
@@ -80,7 +88,7 @@ static int            settle(struct nccl_comm *c, const char *what, ncclResult_t
 static uint64_t       mark(struct comm *comm);
 static int            wait(struct comm *comm, uint64_t until, struct error *err);
 static struct nccl_comm *of(struct comm *comm);
-static int            nccl_failed(const struct nccl_comm *c, const char *what,
+static int            nccl_failed(struct nccl_comm *c, const char *what,
                                   ncclResult_t rc, struct error *err);
 static int            late(struct nccl_comm *c, const char *what, struct error *err);
 static void           pause_after(int64_t waited_ns);
@@ -96,8 +104,8 @@ static struct comm *open_comm(const struct comm_world *world, const struct comm_
 
     c->base = (struct comm){ .ops = &nccl_ops, .rank = world->rank, .size = world->size,
                              .memory = COMM_DEVICE, .timeout_s = world->timeout_s };
-    if (make_stream(c, device->index, err) == 0 && exchange_id(world, &id, err) == 0 &&
-        connect_ranks(c, &id, err) == 0)
+    if (make_stream(c, device->index, err) == 0 && listen_to_peers(c, world, err) == 0 &&
+        exchange_id(c, world, &id, err) == 0 && connect_ranks(c, &id, err) == 0)
         return &c->base;
     *timed_out = c->base.timed_out || world->pmi->timed_out;
     abort_comm(&c->base);
@@ -118,7 +126,21 @@ static int make_stream(struct nccl_comm *c, int device, struct error *err)
     return rc == cudaSuccess ? 0 : cuda_failed("nccl", rc, err);
 }
 
-static int exchange_id(const struct comm_world *world, ncclUniqueId *id, struct error *err)
+/* On the interface that NCCL takes for its own connections of that kind. */
+static int listen_to_peers(struct nccl_comm *c, const struct comm_world *world, struct error *err)
+{
+    struct iface chosen;
+
+    if (world->size == 1)
+        return 0;
+    if (iface_choose("nccl", &chosen, err) < 0)
+        return -1;
+    c->peers = peers_listen(&chosen.socket_address, world->rank, world->size, world->label, err);
+    return c->peers != NULL ? peers_publish(c->peers, world->pmi, err) : -1;
+}
+
+static int exchange_id(struct nccl_comm *c, const struct comm_world *world, ncclUniqueId *id,
+                       struct error *err)
 {
     char         hex[2 * sizeof id->internal + 1];
     ncclResult_t rc;
@@ -131,7 +153,8 @@ static int exchange_id(const struct comm_world *world, ncclUniqueId *id, struct 
         if (pmi_put(world->pmi, "nccl-id", hex, err) < 0)
             return -1;
     }
-    if (pmi_barrier(world->pmi, err) < 0)
+    if (pmi_barrier(world->pmi, err) < 0 ||
+        (c->peers != NULL && peers_meet(c->peers, world->pmi, err) < 0))
         return -1;
     if (world->rank == 0)
         return 0;
@@ -171,7 +194,7 @@ static int reduce_scatter(struct comm *comm, const void *in, void *out, size_t c
 {
     struct nccl_comm *c = of(comm);
 
-    if (follow(c, err) < 0)
+    if (begin(c, err) < 0)
         return -1;
     return settle(c, "reduce_scatter", ncclReduceScatter(in, out, count, type_of(type),
                                                          (ncclRedOp_t)op, c->nccl, c->stream),
@@ -183,7 +206,7 @@ static int all_gather(struct comm *comm, const void *in, void *out, size_t count
 {
     struct nccl_comm *c = of(comm);
 
-    if (follow(c, err) < 0)
+    if (begin(c, err) < 0)
         return -1;
     return settle(c, "all_gather",
                   ncclAllGather(in, out, count, type_of(type), c->nccl, c->stream), err);
@@ -194,7 +217,7 @@ static int broadcast(struct comm *comm, void *buffer, size_t count, enum dtype t
 {
     struct nccl_comm *c = of(comm);
 
-    if (follow(c, err) < 0)
+    if (begin(c, err) < 0)
         return -1;
     return settle(c, "broadcast", ncclBroadcast(buffer, buffer, count, type_of(type), root,
                                                 c->nccl, c->stream), err);
@@ -206,6 +229,7 @@ static int all_to_all(struct comm *comm, const void *in, void *out, size_t count
     const size_t bytes = count * dtype_size(type);
     int          peer;
 
+    peers_count(of(comm)->peers);
     if (group_start(comm, err) < 0)
         return -1;
     for (peer = 0; peer < comm->size; peer++)
@@ -261,10 +285,17 @@ static int all_reduce(struct comm *comm, const void *in, void *out, size_t count
 {
     struct nccl_comm *c = of(comm);
 
-    if (follow(c, err) < 0)
+    if (begin(c, err) < 0)
         return -1;
     return settle(c, "all_reduce", ncclAllReduce(in, out, count, type_of(type), (ncclRedOp_t)op,
                                                  c->nccl, c->stream), err);
+}
+
+/* An operation in which all ranks take part. */
+static int begin(struct nccl_comm *c, struct error *err)
+{
+    peers_count(c->peers);
+    return follow(c, err);
 }
 
 /* Behind what has been issued to the compute stream. */
@@ -435,6 +466,7 @@ static void free_rest(struct nccl_comm *c)
         cudaStreamDestroy(c->compute);
     if (c->stream != NULL)
         cudaStreamDestroy(c->stream);
+    peers_close(c->peers);
     free(c);
 }
 
@@ -499,19 +531,23 @@ static struct nccl_comm *of(struct comm *comm)
     return (struct nccl_comm *)comm;
 }
 
-static int nccl_failed(const struct nccl_comm *c, const char *what, ncclResult_t rc,
-                       struct error *err)
+/* Of what another rank may be to blame for: ncclRemoteError, and what becomes of a connection that
+ * is closed. */
+static int nccl_failed(struct nccl_comm *c, const char *what, ncclResult_t rc, struct error *err)
 {
     const char *last = c->nccl != NULL ? ncclGetLastError(c->nccl) : "";
+    char        why[sizeof err->text];
 
-    return err_set(err, "%s: %s%s%s", what, ncclGetErrorString(rc), *last ? ": " : "", last);
+    snprintf(why, sizeof why, "%s%s%s", ncclGetErrorString(rc), *last ? ": " : "", last);
+    if (rc != ncclRemoteError && rc != ncclSystemError)
+        return err_set(err, "%s: %s", what, why);
+    return peers_blame(c->peers, what, why, 0, err);
 }
 
 static int late(struct nccl_comm *c, const char *what, struct error *err)
 {
     c->base.timed_out = true;
-    return err_set(err, "%s: no answer from the other ranks within %g s", what,
-                   c->base.timeout_s);
+    return peers_blame(c->peers, what, "all ranks answer", c->base.timeout_s, err);
 }
 
 static void pause_after(int64_t waited_ns)

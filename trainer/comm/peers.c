@@ -20,13 +20,14 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "comm/pmi_client.h"
 #include "thread.h"
 #include "xalloc.h"
 
 #define MAGIC     0x70656572u
 #define ANSWER_NS (3 * NS_PER_S / 2) /* for all ranks to say that they are there */
 #define KNOWN_NS  (NS_PER_S / 2)     /* for them to know what came of it */
+#define KEY_SIZE  32
+#define LOST_SIZE 900 /* bytes of who is lost; more are cut */
 
 struct hello {
     uint32_t magic;
@@ -51,6 +52,7 @@ struct call {
 
 struct peers {
     int                      rank, size;
+    char                   **label;
     struct sockaddr_storage *address; /* of each rank; port 0: not known */
     int                      listen_fd, stop_fd;
     pthread_t                thread;
@@ -77,10 +79,13 @@ static void  take_event(int rank, struct call *call);
 static void  end_call(struct call *call, enum peer_state state);
 static void  judge(struct peers *peers, struct call *call, bool is_late, enum peer_state *state);
 static void  tell(const struct peers *peers, const enum peer_state *state, struct call *call);
+static void  describe(const struct peers *peers, const enum peer_state *state,
+                      char text[LOST_SIZE]);
+static void  key_of(int rank, char key[KEY_SIZE]);
 static socklen_t address_size(const struct sockaddr_storage *address);
 
 struct peers *peers_listen(const struct sockaddr_storage *address, int rank, int size,
-                           struct error *err)
+                           const char *const *label, struct error *err)
 {
     struct peers *peers = xcalloc(1, sizeof *peers);
     size_t        i;
@@ -92,6 +97,9 @@ struct peers *peers_listen(const struct sockaddr_storage *address, int rank, int
     peers->address[rank] = *address;
     peers->has_told = xcalloc((size_t)size, sizeof *peers->has_told);
     peers->is_lost = xcalloc((size_t)size, sizeof *peers->is_lost);
+    peers->label = xcalloc((size_t)size, sizeof *peers->label);
+    for (i = 0; i < (size_t)size; i++)
+        peers->label[i] = xstrdup(label[i]);
     peers->callers = 2 * (size_t)size;
     peers->caller = xcalloc(peers->callers, sizeof *peers->caller);
     for (i = 0; i < peers->callers; i++)
@@ -135,7 +143,10 @@ void peers_close(struct peers *peers)
         hang_up(&peers->caller[i].fd);
         free(peers->caller[i].bytes);
     }
+    for (i = 0; i < (size_t)peers->size; i++)
+        free(peers->label[i]);
     pthread_mutex_destroy(&peers->mutex);
+    free(peers->label);
     free(peers->caller);
     free(peers->has_told);
     free(peers->is_lost);
@@ -159,6 +170,34 @@ int peers_know(struct peers *peers, int rank, const char *address, struct error 
     if (hex_decode(address, to, sizeof *to) == (int)address_size(to))
         return 0;
     return err_set(err, "rank %d: not an address: %.100s", rank, address);
+}
+
+int peers_publish(const struct peers *peers, struct pmi *pmi, struct error *err)
+{
+    char key[KEY_SIZE], address[2 * sizeof(struct sockaddr_storage) + 1];
+
+    key_of(peers->rank, key);
+    peers_address(peers, address, sizeof address);
+    return pmi_put(pmi, key, address, err);
+}
+
+int peers_meet(struct peers *peers, struct pmi *pmi, struct error *err)
+{
+    char key[KEY_SIZE], address[PMI_LINE_MAX];
+    int  rank;
+
+    for (rank = 0; rank < peers->size; rank++) {
+        key_of(rank, key);
+        if (rank != peers->rank && (pmi_get(pmi, key, address, sizeof address, err) < 0 ||
+                                    peers_know(peers, rank, address, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+static void key_of(int rank, char key[KEY_SIZE])
+{
+    snprintf(key, KEY_SIZE, "peers-%d", rank);
 }
 
 void peers_count(struct peers *peers)
@@ -407,8 +446,33 @@ static void tell(const struct peers *peers, const enum peer_state *state, struct
     free(bytes);
 }
 
-void peers_describe(const enum peer_state *state, int size, const char *const *label,
-                    char *text, size_t text_size)
+/* ---- in words ---- */
+
+int peers_blame(struct peers *peers, const char *what, const char *why, double late_s,
+                struct error *err)
+{
+    enum peer_state *state;
+    char             lost[LOST_SIZE] = "", late[80] = "";
+    bool             is_missed = false;
+
+    if (peers != NULL) {
+        state = xcalloc((size_t)peers->size, sizeof *state);
+        peers_ask(peers, late_s > 0, state);
+        is_missed = state[peers->rank] == PEER_TOLD;
+        describe(peers, state, lost);
+        free(state);
+    }
+    if (is_missed)
+        return err_set(err, "%s: other ranks miss this one", what);
+    if (late_s > 0)
+        snprintf(late, sizeof late, "no end within %g s: ", late_s);
+    else if (lost[0] != '\0')
+        snprintf(late, sizeof late, "lost ");
+    return err_set(err, "%s: %s%s", what, late, lost[0] != '\0' ? lost : why);
+}
+
+static void describe(const struct peers *peers, const enum peer_state *state,
+                     char text[LOST_SIZE])
 {
     static const char *const what[] = {
         [PEER_LATE] = "has not come to this operation",
@@ -421,10 +485,10 @@ void peers_describe(const enum peer_state *state, int size, const char *const *l
     int    rank;
 
     text[0] = '\0';
-    for (rank = 0; rank < size && at < text_size; rank++) {
+    for (rank = 0; rank < peers->size && at < LOST_SIZE; rank++) {
         if (state[rank] == PEER_THERE)
             continue;
-        at += (size_t)snprintf(text + at, text_size - at, "%s%s (%s)", at == 0 ? "" : ", ",
-                               label[rank], what[state[rank]]);
+        at += (size_t)snprintf(text + at, LOST_SIZE - at, "%s%s (%s)", at == 0 ? "" : ", ",
+                               peers->label[rank], what[state[rank]]);
     }
 }

@@ -18,7 +18,8 @@
 #include "comm/peers.h"
 #include "comm/pmi_client.h"
 
-#define RANKS 4
+#define RANKS  4
+#define MISSED "other ranks miss this one"
 
 static struct peers *peers[RANKS]; /* as if each were in a process of its own */
 static const char *const label[RANKS] = { "rank 0", "rank 1", "rank 2", "rank 3" };
@@ -42,7 +43,7 @@ static int set_up(void **state)
 
     (void)state;
     for (i = 0; i < RANKS; i++) {
-        peers[i] = peers_listen(&address, i, RANKS, &err);
+        peers[i] = peers_listen(&address, i, RANKS, label, &err);
         assert_non_null(peers[i]);
     }
     for (i = 0; i < RANKS; i++) {
@@ -70,15 +71,19 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* What this rank finds, in words. */
+/* What this rank says of an operation that failed: whom it has lost, or nobody (""), or MISSED. */
 static void assert_finds(int rank, bool is_late, const char *want)
 {
-    enum peer_state state[RANKS];
-    char            text[300];
+    const char  *begin = strcmp(want, MISSED) == 0 ? ""
+                         : is_late                 ? "no end within 9 s: "
+                         : want[0] != '\0'         ? "lost "
+                                                   : "";
+    struct error err;
+    char         text[400];
 
-    peers_ask(peers[rank], is_late, state);
-    peers_describe(state, RANKS, label, text, sizeof text);
-    assert_string_equal(text, want);
+    snprintf(text, sizeof text, "barrier: %s%s", begin, want[0] != '\0' ? want : "it broke");
+    assert_int_equal(peers_blame(peers[rank], "barrier", "it broke", is_late ? 9 : 0, &err), -1);
+    assert_string_equal(err.text, text);
 }
 
 static void test_all_there(void **state)
@@ -92,7 +97,7 @@ static void test_all_there(void **state)
     assert_finds(0, true, "rank 1 (has not come to this operation), rank 3 (has not come to this "
                           "operation)");
     assert_finds(2, false, "rank 1 (another rank misses it), rank 3 (another rank misses it)");
-    assert_finds(1, true, "rank 1 (another rank misses it), rank 3 (another rank misses it)");
+    assert_finds(1, true, MISSED);
 }
 
 /* One after the other ends because of rank 2; what the last one knows is the truth. */
@@ -127,7 +132,7 @@ static void test_told(void **state)
     assert_finds(0, false, "rank 2 (its process has ended)");
     end(0);
     assert_finds(1, false, "rank 2 (another rank misses it)");
-    assert_finds(2, false, "rank 0 (its process has ended), rank 2 (another rank misses it)");
+    assert_finds(2, false, MISSED);
 }
 
 /* A port that takes connections, and says nothing, as that of a stopped process. */
@@ -178,6 +183,16 @@ static void test_strangers(void **state)
     assert_int_equal(peers_know(peers[0], 1, "rubbish", &err), -1);
 }
 
+/* A rank that is alone has nobody to blame. */
+static void test_alone(void **state)
+{
+    struct error err;
+
+    (void)state;
+    assert_int_equal(peers_blame(NULL, "barrier", "it broke", 0, &err), -1);
+    assert_string_equal(err.text, "barrier: it broke");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +201,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silent, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_strangers, set_up, tear_down),
+        cmocka_unit_test(test_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
