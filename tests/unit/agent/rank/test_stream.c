@@ -34,6 +34,14 @@ static void ignore_cb(void *arg)
     (void)arg;
 }
 
+/* A disk that is slow lets the rank wait for its file. */
+static void log_changed_cb(void *arg)
+{
+    struct fixture *f = arg;
+
+    stream_log_changed(&f->stream);
+}
+
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
@@ -61,7 +69,7 @@ static int setup_with_log(void **state)
     snprintf(f->dir, sizeof f->dir, "/tmp/test_stream.XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     snprintf(f->path, sizeof f->path, "%s/stamp_rank0.log", f->dir);
-    f->log = log_file_new(f->base, f->dir, "stamp", 0, ignore_cb, NULL, &err);
+    f->log = log_file_new(f->base, f->dir, "stamp", 0, log_changed_cb, f, &err);
     assert_non_null(f->log);
     f->stream.log = f->log;
     return 0;
