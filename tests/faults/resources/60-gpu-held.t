@@ -17,7 +17,7 @@ control 2 -H node1:2 --require-idle-gpus ./rank
 sleep 1000 <dev/nvidia0 &
 holder=$!
 test_pids="$test_pids $holder"
-wait_for 5 grep -qs '^sleep' "/proc/$holder/cmdline"
+wait_for 5 grep -qsx sleep "/proc/$holder/comm"
 who="GPU 0 is in use by pid $holder of $(id -un), for [0-9]+ s: sleep 1000"
 
 faulty -H node1:2 ./rank

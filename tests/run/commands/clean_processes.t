@@ -18,7 +18,7 @@ plain=$!
 MUSTER_RUN_ID=$old setpriv --reuid 65534 --clear-groups sleep 1003 &
 others=$!
 test_pids="$test_pids $plain $others"
-wait_for 5 grep -qs ^sleep "/proc/$others/cmdline" # not setpriv any more
+wait_for 5 grep -qsx sleep "/proc/$others/comm" # not setpriv any more
 echo 123456 >/dev/shm/nccl-stale
 echo 1 >/dev/shm/torch_1_2
 echo 1 >/dev/shm/precious

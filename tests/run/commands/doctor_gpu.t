@@ -20,7 +20,7 @@ export MUSTER_TEST_ROOT MUSTER_TEST_GPU_GLOB MUSTER_AGENT LD_LIBRARY_PATH
 sleep 1000 <root/dev/nvidia2 &
 holder=$!
 test_pids="$test_pids $holder"
-wait_for 5 grep -qs '^sleep' "/proc/$holder/cmdline"
+wait_for 5 grep -qsx sleep "/proc/$holder/comm"
 
 # says WHAT LEVEL NODES TEXT: a line does, in its columns.
 says() {

@@ -46,7 +46,7 @@ is "... and of healthy GPUs nothing is said" "$(grep -vc '^node1 .* neither' tol
 sleep 1000 <node2/dev/nvidia2 &
 holder=$!
 test_pids="$test_pids $holder"
-wait_for 5 grep -qs '^sleep' "/proc/$holder/cmdline"
+wait_for 5 grep -qsx sleep "/proc/$holder/comm"
 cp "$stubs/libnvidia-ml.so.1" node3/libraries
 echo hang >node4/cuda
 look -H node1:8,node2:4,node3:4,node4:4
