@@ -231,6 +231,7 @@ class Trial:
 
 def main():
     seed, trials = sys.argv[1], int(sys.argv[2])
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # what nohup ignores, muster ignores, too
     with open('text', 'wb') as file:
         file.write(TEXT)
     numbers = [int(sys.argv[4])] if len(sys.argv) > 4 else range(trials)

@@ -186,6 +186,12 @@ bool sshd_start(struct sshd *sshd, const char *extra)
     return false;
 }
 
+bool sshd_knows(const struct sshd *sshd, const char *option)
+{
+    return sshd_shell(SSHD "$(command -v sshd) -T -f %s/sshd_config 2>/dev/null | grep -qx '%s'",
+                      sshd->dir, option) == 0;
+}
+
 void sshd_stop(struct sshd *sshd)
 {
     if (sshd->pid > 0) {

@@ -24,6 +24,8 @@ bool sshd_is_there(void);
  * does not start. */
 bool sshd_start(struct sshd *sshd, const char *extra);
 void sshd_stop(struct sshd *sshd); /* and removes dir */
+/* It was built with that option, and has it: "usepam no". */
+bool sshd_knows(const struct sshd *sshd, const char *option);
 
 /* Write a file dir/name, printf style. */
 void sshd_file(const struct sshd *sshd, const char *name, int mode, const char *format, ...)
