@@ -176,19 +176,27 @@ void members_take(struct members *members, const struct member_rules *rules, con
     members->places = places;
 }
 
-size_t members_next_size(const struct members *members, const struct member_rules *rules)
+size_t *members_next(const struct members *members, const struct member_rules *rules,
+                     size_t *places)
 {
     size_t *world = xcalloc(members->count + members->places + 1, sizeof *world);
-    size_t  places = members_choose(members, rules, world);
 
-    free(world);
+    *places = members_choose(members, rules, world);
+    return world;
+}
+
+size_t members_next_size(const struct members *members, const struct member_rules *rules)
+{
+    size_t places;
+
+    free(members_next(members, rules, &places));
     return places;
 }
 
 bool members_next_is_same(const struct members *members, const struct member_rules *rules)
 {
-    size_t *world = xcalloc(members->count + members->places + 1, sizeof *world);
-    size_t  places = members_choose(members, rules, world);
+    size_t  places;
+    size_t *world = members_next(members, rules, &places);
     bool    is_same = places == members->places &&
                    (places == 0 || memcmp(world, members->place, places * sizeof *world) == 0);
 

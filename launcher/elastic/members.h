@@ -74,6 +74,9 @@ void   members_clear(struct members *members);
  * many places it has; 0: there can be none now. */
 size_t members_choose(const struct members *members, const struct member_rules *rules,
                       size_t *world);
+/* The same in a new array, which the caller frees; its places into *places. */
+size_t *members_next(const struct members *members, const struct member_rules *rules,
+                     size_t *places);
 /* That is the world now. Whoever had a place and has none is a spare. */
 void members_take(struct members *members, const struct member_rules *rules, const size_t *world,
                   size_t places);

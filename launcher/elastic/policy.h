@@ -14,7 +14,7 @@
  *     any       OVER         (but RUNNING) END: the user does not want to wait
  *
  * TIME may come at any time, and must come after policy_due_s() and when the members have changed
- * (members.h). Whoever carries out START asks members_choose() for the next world.
+ * (members.h). Whoever carries out START asks members_next() for the next world.
  *
  * Everything that ended the generation is gone when OVER comes: nothing of it can meet the next.
  * SPDX-License-Identifier: Apache-2.0

@@ -508,7 +508,7 @@ static void tell_park(struct run *run, const char *why)
     generation_tell_park(run, why, &run->generation->rules);
 }
 
-/* All of it waits for the next generation. */
+/* The next one has the same nodes, and all of them wait for it. */
 static bool is_same_world(const struct run *run)
 {
     return !generation_goes_on(run) ||
@@ -518,20 +518,18 @@ static bool is_same_world(const struct run *run)
 
 static void start(struct run *run)
 {
-    struct generation   *generation = run->generation;
-    const struct members *members = pool_members(run);
-    bool                 is_same = is_same_world(run);
-    size_t              *world, places;
-    struct error         err;
-    char                *changes;
+    struct generation *generation = run->generation;
+    bool               is_same = is_same_world(run);
+    size_t            *world, places;
+    struct error       err;
+    char              *changes;
 
     if (is_same) {
         if (generation->is_parked)
             generation_tell_same(run, "its nodes are there again", 0, 0);
         rendezvous_again(run);
     } else {
-        world = xcalloc(members->count + members->places + 1, sizeof *world);
-        places = members_choose(members, &generation->rules.members, world);
+        world = members_next(pool_members(run), &generation->rules.members, &places);
         changes = generation_changes(run, generation->lost, world, places);
         if (world_change(run, &generation->rules.members, world, places, &err) < 0) {
             outcome_cause(&run->outcome, EXIT_DATA, "%s", err.text);

@@ -88,7 +88,7 @@ static int            settle(struct nccl_comm *c, const char *what, ncclResult_t
 static uint64_t       mark(struct comm *comm);
 static int            wait(struct comm *comm, uint64_t until, struct error *err);
 static struct nccl_comm *of(struct comm *comm);
-static int            nccl_failed(struct nccl_comm *c, const char *what,
+static int            nccl_failed(const struct nccl_comm *c, const char *what,
                                   ncclResult_t rc, struct error *err);
 static int            late(struct nccl_comm *c, const char *what, struct error *err);
 static void           pause_after(int64_t waited_ns);
@@ -533,7 +533,8 @@ static struct nccl_comm *of(struct comm *comm)
 
 /* Of what another rank may be to blame for: ncclRemoteError, and what becomes of a connection that
  * is closed. */
-static int nccl_failed(struct nccl_comm *c, const char *what, ncclResult_t rc, struct error *err)
+static int nccl_failed(const struct nccl_comm *c, const char *what, ncclResult_t rc,
+                       struct error *err)
 {
     const char *last = c->nccl != NULL ? ncclGetLastError(c->nccl) : "";
     char        why[sizeof err->text];

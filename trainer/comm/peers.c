@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "comm/pmi_client.h"
 #include "thread.h"
 #include "xalloc.h"
 

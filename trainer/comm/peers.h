@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "comm/pmi_client.h"
 #include "err.h"
 
 #ifdef __cplusplus
@@ -28,6 +27,7 @@ extern "C" {
 #endif
 
 struct peers;
+struct pmi;
 
 /* How another rank is found. PEER_LATE: none is lost, and it has begun the fewest operations. */
 enum peer_state { PEER_THERE, PEER_LATE, PEER_ENDED, PEER_SILENT, PEER_UNREACHABLE, PEER_TOLD };
@@ -42,12 +42,12 @@ void          peers_close(struct peers *peers); /* NULL is fine */
 void peers_address(const struct peers *peers, char *text, size_t size);
 int  peers_know(struct peers *peers, int rank, const char *address, struct error *err);
 
-/* This rank begins an operation in which all take part. NULL is fine. */
-void peers_count(struct peers *peers);
-
 /* The same through PMI. Between them must be a pmi_barrier(). -1 with err. */
 int peers_publish(const struct peers *peers, struct pmi *pmi, struct error *err);
 int peers_meet(struct peers *peers, struct pmi *pmi, struct error *err);
+
+/* This rank begins an operation in which all take part. NULL is fine. */
+void peers_count(struct peers *peers);
 
 /* Call all, and tell them what came of it: state[size], of this rank PEER_THERE, or PEER_TOLD if
  * others miss it. is_late: an operation took too long, so PEER_LATE tells who has not come to it.

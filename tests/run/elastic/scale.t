@@ -1,6 +1,6 @@
 #!/bin/sh
 # muster scale: an elastic run saves and goes on with more nodes or fewer; and it saves before it
-# grows because nodes have come.
+# grows because nodes have come, or goes on as it was if they are gone by then.
 # SPDX-License-Identifier: Apache-2.0
 . "${top_srcdir:-$(dirname "$0")/../../..}/tests/run/lib.sh"
 

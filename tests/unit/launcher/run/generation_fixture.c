@@ -32,6 +32,7 @@
 
 struct member_rules rules;
 bool                is_interrupted, is_late, has_hung, was_noticed, is_refused;
+int                 forgotten;
 
 static struct plan_source source;
 
@@ -158,6 +159,7 @@ void notice_over(struct run *of)
 void notice_end(struct run *of)
 {
     (void)of;
+    forgotten++;
     was_noticed = false;
 }
 
@@ -200,6 +202,7 @@ bool deadline_has_passed(const struct deadline *of)
 void deadline_reset(struct deadline *of)
 {
     (void)of;
+    forgotten++;
 }
 
 bool hang_is_over(const struct run *of)
@@ -211,6 +214,7 @@ bool hang_is_over(const struct run *of)
 void hang_again(struct run *of)
 {
     (void)of;
+    forgotten++;
 }
 
 void hang_report(const struct run *of, FILE *out)
@@ -221,21 +225,25 @@ void hang_report(const struct run *of, FILE *out)
 void rank_output_again(struct run *of)
 {
     (void)of;
+    forgotten++;
 }
 
 void data_shards_again(struct run *of)
 {
     (void)of;
+    forgotten++;
 }
 
 void kvs_again(struct kvs *of, size_t count)
 {
     (void)of, (void)count;
+    forgotten++;
 }
 
 void run_status_again(struct run *of)
 {
     (void)of;
+    forgotten++;
 }
 
 void run_status_beat(struct run *of)
@@ -251,6 +259,7 @@ int generation_fixture_begin(void **state)
     run_fixture_begin();
     rules = (struct member_rules){ 0 };
     is_interrupted = is_late = has_hung = was_noticed = is_refused = false;
+    forgotten = 0;
     options.master_port = 29500;
     options.restart_delay_s = -1;
     options.dead_after_s = 15;
@@ -305,7 +314,7 @@ void node_is_lost(size_t which)
     outcome_node_failed(&run.outcome, which, nodes[which]->failure, clock_now_ns());
 }
 
-void is_over(void)
+void over_then(const char *what)
 {
     size_t i;
 
@@ -315,6 +324,7 @@ void is_over(void)
             nodes[i]->state = NODE_STAYING;
     generation_look(&run);
     run_fixture_turn(0);
+    expect_told(what);
 }
 
 void runs(void)

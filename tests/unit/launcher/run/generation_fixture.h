@@ -12,6 +12,8 @@ extern struct member_rules rules; /* what the options say of members */
 /* What the other parts say. */
 extern bool is_interrupted, is_late, has_hung, was_noticed;
 extern bool is_refused; /* there can be no such world */
+extern int  forgotten;  /* how many have forgotten the last generation */
+#define FORGETTING 7    /* so many keep something of it */
 
 /* For cmocka. After it, the options may be changed; then begin(). */
 int generation_fixture_begin(void **state);
@@ -24,8 +26,8 @@ void begin(void);
 
 void rank_ends(int rank, int code);
 void node_is_lost(size_t which);
-/* The other nodes stay, and this generation is over. */
-void is_over(void);
+/* The other nodes stay, and this generation is over: that is what is done then, and before. */
+void over_then(const char *what);
 /* What follows runs. */
 void runs(void);
 

@@ -31,8 +31,7 @@ static void test_all_is_well(void **state)
     run_fixture_turn(0);
     expect_told(""); /* te2 still runs */
     rank_ends(1, 0);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
     assert_false(generation_goes_on(&run));
 }
 
@@ -43,15 +42,14 @@ static void test_restart(void **state)
     begin();
     assert_true(generation_may_follow(&run));
     rank_ends(1, 3);
-    is_over();
-    expect_told("restart;same place;prepare;");
+    over_then("restart;same place;prepare;");
+    assert_int_equal(forgotten, FORGETTING);
     assert_int_equal(plan.generation, 1);
     assert_string_equal(plan.stamp, "r-1");
     assert_int_equal(run.outcome.first_rank, -1);
     runs();
     rank_ends(0, 4);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
     generation_end(&run);
     assert_int_equal(run.outcome.first_rank, 0);
 }
@@ -62,8 +60,7 @@ static void test_no_restarts(void **state)
     begin();
     assert_false(generation_may_follow(&run));
     rank_ends(1, 3);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
 }
 
 /* The second time after a second: what comes in between waits. */
@@ -74,8 +71,7 @@ static void test_delay(void **state)
     options.restart_delay_s = 0.05;
     begin();
     rank_ends(1, 3);
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     run_fixture_turn(0.01);
     expect_told("");
     run_fixture_turn(0.2);
@@ -92,8 +88,7 @@ static void test_interrupted(void **state)
     run.phase.now = PHASE_STOPPING;
     assert_true(generation_is_last(&run));
     rank_ends(0, 3);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
 }
 
 static void test_time_limit(void **state)
@@ -103,8 +98,7 @@ static void test_time_limit(void **state)
     begin();
     is_late = true;
     outcome_cause(&run.outcome, EXIT_TIMEOUT, "too long");
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
 }
 
 static void test_hang(void **state)
@@ -114,8 +108,7 @@ static void test_hang(void **state)
     begin();
     has_hung = true;
     outcome_cause(&run.outcome, EXIT_TIMEOUT, "no rank did anything");
-    is_over();
-    expect_told("restart;same place;prepare;");
+    over_then("restart;same place;prepare;");
 }
 
 /* Two generations of which every rank fails at once, and alike. */
@@ -126,15 +119,13 @@ static void test_fails_again(void **state)
     begin();
     rank_ends(0, 3);
     rank_ends(1, 3);
-    is_over();
-    expect_told("restart;same place;prepare;");
+    over_then("restart;same place;prepare;");
     runs();
     assert_true(generation_others_s(&run) == 0);
     rank_ends(0, 3);
     assert_true(generation_others_s(&run) > 0);
     rank_ends(1, 3);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
 }
 
 /* A world of fixed nodes has lost one: no restart. */
@@ -144,8 +135,7 @@ static void test_node_is_lost(void **state)
     options.max_restarts = 3;
     begin();
     node_is_lost(1);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
 }
 
 /* And while it waits to start again. */
@@ -156,8 +146,7 @@ static void test_node_is_lost_between(void **state)
     options.restart_delay_s = 100;
     begin();
     rank_ends(1, 3);
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     node_fail(nodes[1], "staying", EXIT_LOST, "", "silent");
     generation_lost_node(&run, nodes[1]);
     expect_told("stop;");
@@ -185,8 +174,7 @@ static void test_spare_takes_place(void **state)
     node_is_lost(1);
     node[1].liveness.heard_ns = clock_now_ns() - 20 * NS_PER_S;
     assert_true(generation_goes_on(&run));
-    is_over();
-    expect_told("restart;world te1 te3;new place;prepare;");
+    over_then("restart;world te1 te3;new place;prepare;");
     assert_int_equal(members.item[1].state, MEMBER_AWAY);
     assert_true(members.item[1].free_s > generation_now_s() + 20);
     assert_int_equal(members.item[1].taken_down, 1);
@@ -200,8 +188,7 @@ static void test_lease(void **state)
     begin();
     node_is_lost(1);
     node[1].liveness.heard_ns = clock_now_ns() - 15 * NS_PER_S + NS_PER_S / 10;
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     run_fixture_turn(0.3);
     expect_told("world te1 te3;new place;prepare;");
 }
@@ -215,8 +202,7 @@ static void test_lease_of_cleaned(void **state)
     node_is_lost(1);
     node[1].liveness.heard_ns = clock_now_ns();
     outcome_node_cleaned(&run.outcome, 1, 1, 0, "1 process ended");
-    is_over();
-    expect_told("restart;world te1 te3;new place;prepare;");
+    over_then("restart;world te1 te3;new place;prepare;");
 }
 
 static void test_waits_for_node(void **state)
@@ -227,8 +213,7 @@ static void test_waits_for_node(void **state)
     begin();
     members_failed(&members, 2, generation_now_s(), false);
     node_is_lost(1);
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     assert_true(generation_goes_on(&run));
     members_stay(&members, 2); /* te3 has come back */
     generation_changed(&run);
@@ -244,8 +229,7 @@ static void test_max_wait(void **state)
     begin();
     members_failed(&members, 2, generation_now_s(), false);
     node_is_lost(1);
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     run_fixture_turn(0.2);
     expect_told("leave;");
     assert_int_equal(run.outcome.cause, EXIT_WAITED);
@@ -262,8 +246,7 @@ static void test_lost_while_waiting(void **state)
     options.restart_delay_s = 0.05;
     begin();
     rank_ends(0, 3);
-    is_over();
-    expect_told("restart;");
+    over_then("restart;");
     node_fail(nodes[1], "staying", EXIT_LOST, "", "silent");
     generation_lost_node(&run, nodes[1]);
     expect_told("");
@@ -280,8 +263,7 @@ static void test_world_is_refused(void **state)
     is_refused = true;
     node_is_lost(1);
     outcome_node_cleaned(&run.outcome, 1, 0, 0, "");
-    is_over();
-    expect_told("restart;stop;stop;");
+    over_then("restart;stop;stop;");
     assert_int_equal(run.outcome.cause, EXIT_DATA);
     assert_string_equal(run.outcome.cause_text, "there is no such world");
 }
@@ -297,8 +279,7 @@ static void test_change(void **state)
     generation_change(&run, "te1 is to go");
     expect_told("stop;");
     assert_false(generation_is_last(&run));
-    is_over();
-    expect_told("restart;world te3 te2;new place;prepare;");
+    over_then("restart;world te3 te2;new place;prepare;");
     assert_int_equal(run.outcome.cause, 0);
 }
 
@@ -311,8 +292,7 @@ static void test_rank_ends_after_notice(void **state)
     was_noticed = true;
     members_leave(&members, 0);
     rank_ends(0, 3);
-    is_over();
-    expect_told("restart;world te3 te2;new place;prepare;");
+    over_then("restart;world te3 te2;new place;prepare;");
 }
 
 static void test_change_to_the_same(void **state)
@@ -335,8 +315,7 @@ static void test_change_after_another_end(void **state)
     generation_end_for_change(&run, "te1 is to go");
     expect_told("stop;");
     assert_int_equal(run.outcome.cause, EXIT_TIMEOUT);
-    is_over();
-    expect_told("leave;");
+    over_then("leave;");
     generation_end_for_change(&run, "te1 is to go");
     expect_told("");
 }
@@ -354,8 +333,7 @@ static void test_scale(void **state)
     run_fixture_turn(0);
     expect_told("te3 leaves;save in 5 s, te2 goes: muster scale: 1 node;");
     generation_end_for_change(&run, "muster scale");
-    is_over();
-    expect_told("stop;restart;world te1;new place;prepare;");
+    over_then("stop;restart;world te1;new place;prepare;");
 }
 
 static void test_scale_of_fixed(void **state)
