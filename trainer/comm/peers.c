@@ -310,6 +310,7 @@ void peers_ask(struct peers *peers, bool is_late, enum peer_state *state)
         begin_call(peers, rank, &call[rank]);
     hear(peers, call, ANSWER_NS);
     judge(peers, call, is_late, state);
+    hang_up(&call[peers->rank].fd);
     tell(peers, state, call);
     hear(peers, call, KNOWN_NS);
     for (rank = 0; rank < peers->size; rank++)
@@ -317,12 +318,14 @@ void peers_ask(struct peers *peers, bool is_late, enum peer_state *state)
     free(call);
 }
 
+/* Itself, too: callers are answered in turn, so then all that others had told before is
+ * known. To a rank that was stopped and goes on they have told it while it stood. */
 static void begin_call(const struct peers *peers, int rank, struct call *call)
 {
     const struct sockaddr_storage *to = &peers->address[rank];
 
     *call = (struct call){ .fd = -1 };
-    if (rank == peers->rank || to->ss_family == AF_UNSPEC)
+    if (to->ss_family == AF_UNSPEC)
         return;
     call->state = PEER_UNREACHABLE;
     call->fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -411,7 +414,8 @@ static void judge(struct peers *peers, struct call *call, bool is_late, enum pee
 
     pthread_mutex_lock(&peers->mutex);
     for (rank = 0; rank < peers->size; rank++) {
-        state[rank] = peers->has_told[rank] ? PEER_THERE : call[rank].state;
+        state[rank] = peers->has_told[rank] || rank == peers->rank ? PEER_THERE
+                                                                   : call[rank].state;
         if (peers->is_lost[rank] && state[rank] == PEER_THERE)
             state[rank] = PEER_TOLD;
         is_known = is_known || state[rank] != PEER_THERE;
