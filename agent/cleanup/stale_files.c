@@ -126,12 +126,16 @@ static void add_group(struct stale *stale, const char *path, const char *name)
     struct cgroup group;
     struct stat   about;
     bool          gone = false;
+    int           held;
 
     if (!cgroup_name(name, run, sizeof run) || !is_ours(path, S_IFDIR, &about) ||
         !group_of(path, &group))
         return;
-    if (cgroup_is_empty(&group) && !cgroup_is_in_use(path))
+    held = cgroup_hold_unused(path, stale->remove);
+    if (held > 0 && cgroup_is_empty(&group))
         gone = add(stale, "group", path);
+    if (held > 0)
+        close(held);
     if (!gone && stale->run != NULL && strcmp(run, stale->run) == 0)
         stale->has_dying = stale->has_dying || !orphans_is_agent(cgroup_maker(name));
 }

@@ -27,6 +27,7 @@
 
 #define GROUPS_DEEP 32 /* below each other */
 #define NO_RUN "0" /* whose id cannot be a directory name */
+#define MAKE_TRIES 1000 /* a millisecond between them */
 
 static bool name_in(const char *path, char *run_id, size_t size);
 static bool any_group(const char *path, int depth, bool (*look)(const char *path));
@@ -35,7 +36,10 @@ static bool has_members(const char *path);
 static bool cannot_remove(const char *path);
 static void set_frozen(const char *path, bool frozen);
 static bool make_in(struct cgroup *cgroup, const char *controller, const char *run_id);
-static int  lock(const char *path);
+static bool make_own(struct cgroup *cgroup);
+static int  lock(const char *path, int kind);
+static bool is_still(const char *path, int fd);
+static void wait_a_moment(void);
 static bool can_be_joined(struct cgroup *cgroup);
 static bool write_in(const char *path, const char *name, const char *text);
 
@@ -87,18 +91,17 @@ bool cgroup_is_empty(const struct cgroup *cgroup)
 /* The kernel releases the group a moment after its last process was reaped. */
 bool cgroup_remove(struct cgroup *cgroup)
 {
-    const struct timespec moment = { .tv_nsec = 1000000 };
-    int                   tries = 20;
-    bool                  stays;
+    int  tries = 20;
+    bool stays;
 
     if (cgroup->path[0] == '\0')
         return true;
+    while ((stays = any_group(cgroup->path, GROUPS_DEEP, cannot_remove)) && errno == EBUSY &&
+           --tries > 0)
+        wait_a_moment();
     if (cgroup->lock_fd > 0)
         close(cgroup->lock_fd);
     cgroup->lock_fd = 0;
-    while ((stays = any_group(cgroup->path, GROUPS_DEEP, cannot_remove)) && errno == EBUSY &&
-           --tries > 0)
-        nanosleep(&moment, NULL);
     cgroup->path[0] = '\0';
     return !stays;
 }
@@ -128,13 +131,9 @@ pid_t cgroup_maker(const char *name)
     return dash != NULL ? (pid_t)strtol(dash + 1, NULL, 10) : 0;
 }
 
-bool cgroup_is_in_use(const char *path)
+int cgroup_hold_unused(const char *path, bool alone)
 {
-    int fd = lock(path);
-
-    if (fd > 0)
-        close(fd);
-    return fd == 0;
+    return lock(path, alone ? LOCK_EX : LOCK_SH);
 }
 
 bool cgroup_own(const char *controller, char *path, int size)
@@ -288,11 +287,10 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
         return false;
     snprintf(cgroup->path, sizeof cgroup->path, "%s%s" CGROUP_PREFIX "%s-%d", own,
              own[strlen(own) - 1] == '/' ? "" : "/", run_id, (int)getpid());
-    if (mkdir(cgroup->path, 0755) < 0) {
+    if (!make_own(cgroup)) {
         cgroup->path[0] = '\0';
         return false;
     }
-    cgroup->lock_fd = lock(cgroup->path);
     cgroup->takes_forks = cgroup->lock_fd > 0;
     if (!can_be_joined(cgroup)) {
         cgroup_remove(cgroup);
@@ -301,16 +299,56 @@ static bool make_in(struct cgroup *cgroup, const char *controller, const char *r
     return true;
 }
 
-/* The descriptor; 0 if another process holds the lock, or it failed. A lock means the same
- * in every PID namespace, unlike the pid in the group's name. */
-static int lock(const char *path)
+/* Until it is locked, it has no owner: another agent's clean-up may hold it for a moment, and may
+ * have removed it. If nothing can be locked here, nothing is removed either. */
+static bool make_own(struct cgroup *cgroup)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int tries;
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
-        return fd > 0 ? fd : 0;
-    close(fd);
+    for (tries = 0; tries < MAKE_TRIES; tries++) {
+        if (mkdir(cgroup->path, 0755) < 0 && (errno != EEXIST || tries == 0))
+            return false;
+        cgroup->lock_fd = lock(cgroup->path, LOCK_EX);
+        if (cgroup->lock_fd > 0 || (errno != EWOULDBLOCK && errno != ENOENT))
+            return true;
+        wait_a_moment();
+    }
+    rmdir(cgroup->path);
+    return false;
+}
+
+/* The descriptor; 0 with errno: EWOULDBLOCK if another process holds it, ENOENT if it is gone, though
+ * its name may mean another group by now. A lock means the same in every PID namespace, unlike the
+ * pid in the group's name. */
+static int lock(const char *path, int kind)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
+
+    if (fd >= 0 && flock(fd, kind | LOCK_NB) == 0 && is_still(path, fd))
+        return fd;
+    why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
     return 0;
+}
+
+/* Does the path name what was opened? */
+static bool is_still(const char *path, int fd)
+{
+    struct stat named, opened;
+
+    if (stat(path, &named) < 0 || fstat(fd, &opened) < 0)
+        return false;
+    errno = ENOENT;
+    return named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
+static void wait_a_moment(void)
+{
+    const struct timespec moment = { .tv_nsec = 1000000 };
+
+    nanosleep(&moment, NULL);
 }
 
 /* Some groups can be made but not entered (in a session scope that we own but did not

@@ -16,7 +16,7 @@
 
 struct cgroup {
     char path[512]; /* "": there is none */
-    int  lock_fd;   /* held while its maker lives: the group is in use; 0: none */
+    int  lock_fd;   /* held while its maker lives: the group is in use; 0: nothing can be locked */
     bool takes_forks; /* cgroup_fork() puts the child there */
 };
 
@@ -45,8 +45,10 @@ pid_t cgroup_maker(const char *name);
  * does not get a process out of that. False: none. */
 bool cgroup_run_of(pid_t pid, char *run_id, size_t size);
 
-/* True for the directory of a group whose maker lives. */
-bool cgroup_is_in_use(const char *path);
+/* For the directory of a group whose maker does not live: a descriptor, and until that is closed
+ * no maker can take the group. Who is to remove it holds it alone: else its name could mean a group
+ * made anew. 0: it is in use, or gone. */
+int cgroup_hold_unused(const char *path, bool alone);
 
 /* The directory of this process's own cgroup for a version-1 controller
  * ("freezer", "memory") or, controller "", of version 2. False: none. */

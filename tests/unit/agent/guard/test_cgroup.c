@@ -1,4 +1,4 @@
-/* test_cgroup.c - a process begins in the run's control group, or joins it
+/* test_cgroup.c - a process begins in the run's control group, or joins it; nobody takes it away
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -82,11 +83,79 @@ static void test_begins_there(void **state)
     assert_true(cgroup_remove(&cgroup));
 }
 
+/* As the clean-ups of other runs do, until it is killed. */
+static void remove_unused(const char *path)
+{
+    struct cgroup cgroup = { 0 };
+    int           held;
+
+    alarm(60);
+    for (;;) {
+        held = cgroup_hold_unused(path, true);
+        if (held > 0) {
+            snprintf(cgroup.path, sizeof cgroup.path, "%s", path);
+            cgroup_remove(&cgroup);
+            close(held);
+        }
+    }
+}
+
+/* Between its making and its lock, a group looks unused. */
+static void test_stays(void **state)
+{
+    struct cgroup cgroup;
+    char          path[sizeof cgroup.path];
+    pid_t         pid;
+    int           i;
+
+    (void)state;
+    if (!cgroup_make(&cgroup, RUN_ID))
+        skip();
+    snprintf(path, sizeof path, "%s", cgroup.path);
+    assert_true(cgroup_remove(&cgroup));
+    pid = fork();
+    if (pid == 0)
+        remove_unused(path);
+    for (i = 0; i < 500; i++) {
+        assert_true(cgroup_make(&cgroup, RUN_ID));
+        assert_string_equal(cgroup.path, path);
+        assert_true(cgroup.lock_fd > 0);
+        assert_int_equal(cgroup_hold_unused(path, false), 0);
+        assert_int_equal(access(path, F_OK), 0);
+        cgroup_remove(&cgroup); /* or the other one does */
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Looking at it keeps no other from looking. */
+static void test_lookers(void **state)
+{
+    struct cgroup cgroup;
+    int           one, two;
+
+    (void)state;
+    if (!cgroup_make(&cgroup, RUN_ID))
+        skip();
+    assert_int_equal(cgroup_hold_unused(cgroup.path, false), 0);
+    close(cgroup.lock_fd); /* its maker is gone */
+    cgroup.lock_fd = 0;
+    one = cgroup_hold_unused(cgroup.path, false);
+    two = cgroup_hold_unused(cgroup.path, false);
+    assert_true(one > 0);
+    assert_true(two > 0);
+    close(one);
+    close(two);
+    assert_true(cgroup_remove(&cgroup));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_begins_there),
+        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_lookers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
