@@ -317,9 +317,9 @@ static bool make_own(struct cgroup *cgroup)
     return false;
 }
 
-/* The descriptor; 0 with errno: EWOULDBLOCK if another process holds it, ENOENT if it is gone, though
- * its name may mean another group by now. A lock means the same in every PID namespace, unlike the
- * pid in the group's name. */
+/* The descriptor; 0 with errno: EWOULDBLOCK if another process holds it, ENOENT if it is gone,
+ * though its name may mean another group by now. A lock means the same in every PID namespace,
+ * unlike the pid in the group's name. */
 static int lock(const char *path, int kind)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
