@@ -158,9 +158,9 @@ static void node_changed(struct node *node, void *arg)
         handshake_ended(run);
         break;
     case NODE_ANSWERED:
-        if (run->job != NULL && run->phase.now != PHASE_STOPPING)
+        if (run->job != NULL)
             run->job->begin(run, node);
-        else if (run_is_exec(run) && run->phase.now != PHASE_STOPPING)
+        else if (run_is_exec(run))
             prepare(run, node);
         else
             has_answered(run, node);
@@ -189,7 +189,7 @@ static void node_changed(struct node *node, void *arg)
 /* It may be asked more, but PLAN need not wait for those answers: GO does. */
 static void has_answered(struct run *run, struct node *node)
 {
-    if (run->phase.now != PHASE_STOPPING && start_check_hello(run, node))
+    if (start_check_hello(run, node))
         rendezvous_ask(run, node);
     settle(run, node);
 }
@@ -211,8 +211,7 @@ static void node_stage(struct node *node, void *arg)
 static void node_over(struct node *node, void *arg)
 {
     struct run *run = arg;
-    bool        was_handshake = node->state == NODE_FAILED && node->hello == NULL &&
-                         node->liveness.heard_ns == 0;
+    bool        was_handshake = node->state == NODE_FAILED && node->liveness.heard_ns == 0;
 
     if (node->state == NODE_FAILED && run_had_ended(run, node)) {
         log_warn("%s: lost after its ranks had ended (%s)", node->plan->host, node->failure->text);
@@ -235,7 +234,7 @@ static void node_over(struct node *node, void *arg)
         return;
     if (node->failure != NULL && run->phase.now == PHASE_RESTARTING)
         generation_lost_node(run, node);
-    else if (node->failure != NULL && !run_is_exec(run) && run->phase.now == PHASE_RUNNING)
+    else if (node->failure != NULL && run->phase.now == PHASE_RUNNING)
         phase_stop(run);
     else if (node->failure != NULL) {
         if (node->index == 0)
