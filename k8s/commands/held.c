@@ -170,7 +170,8 @@ void held_drop_unlisted(struct held_jobs *jobs)
     jobs->was_listed = false;
     for (i = jobs->count; i-- > 0;) {
         held = jobs->item[i];
-        if (!held->is_claimed) { /* it is gone, or only the anchor was ours */
+        /* It is gone, or only the anchor was ours, or the next one has it. */
+        if (!held->is_claimed || held->is_replaced) {
             json_decref(held->resource);
             held->resource = NULL;
         }

@@ -27,10 +27,15 @@ begin_as one twice --workers 1 --wait -- --label none --no_local_rank --no_pytho
 begin_as two twice --workers 1 --wait -- --label none --no_local_rank --no_python sh -c "echo two"
 begin drained --workers 2 --job-backoff-limit 1 -- --no_local_rank --no_python sh -c \
     '[ "$MUSTER_ATTEMPT" = 1 ] || { echo "rank $RANK once more"; exit 0; }; echo started; exec sleep 600'
+# Rank 0 saves when rank 1 was told, too.
 begin evicted --workers 2 --max-workers 2 -- --ckpt-marker /tmp/saved --no_local_rank --no_python sh -c '
         [ "$MUSTER_GENERATION" = 0 ] || { echo "here are $WORLD_SIZE"; exit 0; }
         echo started; until [ -e "$MUSTER_NOTICE_FILE" ]; do sleep 0.2; done
-        echo "rank $RANK was told"; : >/tmp/saved; exec sleep 600'
+        echo "rank $RANK was told"
+        perl -MIO::Socket::INET -e "my (\$rank, \$at, \$port) = @ARGV;
+            exit !IO::Socket::INET->new(Listen => 1, LocalPort => \$port)->accept if \$rank == 0;
+            sleep 1 until IO::Socket::INET->new(qq(\$at:\$port))" "$RANK" "$MASTER_ADDR" "$MASTER_PORT"
+        : >/tmp/saved; exec sleep 600'
 submit debug --workers 2 --debug
 is "debug mode is submitted without a command" "$rc" 0
 
