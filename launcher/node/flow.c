@@ -20,6 +20,9 @@
 #define MEASURE_S    1.0
 /* What comes in that time may be on the way: longer than a round trip, so that it grows. */
 #define AHEAD_S      1.5
+/* If so many times what may be on the way came within MEASURE_S, it may be doubled at once. With
+ * little on the way a CREDIT is due every 32 KiB: short runs take longer by that. */
+#define FAST         4
 
 struct flow {
     uint32_t window;
@@ -123,6 +126,10 @@ static void measure(const struct flow *flow, struct node_flow *at, size_t size, 
     else if (seconds >= MEASURE_S) {
         ahead = (double)at->came / seconds * AHEAD_S;
         at->ahead = least(ahead < FLOW_FIRST ? FLOW_FIRST : (uint64_t)ahead, flow->window);
+        at->came = 0;
+        at->since_ns = now_ns;
+    } else if (at->came >= (uint64_t)FAST * at->ahead && at->ahead < flow->window) {
+        at->ahead = least(2 * (uint64_t)at->ahead, flow->window);
         at->came = 0;
         at->since_ns = now_ns;
     }

@@ -33,12 +33,12 @@ static void test_window(void **state)
     flow_free(NULL);
 }
 
-/* It sends all that it may, until its credit ends: how many bytes that was, all at once. */
+/* It sends all that it may, on a slow line, until its credit ends: how many bytes that was. */
 static uint32_t send_all(struct flow *flow, size_t node, uint32_t credit, int64_t now_ns)
 {
     uint32_t sent = 0;
 
-    for (; credit > 0; credit = flow_grant(flow, node)) {
+    for (; credit > 0; credit = flow_grant(flow, node), now_ns += 2 * NS_PER_S) {
         assert_int_equal(flow_take(flow, node, credit, now_ns), 0);
         sent += credit;
     }
@@ -124,6 +124,29 @@ static void test_on_the_way(void **state)
     }
 }
 
+/* A fast line shows soon: what is on the way doubles, up to the window. A burst alone, which the
+ * buffers of a thin line may give, brings little more. */
+static void test_fast(void **state)
+{
+    struct flow *flow = flow_new(16);
+    uint32_t     sent = flow_begin(flow, 0), came = 0, granted, most = 0;
+
+    (void)state;
+    while (came < 8u << 20) {
+        assert_int_equal(flow_take(flow, 0, 4096, 1 + came), 0);
+        came += 4096;
+        flow_written(flow, 0, 4096);
+        granted = flow_grant(flow, 0);
+        sent += granted;
+        most = granted > most ? granted : most;
+        assert_true(sent - came <= FLOW_FIRST || came > 4 * FLOW_FIRST);
+        assert_true(sent - came <= 2 * FLOW_FIRST || came > 12 * FLOW_FIRST);
+    }
+    assert_true(sent - came > flow_window(flow) / 2);
+    assert_true(most >= flow_window(flow) / 4);
+    flow_free(flow);
+}
+
 /* The next generation gets what is not still waiting to be written. */
 static void test_begin_again(void **state)
 {
@@ -189,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_written),
         cmocka_unit_test(test_grant),
         cmocka_unit_test(test_on_the_way),
+        cmocka_unit_test(test_fast),
         cmocka_unit_test(test_begin_again),
         cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_more_nodes),
