@@ -18,6 +18,10 @@ extern int  looks;   /* how often it was asked whether this generation is over *
 #define PLAN_TOO_LARGE (-2)
 #define NO_PLACE       (-3)
 
+/* What is told when all of them are planned, and when their ranks start. */
+#define PLANNED "plan te1 of 2: credit 100;plan te2 of 2: credit 101;"
+#define GOING   "clocks;deadline;costs;status;notice;changed;"
+
 /* With what each was last planned. */
 extern struct terms {
     uint32_t generation;
