@@ -464,6 +464,8 @@ static void kill_often(save_fn *save_one)
     for (i = 0; i < KILLS; i++) {
         done = run_and_kill(done, (int64_t)((double)rand() / RAND_MAX * 3 * (double)save_ns),
                             save_one);
+        if (done <= 0 && i % 10 == 9)
+            save_ns *= 2; /* this machine has become slower since */
         tag = checkpoint_latest(dir, &is_none, &err);
         if (tag == NULL && is_none && done < 0)
             continue; /* killed before the first was there */
