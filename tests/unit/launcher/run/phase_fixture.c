@@ -388,6 +388,14 @@ void stays(size_t which)
     forget();
 }
 
+void all_stay(void)
+{
+    goes_on = true;
+    running();
+    stays(0);
+    stays(1);
+}
+
 void cleaned(const char *text)
 {
     const struct orphan_cleanup_result result = { .ended = 1, .text = text };

@@ -44,6 +44,8 @@ void prepared(void);
 void running(void);
 /* Its part of this generation is over. */
 void stays(size_t which);
+/* A generation has run and is over, and another one may follow. */
+void all_stay(void);
 /* The cleanup that was begun last is over. */
 void cleaned(const char *text);
 

@@ -67,10 +67,7 @@ static void test_lost_after_its_end(void **state)
 static void test_lost_while_restarting(void **state)
 {
     (void)state;
-    goes_on = true;
-    running();
-    stays(0);
-    stays(1);
+    all_stay();
     phase_restart(&run);
     expect_told("costs over;");
     node_fail(&node[0], "staying", EXIT_LOST, "", "cut");
@@ -107,10 +104,7 @@ static void test_restart(void **state)
 static void test_restart_early(void **state)
 {
     (void)state;
-    goes_on = true;
-    running();
-    stays(0);
-    stays(1);
+    all_stay();
     phase_restart(&run);
     phase_prepare(&run);
     phase_stop(&run);
@@ -141,10 +135,7 @@ static void test_clocks_once(void **state)
 static void test_leave(void **state)
 {
     (void)state;
-    goes_on = true;
-    running();
-    stays(0);
-    stays(1);
+    all_stay();
     goes_on = false;
     forget_told();
     phase_leave(&run);
