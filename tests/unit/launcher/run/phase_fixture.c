@@ -319,7 +319,7 @@ void three_places(void)
 {
     outcome_clear(&run.outcome);
     phase_clear(&run);
-    plan.nodes = HOSTS;
+    plan.nodes = plan.world_size = HOSTS;
     node[2].conn = NULL;
     node[2].state = NODE_WAITING;
     outcome_init(&run.outcome, &plan);
