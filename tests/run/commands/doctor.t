@@ -124,7 +124,13 @@ on node3 sh -c 'head -c 1000000 /dev/zero >/dev/shm/nccl-Test01'
 on node3 mount -t tmpfs -o size=8M,nr_inodes=20 tmpfs "$PWD/run"
 on node3 mkdir "$PWD/run/logs"
 prlimit --pid "$(cat "$nodes_dir/node3/pid")" --nofile=512:512 --memlock=65536:65536
-mkdir -p "$nodes_dir/node3/home/.cache"
+# Where no program can be executed from the cache, the agent has a place that no other test sees.
+mkdir -p elsewhere
+echo "export TMPDIR='$PWD/elsewhere'" >elsewhere.bashrc
+for node in node1 node2 node3; do
+    mkdir -p "$nodes_dir/$node/home/.cache"
+    cp elsewhere.bashrc "$nodes_dir/$node/home/.bashrc"
+done
 on node3 mount -t tmpfs -o noexec tmpfs "$nodes_dir/node3/home/.cache"
 echo 5.4.0-1 | over node3 /proc/sys/kernel/osrelease
 echo 'cpu 1000 0 1000 10000 0 0 0 2000 0 0' | over node3 /proc/stat
@@ -227,7 +233,6 @@ in_cloud node2 "Amazon EC2" hostile
 # A name server that does not answer; files of a cache that no program can use; another host key.
 ip -n node4 neigh replace 10.99.99.99 lladdr 02:63:00:00:ff:ff dev eth0 nud permanent
 echo 'nameserver 10.99.99.99' | over node4 /etc/resolv.conf
-mkdir -p "$nodes_dir/node1/home/.cache" "$nodes_dir/node2/home/.cache"
 on node2 mount -t tmpfs -o ro tmpfs "$nodes_dir/node2/home/.cache"
 on node1 mount -t tmpfs -o size=20k tmpfs "$nodes_dir/node1/home/.cache"
 on node1 sh -c 'head -c 20000 /dev/zero >"$1"/full' sh "$nodes_dir/node1/home/.cache" 2>/dev/null
@@ -259,7 +264,7 @@ on node2 hostname node2
 on node4 umount "$PWD/venv/bin"
 ip -n node1 addr del 203.0.113.7/32 dev eth0
 echo '{"train_batch_size": 4}' >ds.json
-echo 'echo welcome' >"$nodes_dir/node2/home/.bashrc"
+echo 'echo welcome' >>"$nodes_dir/node2/home/.bashrc"
 echo 'sleep 6' >"$nodes_dir/node4/home/.bashrc"
 mkdir -p place/here
 on node4 mount -t tmpfs tmpfs "$PWD/place"
@@ -388,7 +393,7 @@ wait $line 2>/dev/null
 
 # A slow line: that of node4 has a fifth of what the others have, so that no CPU counts, or less on a
 # busy machine.
-: >"$nodes_dir/node2/home/.bashrc"
+cp elsewhere.bashrc "$nodes_dir/node2/home/.bashrc"
 : >"$nodes_dir/node4/home/.bashrc"
 shaped=yes
 slowness
