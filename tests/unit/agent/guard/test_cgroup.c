@@ -116,7 +116,7 @@ static void test_stays(void **state)
     pid = fork();
     if (pid == 0)
         remove_unused(path);
-    for (i = 0; i < 500; i++) {
+    for (i = 0; i < 2000; i++) {
         assert_true(cgroup_make(&cgroup, RUN_ID));
         assert_string_equal(cgroup.path, path);
         assert_true(cgroup.lock_fd > 0);

@@ -9,12 +9,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#include "clock.h"
 #include "exit_code.h"
 #include "phase_fixture.h"
 

@@ -29,8 +29,8 @@ static void expect_world(const char *text)
 
         assert_ptr_equal(of->plan, &plan.node[i]);
         assert_int_equal(of->index, i);
-        sprintf(got + strlen(got), "%s %d+%d ", plan.node[i].host, plan.node[i].rank[0].rank,
-                plan.node[i].ranks);
+        snprintf(got + strlen(got), sizeof got - strlen(got), "%s %d+%d ", plan.node[i].host,
+                 plan.node[i].rank[0].rank, plan.node[i].ranks);
     }
     assert_string_equal(got, text);
 }
