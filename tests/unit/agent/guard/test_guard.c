@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +37,8 @@
 #define SHORT_S  0.3
 #define MANY     100
 #define STAY     "exec sleep 1000"
+#define TRACED   "traced" /* this program, as a rank */
+#define DAEMON   "setsid sh -c 'setsid sleep 1000 & echo started' & wait"
 #define STUBBORN "trap '' TERM; echo; while :; do sleep 1000; done"
 
 /* What TEST_SWITCH_CONTAIN is set to. Not const, since cmocka hands it on as it is. */
@@ -44,6 +48,8 @@ static char layers[][40] = {
     "subreaper",
     "cgroup",
 };
+
+static char self[PATH_MAX]; /* this program */
 
 struct world {
     struct guard         guard;
@@ -78,6 +84,7 @@ static struct world *world_of(void **state)
 {
     static struct world only;
     struct world       *world = &only;
+    struct containment *contain;
     struct error        err;
     int                 i;
 
@@ -88,11 +95,12 @@ static struct world *world_of(void **state)
     setenv(TEST_SWITCH_CONTAIN, *state, 1);
     if (guard_start(&world->guard, RUN_ID, true, &err) < 0)
         fail_msg("%s", err.text);
-    if (!world->guard.contain.pidns && !world->guard.contain.subreaper &&
-        world->guard.contain.cgroup.path[0] == '\0') {
+    contain = &world->guard.contain;
+    if (strcmp(*state, "cgroup") == 0 && contain->cgroup.path[0] == '\0') {
         guard_end(&world->guard);
         skip(); /* no group can be made here */
     }
+    assert_int_equal(!contain->pidns && strstr(*state, "subreaper") != NULL, contain->subreaper);
     return world;
 }
 
@@ -271,6 +279,22 @@ static void test_what_fails_is_named(void **state)
     world_end(world);
 }
 
+/* A descriptor of the agent's is closed when the agent closes it. */
+static void test_guard_has_no_other_descriptors(void **state)
+{
+    struct world *world;
+    int           pair[2];
+    char          byte;
+
+    assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+    world = world_of(state);
+    close(pair[1]);
+    await(world, pair[0]);
+    assert_int_equal(read(pair[0], &byte, 1), 0);
+    close(pair[0]);
+    world_end(world);
+}
+
 static void test_rank_has_no_other_descriptors(void **state)
 {
     struct world *world = world_of(state);
@@ -280,6 +304,24 @@ static void test_rank_has_no_other_descriptors(void **state)
     hear_of(world, GUARD_EXITED, 0);
     hear_rank(world, line, sizeof line);
     assert_string_equal(line, "0 1 2 ");
+    world_end(world);
+}
+
+/* In a namespace, and where its numbers can be set. */
+static void test_number(void **state)
+{
+    struct world             *world = world_of(state);
+    const struct containment *contain = &world->guard.contain;
+    char                      line[64];
+    bool                      is_known = contain->pidns && !contain->userns &&
+                    access("/proc/sys/kernel/ns_last_pid", W_OK) == 0;
+
+    guard_number(&world->guard, 5000);
+    run(world, "echo $$");
+    hear_of(world, GUARD_EXITED, 0);
+    hear_rank(world, line, sizeof line);
+    if (is_known)
+        assert_string_equal(line, "5001\n");
     world_end(world);
 }
 
@@ -305,9 +347,25 @@ static void test_many(void **state)
 
 /* ---- signals ---- */
 
+/* The exec stops it until its debugger has had a look: the guard, which lets it go. */
+static void test_rank_wants_a_debugger(void **state)
+{
+    static const char *const argv[] = { TRACED, NULL };
+    struct world            *world = world_of(state);
+
+    execute(world, 0, self, NULL, argv);
+    hear_of(world, GUARD_STANDS, 0);
+    assert_int_equal(guard_go(&world->guard), 0);
+    hear_of(world, GUARD_STARTED, 0);
+    hear_of(world, GUARD_EXITED, 0);
+    assert_int_equal(world->said.value, SIGUSR1);
+    world_end(world);
+}
+
 static void test_signal(void **state)
 {
     struct world *world = world_of(state);
+    char          byte;
 
     script(world, 0, STAY);
     hear_of(world, GUARD_STANDS, 0);
@@ -315,12 +373,16 @@ static void test_signal(void **state)
     assert_int_equal(guard_signal(&world->guard, GUARD_ALL, SIGKILL), 0);
     assert_int_equal(guard_go(&world->guard), 0);
     hear_of(world, GUARD_STARTED, 0);
-    script(world, 1, STAY);
+    script(world, 1, "sleep 1000 & echo; wait");
     hear_of(world, GUARD_STANDS, 1);
     hear_of(world, GUARD_STARTED, 1);
+    await(world, world->out[1]);
+    assert_int_equal(read(world->out[1], &byte, 1), 1);
     assert_int_equal(guard_signal(&world->guard, 1, SIGUSR1), 0);
     hear_of(world, GUARD_EXITED, 1);
     assert_int_equal(world->said.value, SIGUSR1);
+    await(world, world->out[1]);
+    assert_int_equal(read(world->out[1], &byte, 1), 0); /* its child got it, too */
     assert_int_equal(guard_signal(&world->guard, GUARD_ALL, SIGUSR2), 0);
     hear_of(world, GUARD_EXITED, 0);
     assert_int_equal(world->said.value, SIGUSR2);
@@ -384,7 +446,7 @@ static void test_stop_finds_daemons(void **state)
     bool                      sees_it = contain->pidns || contain->subreaper;
     char                      line[64];
 
-    run(world, "setsid sh -c 'setsid sleep 1000 & echo started' & wait");
+    run(world, DAEMON);
     hear_of(world, GUARD_EXITED, 0);
     assert_int_equal(world->said.value, 0);
     hear_rank(world, line, sizeof line);
@@ -400,13 +462,12 @@ static void test_stop_finds_daemons(void **state)
 static void test_again(void **state)
 {
     struct world *world = world_of(state);
-    char          line[4];
 
-    run(world, STUBBORN);
-    hear_rank(world, line, sizeof line);
-    assert_int_equal(guard_stop(&world->guard, 0), 0);
+    run(world, DAEMON);
     hear_of(world, GUARD_EXITED, 0);
+    assert_int_equal(guard_stop(&world->guard, 0), 0);
     hear(world, GUARD_EMPTY);
+    assert_int_equal(world->said.left, 0);
     assert_int_equal(guard_stop(&world->guard, 0), 0); /* too late: it is over */
     assert_int_equal(guard_again(&world->guard), 0);
     close(world->out[0]);
@@ -436,6 +497,7 @@ static void test_agent_dies(void **state)
     hear_rank(world, line, sizeof line);
     guard_end(&world->guard);
     assert_dead(pid);
+    assert_int_equal(access(world->guard.contain.cgroup.path, F_OK), -1); /* if there was one */
     world_end(world);
 }
 
@@ -492,14 +554,17 @@ static void test_guard_stands_still(void **state)
 #define EACH_LAYER(test) \
     IN_LAYERS(test, 0), IN_LAYERS(test, 1), IN_LAYERS(test, 2), IN_LAYERS(test, 3)
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         EACH_LAYER(test_waits_for_go),
         EACH_LAYER(test_helper_waits_for_nothing),
         EACH_LAYER(test_what_fails_is_named),
+        EACH_LAYER(test_guard_has_no_other_descriptors),
         EACH_LAYER(test_rank_has_no_other_descriptors),
+        EACH_LAYER(test_number),
         EACH_LAYER(test_many),
+        EACH_LAYER(test_rank_wants_a_debugger),
         EACH_LAYER(test_signal),
         EACH_LAYER(test_stop),
         EACH_LAYER(test_stop_kills_after_the_grace),
@@ -512,5 +577,11 @@ int main(void)
         EACH_LAYER(test_guard_stands_still),
     };
 
+    if (argc == 1 && strcmp(argv[0], TRACED) == 0) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        execl("/bin/sh", "sh", "-c", "kill -USR1 $$", (char *)NULL);
+        return 1;
+    }
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
