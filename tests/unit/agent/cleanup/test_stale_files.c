@@ -162,6 +162,20 @@ static void test_group(void **state)
     assert_true(is_there(GROUPS "/muster-x-1"));
 }
 
+/* Version 1 of control groups, both versions, version 2. */
+static void test_hierarchies(void **state)
+{
+    (void)state;
+    if (!is_apart)
+        skip();
+    make_group("/sys/fs/cgroup/freezer/a/b/muster-" RUN "-1");
+    assert_only(true, "group", "/sys/fs/cgroup/freezer/a/b/muster-" RUN "-1");
+    make_group("/sys/fs/cgroup/muster-" RUN "-1");
+    assert_nothing();
+    add_file("/sys/fs/cgroup/cgroup.controllers", 0);
+    assert_only(true, "group", "/sys/fs/cgroup/muster-" RUN "-1");
+}
+
 /* Which of a run still dies is looked at again in a moment. */
 static void test_groups_of_a_run(void **state)
 {
@@ -189,7 +203,9 @@ static void test_groups_of_a_run(void **state)
 
 static void test_part_of_the_agent(void **state)
 {
-    static const char path[] = CACHE "/" HASH "/." NONCE;
+    static const struct timespec long_ago[2];
+    static const char            path[] = CACHE "/" HASH "/." NONCE;
+    static const char            link[] = CACHE "/" HASH "/.2123456789abcdef0123456789abcdef";
 
     (void)state;
     if (!is_apart)
@@ -199,11 +215,12 @@ static void test_part_of_the_agent(void **state)
     add_file(path, OLD_S);
     add_file(CACHE "/" HASH "/muster-agent", OLD_S);
     add_file(CACHE "/" HASH "/.0123", OLD_S);
+    add_file(CACHE "/" HASH "/0" NONCE, OLD_S);
     add_file(CACHE "/other/." NONCE, OLD_S);
     add_file(CACHE "/" HASH "/.f" NONCE, OLD_S);
     add_file(CACHE "/" HASH "/.1123456789abcdef0123456789abcdef", 0); /* it is being sent */
-    assert_int_equal(
-        symlink("muster-agent", CACHE "/" HASH "/.2123456789abcdef0123456789abcdef"), 0);
+    assert_int_equal(symlink("muster-agent", link), 0);
+    assert_int_equal(utimensat(AT_FDCWD, link, long_ago, AT_SYMLINK_NOFOLLOW), 0);
     assert_only(false, "file", path);
     assert_only(true, "file", path);
     assert_nothing();
@@ -285,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_group, begin),
+        cmocka_unit_test_setup(test_hierarchies, begin),
         cmocka_unit_test_setup(test_groups_of_a_run, begin),
         cmocka_unit_test_setup(test_part_of_the_agent, begin),
         cmocka_unit_test_setup(test_places_of_the_agent, begin),
