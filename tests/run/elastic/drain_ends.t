@@ -57,12 +57,13 @@ finish_run 20
 is "... ends when a node is to go: 69" "$rc $(grep -c 'node node2 leaves' err)" "69 1"
 rm -f up-*
 
-start muster -H node1:1,node2:1,node3:1 --spares 1 --heartbeat 100 --dead-after 300 --grace 1 \
+start muster -v -H node1:1,node2:1,node3:1 --spares 1 --heartbeat 100 --dead-after 300 --grace 1 \
     --json end.json ./rank
 ok "a run with a spare" wait_for 20 both_run 0
 id=$(run_id)
 muster drain --within 0 "$id" node2 >drained
 ok "... goes on without a node" wait_for 20 both_run 1
+ok "... which has gone" wait_for 20 grep -q 'node2: done -> ended' err
 in_status() {
     json "$HOME/.local/state/muster/runs/$id/status.json" \
         '" ".join(r["node"] for r in d["ranks"])' | grep -qx "$1"
