@@ -28,11 +28,11 @@ MUSTER_TEST_TAG=$tag muster -H node1:1,node2:1 --env SAYS=x --max-wait 9 ./rank 
 pid=$!
 test_pids="$test_pids $pid"
 ok "a run" wait_for 20 both_run 0
-is "a node is to go in 2 s" "$(muster drain --within 2 "$(run_id)" node2 2>&1)" \
-    "1 node to go within 2 s"
+is "a node is to go in 4 s" "$(muster drain --within 4 "$(run_id)" node2 2>&1)" \
+    "1 node to go within 4 s"
 since=$(now_ms)
 touch over
-wait_for 20 passed 3000
+wait_for 20 passed 5000
 timeout 20 head -c 600000 <&3 >out
 exec 3>&-
 finish_run 20
