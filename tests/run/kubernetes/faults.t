@@ -106,9 +106,11 @@ ok "with its Pod" grep -q 'Pod launcher-launcher was deleted' err
 end worker
 is "a worker that is deleted, too" "$rc" 69
 ok "with its Pod" grep -q 'error: job worker: .*Pod worker-worker-1 was deleted' err
-# Before it ran, it may well have been told that it was not there yet.
-sed '1,/: running$\|was deleted/d' err >since
-ok "in whose place there is none for that run" not grep -qE 'worker-worker-1: (Pending|not)' since
+pods_of_worker() {
+    k get events --field-selector involvedObject.kind=Pod,involvedObject.name=worker-worker-1 --output \
+        'jsonpath={range .items[*]}{.involvedObject.uid}{"\n"}{end}' | sort -u | grep -c .
+}
+is "in whose place there is none for that run" "$(pods_of_worker)" 1
 end evicted
 is "an elastic job goes on without a worker that is evicted" "$rc $(grep -o 'here are .*' out)" "0 here are 1"
 ok "which is a notice" grep -q 'evicted-worker-1.* goes in 30 s (its machine, Pod or login session ends: SIGTERM' out
