@@ -54,8 +54,8 @@ static bool go_apart(void)
 
 /* ---- what is there ---- */
 
-/* All directories of that path; the last one's descriptor. */
-static int make_directory(const char *path)
+/* Made, with all above it. */
+static int open_directory(const char *path)
 {
     char *all = xstrdup(path), *at = all;
     int   fd;
@@ -72,9 +72,9 @@ static int make_directory(const char *path)
     return fd;
 }
 
-static void make_group(const char *path)
+static void make_directory(const char *path)
 {
-    close(make_directory(path));
+    close(open_directory(path));
 }
 
 /* Written that long ago. */
@@ -146,12 +146,12 @@ static void test_group(void **state)
     (void)state;
     if (!is_apart)
         skip();
-    make_group(GROUPS "/muster-x-1"); /* no run's */
-    make_group(GROUPS "/muster-" RUN); /* nobody's */
-    make_group(GROUPS "/muster-" RUN "-3"); /* has a process */
+    make_directory(GROUPS "/muster-x-1"); /* no run's */
+    make_directory(GROUPS "/muster-" RUN); /* nobody's */
+    make_directory(GROUPS "/muster-" RUN "-3"); /* has a process */
     add_file(used, 0);
-    make_group(path);
-    held = make_directory(GROUPS "/muster-" RUN "-2"); /* its maker lives */
+    make_directory(path);
+    held = open_directory(GROUPS "/muster-" RUN "-2"); /* its maker lives */
     assert_int_equal(flock(held, LOCK_EX), 0);
     assert_only(false, "group", path);
     assert_only(true, "group", path);
@@ -168,9 +168,9 @@ static void test_hierarchies(void **state)
     (void)state;
     if (!is_apart)
         skip();
-    make_group("/sys/fs/cgroup/freezer/a/b/muster-" RUN "-1");
+    make_directory("/sys/fs/cgroup/freezer/a/b/muster-" RUN "-1");
     assert_only(true, "group", "/sys/fs/cgroup/freezer/a/b/muster-" RUN "-1");
-    make_group("/sys/fs/cgroup/muster-" RUN "-1");
+    make_directory("/sys/fs/cgroup/muster-" RUN "-1");
     assert_nothing();
     add_file("/sys/fs/cgroup/cgroup.controllers", 0);
     assert_only(true, "group", "/sys/fs/cgroup/muster-" RUN "-1");
@@ -184,15 +184,15 @@ static void test_groups_of_a_run(void **state)
     (void)state;
     if (!is_apart)
         skip();
-    make_group("/tmp/home");
+    make_directory("/tmp/home");
     add_file(NOTICE ".0", OLD_S);
-    make_group(GROUPS "/muster-" RUN "-1");
+    make_directory(GROUPS "/muster-" RUN "-1");
     assert_false(stale_files_remove_groups(RUN));
     assert_false(is_there(GROUPS "/muster-" RUN "-1"));
     assert_true(is_there(NOTICE ".0")); /* groups only */
     snprintf(path, sizeof path, "%s/muster-%s-%d", GROUPS, RUN, NOBODY);
     snprintf(threads, sizeof threads, "%s/cgroup.threads", path);
-    make_group(path);
+    make_directory(path);
     add_file(threads, 0);
     assert_true(stale_files_remove_groups(RUN));
     assert_false(stale_files_remove_groups("20261127-120000-ef01"));
@@ -210,8 +210,8 @@ static void test_part_of_the_agent(void **state)
     (void)state;
     if (!is_apart)
         skip();
-    make_group(CACHE "/" HASH);
-    make_group(CACHE "/other");
+    make_directory(CACHE "/" HASH);
+    make_directory(CACHE "/other");
     add_file(path, OLD_S);
     add_file(CACHE "/" HASH "/muster-agent", OLD_S);
     add_file(CACHE "/" HASH "/.0123", OLD_S);
@@ -242,13 +242,13 @@ static void test_places_of_the_agent(void **state)
     setenv("TMPDIR", "/tmp/job", 1);
     for (i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(path, sizeof path, "%s/%s", places[i], HASH);
-        make_group(path);
+        make_directory(path);
         snprintf(path, sizeof path, "%s/%s/.%s", places[i], HASH, NONCE);
         add_file(path, OLD_S);
         assert_only(true, "file", path);
     }
     setenv("XDG_CACHE_HOME", "/tmp/cache", 1);
-    make_group("/tmp/cache/muster/" HASH);
+    make_directory("/tmp/cache/muster/" HASH);
     add_file("/tmp/cache/muster/" HASH "/." NONCE, OLD_S);
     assert_only(true, "file", "/tmp/cache/muster/" HASH "/." NONCE);
     unsetenv("XDG_CACHE_HOME");

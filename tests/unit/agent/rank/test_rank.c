@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,8 +19,6 @@
 #include "clock.h"
 #include "exit_code.h"
 #include "xalloc.h"
-
-#define CORE 0x80 /* in the status of wait() */
 
 /* The guard reports that of rank 0, whose output has ended; what the launcher hears. */
 static json_t *report_of(struct world *world, struct guard_message end)
@@ -72,7 +71,7 @@ static void test_ends_by_a_signal(void **state)
     (void)state;
     assert_reported(&(struct guard_message){ .value = SIGTERM }, false,
                     "{\"signal\": 15, \"core\": false, \"maxrss_kb\": 0}");
-    assert_reported(&(struct guard_message){ .value = SIGSEGV | CORE }, false,
+    assert_reported(&(struct guard_message){ .value = SIGSEGV | WCOREFLAG }, false,
                     "{\"signal\": 11, \"core\": true, \"maxrss_kb\": 0}");
 }
 
@@ -152,7 +151,7 @@ static void assert_explained(struct guard_message end, int code, const char *tex
     rank_explain(rank, &failure);
     assert_int_equal(failure.code, code);
     assert_string_equal(failure.why.text, text);
-    assert_int_equal(rank->state, RANK_REPORTED); /* in PREPARED's place, not by itself */
+    assert_int_equal(rank->state, RANK_REPORTED); /* ERROR says it for the node */
     assert_false(world_has(world, FRAME_EXIT));
     world_free(world);
 }
