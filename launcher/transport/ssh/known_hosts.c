@@ -250,8 +250,9 @@ static bool is_allowed(const struct known_hosts *known, const char *algorithm)
            ssh_pattern_list_matches(algorithm, known->config->host_keys);
 }
 
-/* Under the name itself: ssh tries the one without a port only later. The first key of its type
- * decides, as for ssh: where that one is revoked, a later one is no reason to ask for the type. */
+/* Under the name itself: ssh tries the one without a port only later, for revoked keys, too. The
+ * first key of its type decides, as for ssh: where that one is revoked, a later one is no reason to
+ * ask for the type. */
 static bool is_known(const struct known_hosts *known, const char *algorithm)
 {
     const char *of_key;
@@ -271,7 +272,8 @@ static bool is_revoked(const struct known_hosts *known, ssh_key key)
     size_t i;
 
     for (i = 0; i < known->count; i++)
-        if (known->entry[i].is_revoked && is_same(known->entry[i].key, key))
+        if (known->entry[i].is_exact && known->entry[i].is_revoked &&
+            is_same(known->entry[i].key, key))
             return true;
     return false;
 }
