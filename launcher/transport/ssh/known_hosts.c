@@ -39,6 +39,7 @@ static bool        is_named(const char *name, const char *line_names);
 static char       *in_lower_case(const char *text);
 static bool        is_hash_of(const char *name, const char *hashed);
 static bool        decode(const char **at, char end, unsigned char bytes[HASH_BYTES]);
+static bool        is_ordered_by_user(const char *host_keys);
 static bool        is_allowed(const struct known_hosts *known, const char *algorithm);
 static bool        is_known(const struct known_hosts *known, const char *algorithm);
 static bool        is_revoked(const struct known_hosts *known, ssh_key key);
@@ -46,6 +47,8 @@ static const char *algorithms(ssh_key key);
 static void        add_algorithm(struct buffer *list, const char *more);
 static int         check_key(const struct known_hosts *known, ssh_key shown,
                              struct conn_failure *why);
+static bool        is_nearer(const struct known_host *entry, const struct known_host *other,
+                             ssh_key shown);
 static bool        is_same(ssh_key one, ssh_key other);
 static int         record(const struct known_hosts *known, ssh_key shown, const char *got,
                           struct conn_failure *why);
@@ -231,6 +234,8 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
     bool          wanted;
     size_t        i;
 
+    if (is_ordered_by_user(known->config->host_keys))
+        return;
     for (wanted = true;; wanted = false) {
         for (i = 0; i < count; i++)
             if (is_allowed(known, all[i]) && is_known(known, all[i]) == wanted)
@@ -242,6 +247,14 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
     if (list.bytes[0] != '\0')
         ssh_options_set(session, SSH_OPTIONS_HOSTKEYS, list.bytes);
     buffer_clear(&list);
+}
+
+/* HostKeyAlgorithms as a list of its own, and not ssh's with more or fewer: then ssh does not look
+ * at what is known. ssh's list, which ssh -G writes out, begins with certificates. */
+static bool is_ordered_by_user(const char *host_keys)
+{
+    return host_keys != NULL &&
+           memmem(host_keys, strcspn(host_keys, ","), "-cert-", strlen("-cert-")) == NULL;
 }
 
 static bool is_allowed(const struct known_hosts *known, const char *algorithm)
@@ -322,23 +335,20 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
     const struct known_host *entry, *same = NULL, *other = NULL, *revoked = NULL;
     char                    *got = fingerprint(shown);
     size_t                   i;
-    bool                     is_name_known = false; /* with some key */
     int                      rc = 0;
 
     for (i = 0; i < known->count; i++) {
         entry = &known->entry[i];
-        is_name_known = is_name_known || (entry->is_exact && !entry->is_revoked);
         if (is_same(entry->key, shown)) {
             if (entry->is_revoked)
                 revoked = entry;
             else if (same == NULL || entry->is_exact)
                 same = entry;
-        } else if (entry->is_exact && !entry->is_revoked && other == NULL &&
-                   ssh_key_type(entry->key) == ssh_key_type(shown)) {
+        } else if (entry->is_exact && !entry->is_revoked && is_nearer(entry, other, shown)) {
             other = entry;
         }
     }
-    if (same != NULL && !same->is_exact && is_name_known)
+    if (same != NULL && !same->is_exact && other != NULL)
         same = NULL; /* ssh tries the name without a port only if it has no key for the other */
     if (revoked != NULL)
         rc = refuse_revoked(revoked, got, why);
@@ -353,6 +363,13 @@ static int check_key(const struct known_hosts *known, ssh_key shown, struct conn
                  got);
     free(got);
     return rc;
+}
+
+/* What to show of a changed key: the first of its type, or else the first. */
+static bool is_nearer(const struct known_host *entry, const struct known_host *other, ssh_key shown)
+{
+    return other == NULL || (ssh_key_type(other->key) != ssh_key_type(shown) &&
+                             ssh_key_type(entry->key) == ssh_key_type(shown));
 }
 
 static bool is_same(ssh_key one, ssh_key other)
