@@ -40,6 +40,7 @@ static char       *in_lower_case(const char *text);
 static bool        is_hash_of(const char *name, const char *hashed);
 static bool        decode(const char **at, char end, unsigned char bytes[HASH_BYTES]);
 static bool        is_ordered_by_user(const char *host_keys);
+static bool        is_first_known(const struct known_hosts *known);
 static bool        is_allowed(const struct known_hosts *known, const char *algorithm);
 static bool        is_known(const struct known_hosts *known, const char *algorithm);
 static bool        is_revoked(const struct known_hosts *known, ssh_key key);
@@ -231,16 +232,16 @@ void known_hosts_prefer(const struct known_hosts *known, ssh_session session)
     };
     const size_t  count = sizeof all / sizeof all[0];
     struct buffer list = { 0 };
-    bool          wanted;
+    bool          is_as_is = is_first_known(known), is_later;
     size_t        i;
 
     if (is_ordered_by_user(known->config->host_keys))
         return;
-    for (wanted = true;; wanted = false) {
+    for (is_later = false;; is_later = true) {
         for (i = 0; i < count; i++)
-            if (is_allowed(known, all[i]) && is_known(known, all[i]) == wanted)
+            if (is_allowed(known, all[i]) && (is_as_is || is_known(known, all[i])) != is_later)
                 add_algorithm(&list, all[i]);
-        if (!wanted)
+        if (is_later)
             break;
     }
     buffer_add(&list, "", 1);
@@ -255,6 +256,24 @@ static bool is_ordered_by_user(const char *host_keys)
 {
     return host_keys != NULL &&
            memmem(host_keys, strcspn(host_keys, ","), "-cert-", strlen("-cert-")) == NULL;
+}
+
+/* ssh takes its list as it is where a key is known for the first on it, though that be the one for
+ * certificates. */
+static bool is_first_known(const struct known_hosts *known)
+{
+    char *first = xstrdup(known->config->host_keys != NULL ? known->config->host_keys
+                                                           : "ssh-ed25519");
+    char *end;
+    bool  is_it;
+
+    first[strcspn(first, ",")] = '\0';
+    end = strstr(first, "-cert-");
+    if (end != NULL)
+        *end = '\0';
+    is_it = is_known(known, first);
+    free(first);
+    return is_it;
 }
 
 static bool is_allowed(const struct known_hosts *known, const char *algorithm)
