@@ -140,8 +140,8 @@ bool ssh_auth_wants_password(const struct ssh_auth *auth)
 
 /* ---- candidates ---- */
 
-/* A certificate named by the config is tried with each key; CERT_FILE, which ssh looks for
- * beside the key, only if it exists. */
+/* Certificates that the config names are tried with the keys that they are for. Only where it names
+ * none does ssh look for one beside a key. */
 static void add_files(struct ssh_auth *auth)
 {
     const struct strlist *files = &auth->config->identity_files;
@@ -153,7 +153,7 @@ static void add_files(struct ssh_auth *auth)
         for (k = 0; k < certificates->count; k++)
             add_candidate(auth, files->item[i], certificates->item[k]);
         beside = xasprintf("%s-cert.pub", files->item[i]);
-        if (access(beside, R_OK) == 0)
+        if (certificates->count == 0 && access(beside, R_OK) == 0)
             add_candidate(auth, files->item[i], beside);
         free(beside);
         add_candidate(auth, files->item[i], NULL);

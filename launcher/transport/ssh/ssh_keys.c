@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <openssl/evp.h>
+
+#include "frame.h"
 #include "xalloc.h"
 
 struct stored_key {
@@ -24,13 +27,16 @@ static struct {
     size_t             count, users;
 } store;
 
-static bool is_same(const char *one, const char *other);
-static void read_key(struct stored_key *stored);
-static bool is_file(const char *path);
-static bool is_shared(const char *path);
-static int  refuse_passphrase(const char *prompt, char *buf, size_t size, int echo,
-                              int verify, void *asked);
-static void add_certificate(struct stored_key *stored);
+static bool           is_same(const char *one, const char *other);
+static void           read_key(struct stored_key *stored);
+static bool           is_file(const char *path);
+static bool           is_shared(const char *path);
+static int            refuse_passphrase(const char *prompt, char *buf, size_t size, int echo,
+                                        int verify, void *asked);
+static void           add_certificate(struct stored_key *stored);
+static bool           is_for(ssh_key certificate, ssh_key key);
+static unsigned char *public_part(ssh_key key, size_t *size);
+static size_t         string_end(const unsigned char *bytes, size_t size, size_t from);
 
 void ssh_keys_take(void)
 {
@@ -137,7 +143,8 @@ static void add_certificate(struct stored_key *stored)
     ssh_key certificate = NULL;
     int     rc = ssh_pki_import_cert_file(stored->certificate, &certificate);
 
-    if (rc == SSH_OK && ssh_pki_copy_cert_to_privkey(certificate, stored->key) == SSH_OK) {
+    if (rc == SSH_OK && is_for(certificate, stored->key) &&
+        ssh_pki_copy_cert_to_privkey(certificate, stored->key) == SSH_OK) {
         stored->state = SSH_KEY_USABLE;
     } else {
         stored->state = rc == SSH_EOF ? SSH_KEY_ABSENT : SSH_KEY_BAD;
@@ -145,4 +152,48 @@ static void add_certificate(struct stored_key *stored)
         stored->key = NULL;
     }
     ssh_key_free(certificate);
+}
+
+/* RFC 4253, section 6.6, and OpenSSH's PROTOCOL.certkeys: a type comes first, in a certificate then
+ * a nonce, and then in both the key itself. */
+static bool is_for(ssh_key certificate, ssh_key key)
+{
+    size_t         size, all;
+    unsigned char *whole = public_part(certificate, &all), *part = public_part(key, &size);
+    size_t         from = string_end(whole, all, string_end(whole, all, 0));
+    size_t         key_from = string_end(part, size, 0);
+    bool           is_it = key_from < size && size - key_from <= all - from &&
+                 memcmp(whole + from, part + key_from, size - key_from) == 0;
+
+    free(whole);
+    free(part);
+    return is_it;
+}
+
+/* As it goes over the line; of no size if libssh cannot say. */
+static unsigned char *public_part(ssh_key key, size_t *size)
+{
+    char          *base64 = NULL;
+    unsigned char *bytes;
+    size_t         length;
+    int            decoded;
+
+    *size = 0;
+    if (ssh_pki_export_pubkey_base64(key, &base64) != SSH_OK)
+        return xcalloc(1, 1);
+    length = strlen(base64);
+    bytes = xcalloc(1, length + 1); /* longer than what it means */
+    decoded = EVP_DecodeBlock(bytes, (const unsigned char *)base64, (int)length);
+    if (decoded > 0)
+        *size = (size_t)decoded - (length - strcspn(base64, "="));
+    ssh_string_free_char(base64);
+    return bytes;
+}
+
+/* The end of the string at from; size if it does not end before. */
+static size_t string_end(const unsigned char *bytes, size_t size, size_t from)
+{
+    if (size - from < 4 || size - from - 4 < get_u32(bytes + from))
+        return size;
+    return from + 4 + get_u32(bytes + from);
 }

@@ -14,7 +14,7 @@ enum ssh_key_state {
     SSH_KEY_ABSENT,    /* no such file */
     SSH_KEY_ENCRYPTED, /* only the ssh agent can use it */
     SSH_KEY_SHARED,    /* others can read it: ssh ignores such a key */
-    SSH_KEY_BAD,       /* not a private key that libssh can read */
+    SSH_KEY_BAD,       /* not a private key that libssh can read, or a certificate for another */
 };
 
 /* Each user takes the store and drops it. */

@@ -32,6 +32,7 @@ static void  finish(struct ssh_lookup *lookup, struct ssh_host *host);
 static char *why_not_libssh(const struct ssh_host *host);
 static char *why_not_key(const struct ssh_config *config, const char *path);
 static bool  is_fido(const char *path);
+static char *why_not_certificate(const struct ssh_config *config, const char *path);
 static void  fail(struct ssh_lookup *lookup, struct ssh_host *host,
                   const struct conn_failure *why);
 
@@ -123,6 +124,8 @@ static char *why_not_libssh(const struct ssh_host *host)
         return xstrdup(err.text);
     for (i = 0; i < config->identity_files.count && config->identities_named && why == NULL; i++)
         why = why_not_key(config, config->identity_files.item[i]);
+    for (i = 0; i < config->certificate_files.count && why == NULL; i++)
+        why = why_not_certificate(config, config->certificate_files.item[i]);
     return why;
 }
 
@@ -161,6 +164,23 @@ static bool is_fido(const char *path)
         head[0] = '\0';
     fclose(file);
     return strcmp(head, "sk-") == 0;
+}
+
+/* A named certificate for a key that only the ssh agent has: ssh brings them together. */
+static char *why_not_certificate(const struct ssh_config *config, const char *path)
+{
+    const struct strlist *files = &config->identity_files;
+    enum ssh_key_state    state;
+    ssh_key               key = NULL;
+    size_t                i;
+
+    if (config->identity_agent[0] == '\0' || access(path, R_OK) < 0)
+        return NULL;
+    ssh_keys_take();
+    for (i = 0; i < files->count && key == NULL; i++)
+        key = ssh_keys_get(files->item[i], path, &state);
+    ssh_keys_drop();
+    return key == NULL ? xasprintf("%s is for no key in a file", path) : NULL;
 }
 
 /* The last call: the callee may free lookup. */

@@ -245,3 +245,36 @@ int client_fds(void)
     closedir(dir);
     return count;
 }
+
+void expect_end(struct client *c, const struct end *end)
+{
+    if (end->stage == NULL)
+        expect_open(c);
+    else
+        expect_failure(c, end->stage, end->code, end->text);
+    if (end->hint != NULL)
+        assert_non_null(strstr(c->why.hint, end->hint));
+    client_clear(c);
+}
+
+void expect_opens(void)
+{
+    struct client c;
+
+    client_connect(&c);
+    expect_end(&c, &(struct end){ 0 });
+}
+
+void expect_fails(const char *stage, int code, const char *text, const char *hint)
+{
+    struct client c;
+
+    client_connect(&c);
+    expect_end(&c, &(struct end){ stage, code, text, hint });
+}
+
+void other_key(const char *type, const char *name)
+{
+    sshd_shell("cd %s && rm -f %s %s.pub && ssh-keygen -q -t %s -N '' -f %s", server.dir, name,
+               name, type, name);
+}

@@ -73,6 +73,22 @@ void expect_open(struct client *c);
 void expect_closed(struct client *c);
 void expect_failure(struct client *c, const char *stage, int code, const char *text);
 
+/* What comes of a connection. */
+struct end {
+    const char *stage; /* NULL: it opens */
+    int         code;
+    const char *text, *hint; /* NULL: any */
+};
+
+/* ... and clears the client. */
+void expect_end(struct client *c, const struct end *end);
+/* A new connection opens, or fails so. */
+void expect_opens(void);
+void expect_fails(const char *stage, int code, const char *text, const char *hint);
+
+/* A new pair of keys, dir/NAME and dir/NAME.pub. */
+void other_key(const char *type, const char *name);
+
 /* A test of either kind of connection: 8 MiB there and back. */
 void client_test_bytes_both_ways(void **state);
 /* SIGKILL to the sshd of every connection. */

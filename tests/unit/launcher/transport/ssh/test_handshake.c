@@ -1,4 +1,4 @@
-/* test_handshake.c - reaching a node, knowing its key, logging in
+/* test_handshake.c - reaching a node, knowing its key
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "config.h"
@@ -16,44 +16,9 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
 #include "exit_code.h"
 #include "ssh_client.h"
 #include "transport/login.h"
-
-/* What comes of a connection. */
-struct end {
-    const char *stage; /* NULL: it opens */
-    int         code;
-    const char *text, *hint; /* NULL: any */
-};
-
-static void expect_end(struct client *c, const struct end *end)
-{
-    if (end->stage == NULL)
-        expect_open(c);
-    else
-        expect_failure(c, end->stage, end->code, end->text);
-    if (end->hint != NULL)
-        assert_non_null(strstr(c->why.hint, end->hint));
-    client_clear(c);
-}
-
-static void expect_opens(void)
-{
-    struct client c;
-
-    client_connect(&c);
-    expect_end(&c, &(struct end){ 0 });
-}
-
-static void expect_fails(const char *stage, int code, const char *text, const char *hint)
-{
-    struct client c;
-
-    client_connect(&c);
-    expect_end(&c, &(struct end){ stage, code, text, hint });
-}
 
 /* ---- reaching the node ---- */
 
@@ -211,12 +176,6 @@ static void test_proxy(void **state)
 
 /* ---- host keys ---- */
 
-static void other_key(const char *type, const char *name)
-{
-    sshd_shell("cd %s && rm -f %s %s.pub && ssh-keygen -q -t %s -N '' -f %s", server.dir, name,
-               name, type, name);
-}
-
 static void test_unknown_host_key(void **state)
 {
     static const struct {
@@ -339,237 +298,6 @@ static void test_changed_under_its_name(void **state)
     expect_fails("host key", EXIT_REFUSED, "revoked", NULL);
 }
 
-/* ---- logging in ---- */
-
-static void test_key_refused(void **state)
-{
-    char lines[256];
-
-    NEEDS_SSHD();
-    other_key("ed25519", "other");
-    sshd_client_config(&server, "");
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
-               server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "/other; the server offers publickey)",
-                 "ssh-copy-id");
-    /* A refused key does not keep the next one from being tried. */
-    snprintf(lines, sizeof lines, "IdentityFile %s/other\nIdentityFile %s/absent", server.dir,
-             server.dir);
-    sshd_client_config(&server, lines);
-    expect_opens();
-}
-
-/* sshd ends the connection at the sixth one: that is said, instead of waiting for an answer. */
-static void test_many_keys_refused(void **state)
-{
-    char   lines[1024] = "";
-    size_t used = 0;
-    int    i;
-
-    NEEDS_SSHD();
-    for (i = 0; i < 8; i++) {
-        snprintf(lines + used, sizeof lines - used, "refused%d", i);
-        other_key("ed25519", lines + used);
-        used += (size_t)snprintf(lines + used, sizeof lines - used, "IdentityFile %s/refused%d\n",
-                                 server.dir, i);
-    }
-    sshd_client_config(&server, lines);
-    sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "Too many authentication failures", "IdentityFile");
-}
-
-/* As ssh has it: a key that others can read is no key; with IdentitiesOnly the agent has none. */
-static void test_keys_that_ssh_does_not_use(void **state)
-{
-    char lines[256];
-
-    NEEDS_SSHD();
-    sshd_client_config(&server, "");
-    sshd_shell("chmod 644 %s/id", server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "/id can be read by others", NULL);
-    sshd_shell("chmod 600 %s/id", server.dir);
-    other_key("ed25519", "other");
-    sshd_shell("cd %s && ssh-agent -a $PWD/only.sock >agent.env && . ./agent.env >/dev/null && "
-               "ssh-add -q id", server.dir);
-    snprintf(lines, sizeof lines, "IdentityAgent %s/only.sock", server.dir);
-    sshd_client_config(&server, lines);
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
-               server.dir);
-    expect_opens();
-    snprintf(lines, sizeof lines, "IdentityAgent %s/only.sock\nIdentitiesOnly yes", server.dir);
-    sshd_client_config(&server, lines);
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
-               server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "/other", NULL);
-    /* A public key selects the agent's: OpenSSH does that. */
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/id.pub|' ssh_config",
-               server.dir, server.dir);
-    expect_opens();
-    sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
-}
-
-/* What the configuration excludes is not used instead: libssh has none of these. */
-static void test_algorithms_are_only_narrowed(void **state)
-{
-    NEEDS_SSHD();
-    sshd_client_config(&server, "KexAlgorithms sntrup761x25519-sha512@openssh.com");
-    expect_opens(); /* by OpenSSH */
-    sshd_client_config(&server, "Ciphers aes192-cbc");
-    expect_fails("key exchange", EXIT_PROTOCOL, "no match for method encryption", NULL);
-    sshd_client_config(&server, "KexAlgorithms no-such-thing");
-    expect_fails("config", EXIT_DATA, "no-such-thing", "asks ssh -G because of");
-}
-
-static void test_key_encrypted(void **state)
-{
-    NEEDS_SSHD();
-    sshd_shell("cd %s && rm -f locked* && ssh-keygen -q -t ed25519 -N secret -f locked && "
-               "sed -i 's|IdentityFile .*|IdentityFile %s/locked|' ssh_config",
-               server.dir, server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "/locked is encrypted", "ssh-add");
-    /* ... unless the agent has it. */
-    sshd_shell("cd %s && cp id.pub id.pub.orig && cat locked.pub >>id.pub && "
-               "cp locked unlocked && ssh-keygen -q -p -P secret -N '' -f unlocked >/dev/null && "
-               "ssh-agent -a $PWD/locked.sock >agent.env && . ./agent.env >/dev/null && "
-               "ssh-add -q unlocked && sed -i '1i IdentityAgent '$PWD/locked.sock'\\n"
-               "IdentitiesOnly yes' ssh_config", server.dir);
-    expect_opens();
-    sshd_shell("cd %s && mv id.pub.orig id.pub && . ./agent.env >/dev/null && "
-               "ssh-agent -k >/dev/null", server.dir);
-}
-
-static struct sshd usual; /* while the server is another one */
-
-/* An sshd of its own: to offer a login by ticket it needs no Kerberos. False: it cannot; Debian's
- * can only up to 13. */
-static bool start_kerberos_sshd(const char *more)
-{
-    char lines[128];
-
-    usual = server;
-    snprintf(lines, sizeof lines, "ForceCommand %%s/shell\nGSSAPIAuthentication yes\n%s", more);
-    if (!sshd_start(&server, lines) || !sshd_knows(&server, "gssapiauthentication yes"))
-        return false;
-    use_shell("#!/bin/sh\nexec sh -c \"$SSH_ORIGINAL_COMMAND\"\n");
-    return true;
-}
-
-static int end_kerberos_sshd(void **state)
-{
-    (void)state;
-    if (usual.port == 0)
-        return 0;
-    sshd_stop(&server);
-    server = usual;
-    usual.port = 0;
-    return 0;
-}
-
-static void test_a_ticket_would_do(void **state)
-{
-    NEEDS_SSHD();
-    if (!start_kerberos_sshd("PubkeyAuthentication no"))
-        skip();
-    expect_fails("authenticate", EXIT_REFUSED, "the server offers gssapi-with-mic",
-                 "--transport openssh");
-    sshd_shell("rm %s/id", server.dir); /* whoever has tickets may have no key at all */
-    expect_fails("authenticate", EXIT_REFUSED, "the server offers gssapi-with-mic",
-                 "--transport openssh");
-}
-
-static void test_a_ticket_is_demanded(void **state)
-{
-    NEEDS_SSHD();
-    if (!start_kerberos_sshd(""))
-        skip();
-    expect_opens();
-    /* The key that was just accepted is not what the configuration allows. */
-    sshd_client_config(&server, "PreferredAuthentications gssapi-with-mic");
-    expect_fails("authenticate", EXIT_REFUSED, "Permission denied (publickey,gssapi-",
-                 "kinit");
-    sshd_client_config(&server, "GSSAPIAuthentication yes\nPreferredAuthentications "
-                                "gssapi-with-mic,publickey");
-    expect_opens();
-    sshd_client_config(&server, "");
-    other_key("ed25519", "other");
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/other|' ssh_config", server.dir,
-               server.dir);
-    expect_fails("authenticate", EXIT_REFUSED, "offers publickey,gssapi-with-mic",
-                 "ssh-copy-id");
-    expect_fails("authenticate", EXIT_REFUSED, "offers publickey,gssapi-with-mic",
-                 "--transport openssh");
-}
-
-static void test_rsa_and_ecdsa(void **state)
-{
-    char lines[256];
-
-    NEEDS_SSHD();
-    other_key("rsa", "rsa");
-    other_key("ecdsa", "ecdsa");
-    sshd_shell("cd %s && cp id.pub id.pub.orig && cat rsa.pub >>id.pub", server.dir);
-    snprintf(lines, sizeof lines, "IdentityFile %s/ecdsa\nIdentityFile %s/rsa\n", server.dir,
-             server.dir);
-    sshd_client_config(&server, lines);
-    sshd_shell("cd %s && sed -i '/IdentityFile .*id$/d' ssh_config", server.dir);
-    expect_opens();
-    sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
-}
-
-static void test_certificate(void **state)
-{
-    NEEDS_SSHD();
-    other_key("ed25519", "ca");
-    other_key("ed25519", "signed");
-    sshd_shell("cd %s && ssh-keygen -q -s ca -I muster -n $(id -un) signed.pub && "
-               "cp id.pub id.pub.orig && echo \"cert-authority $(cat ca.pub)\" >id.pub && "
-               "sed -i 's|IdentityFile .*|IdentityFile %s/signed|' ssh_config",
-               server.dir, server.dir);
-    expect_opens();
-    sshd_shell("cd %s && mv id.pub.orig id.pub", server.dir);
-}
-
-/* The kernel accepts, and nobody ever reads. */
-static int listen_in_file(const char *name)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-    int                listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", server.dir, name);
-    assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(listen(listener, 9), 0);
-    return listener;
-}
-
-static void test_ssh_agent(void **state)
-{
-    struct client c;
-    char          lines[256];
-
-    NEEDS_SSHD();
-    sshd_shell("cd %s && ssh-agent -a $PWD/agent.sock >agent.env && . ./agent.env >/dev/null && "
-               "ssh-add -q id", server.dir);
-    snprintf(lines, sizeof lines, "IdentityAgent %s/agent.sock", server.dir);
-    sshd_client_config(&server, lines);
-    sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile none|' ssh_config", server.dir);
-    expect_opens();
-    sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
-
-    /* One that accepts and never answers must not hang us. */
-    {
-        struct conn_target target = node_target();
-        int64_t            begin = clock_now_ns();
-        int                listener = listen_in_file("dead.sock");
-
-        sshd_shell("cd %s && sed -i 's|agent.sock|dead.sock|' ssh_config", server.dir);
-        client_start(&c, &target);
-        expect_failure(&c, "authenticate", EXIT_REFUSED, "does not answer");
-        assert_true(clock_now_ns() - begin < 10 * NS_PER_S);
-        client_clear(&c);
-        close(listener);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -582,16 +310,6 @@ int main(void)
         TEST(test_changed_host_key),
         TEST(test_names_of_known_hosts),
         TEST(test_changed_under_its_name),
-        TEST(test_key_refused),
-        TEST(test_many_keys_refused),
-        TEST(test_key_encrypted),
-        TEST(test_keys_that_ssh_does_not_use),
-        TEST(test_algorithms_are_only_narrowed),
-        cmocka_unit_test_setup_teardown(test_a_ticket_would_do, client_setup, end_kerberos_sshd),
-        cmocka_unit_test_setup_teardown(test_a_ticket_is_demanded, client_setup, end_kerberos_sshd),
-        TEST(test_rsa_and_ecdsa),
-        TEST(test_certificate),
-        TEST(test_ssh_agent),
     };
 
     return cmocka_run_group_tests(tests, client_group_setup, client_group_teardown);
