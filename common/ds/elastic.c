@@ -40,7 +40,7 @@ static void    add_world(struct elastic_plan *plan, int64_t world,
 static int     by_value(const void *a, const void *b);
 static int     check_world(const struct elastic_plan *plan, int64_t world, struct error *err);
 static bool    has_world(const struct elastic_plan *plan, int64_t world);
-static int64_t largest_micro(const struct elastic_request *request, int64_t share);
+static int64_t micro_of(const struct elastic_request *request, int64_t share);
 
 int elastic_plan(struct elastic_plan *plan, const struct elastic_request *request,
                  int64_t world, struct error *err)
@@ -62,7 +62,7 @@ int elastic_plan(struct elastic_plan *plan, const struct elastic_request *reques
     world /= by_node ? request->model_parallel : 1;
     if (check_world(plan, world, err) < 0)
         return -1;
-    plan->micro = largest_micro(request, plan->batch / world);
+    plan->micro = micro_of(request, plan->batch / world);
     return 0;
 }
 
@@ -276,13 +276,15 @@ static bool has_world(const struct elastic_plan *plan, int64_t world)
     return false;
 }
 
-static int64_t largest_micro(const struct elastic_request *request, int64_t share)
+/* The largest that divides a rank's share; of version 0.2 the first if larger is not better. */
+static int64_t micro_of(const struct elastic_request *request, int64_t share)
 {
-    int64_t largest = 0;
-    size_t  i;
+    const bool is_first_enough = request->version == 0.2 && !request->prefer_larger;
+    int64_t    micro = 0;
+    size_t     i;
 
-    for (i = 0; i < request->micros; i++)
-        if (share % request->micro[i] == 0 && request->micro[i] > largest)
-            largest = request->micro[i];
-    return largest;
+    for (i = 0; i < request->micros && !(is_first_enough && micro > 0); i++)
+        if (share % request->micro[i] == 0 && request->micro[i] > micro)
+            micro = request->micro[i];
+    return micro;
 }

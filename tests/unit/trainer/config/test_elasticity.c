@@ -58,6 +58,9 @@ static void test_examples(void **state)
           "8 16 24 32 40 48 64 80 96 120 160 192 240 320" },
         /* 4 data-parallel ranks on two nodes fit into no list: they get one of their own. */
         { NODES(10000, 4, 32, 8, 12, 16, 17), 16, 9996, 17, "4." },
+        /* Not the larger: the first that fits. */
+        { { .version = 0.2, .max_batch = 3288, SIZES(8, 24), .min_ranks = 2, .max_ranks = 64,
+            .ranks_per_node = 8, .model_parallel = 1 }, 128, 3072, 8, "128." },
     };
     struct elastic_plan plan;
     struct error        err;
