@@ -140,14 +140,13 @@ static double cycle_height(const struct schedule *s, double number)
     const double first = (double)s->first_step_size, second = second_size(s);
     const double at = fmod(number + 1, first + second);
     const bool   rises = at <= first;
-    int64_t      stairs = s->first_stair_count;
+    const double up = rises ? at : first + second - at, size = rises ? first : second;
+    double       stairs = (double)s->first_stair_count;
 
     if (!rises && s->second_stair_count >= 0)
-        stairs = s->second_stair_count;
-    if (stairs > 0)
-        return floor((rises ? at / first : (first + second - at) / second) * (double)stairs) /
-               (double)stairs;
-    return rises ? at / first : (first + second - at) / second;
+        stairs = (double)s->second_stair_count;
+    /* Multiplied first: 29 / 100 * 100 is less than 29. */
+    return stairs > 0 ? floor(up * stairs / size) / stairs : up / size;
 }
 
 static double cycle_size(const struct schedule *s)

@@ -131,12 +131,28 @@ static void test_second_half(void **state)
     assert_true(schedule_lr(&a, 1, 5) == 1);
 }
 
+/* As many stairs as steps are none. */
+static void test_stairs_are_exact(void **state)
+{
+    struct schedule stairs = { .type = SCHEDULE_ONE_CYCLE, .cycle_max_lr = 1, .first_step_size = 100,
+                               .second_step_size = 49, .first_stair_count = 100,
+                               .second_stair_count = 49 };
+    struct schedule slope = stairs;
+    int64_t         step;
+
+    (void)state;
+    slope.first_stair_count = slope.second_stair_count = 0;
+    for (step = 0; step < 149; step++)
+        assert_near(schedule_lr(&stairs, 1, step), schedule_lr(&slope, 1, step), "stairs", step);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_betas),
         cmocka_unit_test(test_second_half),
+        cmocka_unit_test(test_stairs_are_exact),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
