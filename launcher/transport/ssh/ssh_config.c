@@ -26,6 +26,8 @@
 #define PATH_TOKENS   "%dhikLlnpru" /* of those that ssh knows in paths; not %C, %j */
 #define PROXY_TOKENS  "%hnpr"
 
+#define DEFAULT_IDENTITIES 4 /* at least: ssh 8.0 to 10 have five to seven */
+
 static int   finish(struct ssh_settings *s, int rc, struct ssh_config *config, char **doubt,
                     struct error *err);
 static bool  is_plain_host(const char *host);
@@ -305,14 +307,15 @@ static void settle_keys(const struct ssh_settings *s, struct ssh_config *config)
     }
 }
 
-/* In an answer of ssh its default files are listed like any others. */
+/* In an answer of ssh its default files are listed like any others, but all of them. */
 static bool names_identities(const struct ssh_settings *s)
 {
     const struct strlist *files = &s->value[KEY_IDENTITY_FILE];
     size_t                i;
 
     for (i = 0; i < files->count; i++)
-        if (strncmp(files->item[i], "~/.ssh/id_", 10) != 0)
+        if (files->count < DEFAULT_IDENTITIES ||
+            strncmp(files->item[i], "~/.ssh/id_", strlen("~/.ssh/id_")) != 0)
             return true;
     return false;
 }

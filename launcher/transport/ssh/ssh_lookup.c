@@ -13,10 +13,13 @@
 
 #include "exit_code.h"
 #include "log.h"
+#include "transport/ssh/ssh_agent.h"
 #include "transport/ssh/ssh_keys.h"
 #include "transport/ssh/ssh_query.h"
 #include "transport/ssh/ssh_session.h"
 #include "xalloc.h"
+
+#define ATTEMPTS 6 /* sshd's MaxAuthTries, unless it is set */
 
 struct ssh_lookup {
     struct event_base        *base;
@@ -32,6 +35,7 @@ static void  finish(struct ssh_lookup *lookup, struct ssh_host *host);
 static char *why_not_libssh(const struct ssh_host *host);
 static char *why_not_key(const struct ssh_config *config, const char *path);
 static bool  is_fido(const char *path);
+static bool  may_try_all(const struct ssh_config *config);
 static char *why_not_certificate(const struct ssh_config *config, const char *path);
 static void  fail(struct ssh_lookup *lookup, struct ssh_host *host,
                   const struct conn_failure *why);
@@ -140,7 +144,7 @@ static char *why_not_key(const struct ssh_config *config, const char *path)
     free(public);
     if (is_key_fido)
         return xasprintf("%s is a FIDO key", path);
-    if (config->identity_agent[0] == '\0')
+    if (config->identity_agent[0] == '\0' || may_try_all(config))
         return NULL;
     if (length > 4 && strcmp(path + length - 4, ".pub") == 0)
         return xasprintf("%s selects a key of the agent", path);
@@ -150,6 +154,16 @@ static char *why_not_key(const struct ssh_config *config, const char *path)
     if (state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public))
         return xasprintf("%s selects a key of the agent", path);
     return NULL;
+}
+
+/* Whichever key of the agent is the one, it is tried before a server loses patience. */
+static bool may_try_all(const struct ssh_config *config)
+{
+    struct error err;
+
+    return !config->identities_only &&
+           (int)config->identity_files.count +
+           ssh_agent_count(config->identity_agent, &err) < ATTEMPTS;
 }
 
 /* "sk-ssh-ed25519@openssh.com ..." */

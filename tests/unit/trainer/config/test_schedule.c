@@ -134,9 +134,9 @@ static void test_second_half(void **state)
 /* As many stairs as steps are none. */
 static void test_stairs_are_exact(void **state)
 {
-    struct schedule stairs = { .type = SCHEDULE_ONE_CYCLE, .cycle_max_lr = 1, .first_step_size = 100,
-                               .second_step_size = 49, .first_stair_count = 100,
-                               .second_stair_count = 49 };
+    struct schedule stairs = { .type = SCHEDULE_ONE_CYCLE, .cycle_max_lr = 1,
+                               .first_step_size = 100, .second_step_size = 49,
+                               .first_stair_count = 100, .second_stair_count = 49 };
     struct schedule slope = stairs;
     int64_t         step;
 

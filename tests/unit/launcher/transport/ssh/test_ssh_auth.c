@@ -262,6 +262,37 @@ static void test_certificate_of_agents_key(void **state)
 }
 
 /* The kernel accepts, and nobody ever reads. */
+/* Named by a file that is encrypted, id is one of the agent's keys. Where sshd would lose patience
+ * before its turn, ssh has to choose it. */
+static void test_key_among_many(void **state)
+{
+    static const struct {
+        int         others;
+        const char *first_stage; /* OpenSSH's client does not say that it resolves */
+    } rows[] = { { 1, "resolve;" }, { 7, "connect;" } };
+    char          lines[256];
+    struct client c;
+    size_t        i;
+
+    NEEDS_SSHD();
+    sshd_shell("cd %s && cp id locked && cp id.pub locked.pub && "
+               "ssh-keygen -q -p -P '' -N secret -f locked >/dev/null", server.dir);
+    for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        sshd_shell("cd %s && ssh-agent -a $PWD/many%zu.sock >agent.env && . ./agent.env >/dev/null "
+                   "&& for n in $(seq %d); do rm -f some*; ssh-keygen -q -t ed25519 -N '' -f some; "
+                   "ssh-add -q some; done; ssh-add -q id", server.dir, i, rows[i].others);
+        snprintf(lines, sizeof lines, "IdentityAgent %s/many%zu.sock", server.dir, i);
+        sshd_client_config(&server, lines);
+        sshd_shell("cd %s && sed -i 's|IdentityFile .*|IdentityFile %s/locked|' ssh_config",
+                   server.dir, server.dir);
+        client_connect(&c);
+        expect_open(&c);
+        assert_memory_equal(c.stages, rows[i].first_stage, strlen(rows[i].first_stage));
+        client_clear(&c);
+        sshd_shell("cd %s && . ./agent.env >/dev/null && ssh-agent -k >/dev/null", server.dir);
+    }
+}
+
 static int listen_in_file(const char *name)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -315,6 +346,7 @@ int main(void)
         TEST(test_rsa_and_ecdsa),
         TEST(test_certificates),
         TEST(test_certificate_of_agents_key),
+        TEST(test_key_among_many),
         TEST(test_ssh_agent),
     };
 

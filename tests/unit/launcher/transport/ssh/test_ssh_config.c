@@ -264,9 +264,14 @@ static void test_answer(void **state)
     assert_null(config.needs_openssh);
     ssh_config_clear(&config);
     config = answer("hostname te1\nport 22\nidentityfile ~/.ssh/id_rsa\n"
-                    "identityfile ~/.ssh/id_ed25519\nstricthostkeychecking false\n");
+                    "identityfile ~/.ssh/id_ecdsa\nidentityfile ~/.ssh/id_ecdsa_sk\n"
+                    "identityfile ~/.ssh/id_ed25519\nidentityfile ~/.ssh/id_ed25519_sk\n"
+                    "stricthostkeychecking false\n");
     assert_false(config.identities_named); /* they are ssh's defaults */
     assert_true(config.accept_unknown);
+    ssh_config_clear(&config);
+    config = answer("hostname te1\nport 22\nidentityfile ~/.ssh/id_work\n");
+    assert_true(config.identities_named); /* not all of them: the user has set it */
     ssh_config_clear(&config);
 }
 
