@@ -126,14 +126,14 @@ static char *why_not_libssh(const struct ssh_host *host)
         return xasprintf("@cert-authority for %s", host->known.name);
     if (!ssh_session_can(config, &err))
         return xstrdup(err.text);
-    for (i = 0; i < config->identity_files.count && config->identities_named && why == NULL; i++)
+    for (i = 0; i < config->identity_files.count && why == NULL; i++)
         why = why_not_key(config, config->identity_files.item[i]);
     for (i = 0; i < config->certificate_files.count && why == NULL; i++)
         why = why_not_certificate(config, config->certificate_files.item[i]);
     return why;
 }
 
-/* A named key that is a FIDO key, or that only the ssh agent can use: ssh selects it. */
+/* A named FIDO key, or a file by which ssh chooses among the keys of the agent. */
 static char *why_not_key(const struct ssh_config *config, const char *path)
 {
     size_t             length = strlen(path);
@@ -142,7 +142,7 @@ static char *why_not_key(const struct ssh_config *config, const char *path)
     enum ssh_key_state state;
 
     free(public);
-    if (is_key_fido)
+    if (is_key_fido && config->identities_named)
         return xasprintf("%s is a FIDO key", path);
     if (config->identity_agent[0] == '\0' || may_try_all(config))
         return NULL;
@@ -151,19 +151,21 @@ static char *why_not_key(const struct ssh_config *config, const char *path)
     ssh_keys_take();
     ssh_keys_get(path, NULL, &state);
     ssh_keys_drop();
-    if (state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public))
+    if (state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public) ||
+        (state == SSH_KEY_USABLE && !config->identities_named && !config->identities_only))
         return xasprintf("%s selects a key of the agent", path);
     return NULL;
 }
 
-/* Whichever key of the agent is the one, it is tried before a server loses patience. */
+/* Whichever key of the agent is the one, it is tried before a server loses patience. Files that
+ * are named come before. */
 static bool may_try_all(const struct ssh_config *config)
 {
     struct error err;
+    int          first = config->identities_named ? (int)config->identity_files.count : 0;
 
     return !config->identities_only &&
-           (int)config->identity_files.count +
-           ssh_agent_count(config->identity_agent, &err) < ATTEMPTS;
+           first + ssh_agent_count(config->identity_agent, &err) < ATTEMPTS;
 }
 
 /* "sk-ssh-ed25519@openssh.com ..." */
