@@ -201,8 +201,8 @@ look_after() {
     lives=0
     while has_anchor && [ "$lives" -lt 20 ]; do
         lives=$((lives + 1))
-        KUBECONFIG=account timeout -s KILL "$lives" muster k8s controller --namespace "$space-c" \
-            --identity test >>controller 2>&1
+        KUBECONFIG=account TMPDIR=$tmp timeout -s KILL "$lives" muster k8s controller \
+            --namespace "$space-c" --identity test >>controller 2>&1
     done
 }
 look_after &
