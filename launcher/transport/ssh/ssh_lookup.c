@@ -34,6 +34,7 @@ static void  answered(const char *answer, const struct conn_failure *why, void *
 static void  finish(struct ssh_lookup *lookup, struct ssh_host *host);
 static char *why_not_libssh(const struct ssh_host *host);
 static char *why_not_key(const struct ssh_config *config, const char *path);
+static bool  is_choice(const struct ssh_config *config, const char *path, bool has_public);
 static bool  is_fido(const char *path);
 static bool  may_try_all(const struct ssh_config *config);
 static char *why_not_certificate(const struct ssh_config *config, const char *path);
@@ -136,25 +137,35 @@ static char *why_not_libssh(const struct ssh_host *host)
 /* A named FIDO key, or a file by which ssh chooses among the keys of the agent. */
 static char *why_not_key(const struct ssh_config *config, const char *path)
 {
-    size_t             length = strlen(path);
-    char              *public = xasprintf("%s.pub", path);
-    bool               has_public = access(public, R_OK) == 0, is_key_fido = is_fido(public);
-    enum ssh_key_state state;
+    const bool is_named = config->identities_named;
+    char      *public = xasprintf("%s.pub", path);
+    bool       has_public = access(public, R_OK) == 0, is_key_fido = is_named && is_fido(public);
 
     free(public);
-    if (is_key_fido && config->identities_named)
+    if (is_key_fido)
         return xasprintf("%s is a FIDO key", path);
-    if (config->identity_agent[0] == '\0' || may_try_all(config))
+    if (config->identity_agent[0] == '\0' || (!is_named && may_try_all(config)))
         return NULL;
-    if (length > 4 && strcmp(path + length - 4, ".pub") == 0)
+    /* Where a named file will do, the agent is not asked: it may be a dead one. */
+    if (is_choice(config, path, has_public) && !may_try_all(config))
         return xasprintf("%s selects a key of the agent", path);
+    return NULL;
+}
+
+/* Is it by that file that ssh finds the key in the agent, or prefers it there? */
+static bool is_choice(const struct ssh_config *config, const char *path, bool has_public)
+{
+    size_t             length = strlen(path);
+    enum ssh_key_state state;
+
+    if (length > 4 && strcmp(path + length - 4, ".pub") == 0)
+        return true;
     ssh_keys_take();
     ssh_keys_get(path, NULL, &state);
     ssh_keys_drop();
-    if (state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public) ||
-        (state == SSH_KEY_USABLE && !config->identities_named && !config->identities_only))
-        return xasprintf("%s selects a key of the agent", path);
-    return NULL;
+    if (state == SSH_KEY_USABLE) /* one that is named is offered before those of the agent */
+        return !config->identities_named && !config->identities_only;
+    return state == SSH_KEY_ENCRYPTED || (state == SSH_KEY_ABSENT && has_public);
 }
 
 /* Whichever key of the agent is the one, it is tried before a server loses patience. Files that

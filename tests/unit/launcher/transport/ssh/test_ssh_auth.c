@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -261,7 +262,6 @@ static void test_certificate_of_agents_key(void **state)
                "mv id.pub.orig id.pub", server.dir);
 }
 
-/* The kernel accepts, and nobody ever reads. */
 /* Named by a file that is encrypted, id is one of the agent's keys. Where sshd would lose patience
  * before its turn, ssh has to choose it. */
 static void test_key_among_many(void **state)
@@ -293,6 +293,7 @@ static void test_key_among_many(void **state)
     }
 }
 
+/* The kernel accepts, and nobody ever reads. */
 static int listen_in_file(const char *name)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -333,6 +334,22 @@ static void test_ssh_agent(void **state)
     }
 }
 
+/* An agent that does not answer delays nobody who has named a file. */
+static void test_agent_is_not_asked(void **state)
+{
+    char lines[256];
+    int  listener;
+
+    NEEDS_SSHD();
+    listener = listen_in_file("unasked.sock");
+    snprintf(lines, sizeof lines, "IdentityAgent %s/unasked.sock", server.dir);
+    sshd_client_config(&server, lines);
+    expect_opens();
+    assert_int_equal(fcntl(listener, F_SETFL, O_NONBLOCK), 0);
+    assert_int_equal(accept(listener, NULL, NULL), -1); /* nobody has connected */
+    close(listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +365,7 @@ int main(void)
         TEST(test_certificate_of_agents_key),
         TEST(test_key_among_many),
         TEST(test_ssh_agent),
+        TEST(test_agent_is_not_asked),
     };
 
     return cmocka_run_group_tests(tests, client_group_setup, client_group_teardown);
