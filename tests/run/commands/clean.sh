@@ -17,7 +17,13 @@ stale() {
     MUSTER_RUN_ID=$old MUSTER_TEST_TAG=$tag setsid "$@" >/dev/null 2>&1 &
     stale=$!
     test_pids="$test_pids $stale"
-    wait_for 5 grep -qs "$1" "/proc/$stale/cmdline"
+    wait_for 5 is_itself "$stale" "$1"
+}
+
+# is_itself PID PROGRAM: it is neither this shell's copy nor setsid any more.
+is_itself() {
+    grep -qsz "^MUSTER_RUN_ID=" "/proc/$1/environ" &&
+        [ "$(tr '\0' '\n' <"/proc/$1/cmdline" | head -n 1)" = "$2" ]
 }
 
 alive() {
