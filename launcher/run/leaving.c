@@ -138,7 +138,7 @@ void leaving_offer(struct run *run, const struct selection *hosts)
         name = pool_name(run, i);
         node = place_of(run, i);
         if (pool_members(run)->item[i].is_offered) {
-            if (is_unlisted(run, name)) /* it is back in time */
+            if (is_unlisted(run, name)) /* it is back, with its place or without */
                 notice_keep(run, name);
         } else if (node != NULL && run->phase.now == PHASE_RUNNING) {
             notice_give(run, node, leaving_save_s(run), 0, UNLISTED);
@@ -153,15 +153,14 @@ void leaving_offer(struct run *run, const struct selection *hosts)
     generation_changed(run);
 }
 
-/* Is it to go for that reason? */
+/* Is it to go, or has it gone, for that reason? */
 static bool is_unlisted(const struct run *run, const char *host)
 {
     size_t i;
 
     for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
         if (strcmp(run->leavings->item[i]->host, host) == 0)
-            return strcmp(run->leavings->item[i]->reason, UNLISTED) == 0 &&
-                   event_pending(run->leavings->item[i]->due, EV_TIMEOUT, NULL);
+            return strcmp(run->leavings->item[i]->reason, UNLISTED) == 0;
     return false;
 }
 
@@ -195,7 +194,9 @@ void leaving_forget(struct run *run, const char *host)
     size_t i;
 
     for (i = 0; run->leavings != NULL && i < run->leavings->count; i++)
-        if (strcmp(run->leavings->item[i]->host, host) == 0)
+        if (strcmp(run->leavings->item[i]->host, host) == 0) {
             event_del(run->leavings->item[i]->due);
+            run->leavings->item[i]->reason[0] = '\0';
+        }
     notice_forget(run->notice, host);
 }

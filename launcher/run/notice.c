@@ -159,7 +159,8 @@ void notice_keep(struct run *run, const char *host)
     for (i = 0; i < notice->count; i++)
         if (node_of(run, notice->leaving[i].host) != NULL)
             return;
-    if (notice->ending.host == NULL && notice->change.host == NULL)
+    if (run->phase.now == PHASE_RUNNING && notice->ending.host == NULL &&
+        notice->change.host == NULL)
         notice_take_back(run);
 }
 

@@ -37,7 +37,8 @@ void notice_give(struct run *run, struct node *node, double left_s, double margi
 /* That host is gone: what it is told when it comes back is of another machine. */
 void notice_forget(struct notice *notice, const char *host);
 
-/* That node stays after all. Where ranks were told of no other, the generation goes on. */
+/* That node stays after all, or is there again. Ranks that run, and were told of no other, go on;
+ * if they are being stopped, they end as ranks that were told. */
 void notice_keep(struct run *run, const char *host);
 
 /* The run is to end within --grace: tell the ranks, and stop them once they have saved, or after

@@ -69,4 +69,19 @@ ok "the checkpoint was seen" says 'checkpoint written after [0-9.]+ s of [23][0-
 touch go-1
 finish_run 30
 is "the run ends well" "$rc" 0
+
+# A world of two, and no host for the place: it is still free when the host is back.
+rm -rf save/* save-* go-* notice-*
+hosts node1 node2
+start muster -v --recovery full --ckpt-marker save/latest --transport exec --hostfile hosts ./rank
+ok "a run of two nodes" wait_for 30 runs 0 2
+hosts node1
+touch save-0-1
+ok "one is taken from the list: the run waits" wait_for 30 says 'waiting for a node'
+hosts node1 node2
+ok "it is back: both run again" wait_for 30 runs 1 2
+touch go-1
+finish_run 30
+is "... and end well" "$rc" 0
+is "... and were not told once more that it goes" "$(grep -c 'notice: [0-9]* ranks got the signal' err)" 2
 finish

@@ -316,21 +316,32 @@ static void test_back_in_time(void **state)
     expect_told("offer;keep te2;changed;");
 }
 
-/* A host that is offered as before does not keep a node that goes for another reason, nor one whose
- * time is over. */
+/* Its generation ended because of it. No other host came, so it still has its place: the next ranks
+ * must not be told that it goes. */
+static void test_back_too_late(void **state)
+{
+    (void)state;
+    is_offered(true, false, true);
+    options.grace_s = 0;
+    leaving_offer(&run, NULL);
+    run_fixture_turn(0.02);
+    forget_told();
+    run.phase.now = PHASE_RESTARTING;
+    is_offered(true, true, true);
+    leaving_offer(&run, NULL);
+    expect_told("offer;keep te2;changed;");
+    leaving_forget(&run, "te2"); /* so does notice_keep() */
+    forget_told();
+    leaving_offer(&run, NULL);
+    expect_told("offer;changed;"); /* that was all */
+}
+
+/* A host that is offered as before does not keep a node that goes for another reason. */
 static void test_not_kept(void **state)
 {
     (void)state;
     is_offered(true, true, true);
     leave("te1", 600, "spot");
-    leaving_offer(&run, NULL);
-    expect_told("offer;changed;");
-    run.phase.now = PHASE_PREPARING;
-    is_offered(true, false, true);
-    leaving_offer(&run, NULL);
-    run_fixture_turn(0.02);
-    forget_told();
-    is_offered(true, true, true);
     leaving_offer(&run, NULL);
     expect_told("offer;changed;");
 }
@@ -419,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_offer_while_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_offer_without_ranks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_back_in_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_back_too_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_offer_to_fixed_run, setup, teardown),
         cmocka_unit_test_setup_teardown(test_time_to_save, setup, teardown),

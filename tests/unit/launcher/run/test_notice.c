@@ -364,6 +364,19 @@ static void test_keep(void **state)
     assert_false(notice_was_told(run.notice));
 }
 
+/* Its ranks are being stopped: they have been told, so it is no failure that they end. */
+static void test_keep_too_late(void **state)
+{
+    (void)state;
+    notice_give(&run, &node[1], 100, 0, "muster drain");
+    run.phase.now = PHASE_STOPPING;
+    notice_forget(run.notice, "te2");
+    notice_keep(&run, "te2");
+    assert_true(notice_was_told(run.notice));
+    notice_over(&run);
+    assert_false(members.item[1].is_leaving);
+}
+
 /* --- the end, or another world ------------------------------------------------- */
 
 static void test_save(void **state)
@@ -509,6 +522,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_checkpoint_of_the_last_generation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_keep, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_keep_too_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_save, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nobody_saves, setup, teardown),
         cmocka_unit_test_setup_teardown(test_save_is_too_late, setup, teardown),
