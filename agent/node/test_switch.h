@@ -20,6 +20,9 @@
 /* Seconds between two questions to the cloud. */
 #define TEST_SWITCH_SPOT_S "MUSTER_TEST_SPOT_S"
 
+/* Seconds of the lease that an agent has before its PLAN. */
+#define TEST_SWITCH_FIRST_LEASE_S "MUSTER_TEST_FIRST_LEASE_S"
+
 /* A file in the place of the kernel's boot id: agents with different ones are different
  * machines. */
 #define TEST_SWITCH_BOOT_ID "MUSTER_TEST_BOOT_ID"

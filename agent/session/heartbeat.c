@@ -11,9 +11,12 @@
 
 #include "session/agent.h"
 
+#include <stdlib.h>
+
 #include "clock.h"
 #include "exit_code.h"
 #include "lease.h"
+#include "node/test_switch.h"
 #include "plan/open_mpi.h"
 #include "xalloc.h"
 #include "xevent.h"
@@ -34,6 +37,7 @@ static void   notice_sleep(struct agent *agent);
 void heartbeat_open(struct agent *agent)
 {
     struct heartbeat *heartbeat = &agent->heartbeat;
+    const char       *lease_s = test_switch(TEST_SWITCH_FIRST_LEASE_S);
 
     heartbeat->event = event_new(agent->base, -1, EV_PERSIST, beat_cb, agent);
     heartbeat->lease = evtimer_new(agent->base, lease_cb, agent);
@@ -43,7 +47,8 @@ void heartbeat_open(struct agent *agent)
     event_priority_set(heartbeat->lease, 0);
     launcher_clock_init(&heartbeat->clock, clock_boot_ns());
     heartbeat_renew(agent);
-    heartbeat_set(agent, HEARTBEAT_FIRST_S, LEASE_FIRST_S);
+    heartbeat_set(agent, HEARTBEAT_FIRST_S,
+                  lease_s != NULL ? strtod(lease_s, NULL) : LEASE_FIRST_S);
 }
 
 void heartbeat_set(struct agent *agent, double every_s, double lease_s)

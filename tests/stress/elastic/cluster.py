@@ -9,6 +9,7 @@ import threading
 import time
 
 NODES_OF_A_SCHEDULE = 4
+FIRST_LEASE_S = 40  # of an agent before it has its PLAN, instead of 300
 SPOT_S = 0.2  # between two questions of an agent to its cloud
 
 
@@ -118,7 +119,8 @@ class Cluster:
             os.makedirs(home)
             with open(home + '/sshd_extra', 'w', encoding='utf-8') as file:
                 file.write(f'SetEnv HOME={home}/home MUSTER_TEST_TAG={tag} '
-                           f'MUSTER_TEST_SPOT_S={SPOT_S}\n')
+                           f'MUSTER_TEST_SPOT_S={SPOT_S} '
+                           f'MUSTER_TEST_FIRST_LEASE_S={FIRST_LEASE_S}\n')
         script = (f'nodes_dir={where} nodes_tag={tag}; . {top}/tests/run/nodes.sh; '
                   f'trap nodes_stop EXIT; netns_nodes {count} && echo ready && '
                   'while read -r name number; do '

@@ -17,7 +17,7 @@ import subprocess
 import time
 
 import cloud
-from cluster import Node
+from cluster import FIRST_LEASE_S, Node
 from faults import STEPS
 
 GRACE_S = 0.5
@@ -25,7 +25,6 @@ PATIENT_S, HASTY_S = 200, 3  # --max-wait
 STAMP = struct.Struct('4q4i')  # as in stamp.c
 RESTS_S = 60   # then it must have come to rest
 JOINS_S = 5    # at the latest after it was offered a node is there
-FIRST_LEASE_S = 310  # of an agent before it has its PLAN
 STILL_S = 0.4  # so long it is in that state
 GENERATION = re.compile(r'^muster: (?:[\d:.]+ )?generation (\d+): (.*)$', re.M)
 RESUMED = re.compile(r'^muster: .* is started again: generation (\d+)$', re.M)
@@ -380,7 +379,7 @@ class Schedule:
         was cut: nothing of the run is."""
         for seconds, nodes, left in ((2, [node for node in self.nodes if node.is_there()], Node.left),
                                      (self.lease_s + GRACE_S + 10, self.nodes, Node.left_of_run),
-                                     (FIRST_LEASE_S, self.nodes, Node.left)):
+                                     (FIRST_LEASE_S + 10, self.nodes, Node.left)):
             nodes = [node for node in nodes if node.has_power]
             if not self.world.wait_for(lambda: not any(left(node) for node in nodes), seconds):
                 self.problems += [f'left: {what}' for node in nodes for what in left(node)]
